@@ -16,7 +16,6 @@ from cranfield.base.errors import InputError, PolicyError, check_list, quoted
 from cranfield.base.files import whole_folder
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha256, rules_text
-from cranfield.campaign.rules.task_rules import time_text
 
 if TYPE_CHECKING:
     from cranfield.campaign.publishing import releasing
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
         leaderboard,
         overview,
         scoring,
-        sheet_files,
+        sheet_making,
         standing,
         stored_inputs,
     )
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from cranfield.campaign.store.records import Event, Submission, Team
     from cranfield.campaign.submitting import submit, teams
     from cranfield.campaign.submitting.archive import RowOutcome
-    from cranfield.campaign.submitting.submit import SubmissionOutcome
 
 
 class _Method:
@@ -68,16 +66,18 @@ class Campaign(OpenedCampaign):
     if TYPE_CHECKING:
         add_team, change_team = teams.add_team, teams.change_team
         check, withdraw, purge = submit.check_submission, submit.withdraw, submit.purge
+        submit = submit.submit
         add_judgments, pool = stored_inputs.add_judgments, stored_inputs.pool
         score, leaderboard = scoring.score_runs, leaderboard.task_leaderboard
-        sheets, overview = sheet_files.write_sheets, overview.write_overview
-        packet, packets = sheet_files.write_packet, sheet_files.write_packets
+        sheets, overview = sheet_making.write_sheets, overview.write_overview
+        packet, packets = sheet_making.write_packet, sheet_making.write_packets
         standing = standing.standing
         release, retract, site = releasing.release, releasing.retract, writing.write_site
         export, verify = store.export, store.verify
     else:
         add_team = _Method("submitting.teams.add_team")
         change_team = _Method("submitting.teams.change_team")
+        submit = _Method("submitting.submit.submit")
         check = _Method("submitting.submit.check_submission")
         withdraw = _Method("submitting.submit.withdraw")
         purge = _Method("submitting.submit.purge")
@@ -85,10 +85,10 @@ class Campaign(OpenedCampaign):
         pool = _Method("results.stored_inputs.pool")
         score = _Method("results.scoring.score_runs")
         leaderboard = _Method("results.leaderboard.task_leaderboard")
-        sheets = _Method("results.sheet_files.write_sheets")
+        sheets = _Method("results.sheet_making.write_sheets")
         overview = _Method("results.overview.write_overview")
-        packet = _Method("results.sheet_files.write_packet")
-        packets = _Method("results.sheet_files.write_packets")
+        packet = _Method("results.sheet_making.write_packet")
+        packets = _Method("results.sheet_making.write_packets")
         standing = _Method("results.standing.standing")
         release = _Method("publishing.releasing.release")
         retract = _Method("publishing.releasing.retract")
@@ -99,21 +99,6 @@ class Campaign(OpenedCampaign):
     def teams(self) -> tuple[Team, ...]:
         """Return all teams, by id."""
         return self.registry.teams()
-
-    def submit(self, run: PathName, task: str | None = None, **declared: Any) -> SubmissionOutcome:
-        """Submit a run: check it, store its bytes unchanged, and accept it or refuse it.
-
-        Parameters
-        ----------
-        run, task
-            As for :func:`cranfield.campaign.submitting.submit.submit`.
-        declared
-            Attributes of :class:`cranfield.campaign.submitting.submit.Declaration`, such as
-            `team`.
-        """
-        from cranfield.campaign.submitting.submit import Declaration, submit
-
-        return submit(self, run, task, Declaration(**declared))
 
     def submit_archive(
         self,
@@ -261,13 +246,8 @@ def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
             (new_folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(campaign.folder / name, new_folder / name)
         (new_folder / PACK_RULES).write_bytes(rules_text(rules, campaign.folder).encode())
-        dates = []
-        for task in rules.tasks.values():
-            times = {"opens": task.opens, "closes": task.closes}
-            texts = [f"{verb} at {time_text(time)}" for verb, time in times.items() if time]
-            dates += [(task.name, texts)] if texts else []
         pack_rules = read_rules(new_folder / PACK_RULES)
         files, all_files = sorted(pack_rules.files.items()), rules_sha256(pack_rules)
-        readme = render_text("pack.md", rules=rules, dates=dates, files=files, all_files=all_files)
+        readme = render_text("pack.md", rules=rules, files=files, all_files=all_files)
         (new_folder / PACK_README).write_bytes(readme.encode())
     return Path(fspath(folder))

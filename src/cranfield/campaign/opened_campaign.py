@@ -110,7 +110,7 @@ class Registry(RegistryReader):
                 now, actor = utc_text(self._campaign.clock()), self._campaign.actor or _user()
                 self._record_rules(change, now, actor)
                 yield change
-                change.append_event(now, actor, action, subject, dict(details or {}))
+                change.append_event(now, actor, action, subject, details or {})
                 connection.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):

@@ -1,17 +1,25 @@
-"""Templates of pages, rendered with escaped values."""
+"""Templates of pages, rendered with escaped values, and folders of pages."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cache
+from os import fspath
+from pathlib import Path
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.files import whole_file
 from cranfield.base.text import capitalised, counted, markdown, plain
+from cranfield.campaign.opened_campaign import PathName
+from cranfield.campaign.rules.task_rules import time_text
 from cranfield.measures import parse_measure
 from cranfield.reporting.page.html import Html, sections_page, templates
+from cranfield.reporting.page.svg_charts import draw_bars, draw_curves
 from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.tabular import format_number
 
@@ -31,6 +39,11 @@ def render_page(template: str, title: str, **values: object) -> str:
 
 def render_text(template: str, **values: object) -> str:
     """Render a template of plain text or Markdown, which escapes values by filters."""
+    return text_environment().get_template(template).render(values)
+
+
+@cache
+def text_environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("cranfield.campaign"),
         trim_blocks=True,
@@ -38,7 +51,8 @@ def render_text(template: str, **values: object) -> str:
         keep_trailing_newline=True,
     )
     environment.filters |= {"counted": counted, "markdown": markdown, "plain": plain}
-    return environment.get_template(template).render(values)
+    environment.filters["time"] = time_text
+    return environment
 
 
 @cache
@@ -51,7 +65,9 @@ def page_environment() -> Environment:
         "newline": Markup("\n"),
     }
     environment.globals |= {"capitalised": capitalised, "shortened": shorten_letters}
+    environment.globals |= {"draw_bars": draw_bars, "draw_curves": draw_curves}
     environment.filters |= {"position": position, "decimal": parse_decimal, "number": format_number}
+    environment.filters["time"] = time_text
     return environment
 
 
@@ -91,3 +107,39 @@ def lower_is_better(name: str) -> bool:
         return parse_measure(name).info.lower_is_better
     except ValueError:
         return False
+
+
+SHEETS = "runs"
+"""Folder of the sheets; separate from the index, because a tag may be `index`."""
+
+
+def encode_text(text: str) -> bytes:
+    # Names of files may have surrogates, which UTF-8 cannot encode.
+    return text.encode("utf-8", "backslashreplace")
+
+
+def write_files(
+    folder: PathName, files: Mapping[str, bytes], *, private: bool = False
+) -> tuple[Path, ...]:
+    """Write files by name into a folder, unless it has sheets of other runs."""
+    target = Path(fspath(folder))
+    for subfolder in sorted({(target / name).parent for name in files}):
+        if subfolder.name == SHEETS and subfolder.is_dir():
+            names = {path.name for path in subfolder.iterdir()}
+            if extra := sorted(names - {Path(name).name for name in files}):
+                reason = "which belongs to no current run; remove it, or choose another folder"
+                raise PolicyError(f"{subfolder} contains {quoted(extra[0])}, {reason}")
+        make_folder(subfolder)
+    for name, content in files.items():
+        with whole_file(target / name, private=private) as out:
+            out.write(content)
+    return tuple(target / name for name in files)
+
+
+def make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        # A null character in the name raises a ValueError.
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError(f"cannot be created: {reason}", source=str(folder)) from error

@@ -282,7 +282,7 @@ def release() -> None:
 @release.command()
 @cli.campaign_argument
 @cli.task_option
-@cli.options_from(f"{cli.CAMPAIGN}.results.sheet_files.write_sheets", "judgments measure others")
+@cli.options_from(f"{cli.CAMPAIGN}.results.sheet_making.write_sheets", "judgments measure others")
 @cli.make_output_option("FOLDER", "Folder to write the sheets to.")
 def sheets(campaign: cf.campaign.Campaign, task: str | None, output: str, **options: Any) -> None:
     """Write a result sheet for each accepted run, like those of TREC.
@@ -322,7 +322,7 @@ def overview(campaign: cf.campaign.Campaign, task: str | None, output: str, **op
 @cli.option(
     "--all", "all_teams", is_flag=True, help="Write a packet for each team with accepted runs."
 )
-@cli.options_from(f"{cli.CAMPAIGN}.results.sheet_files.write_packet", "task judgments")
+@cli.options_from(f"{cli.CAMPAIGN}.results.sheet_making.write_packet", "task judgments")
 @cli.make_output_option(
     "PATH", "Archive (NAME.zip) or folder to write; with --all, folder for the archives."
 )

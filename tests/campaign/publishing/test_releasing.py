@@ -20,10 +20,9 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.files import file_sha256
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.publishing import payload, releasing
+from cranfield.campaign.publishing import releasing
 from cranfield.campaign.publishing.bag import validate_bag
-from cranfield.campaign.publishing.payload import released_runs
-from cranfield.campaign.publishing.releasing import _secret, release, retract
+from cranfield.campaign.publishing.releasing import _secret, release, released_runs, retract
 from cranfield.campaign.results import scoring
 from cranfield.campaign.results.sheet import Sheet
 from cranfield.campaign.rules.reading import read_rules
@@ -277,9 +276,9 @@ def test_a_run_that_goes_meanwhile_stops_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = make_campaign(tmp_path / "news")
-    real = payload.write_payload
+    real = releasing.write_payload
 
-    def slow(folder: Path, chosen: payload.Payload) -> None:
+    def slow(folder: Path, chosen: releasing.Payload) -> None:
         real(folder, chosen)
         submit(opened, "padua", "new-run", number=7)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.campaign.publishing.payload import compress, released_text
+from cranfield.campaign.publishing.releasing import compress, released_text
 from cranfield.sources.values import integer_in
 
 LINES = b"1 Q0 d1 1 9.50 mine\n1\tq0  d2 2 1e-3 mine\r\n\n  2 0 d1 first .5 mine"

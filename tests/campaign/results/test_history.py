@@ -145,6 +145,16 @@ def test_releases_are_sources_until_they_are_retracted(tmp_path: Path) -> None:
         assert cf.campaign.history([releases, campaign.folder], "AP").frame.height == 3
 
 
+def test_runs_of_anonymous_teams_have_no_day(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    judged(campaign, qrels())
+    for k in range(2):
+        handed_in(campaign, str(k), rankings(k))
+    path = campaign.release("adhoc", anonymous=True).path
+    with pytest.raises(InputError, match="adhoc-1: does not state when runs of anonymous teams"):
+        cf.campaign.history(path, "AP")
+
+
 @given(
     st.lists(
         st.tuples(st.integers(0, 4), st.integers(0, 5), st.booleans()), min_size=1, max_size=12

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, cast
 
 import polars as pl
 
@@ -31,22 +31,15 @@ _JSON_MESSAGE = (
 )
 
 
-class Lines(NamedTuple):
-    """The lines of a file.
+def read_lines(
+    chunks: Iterable[bytes], faults: Faults, form: str = "trec", kind: str = "run"
+) -> tuple[pl.DataFrame, int, InputError | None]:
+    """Read the lines of a run or of judgments, and report lines that cannot be read.
 
+    Returns the rows, the number of lines including empty ones, and the error that ended reading.
     The rows have the columns as text, null where unknown, with `line` (from 1), `width` (number of
     columns) and `broken` (no reader can split the line; only its first column is known).
     """
-
-    rows: pl.DataFrame
-    n_lines: int  # including empty lines
-    error: InputError | None  # the reason why the file was not read to its end
-
-
-def read_lines(
-    chunks: Iterable[bytes], faults: Faults, form: str = "trec", kind: str = "run"
-) -> Lines:
-    """Read the lines of a run or of judgments, and report lines that cannot be read."""
     names = (*(RUN if kind == "run" else QRELS).columns,)
     schema = {"line": pl.Int64, "width": pl.UInt32, "broken": pl.Boolean}
     parts = [pl.DataFrame(schema=schema | dict.fromkeys(names, pl.String))]
@@ -78,13 +71,12 @@ def read_lines(
             empty = rows.filter(pl.col(name) == "").select("line")
             faults.add_rows("columns", empty, f"an empty {name} {expected}")
         rows = rows.with_columns(pl.when(pl.col(required) != "").then(pl.col(required)))
-    return Lines(rows, n_lines, stop_error)
+    return rows, n_lines, stop_error
 
 
 def _split_lines(
     chunk: bytes, first_line: int, names: tuple[str, ...], form: str, faults: Faults
 ) -> pl.DataFrame:
-    """Split the lines of a chunk into columns."""
     text, undecodable_lines = _decode(chunk, first_line, faults)
     lines = pl.Series([text]).str.split("\n").explode()
     # Blanks other than tabs and ends of lines.
@@ -201,7 +193,6 @@ class BoundedSource(Source):
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """Open the file and decompress it."""
         with super().open() as stream:
             yield cast("IO[bytes]", _LimitedReader(stream, self.max_decompressed_bytes))
 

@@ -244,11 +244,11 @@ class Faults:
         count: int = 1,
     ) -> None:
         """Add a fault, or a fault that stands for `count` faults of its kind."""
-        if not self.applies(code):
+        severity = fault_severity(code, self._task)
+        if severity == "off":
             return
         faults = self._listed.setdefault(code, [])
         if self._limit is None or len(faults) < self._limit:
-            severity = fault_severity(code, self._task)
             # Messages quote the file, whose control characters must not reach a terminal.
             faults.append(Fault(code, severity, plain(message), line, topic, doc, count))
         else:

@@ -131,5 +131,4 @@ def _read_manifest(manifest: Path, problems: dict[str, str]) -> Iterator[tuple[s
 
 
 def _is_inside(path: str) -> bool:
-    """Return True if a path of a manifest is inside the bag."""
     return not (path.startswith(("/", "~")) or "\\" in path or ".." in PurePosixPath(path).parts)

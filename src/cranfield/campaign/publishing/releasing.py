@@ -3,39 +3,348 @@
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import re
 import tempfile
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from datetime import date as day_type
 from hashlib import sha256
+from io import BytesIO
+from itertools import count
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+import polars as pl
+
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, convert_error, quoted
 from cranfield.base.files import sync_folder, whole_file
 from cranfield.base.kinds import Integer
+from cranfield.base.parallel import in_threads
 from cranfield.base.text import counted
 from cranfield.base.version import __version__
+from cranfield.campaign.checks.lines import read_lines
+from cranfield.campaign.checks.report import Faults
 from cranfield.campaign.opened_campaign import OpenedCampaign
+from cranfield.campaign.pages import encode_text, render_text, write_files
 from cranfield.campaign.publishing.bag import PAYLOAD, write_bag
-from cranfield.campaign.publishing.payload import (
-    EXCLUDED,
-    EXCLUDED_OF_HIDDEN,
-    Payload,
-    released_runs,
-    write_payload,
-)
+from cranfield.campaign.results.leaderboard import MAX_COMPARED, compare_if_possible, leaderboard
 from cranfield.campaign.results.scoring import score_runs
-from cranfield.campaign.results.sheet_making import public_run_metadata, sheet_measures
+from cranfield.campaign.results.sheet_making import (
+    SheetInputs,
+    groups_by,
+    public_run_metadata,
+    sheet_files,
+    sheet_measures,
+    sort_topics,
+)
 from cranfield.campaign.results.stored_inputs import (
     find_judgments,
     intact_submissions,
     no_readable_run_error,
+    read_stored_qrels,
 )
-from cranfield.campaign.rules.task_rules import utc_text
-from cranfield.campaign.store.records import RELEASES, UNFINISHED_PREFIX, ReleaseRecord
+from cranfield.campaign.results.topic_statistics import topic_statistics
+from cranfield.campaign.rules.reading import rules_text
+from cranfield.campaign.rules.task_rules import TaskRules, utc_text
+from cranfield.campaign.store import records
+from cranfield.campaign.store.records import (
+    RELEASES,
+    Judgments,
+    ReleaseRecord,
+    Submission,
+)
+from cranfield.collection.files.lines import RUN
+from cranfield.collection.files.writing import write_qrels
+from cranfield.collection.judged.coverage import Coverage
+from cranfield.collection.metadata.reading import MAX_BYTES, header_of
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.measures import parse_measures
+from cranfield.reporting.page.report_page import report
+from cranfield.sources.archives import decompressed
+from cranfield.sources.chunks import CHUNK, TOGETHER, Source
+from cranfield.sources.values import integers_in
+
+EXCLUDED = (
+    "contacts of teams",
+    "runs that were refused, replaced or withdrawn",
+    "names of submitted files, and of the people in the log of events",
+    "warnings of the check and the log of events",
+    "other versions of the judgments",
+)
+"""Data that no release contains, as its README says."""
+
+EXCLUDED_OF_HIDDEN = (
+    "descriptions and metadata, answers that are free text, hashes and days of arrival of runs of"
+    " anonymous teams"
+)
+"""Data of anonymous teams that no release contains."""
+
+
+@dataclass(frozen=True)
+class ReleasedRun:
+    """A run of a release."""
+
+    run: Submission  # public fields, and public names
+    record: Submission  # record in the registry, which is not released
+    hidden: bool  # whether its team is anonymous
+
+
+def released_runs(
+    runs: Sequence[Submission],
+    hidden: Collection[str],
+    task: TaskRules,
+    secret: str,
+    metadata: Mapping[int, str],
+) -> tuple[ReleasedRun, ...]:
+    """Return the runs of a release, in order of public tag.
+
+    The secret determines the order of `hidden` teams and of their runs; who knows it and the ids of
+    all teams can resolve the aliases. `metadata` has public metadata by id of the submission.
+    """
+    names = _aliases(runs, hidden, secret)
+    free_text = {name for name, question in task.questions.items() if not question.choices}
+    public_runs = []
+    for run in runs:
+        is_hidden = run.team in hidden
+        team, tag = names[run.team, run.tag] if is_hidden else (run.team, run.tag)
+        answers = {
+            name: run.answers[name]
+            for name in task.questions
+            if name in run.answers and not (is_hidden and name in free_text)
+        }
+        unchanged = ("task", "state", "type", "priority", "late", "pooled")
+        fields = {name: getattr(run, name) for name in unchanged} | {"object": "", "received": ""}
+        if not is_hidden:
+            fields |= {"object": run.object, "received": run.received[:10]}
+            fields |= {"description": run.description, "metadata": metadata.get(run.id)}
+        public_record = Submission(id=0, team=team, tag=tag, bytes=0, answers=answers, **fields)
+        public_runs.append(ReleasedRun(public_record, run, is_hidden))
+    return tuple(sorted(public_runs, key=lambda item: item.run.tag))
+
+
+def _aliases(
+    runs: Sequence[Submission], hidden: Collection[str], secret: str
+) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return numbered aliases of hidden teams and runs, in an order that the secret decides."""
+
+    def draw(name: str) -> str:
+        return sha256(f"{secret}\n{name}".encode()).hexdigest()
+
+    real_names = {name.casefold() for run in runs for name in (run.team, run.tag)}
+    hidden_runs = [run for run in runs if run.team in hidden]
+    teams = sorted({run.team for run in hidden_runs}, key=draw)
+    width = max(2, len(str(len(teams))))
+    numbers = (f"{k:0{width}}" for k in count(1))
+    # A number is not free if a real team or run has its name.
+    free_numbers = (
+        number
+        for number in numbers
+        if f"team {number}" not in real_names
+        and not any(re.fullmatch(rf"team{number}-\d+", name) for name in real_names)
+    )
+    names = {}
+    for team, number in zip(teams, free_numbers, strict=False):
+        tags = sorted((run.tag for run in hidden_runs if run.team == team), key=draw)
+        for k, tag in enumerate(tags, 1):
+            names[team, tag] = (f"team {number}", f"team{number}-{k}")
+    return names
+
+
+_COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*\n?")
+
+
+def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> bytes:
+    """Return the decompressed lines of a run, without comments and metadata.
+
+    Lines of a run with an alias are rewritten: the second column is `Q0`, the last column is the
+    alias, and a rank that is not an integer is 0; other values are unchanged. The number of a line
+    that cannot be read counts the released lines.
+    """
+    with decompressed(BytesIO(data)) as stream:
+        text = b"".join(Source("run", content=stream.read()).chunks())
+    # A header without an end was already refused by the check of the run.
+    if header := header_of(text[: 2 * MAX_BYTES], "the run"):
+        text = text[header.before + len(header.raw) :]
+    if b"#" in text:
+        text = _COMMENT.sub(b"", text)
+    if alias is None:
+        return text
+    chunks = Source("run", content=text).chunks(TOGETHER * CHUNK)
+    return b"".join(_anonymise(chunk, alias, form) for chunk in chunks)
+
+
+def _anonymise(text: bytes, alias: str, form: str) -> bytes:
+    """Return lines of a run with an alias as tag, after checking that they can be read back."""
+    rank = pl.when(integers_in(pl.col("rank")).is_not_null()).then("rank").otherwise(pl.lit("0"))
+    lines = _columns(text, form).with_columns(q0=pl.lit("Q0"), rank=rank, tag=pl.lit(alias))
+    has_blanks = lines["topic"].str.contains(" ").any() or lines["doc"].str.contains(" ").any()
+    separator = ";" if form == "ntcir" else "\t" if has_blanks else " "
+    csv = lines.write_csv(include_header=False, separator=separator, quote_style="never")
+    anonymised = csv.encode()
+    if not _columns(anonymised, form).equals(lines):
+        raise InputError(f"cannot be written with the tag {quoted(alias)}", source="the run")
+    return anonymised
+
+
+def _columns(text: bytes, form: str) -> pl.DataFrame:
+    """Read lines of a run into six columns of text."""
+    faults = Faults(TaskRules("release"))
+    rows, _, _ = read_lines([text], faults, form)
+    for fault in faults.sorted_faults():
+        if fault.code != "empty":
+            raise InputError(fault.message, source="the run", line=fault.line)
+    return rows.select(*RUN.columns)
+
+
+def compress(text: bytes) -> bytes:
+    """Compress bytes with xz and fixed settings, so that the result is reproducible."""
+    return lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC64, preset=3)
+
+
+COLUMNS = ("tag", "team", "type", "priority", "late", "pooled", "received", "object", "description")
+"""Fields of a run in `runs.csv`, where `object` has the name `sha256`; answers follow."""
+
+
+@dataclass(frozen=True)
+class Payload:
+    """Inputs of the files of a release."""
+
+    campaign: OpenedCampaign
+    task: TaskRules
+    submissions: tuple[Submission, ...]  # accepted runs in the registry, in order of arrival
+    runs: tuple[ReleasedRun, ...]  # readable runs, in order of public tag
+    teams: Mapping[str, str]  # names of the teams that are not anonymous, by id
+    judgments: Judgments
+    evaluation: Evaluation  # of the accepted runs, by submitted tag
+    about: Mapping[str, Any]  # contents of `about.json`
+
+    @property
+    def public_runs(self) -> tuple[Submission, ...]:
+        """The runs, with public fields only."""
+        return tuple(run.run for run in self.runs)
+
+
+def write_payload(folder: Path, payload: Payload) -> None:
+    """Write all files of a release to a new folder."""
+    rules, about = payload.campaign.rules, payload.about
+    evaluation = _with_public_tags(payload.evaluation, payload.runs)
+    released = replace(evaluation, scores={name: evaluation[name] for name in about["measures"]})
+    if not about["scores_only"]:
+        _write_runs(folder / "runs", payload)
+        qrels = read_stored_qrels(payload.campaign, payload.task, payload.judgments)
+        write_qrels(qrels, folder / "judgments.txt")
+    runs = payload.public_runs
+    metadata = {run.tag: run.metadata for run in runs if run.metadata}
+    names = {run.team: payload.teams.get(run.team, run.team) for run in runs}
+    teams = pl.DataFrame(sorted(names.items()), {"id": pl.String, "name": pl.String}, orient="row")
+    texts = {
+        "runs.csv": _runs_table(payload).write_csv(),
+        "teams.csv": teams.write_csv(),
+        "rules.toml": rules_text(rules, payload.campaign.folder, [payload.task.name]),
+        "leaderboard.csv": leaderboard(released, runs).to_csv(),
+        "topic-statistics.csv": _statistics(released, payload).write_csv(),
+        **{f"metadata/{tag}.yml": text for tag, text in metadata.items()},
+        "about.json": json.dumps(about, indent=1, ensure_ascii=False) + "\n",
+    }
+    version, teams_by_id = payload.judgments.version, payload.teams
+    inputs = SheetInputs(
+        evaluation, runs, rules, payload.task, version, teams_by_id, metadata=metadata
+    )
+    sheets = {f"sheets/{name}": content for name, content in sheet_files(inputs.sheets())}
+    write_files(folder, {name: encode_text(text) for name, text in texts.items()} | sheets)
+    _write_scores(folder / "scores", released)
+    title = f"{rules.title}: {about['title']}"
+    # As on the leaderboard, larger numbers of runs are not compared.
+    if len(evaluation.systems) <= MAX_COMPARED:
+        results = [compare_if_possible(scores) for scores in released.values()]
+        comparisons = [result for result in results if not isinstance(result, str)]
+        contents = comparisons if len(comparisons) == len(results) else released
+        report(contents, folder / "report.html", title=title, date=about["date"], jobs=1)
+    readme = render_text("release.md", about=about, exists=lambda name: (folder / name).exists())
+    (folder / "README.md").write_bytes(encode_text(readme))
+
+
+def _with_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Evaluation:
+    """Return the scores by public tag, in this order, because the order of real tags is private."""
+    tags = tuple(run.run.tag for run in runs)
+    rows = dict(zip(evaluation.systems, evaluation.coverage.systems, strict=True))
+    coverage = (replace(rows[run.record.tag], system=run.run.tag) for run in runs)
+    # The order of topics of sheets, so that the cached comparison of the scores is used.
+    topics = tuple(sort_topics(evaluation.topics))
+    scores = {
+        name: replace(values.select(topics, [run.record.tag for run in runs]), systems=tags)
+        for name, values in evaluation.items()
+    }
+    judged = replace(
+        evaluation.judged,
+        topics=topics,
+        systems=tags,
+        coverage=Coverage(tuple(coverage)),
+        values={name: item.values for name, item in scores.items()},
+    )
+    return replace(evaluation, scores=scores, judged=judged)
+
+
+def _write_runs(folder: Path, payload: Payload) -> None:
+    folder.mkdir()
+
+    def write(run: ReleasedRun) -> None:
+        data = records.read_object(payload.campaign.folder, run.record.object)
+        alias = run.run.tag if run.hidden else None
+        try:
+            text = released_text(data, alias, payload.task.format)
+        except InputError as error:
+            raise convert_error(error, InputError, f"run {quoted(run.record.tag)}") from None
+        (folder / f"{run.run.tag}.run.xz").write_bytes(compress(text))
+
+    in_threads(write, payload.runs, None)
+
+
+def _runs_table(payload: Payload) -> pl.DataFrame:
+    runs = payload.public_runs
+    columns: dict[str, list[Any]] = {
+        "sha256" if name == "object" else name: [getattr(run, name) for run in runs]
+        for name in COLUMNS
+    }
+    for name in payload.task.questions:
+        answers = [run.answers.get(name) for run in runs]
+        columns[f"answer {name}" if name in columns else name] = answers
+    dtypes = {"priority": pl.Int64, "late": pl.Boolean, "pooled": pl.Boolean}
+    return pl.DataFrame(columns, schema={name: dtypes.get(name, pl.String) for name in columns})
+
+
+def _write_scores(folder: Path, evaluation: Evaluation) -> None:
+    """Write a table with a row per topic and run; rechunking makes its bytes reproducible."""
+    topics, systems = evaluation.topics, evaluation.systems
+    frame = pl.DataFrame(
+        {
+            "topic": [topic for topic in topics for _ in systems],
+            "system": list(systems) * len(topics),
+            **{name: scores.values.ravel() for name, scores in evaluation.items()},
+        }
+    ).with_columns(pl.selectors.float().fill_nan(None))
+    out = BytesIO()
+    frame.rechunk().write_parquet(out, compression="zstd", compression_level=3)
+    folder.mkdir()
+    (folder / "scores.parquet").write_bytes(out.getvalue())
+
+
+def _statistics(evaluation: Evaluation, payload: Payload) -> pl.DataFrame:
+    runs, task = payload.public_runs, payload.task
+    frames = []
+    for name, scores in evaluation.items():
+        for key in ("", *task.categories):
+            # Names have the key: a value may be 'all', and two categories may share a value.
+            groups = {tag: f"{key}={value}" for tag, value in groups_by(runs, key).items() if key}
+            frame = topic_statistics(
+                scores, groups, median=task.median, min_runs=task.min_category
+            ).to_polars()
+            frame = frame.filter(pl.col("group") != "all") if key else frame
+            frames.append(frame.select(pl.lit(name).alias("measure"), pl.all()))
+    return pl.concat(frames)
 
 
 @dataclass(frozen=True)
@@ -124,10 +433,10 @@ def release(
     except (TypeError, ValueError):
         raise PolicyError(f"date must be a day such as 2026-11-20, got {quoted(date)}") from None
     payload = _make_payload(campaign, task, judgments, anonymous, seed, scores_only, day, note)
-    name, version = payload.task.name, payload.judgments.version
-    about = {
+    about, name, version = payload.about, payload.task.name, payload.judgments.version
+    bag_info = {
         "Bag-Software-Agent": f"cranfield {__version__}",
-        "External-Description": f"{campaign.rules.title}: {payload.task.title or name}",
+        "External-Description": f"{campaign.rules.title}: {about['title']}",
         **({"Bagging-Date": date} if date else {}),
     }
     options = {
@@ -141,7 +450,7 @@ def release(
         new_folder = Path(folder)
         (new_folder / PAYLOAD).mkdir()
         write_payload(new_folder / PAYLOAD, payload)
-        manifest = write_bag(new_folder, about)
+        manifest = write_bag(new_folder, bag_info)
         _sync(new_folder)
         with campaign.registry.change("release", name, options) as tx:
             if tx.submissions(name) != payload.submissions:
@@ -158,17 +467,16 @@ def release(
             sync_folder(target.parent)
             created, path = utc_text(campaign.clock()), f"{RELEASES}/{release_id}"
             tx.insert(ReleaseRecord(release_id, name, created, version, path, manifest))
-    sizes = payload.about
     return Release(
         id=release_id,
         task=name,
         judgments=version,
         path=target,
         manifest=manifest,
-        runs=sizes["runs"],
-        teams=sizes["teams"],
-        hidden=sizes["hidden_teams"],
-        excluded=payload.excluded,
+        runs=about["runs"],
+        teams=about["teams"],
+        hidden=about["hidden_teams"],
+        excluded=tuple(about["excluded"]),
     )
 
 
@@ -186,9 +494,8 @@ def _make_payload(
     rules = campaign.rules.task(task)
     version = find_judgments(campaign, rules.name, judgments)
     submissions = campaign.registry.submissions(rules.name)
-    evaluation = score_runs(
-        campaign, rules.name, measures=sheet_measures(rules), judgments=version.version
-    )
+    measures = sheet_measures(rules)
+    evaluation = score_runs(campaign, rules.name, measures=measures, judgments=version.version)
     runs = [
         run for run in intact_submissions(campaign, submissions) if run.tag in evaluation.systems
     ]
@@ -215,20 +522,29 @@ def _make_payload(
         f"{counted(n_unreadable, 'run')} that cannot be read": n_unreadable,
         "runs and judgments; only results computed from them are included": scores_only,
     }
-    excluded = (*EXCLUDED, *(text for text, applies in conditional.items() if applies))
-    return Payload(
-        campaign=campaign,
-        task=rules,
-        submissions=submissions,
-        runs=public_runs,
-        teams={team.id: team.name for team in teams if team.id not in hidden},
-        judgments=version,
-        evaluation=evaluation,
-        excluded=excluded,
-        scores_only=scores_only,
-        date=day,
-        note=note,
-    )
+    excluded = [*EXCLUDED, *(text for text, applies in conditional.items() if applies)]
+    about = {
+        "campaign": campaign.rules.id,
+        "campaign_title": campaign.rules.title,
+        "description": campaign.rules.description,
+        "consent": campaign.rules.consent,
+        "task": rules.name,
+        "title": rules.title or rules.name,
+        "date": day,
+        "note": note,
+        "judgments": version.version,
+        "measures": [*map(str, parse_measures(rules.measures, compat=evaluation.compat))],
+        "categories": [*rules.categories],
+        "median": rules.median,
+        "runs": len(public_runs),
+        "teams": len({run.run.team for run in public_runs}),
+        "hidden_teams": len({run.run.team for run in public_runs if run.hidden}),
+        "topics": len(evaluation.topics),
+        "scores_only": scores_only,
+        "excluded": excluded,
+    }
+    names = {team.id: team.name for team in teams if team.id not in hidden}
+    return Payload(campaign, rules, submissions, public_runs, names, version, evaluation, about)
 
 
 def _changed_error(task: str) -> CranfieldError:
@@ -245,8 +561,7 @@ def _secret(campaign: OpenedCampaign, seed: int) -> str:
 
 def _temporary_folder(folder: Path, name: str = "") -> tempfile.TemporaryDirectory[str]:
     """Return a temporary folder, which is removed unless it was renamed."""
-    prefix = f"{UNFINISHED_PREFIX}{name}"
-    return tempfile.TemporaryDirectory(prefix=prefix, dir=folder, ignore_cleanup_errors=True)
+    return tempfile.TemporaryDirectory(prefix=f".{name}", dir=folder, ignore_cleanup_errors=True)
 
 
 def _sync(folder: Path) -> None:
@@ -260,10 +575,6 @@ def _sync(folder: Path) -> None:
                 os.fsync(file.fileno())
     for path in (*folders, folder):
         sync_folder(path)
-
-
-RETRACTED = "retracted"
-"""State of a retracted release."""
 
 
 def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
@@ -290,7 +601,7 @@ def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
         if release not in releases:
             names = ", ".join(releases) or "none"
             raise PolicyError(f"unknown release {quoted(release)}; expected one of: {names}")
-        if releases[release].state == RETRACTED:
+        if releases[release].state == "retracted":
             raise PolicyError(f"{release} is already retracted")
         note = {"release": release, "retracted": utc_text(campaign.clock()), "reason": reason}
         text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
@@ -299,4 +610,4 @@ def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
         with whole_file(path, private=True, synced=True) as out:
             out.write(text)
         about = {"reason": reason, "retraction": sha256(text).hexdigest()}
-        tx.update(replace(releases[release], state=RETRACTED, **about))
+        tx.update(replace(releases[release], state="retracted", **about))

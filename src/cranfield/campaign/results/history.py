@@ -70,11 +70,7 @@ ENTRIES = {
 
 @dataclass
 class _EntryReader:
-    """Reads the entries of sources, with options of :func:`history`.
-
-    `used_options` are the options `task`, `columns` and `own` that apply to any source;
-    `unreadable` are the reasons why runs of campaigns cannot be read.
-    """
+    """Reads the entries of sources, with options of :func:`history`."""
 
     measure: str
     task: str | None
@@ -82,11 +78,10 @@ class _EntryReader:
     columns: Mapping[str, str]
     own: tuple[str, ...]
     retracted: bool
-    used_options: set[str] = field(default_factory=set)
-    unreadable: list[str] = field(default_factory=list)
+    used_options: set[str] = field(default_factory=set)  # that apply to any source
+    unreadable: list[str] = field(default_factory=list)  # reasons, for runs of campaigns
 
     def read(self, source: PathName) -> pl.DataFrame:
-        """Return the entries of a source, with the columns of `ENTRIES`."""
         if not isinstance(source, str | PathLike):
             raise ArgumentError(f"a source must be a path, got {quoted(source)}")
         frames = [pl.DataFrame(schema=ENTRIES)]
@@ -145,6 +140,10 @@ class _EntryReader:
             board = pl.read_csv(data / "leaderboard.csv", schema_overrides={"tag": pl.String})
             values = board.select(entry="tag", score=pl.col(name).cast(pl.Float64))
         runs = pl.read_csv(data / "runs.csv", infer_schema=False)
+        if not all(runs["received"]):
+            raise InputError(
+                "does not state when runs of anonymous teams arrived", source=str(folder)
+            )
         return _run_entries(values, runs, (about["campaign"], task, about["judgments"]), measure)
 
     def read_table(self, path: Path) -> pl.DataFrame:
@@ -195,8 +194,8 @@ def _run_entries(
     values: pl.DataFrame, runs: pl.DataFrame, collection: tuple[str, str, str], measure: Measure
 ) -> pl.DataFrame:
     """Add the day and the team of each run to scores by entry."""
-    day = pl.col("received").map_elements(_parse_day, pl.Date)
-    about_runs = runs.select("team", entry="tag", date=day)
+    days = pl.Series([_parse_day(text) for text in runs["received"]], dtype=pl.Date)
+    about_runs = runs.select("team", entry="tag", date=days)
     return values.join(about_runs, on="entry", maintain_order="left").with_columns(
         own=False,
         collection=pl.lit("{}/{}, judgments {}".format(*collection)),

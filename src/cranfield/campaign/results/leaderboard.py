@@ -99,9 +99,8 @@ def separation(
     if isinstance(comparison, str):
         return comparison
     letters = comparison.groups()
-    frame = pl.DataFrame(
-        {"tag": comparison.systems, "groups": [letters[system] for system in comparison.systems]}
-    )
+    groups = [letters[system] for system in comparison.systems]
+    frame = pl.DataFrame({"tag": comparison.systems, "groups": groups})
     notes = [
         "groups: two runs share a letter exactly when they are not significantly different"
         f" ({comparison.method}, alpha {alpha:g})"
@@ -195,23 +194,18 @@ class Leaderboard(TableResult):
             Maximum number of rows; by default all rows.
         """
         rows = self.rows.with_columns(pl.col("groups").map_elements(shorten_letters, pl.String))
-        empty = [name for name in ("type", "groups", "low", "high") if _is_empty(rows[name])]
-        if not rows["late"].any():
-            empty.append("late")
+        optional = ("type", "groups", "low", "high")
+        empty = [name for name in optional if {*rows[name]} <= {None, ""}]
+        empty += [] if rows["late"].any() else ["late"]
         title = f"Leaderboard of {self.task}" if self.task else "Leaderboard"
-        table = table_from_frame(
-            rows.drop(empty)[:max_runs], f"{title}: {counted(rows.height, 'run')}"
-        )
-        is_cut = max_runs is not None and rows.height > max_runs
-        cuts = [f"the first {max_runs:,} of {rows.height:,} runs are shown"] if is_cut else []
-        return [replace(table, remarks=[*self.remarks, *cuts])]
+        title += f": {counted(rows.height, 'run')}"
+        remarks = list(self.remarks)
+        if max_runs is not None and rows.height > max_runs:
+            remarks.append(f"the first {max_runs:,} of {rows.height:,} runs are shown")
+        return [replace(table_from_frame(rows.drop(empty)[:max_runs], title), remarks=remarks)]
 
     def __repr__(self) -> str:
         return f"Leaderboard({counted(self.rows.height, 'run')}: {', '.join(self.measures)})"
-
-
-def _is_empty(column: pl.Series) -> bool:
-    return not any(cell not in (None, "") for cell in column)
 
 
 def leaderboard(
@@ -256,28 +250,26 @@ def _leaderboard(
     runs = [runs_by_tag[tag] for tag in frame["tag"]]
     values = frame[names[0]].cast(pl.Float64).to_numpy()
     lower_is_better = evaluation.measures[0].info.lower_is_better
-    coverage = evaluation.coverage.systems
-    unjudged = [row.unjudged_10 / max(1, row.retrieved_10) for row in coverage]
+    unjudged = [row.unjudged_10 / max(1, row.retrieved_10) for row in evaluation.coverage.systems]
     frame = frame.with_columns(
         pl.Series("rank", competition_ranks(values, lower_is_better), pl.Int64),
         pl.Series("team", [run.team for run in runs], pl.String),
         pl.Series("type", [run.type for run in runs], pl.String),
         pl.Series("late", [run.late for run in runs], pl.Boolean),
         pl.Series("unjudged@10", unjudged, pl.Float64),
-    )
-    frame = frame.sort("rank", "tag")
+    ).sort("rank", "tag")
     unpooled = [quoted(tag) for tag in frame["tag"] if not runs_by_tag[tag].pooled]
     notes = []
     if 0 < len(unpooled) < frame.height:
         notes.append(f"not pooled: {some_of(unpooled, 10)}")
+    schema = {"tag": pl.String, "groups": pl.String, "low": pl.Float64, "high": pl.Float64}
+    groups = pl.DataFrame(schema=schema)
     if isinstance(comparison, str):
         notes.append(f"runs are not compared: {comparison}")
     else:
         notes = [*comparison.notes, *notes]
-        frame = frame.join(comparison.frame, on="tag", how="left", maintain_order="left")
-    for name, dtype in {"groups": pl.String, "low": pl.Float64, "high": pl.Float64}.items():
-        if name not in frame.columns:
-            frame = frame.with_columns(pl.lit(None, dtype).alias(name))
+        groups = pl.concat([groups, comparison.frame], how="diagonal")
+    frame = frame.join(groups, on="tag", how="left", maintain_order="left")
     order = [
         column for name in Leaderboard.columns for column in (names if name == "*" else [name])
     ]
@@ -318,10 +310,11 @@ def _cached_separation(scoring: Scoring, alpha: float) -> Separation | str:
     if cached := read_cached_table(campaign, judgments.task, basis):
         frame, about = cached
         return Separation(frame, about["method"], about["verdict"], (*about["notes"].split("\n"),))
-    result = separation(scoring.for_measure(first).evaluation()[str(first)], alpha)
+    scoring.measures = [first]
+    result = separation(scoring.evaluation()[str(first)], alpha)
     if not isinstance(result, str):
-        about = {"method": result.method, "verdict": result.verdict}
-        about |= {"notes": "\n".join(result.notes)}
+        notes = "\n".join(result.notes)
+        about = {"method": result.method, "verdict": result.verdict, "notes": notes}
         cache_table(campaign, judgments, basis, result.frame, about)
     return result
 

@@ -23,12 +23,10 @@ from cranfield.base.errors import (
 )
 from cranfield.base.text import counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.pages import render_page
+from cranfield.campaign.pages import encode_text, render_page, write_files
 from cranfield.campaign.results.leaderboard import Leaderboard, leaderboard
-from cranfield.campaign.results.scoring import score_runs
-from cranfield.campaign.results.sheet_files import encode_text, write_files
-from cranfield.campaign.results.sheet_making import scored_runs, sort_topics, task_measures
-from cranfield.campaign.results.stored_inputs import find_judgments
+from cranfield.campaign.results.scoring import Scoring
+from cranfield.campaign.results.sheet_making import sort_topics, task_measures
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store.records import Submission
@@ -100,12 +98,11 @@ def overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence
         **{f"chart-{name}": chart["heading"] for name, chart in charts.items()},
         "files": "Files",
     }
-    runs, n_topics = counted(overview.leaderboard.rows.height, "run"), overview.topics.height
-    counts = f"{runs}, {counted(n_topics, 'topic')}, judgments {label(overview.judgments)}"
+    sizes = counted(overview.leaderboard.rows.height, "run"), counted(topics.height, "topic")
     return render_page(
         "overview.html",
         label(overview.title),
-        counts=counts,
+        counts=f"{', '.join(sizes)}, judgments {label(overview.judgments)}",
         headings=headings,
         skip="Skip to the leaderboard",
         leaderboard=overview.leaderboard,
@@ -180,21 +177,18 @@ def write_overview(
         check_choice("forms", form, FORMS)
     target = campaign.check_outside(folder)
     rules = campaign.rules.task(task)
-    version = find_judgments(campaign, rules.name, judgments).version
-    evaluation = score_runs(campaign, rules.name, measures=task_measures(rules), judgments=version)
+    scoring = Scoring(campaign, rules.name, task_measures(rules), judgments)
+    evaluation, version = scoring.evaluation(), scoring.judgments.version
     title = f"{campaign.rules.title or campaign.rules.id}: {rules.title or rules.name}"
-    runs = scored_runs(campaign, rules.name, evaluation)
-    overview = make_overview(
-        evaluation, runs, rules, title=title, judgments=version, median=rules.median
-    )
+    about = {"title": title, "judgments": version, "median": rules.median}
+    overview = make_overview(evaluation, scoring.submissions, rules, **about)
     rows, parquet = overview.leaderboard.rows, BytesIO()
     rows.write_parquet(parquet)
+    latex = leaderboard_table(overview).to_latex(caption=True, long=True)
     files = {
         "leaderboard.csv": rows.write_csv().encode(),
         "leaderboard.parquet": parquet.getvalue(),
-        "leaderboard.tex": encode_text(
-            leaderboard_table(overview).to_latex(caption=True, long=True)
-        ),
+        "leaderboard.tex": encode_text(latex),
         "topics.csv": overview.topics.write_csv().encode(),
     }
     svgs: dict[str, bytes] = {}

@@ -25,13 +25,7 @@ from cranfield.campaign.results.stored_inputs import (
 )
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.rules.topics import topic_ids
-from cranfield.campaign.store.records import (
-    SCORES,
-    Judgments,
-    ScoreFile,
-    Submission,
-    create_private_folder,
-)
+from cranfield.campaign.store.records import SCORES, Judgments, ScoreFile, Submission
 from cranfield.collection.judged.coverage import Coverage, Scorable, Scorer, SystemCoverage
 from cranfield.collection.judged.judged_runs import JudgedRuns, judging_settings
 from cranfield.collection.judged.judging import judge
@@ -83,7 +77,7 @@ def cache_table(
     data = buffer.getvalue()
     sha256_text = sha256(data).hexdigest()
     path = f"{SCORES}/{sha256_text[:32]}.parquet"
-    create_private_folder(campaign.folder / SCORES)
+    (campaign.folder / SCORES).mkdir(mode=0o700, exist_ok=True)
     with whole_file(campaign.folder / path, private=True, synced=True) as out:
         out.write(data)
     key = hash_values(task, version, basis)
@@ -109,8 +103,7 @@ SCHEMA = {"object": pl.String, "topic": pl.String, "coverage": pl.String, "max_g
 
 def scores_table(evaluation: Evaluation, objects: Mapping[str, str]) -> pl.DataFrame:
     """Return an evaluation as a table of scores; `objects` has the SHA-256 of each run by tag."""
-    hashes = pl.Series([objects[system] for system in evaluation.systems], dtype=pl.String)
-    topics = pl.Series(evaluation.topics, dtype=pl.String)
+    hashes, topics = [objects[system] for system in evaluation.systems], list(evaluation.topics)
     coverage = {system.system: json.dumps(asdict(system)) for system in evaluation.coverage.systems}
     run_rows = pl.DataFrame(
         {
@@ -121,10 +114,11 @@ def scores_table(evaluation: Evaluation, objects: Mapping[str, str]) -> pl.DataF
     )
     topic_rows = pl.DataFrame(
         {
-            "object": hashes.gather(np.repeat(np.arange(len(hashes)), len(topics))),
-            "topic": topics.gather(np.tile(np.arange(len(topics)), len(hashes))),
+            "object": np.repeat(hashes, len(topics)),
+            "topic": topics * len(hashes),
             **{name: scores.values.T.ravel() for name, scores in evaluation.items()},
-        }
+        },
+        schema_overrides={"object": pl.String, "topic": pl.String},
     )
     grade = pl.lit(evaluation.judged.max_grade, pl.Int64).alias("max_grade")
     return pl.concat([run_rows, topic_rows], how="diagonal").with_columns(grade)
@@ -154,15 +148,12 @@ class CachedRuns(Scorable):
 
     @property
     def max_grade(self) -> int:
-        """The highest grade of all judgments."""
         return self.highest_grade
 
     def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
-        """Return the scores by each measure, shape (topics, systems)."""
         return [self.values[str(measure)] for measure in measures]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
-        """Return the policies, and the scale of grades."""
         return judging_settings(self.policies, measure, self.max_grade)
 
 
@@ -193,10 +184,6 @@ class Scoring:
     def objects(self) -> dict[str, str]:
         """SHA-256 of the bytes of each run by tag, in order of tag."""
         return {run.tag: run.object for run in self.submissions}
-
-    def for_measure(self, measure: Measure) -> Scoring:
-        """Return the scoring by a single measure."""
-        return Scoring(self.campaign, self.rules.name, [measure], self.judgments.version)
 
     def basis(self, all_runs: bool = False) -> str:
         """Return a hash of everything that scores depend on, except the run and the measure.
@@ -290,17 +277,12 @@ class Scoring:
         cells = table.filter(pl.col("topic").is_not_null() & is_scored)
         topics = topic_order(cells["topic"].unique().to_list())
         # Runs with the same bytes have the same scores.
-        objects = list(dict.fromkeys(self.objects.values()))
-        row_of = {topic: k for k, topic in enumerate(topics)}
-        column_of = {sha256_text: k for k, sha256_text in enumerate(objects)}
-        rows = [row_of[topic] for topic in cells["topic"]]
-        columns = [column_of[sha256_text] for sha256_text in cells["object"]]
-        values = {}
-        for name in names:
-            scores = np.full((len(topics), len(objects)), np.nan)
-            scores[rows, columns] = cells[name].to_numpy()
-            values[name] = scores[:, [column_of[run.object] for run in self.submissions]]
-        runs = CachedRuns(
+        runs = pl.DataFrame({"object": list(self.objects.values())})
+        grid = runs.join(pl.DataFrame({"topic": topics}), how="cross", maintain_order="left_right")
+        scores = grid.join(cells, on=["topic", "object"], how="left", maintain_order="left")
+        shape = (len(self.objects), len(topics))
+        values = {name: np.array(scores[name].fill_null(np.nan)).reshape(shape).T for name in names}
+        cached_runs = CachedRuns(
             tuple(topics),
             tuple(self.objects),
             self.policies,
@@ -308,7 +290,7 @@ class Scoring:
             table["max_grade"][0],
             values,
         )
-        return score(runs, self.measures, compat=self.compat)
+        return score(cached_runs, self.measures, compat=self.compat)
 
     def _coverage(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:
         """Return the coverage of each run by the judgments."""

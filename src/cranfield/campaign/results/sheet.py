@@ -9,8 +9,11 @@ from itertools import zip_longest
 from math import isfinite
 from typing import Any
 
+import numpy as np
+
 from cranfield.base.errors import InputError
-from cranfield.base.text import counted, json_text, plain
+from cranfield.base.text import counted, json_text
+from cranfield.campaign.pages import render_text
 from cranfield.tabular import format_number, text_table
 
 Number = float | None
@@ -45,6 +48,11 @@ class TopicScores:
     median: Number = None
     worst: Number = None
     rank: int | None = None  # 1 + number of runs of the category with a better score
+
+    @property
+    def minus_median(self) -> Number:
+        """The score of the run minus the median of the category."""
+        return None if self.score is None or self.median is None else self.score - self.median
 
 
 @dataclass(frozen=True)
@@ -179,44 +187,20 @@ class Sheet:
 
     def to_text(self) -> str:
         """Return the sheet as text, in the format of TREC's sheets."""
-        counts = {
-            "Retrieved": f"{self.retrieved:,}",
-            "Relevant": f"{self.relevant:,}",
-            "Relevant retrieved": f"{self.relevant_retrieved:,}",
-        }
-        precision = {
-            f"{k} documents": format_number(value) for k, value in self.precision_at.items()
-        }
-        precision["R (R-precision)"] = format_number(self.r_precision)
+        values = sheet_values(self)
+        levels = enumerate(zip(*values["curves"].values(), strict=True))
+        precision = {f"{k} documents": value for k, value in self.precision_at.items()}
         means = {"Average precision": self.average_precision, **self.measures}
         means |= {f"Unjudged in the top {k}": rate for k, rate in self.unjudged.items()}
-        curves = {"Precision": self.precision_at_recall}
-        if self.median_precision:
-            curves["Median"] = self.median_precision
-        levels = [
-            [f"{k / 10:.2f}", *map(format_number, values)]
-            for k, values in enumerate(zip(*curves.values(), strict=True))
-        ]
-        sentences = ["Comparison with other runs", *comparison_sentences(self)]
-        if names := self.comparison.names:
-            sentences.append(f"Not significantly different from it: {', '.join(names)}.")
-        titles = f"{self.campaign_title or self.campaign}, {self.task_title or self.task}"
-        blocks = [
-            f"{plain(f'{self.tag}: {titles}')}\n{plain(rank_sentence(self))}",
-            text_table(["", ""], [[*fact] for fact in run_facts(self)], left=(0, 1)).lstrip(),
-            *(f"warning: {plain(warning)}" for warning in self.warnings),
-            _two_columns(f"Over {self.topics:,} topics", counts),
-            _side_by_side(
-                text_table(["Recall", *curves], levels), _two_columns("Precision after", precision)
-            ),
-            _two_columns("Measure", {name: format_number(value) for name, value in means.items()}),
-            f"{plain(f'{self.measure} by topic; {describe_category(self)}')}\n"
-            f"{text_table(topic_columns(self), topic_rows(self))}",
-            "\n".join(map(plain, sentences)),
-        ]
-        if self.metadata:
-            blocks.append("\n".join(["Metadata", *map(plain, self.metadata.splitlines())]))
-        return "\n\n".join(blocks) + "\n"
+        return render_text(
+            "sheet.txt",
+            recall=[[f"{k / 10:.2f}", *map(format_number, row)] for k, row in levels],
+            precision=_number_rows(precision | {"R (R-precision)": self.r_precision}),
+            means=_number_rows(means),
+            table=text_table,
+            beside=_side_by_side,
+            **values,
+        )
 
     def __str__(self) -> str:
         return self.to_text()
@@ -224,6 +208,44 @@ class Sheet:
     def __repr__(self) -> str:
         rank = f"{self.comparison.rank} of {self.comparison.runs} by {self.measure}"
         return f"Sheet({self.tag!r}, task {self.task}: rank {rank})"
+
+
+def sheet_values(sheet: Sheet) -> dict[str, Any]:
+    """Return the values for the templates of a sheet: as text, as a page, or on the site."""
+    curves = {"this run": np.array(sheet.precision_at_recall, dtype=float)}
+    if sheet.median_precision:
+        curves[f"median of {sheet.category}"] = np.array(sheet.median_precision, dtype=float)
+    differences = np.array([topic.minus_median for topic in sheet.by_topic], dtype=float)
+    sign = -1 if sheet.lower_is_better else 1
+    heads = ["topic", "relevant", sheet.measure]
+    if sheet.category is not None:
+        heads += ["best", "median", "worst", "minus median", "rank"]
+    return {
+        "headings": {
+            "run": "The run",
+            "overall": "Over all topics",
+            **({} if sheet.category is None else {"differences": "Above and below the median"}),
+            "by-topic": "Topic by topic",
+            "comparison": "Comparison with other runs",
+        },
+        "sheet": sheet,
+        "titles": sheet_titles(sheet),
+        "rank": rank_sentence(sheet),
+        "facts": run_facts(sheet),
+        "levels": np.arange(len(sheet.precision_at_recall)) / 10,
+        "curves": curves,
+        "differences": differences,
+        "above": int((sign * differences > 0).sum()),
+        "below": int((sign * differences < 0).sum()),
+        "compared": describe_category(sheet),
+        "heads": heads,
+        "rows": topic_rows(sheet),
+        "sentences": comparison_sentences(sheet),
+    }
+
+
+def sheet_titles(sheet: Sheet) -> tuple[str, str]:
+    return sheet.campaign_title or sheet.campaign, sheet.task_title or sheet.task
 
 
 def run_facts(sheet: Sheet) -> list[tuple[str, str]]:
@@ -272,25 +294,13 @@ def describe_category(sheet: Sheet) -> str:
     return f"best, median and worst of the {runs} of {sheet.category}"
 
 
-def minus_median(scores: TopicScores) -> float | None:
-    """Return the score of the run minus the median of the category."""
-    return None if scores.score is None or scores.median is None else scores.score - scores.median
-
-
-def topic_columns(sheet: Sheet) -> list[str]:
-    head = ["topic", "relevant", sheet.measure]
-    if sheet.category is not None:
-        head += ["best", "median", "worst", "minus median", "rank"]
-    return head
-
-
 def topic_rows(sheet: Sheet) -> list[list[str]]:
     rows = []
     for topic in sheet.by_topic:
         row = [topic.topic, f"{topic.relevant:,}", format_number(topic.score)]
         if sheet.category is not None:
             row += map(format_number, (topic.best, topic.median, topic.worst))
-            difference = minus_median(topic)
+            difference = topic.minus_median
             sign = "+" if difference is not None and difference > 0 else ""
             row += [sign + format_number(difference), f"{topic.rank} of {sheet.category.runs}"]
         rows.append(row)
@@ -299,34 +309,28 @@ def topic_rows(sheet: Sheet) -> list[list[str]]:
 
 def comparison_sentences(sheet: Sheet) -> list[str]:
     """Describe how many runs are significantly different, and whether this is meaningful."""
-    comparison = sheet.comparison
+    comparison, by = sheet.comparison, f"by {sheet.measure}"
     if comparison.not_compared:
         return [f"Runs are not compared: {comparison.not_compared}."]
-    lines = [f"{_separation_sentence(sheet)} ({comparison.method})."]
-    if comparison.groups:
-        lines.append(
-            f"Groups: {comparison.groups}. Runs that share a letter are not significantly"
-            " different."
-        )
-    return [*lines, *comparison.verdict]
-
-
-def _separation_sentence(sheet: Sheet) -> str:
-    comparison, by = sheet.comparison, f"by {sheet.measure}"
-    if comparison.runs == 2:
-        verdict = "better" if comparison.better else "worse" if comparison.worse else "different"
-        negation = "" if comparison.better or comparison.worse else "not "
-        return f"The other run is {negation}significantly {verdict} {by}"
     verb = "is" if comparison.better == 1 else "are"
-    return (
+    verdict = (
         f"Of the {comparison.runs - 1:,} other runs, {comparison.better:,} {verb} significantly"
         f" better {by}, {comparison.worse:,} significantly worse, and"
         f" {comparison.not_separated:,} not significantly different"
     )
+    if comparison.runs == 2:
+        kind = "better" if comparison.better else "worse" if comparison.worse else "different"
+        negation = "" if comparison.better or comparison.worse else "not "
+        verdict = f"The other run is {negation}significantly {kind} {by}"
+    lines = [f"{verdict} ({comparison.method})."]
+    if comparison.groups:
+        explanation = "Runs that share a letter are not significantly different."
+        lines.append(f"Groups: {comparison.groups}. {explanation}")
+    return [*lines, *comparison.verdict]
 
 
-def _two_columns(head: str, values: Mapping[str, str]) -> str:
-    return text_table([head, ""], [[*row] for row in values.items()])
+def _number_rows(values: Mapping[str, Number]) -> list[tuple[str, str]]:
+    return [(name, format_number(value)) for name, value in values.items()]
 
 
 def _side_by_side(first: str, second: str) -> str:

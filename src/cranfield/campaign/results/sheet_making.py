@@ -1,24 +1,36 @@
-"""Compute the sheets of the runs of a task from their scores."""
+"""Compute and write the sheets of runs, and the packets of teams."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import competition_ranks
-from cranfield.base.errors import check_choice
-from cranfield.base.text import capitalised
+from cranfield.base.errors import PolicyError, check_choice, quoted
+from cranfield.base.files import whole_file
+from cranfield.base.kinds import OneOf
+from cranfield.base.text import capitalised, counted
 from cranfield.campaign.checks.checking import public_metadata
-from cranfield.campaign.opened_campaign import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
+from cranfield.campaign.pages import (
+    SHEETS,
+    encode_text,
+    make_folder,
+    render_page,
+    render_text,
+    write_files,
+)
 from cranfield.campaign.results.leaderboard import compare_if_possible
-from cranfield.campaign.results.scoring import score_runs
+from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.results.sheet import (
     Category,
     Number,
@@ -26,14 +38,17 @@ from cranfield.campaign.results.sheet import (
     SheetComparison,
     TopicScores,
     finite,
+    sheet_titles,
+    sheet_values,
+    team_label,
 )
-from cranfield.campaign.results.stored_inputs import find_judgments
 from cranfield.campaign.results.topic_statistics import topic_statistics
-from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules
+from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules, is_safe_name
 from cranfield.campaign.store.records import ACCEPTED, Submission
 from cranfield.collection.metadata.reading import read_metadata
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import parse_measures
+from cranfield.reporting.page.html import label
 from cranfield.reporting.page.sections import verdict_sentence
 from cranfield.reporting.summary import BETTER, WORSE, group_letters, verdict_matrix
 from cranfield.scales.statements import MEANINGFUL, Meaningfulness, describe_order, meaningfulness
@@ -93,9 +108,6 @@ def reference_groups(
     return {tag: group if group in allowed else None for tag, group in group_of.items()}
 
 
-LEVELS = tuple(f"{k / 10:g}" for k in range(11))
-"""Levels of recall, as names of topics."""
-
 NAMING_OF_OTHERS = ("named", "hidden")
 """Options: whether a sheet names runs that are not significantly different from its run."""
 
@@ -107,49 +119,42 @@ COUNTS = {
 }
 """Fields of sheets that are counts, with their measures."""
 
+RECALL = ("iprec_at_recall",)
+"""The measures of interpolated precision at 11 levels of recall."""
+
 PRECISION = {k: f"P@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)}
 
 
 def sheet_measures(task: TaskRules) -> tuple[str, ...]:
     """Return the measures of sheets: of the overall block, of the rules, and of coverage."""
     coverage = (f"{name}@{depth}" for depth in _depths(task) for name in ("NumRet", "Unjudged"))
-    block = [*COUNTS.values(), *recall_measures(task), "AP", *PRECISION.values(), "Rprec"]
+    block = [*COUNTS.values(), *task_measures(task, RECALL), "AP", *PRECISION.values(), "Rprec"]
     return tuple(dict.fromkeys([*block, *task_measures(task), *coverage]))
 
 
-def task_measures(task: TaskRules) -> tuple[str, ...]:
-    """Return the text forms of the measures in the rules."""
-    return _text_forms(task, task.measures)
-
-
-def recall_measures(task: TaskRules) -> tuple[str, ...]:
-    """Return the measures of interpolated precision at 11 levels of recall."""
-    return _text_forms(task, ("iprec_at_recall",))
-
-
-def _text_forms(task: TaskRules, names: Sequence[str]) -> tuple[str, ...]:
-    compat = task.judging.get("compat")
-    return tuple(map(str, parse_measures(names, compat=None if compat is None else str(compat))))
+def task_measures(task: TaskRules, names: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the text forms of measures, by default of those in the rules."""
+    compat: Any = task.judging.get("compat")
+    return tuple(map(str, parse_measures(names or task.measures, compat=compat)))
 
 
 def _depths(task: TaskRules) -> tuple[int, ...]:
     return tuple(dict.fromkeys((10, *([task.pool.depth] if task.pool else []))))
 
 
-def compare_each_run(scores: Scores) -> tuple[SheetComparison, ...]:
+def compare_each_run(scores: Scores) -> list[SheetComparison]:
     """Compare each run with all other runs, by the default comparison of all pairs."""
     ranks = competition_ranks(scores.overall(), scores.lower_is_better).tolist()
     n_runs = len(scores.systems)
     comparison = compare_if_possible(scores)
     if isinstance(comparison, str):
-        return tuple(SheetComparison(rank, n_runs, not_compared=comparison) for rank in ranks)
+        return [SheetComparison(rank, n_runs, not_compared=comparison) for rank in ranks]
     statement = meaningfulness(comparison)
     letters = group_letters(comparison) or [""] * n_runs
-    verdicts = verdict_matrix(comparison)
     comparisons = []
-    for k, rank in enumerate(ranks):
+    for k, (rank, verdicts) in enumerate(zip(ranks, verdict_matrix(comparison), strict=True)):
         # The row has the verdicts on this run against each other run.
-        better, worse = verdicts[k] == WORSE, verdicts[k] == BETTER
+        better, worse = verdicts == WORSE, verdicts == BETTER
         ties = [int(j) for j in comparison.order if j != k and not better[j] and not worse[j]]
         comparisons.append(
             SheetComparison(
@@ -164,21 +169,19 @@ def compare_each_run(scores: Scores) -> tuple[SheetComparison, ...]:
                 verdict=_verdict(statement, k),
             )
         )
-    return tuple(comparisons)
+    return comparisons
 
 
 def _verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
     """Return sentences about meaningfulness, and about invariant differences of the run."""
-    first = verdict_sentence(statement)
-    comparison = statement.comparison
+    sentence, comparison = verdict_sentence(statement), statement.comparison
     is_of_run = ((comparison.first == k) | (comparison.second == k)) & comparison.is_significant()
-    n_significant = int(is_of_run.sum())
-    if statement.verdict == MEANINGFUL or not n_significant:
-        return (first,)
+    if statement.verdict == MEANINGFUL or not is_of_run.any():
+        return (sentence,)
     n_ordered = int((is_of_run & statement.dominance.holds).sum())
     nouns = ("significantly different run", "significantly different runs")
-    order = describe_order(n_significant, n_ordered, *nouns)
-    return (first, f"{capitalised(order)}.")
+    order = describe_order(int(is_of_run.sum()), n_ordered, *nouns)
+    return (sentence, f"{capitalised(order)}.")
 
 
 def sheet_inputs(
@@ -191,8 +194,8 @@ def sheet_inputs(
     """Return the inputs of the sheets of the accepted runs of a task."""
     rules, registry = campaign.rules.task(task), campaign.registry
     names = [*sheet_measures(rules), *([] if measure is None else [measure])]
-    evaluation = score_runs(campaign, rules.name, measures=names, judgments=judgments)
-    runs = scored_runs(campaign, rules.name, evaluation)
+    scoring = Scoring(campaign, rules.name, names, judgments)
+    evaluation, runs = scoring.evaluation(), scoring.submissions
     warnings = {
         run.tag: tuple(f.message for f in registry.faults(run.id) if f.severity == "warning")
         for run in runs
@@ -202,19 +205,12 @@ def sheet_inputs(
         runs,
         campaign.rules,
         rules,
-        find_judgments(campaign, rules.name, judgments).version,
+        scoring.judgments.version,
         teams={team.id: team.name for team in registry.teams()},
         warnings=warnings,
         metadata={run.tag: public_run_metadata(run)[0] for run in runs if run.metadata},
         measure=measure,
     )
-
-
-def scored_runs(campaign: OpenedCampaign, task: str, evaluation: Evaluation) -> list[Submission]:
-    """Return the accepted runs that have scores, in order of arrival."""
-    # Runs that were submitted after the scoring have no scores.
-    accepted = campaign.registry.submissions(task, (ACCEPTED,))
-    return [run for run in accepted if run.tag in evaluation.systems]
 
 
 def public_run_metadata(run: Submission) -> tuple[str, tuple[str, ...]]:
@@ -270,31 +266,26 @@ class SheetInputs:
         check_choice("others", others, NAMING_OF_OTHERS)
         scores, task = self.scores, self.task
         group_of = reference_groups(self.runs, task, team)
-        groups = dict.fromkeys(group for group in group_of.values() if group is not None)
-        group_fields = {group: self._group_fields(group) for group in groups}
+        group_fields = {group: self._group_fields(group) for group in {*group_of.values()}}
         counts = self.evaluation["NumRel"].select(scores.topics, scores.systems).values
         relevant = [int(count) for count in np.nanmax(counts, axis=1)]
         measures = tuple(dict.fromkeys([*task_measures(task), scores.measure]))
         names = dict.fromkeys([*sheet_measures(task), *measures])
         overall = {name: self.scores_by(name).overall().tolist() for name in names}
-        comparisons = compare_each_run(scores)
         submissions = {run.tag: run for run in self.runs}
+        comparisons = compare_each_run(scores)
+        if others == "hidden":
+            # The reason may name other runs, too.
+            reason = comparisons[0].not_compared and "the comparison is not possible"
+            comparisons = [replace(run, names=None, not_compared=reason) for run in comparisons]
         sheets = []
         for k, tag in enumerate(scores.systems):
             if tag not in group_of:
                 continue
+            fields, by_topic, ranks = group_fields[group_of[tag]]
             # In the order of the fields of TopicScores.
             columns = [scores.topics, relevant, map(finite, scores.values[:, k].tolist())]
-            fields: dict[str, Any] = {}
-            group = group_of[tag]
-            if group is not None:
-                fields, by_topic, ranks = group_fields[group]
-                columns += [*by_topic, ranks[tag]]
-            comparison = comparisons[k]
-            if others == "hidden":
-                # The reason may name other runs, too.
-                reason = comparison.not_compared and "the comparison is not possible"
-                comparison = replace(comparison, names=None, not_compared=reason)
+            columns += [*by_topic, ranks[tag]] if by_topic else []
             values = {name: row[k] for name, row in overall.items()}
             sheets.append(
                 Sheet(
@@ -303,18 +294,22 @@ class SheetInputs:
                     measure=scores.measure,
                     lower_is_better=scores.lower_is_better,
                     by_topic=tuple(map(TopicScores, *columns)),
-                    comparison=comparison,
+                    comparison=comparisons[k],
                     **fields,
                 )
             )
         return tuple(sheets)
 
     def _group_fields(
-        self, group: Group
+        self, group: Group | None
     ) -> tuple[dict[str, Any], list[list[Number]], dict[str, list[int]]]:
         """Return the fields of sheets about a group, its statistics by topic, and ranks by tag."""
-        levels = [self.scores_by(name).overall() for name in recall_measures(self.task)]
-        curves = Scores(np.stack(levels), LEVELS, self.scores.systems, "IPrec")
+        if group is None:
+            return {}, [], {}
+        names = task_measures(self.task, RECALL)
+        levels = np.stack([self.scores_by(name).overall() for name in names])
+        # The topics of these scores are the levels of recall.
+        curves = Scores(levels, names, self.scores.systems, "IPrec")
         median = self.statistics(curves, group)["median"].to_list()
         rows = self.statistics(self.scores, group)
         members = self.members(self.scores, group)
@@ -368,10 +363,219 @@ def _overall_fields(
         unjudged[depth] = finite(n_unjudged / retrieved) if retrieved else None
     return {
         **counts,
-        "precision_at_recall": tuple(finite(values[name]) for name in recall_measures(task)),
+        "precision_at_recall": tuple(finite(values[name]) for name in task_measures(task, RECALL)),
         "precision_at": {k: finite(values[name]) for k, name in PRECISION.items()},
         "average_precision": finite(values["AP"]),
         "r_precision": finite(values["Rprec"]),
         "measures": {name: finite(values[name]) for name in measures},
         "unjudged": unjudged,
     }
+
+
+def sheet_page(sheet: Sheet) -> str:
+    """Return the sheet as a self-contained HTML page without scripts."""
+    values = sheet_values(sheet)
+    counts = f"{', '.join(map(label, values['titles']))}. {label(values['rank'])}."
+    title, skip = label(sheet.tag), "Skip to the sheet"
+    return render_page("sheet.html", title, counts=counts, skip=skip, **values)
+
+
+def write_sheets(
+    campaign: OpenedCampaign,
+    task: str | None,
+    folder: PathName,
+    *,
+    judgments: str | None = None,
+    measure: str | None = None,
+    others: Annotated[str, OneOf(NAMING_OF_OTHERS)] = "named",
+) -> tuple[Path, ...]:
+    """Write the sheets of the accepted runs of a task as HTML, text and JSON, and an index.
+
+    Parameters
+    ----------
+    campaign, task, judgments, measure
+        Task, version of the judgments, and measure of charts, topics and comparisons; by default
+        the only task, the newest version, and the first measure of the rules.
+    others
+        Whether the sheet of a run names the other runs that are not significantly different from
+        it: `named` or `hidden`.
+    folder
+        Folder to write to; it is created if missing. Existing sheets are overwritten.
+
+    Returns
+    -------
+    tuple of Path
+        The index, and then the sheets.
+
+    Raises
+    ------
+    PolicyError
+        If the folder contains sheets of other runs, or is in the campaign's folder.
+    """
+    target = campaign.check_outside(folder)
+    sheets = sheet_inputs(campaign, task, judgments, measure=measure).sheets(others)
+    return write_files(target, dict(index_and_sheets(sheets)))
+
+
+def index_and_sheets(sheets: Sequence[Sheet]) -> Iterator[tuple[str, bytes]]:
+    """Yield names and bytes: the index, and for each sheet a page, text and JSON."""
+    yield "index.html", encode_text(_index(sheets))
+    for name, content in sheet_files(sheets):
+        yield f"{SHEETS}/{name}", content
+
+
+def sheet_files(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
+    """Yield `TAG.html`, `TAG.txt` and `TAG.json` of each sheet, with their bytes."""
+    for sheet in sheets:
+        yield f"{sheet.tag}.html", encode_text(sheet_page(sheet))
+        yield f"{sheet.tag}.txt", encode_text(sheet.to_text())
+        yield f"{sheet.tag}.json", encode_text(sheet.to_json())
+
+
+def _index(sheets: Sequence[Sheet]) -> str:
+    """Return a page with links to all sheets, in order of rank."""
+    title, counts, heading = "Sheets", "", "Runs"
+    if sheets:
+        campaign, title = map(label, sheet_titles(sheets[0]))
+        counts, heading = f"{campaign}. {counted(len(sheets), 'run')}.", "Sheets"
+    return render_page(
+        "sheets.html",
+        title,
+        counts=counts,
+        headings={"runs": heading},
+        skip="Skip to the runs",
+        sheets=sorted(sheets, key=lambda sheet: (sheet.comparison.rank, sheet.tag)),
+    )
+
+
+def write_packet(
+    campaign: OpenedCampaign,
+    team: str,
+    path: PathName,
+    task: str | None = None,
+    *,
+    judgments: str | None = None,
+) -> Path:
+    """Write the packet of a team: the sheets of its runs, and statistics of reference groups.
+
+    Parameters
+    ----------
+    campaign
+        The campaign.
+    team
+        Id of the team.
+    path
+        Archive if the name ends in `.zip`, otherwise a folder; only the owner can read the files.
+        The same campaign gives the same bytes.
+    task
+        Name of a task; by default all tasks for which the team has accepted runs.
+    judgments
+        Version of the judgments; by default the newest version of each task.
+
+    Raises
+    ------
+    PolicyError
+        For an unknown team, or a team without accepted runs.
+
+    Notes
+    -----
+    Runs of other teams are not named. Best, median and worst scores are of categories with runs of
+    at least `min_category` teams, including this team; if two categories differ by runs of fewer
+    teams, only one of them is included. Teams that combine their packets learn more.
+    """
+    target = campaign.check_outside(path)
+    if campaign.registry.team(team) is None:
+        hint = "`cranfield campaign team list` lists the teams"
+        raise PolicyError(f"unknown team {quoted(team)}; {hint}")
+    files = _team_files(_all_inputs(campaign, task, judgments, team), team)
+    if not files:
+        raise PolicyError(f"team {quoted(team)} has no accepted run")
+    return _write_packet(files, target)
+
+
+def write_packets(
+    campaign: OpenedCampaign,
+    folder: PathName,
+    task: str | None = None,
+    *,
+    judgments: str | None = None,
+) -> tuple[Path, ...]:
+    """Write the packets of all teams with accepted runs as `TEAM.zip`; see :func:`write_packet`.
+
+    Raises
+    ------
+    PolicyError
+        For a team whose id is not a valid file name, or differs from another id only in case.
+    """
+    target = campaign.check_outside(folder)
+    all_inputs = _all_inputs(campaign, task, judgments)
+    teams = sorted({run.team for inputs in all_inputs for run in inputs.runs})
+    first_ids: dict[str, str] = {}
+    for team in teams:
+        if not is_safe_name(team) or first_ids.setdefault(team.lower(), team) != team:
+            reason = "is not a valid file name; write its packet separately"
+            raise PolicyError(f"team {quoted(team)} {reason}")
+    make_folder(target)
+    paths = {team: target / f"{team}.zip" for team in teams}
+    return tuple(_write_packet(_team_files(all_inputs, team), paths[team]) for team in teams)
+
+
+def _all_inputs(
+    campaign: OpenedCampaign, task: str | None, judgments: str | None, team: str | None = None
+) -> list[SheetInputs]:
+    """Return the inputs of the sheets of each task that has accepted runs (of a team)."""
+    names = [campaign.rules.task(task).name] if task is not None else [*campaign.rules.tasks]
+    tasks = [name for name in names if campaign.registry.submissions(name, (ACCEPTED,), team=team)]
+    return [sheet_inputs(campaign, name, judgments) for name in tasks]
+
+
+def _team_files(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, bytes]:
+    """Return the files of the packet of a team, by name."""
+    files = {}
+    for inputs in all_inputs:
+        if any(run.team == team for run in inputs.runs):
+            sheets, folder = inputs.sheets("hidden", team), inputs.task.name
+            label = team_label(sheets[0])
+            readme = render_text("packet.txt", sheets=sheets, inputs=inputs, team=label)
+            statistics = _group_statistics(inputs, team).write_csv()
+            files[f"{folder}/README.txt"] = encode_text(readme)
+            files[f"{folder}/statistics.csv"] = statistics.encode()
+            files |= {f"{folder}/{name}": data for name, data in index_and_sheets(sheets)}
+    return files
+
+
+def _write_packet(files: Mapping[str, bytes], target: Path) -> Path:
+    """Write an archive in order of name, with a fixed time, so that bytes are reproducible."""
+    if target.suffix.lower() != ".zip":
+        write_files(target, files, private=True)
+        return target
+    with (
+        whole_file(target, private=True) as out,
+        ZipFile(out, "w", ZIP_DEFLATED, compresslevel=9) as archive,
+    ):
+        for name in sorted(files):
+            entry = ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            entry.compress_type = ZIP_DEFLATED
+            # Set explicitly, because the defaults depend on the system.
+            entry.create_system, entry.external_attr = 3, 0o644 << 16
+            archive.writestr(entry, files[name])
+    return target
+
+
+def _group_statistics(inputs: SheetInputs, team: str) -> pl.DataFrame:
+    """Return best, median and worst scores of the reference groups of the runs of a team."""
+    group_of = reference_groups(inputs.runs, inputs.task, team)
+    groups = sorted({group for group in group_of.values() if group is not None})
+    columns = ("measure", "category", "value", "topic", "best", "median", "worst", "runs")
+    tables = [
+        inputs.statistics(inputs.scores_by(measure), (category, value)).with_columns(
+            measure=pl.lit(measure),
+            # Category and value are empty for all runs.
+            category=pl.lit(category),
+            value=pl.lit(value),
+            runs="n",
+        )
+        for measure in task_measures(inputs.task)
+        for category, value in groups
+    ]
+    return pl.concat(tables).select(columns) if tables else pl.DataFrame(schema=columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from os import fspath
 from pathlib import Path
 from typing import Any, ClassVar
@@ -46,11 +47,9 @@ def describe_position(frame: pl.DataFrame, lower_is_better: bool = False) -> str
     'above the median, not separated from the best'
     """
     relations: dict[str, str] = {}
-    for against, difference, significant in frame.select(
-        "against", "difference", "significant"
-    ).iter_rows():
-        above = "above" if (difference > 0) != lower_is_better else "below"
-        relations[against] = above if significant else "not separated from"
+    for row in frame.iter_rows(named=True):
+        above = "above" if (row["difference"] > 0) != lower_is_better else "below"
+        relations[row["against"]] = above if row["significant"] else "not separated from"
     if relations[BEST] == "above":
         return "above the best"
     if relations[MEDIAN] != "above":
@@ -271,11 +270,10 @@ def standing(
         If there is no reference run, or the file is not a run.
     """
     scoring = Scoring(campaign, task, None if measure is None else [measure], judgments)
-    first_measure = scoring.measures[0]
-    if first_measure.info.depends_on_others:
+    scoring.measures = scoring.measures[:1]
+    if scoring.measures[0].info.depends_on_others:
         reason = "cannot compare a single run, because it depends on other runs"
-        raise PolicyError(f"{first_measure} {reason}")
-    scoring = scoring.for_measure(first_measure)
+        raise PolicyError(f"{scoring.measures[0]} {reason}")
     paths = [fspath(path) for path in (run, baseline) if path is not None]
     new_runs = [_read_run(scoring, path) for path in paths]
     names = [new_run.name for new_run in new_runs]
@@ -303,26 +301,10 @@ def standing(
         campaign_scores.select(systems=sorted(tags)), new_scores.select(systems=new_systems)
     )
     notes += missing_notes
-    depth = (scoring.rules.pool or PoolRules()).depth
-
-    def compare_one(name: str, baseline: str | None) -> Standing:
-        other_tags = sorted({*tags} - {name})
-        note = f"compared with the {counted(len(other_tags), 'accepted run')}{type_text}"
-        return _standing(
-            scores,
-            other_tags,
-            name,
-            baseline,
-            options | {"alpha": alpha},
-            notes=[note, *notes],
-            judgments=scoring.judgments.version,
-            unjudged=_unjudged(evaluation, name, depth),
-            depth=depth,
-        )
-
-    if baseline is None:
-        return replace(compare_one(names[0], None), lost=lost)
-    baseline_standing = compare_one(names[1], None)
+    compare_one = partial(
+        _standing, scoring, evaluation, scores, tags, type_text, notes, options | {"alpha": alpha}
+    )
+    baseline_standing = None if baseline is None else compare_one(names[1])
     return replace(compare_one(*names), lost=lost, baseline=baseline_standing)
 
 
@@ -359,19 +341,21 @@ def _add_new_runs(campaign_scores: Scores, new_scores: Scores) -> tuple[Scores, 
 
 
 def _standing(
+    scoring: Scoring,
+    evaluation: Evaluation,
     scores: Scores,
-    other_tags: Sequence[str],
-    run: str,
-    baseline: str | None,
-    options: dict[str, Any],
-    *,
+    tags: Sequence[str],
+    type_text: str,
     notes: Sequence[str],
-    **about: Any,
+    options: dict[str, Any],
+    run: str,
+    baseline: str | None = None,
 ) -> Standing:
     """Compare a run with the best and the median of the other runs, and with any baseline."""
-    reference = scores.select(systems=other_tags)
-    means = dict(zip(scores.systems, scores.mean().tolist(), strict=True))
-    keys = without_noise(scores.mean()) * (1.0 if reference.lower_is_better else -1.0)
+    other_tags, depth = sorted({*tags} - {run}), (scoring.rules.pool or PoolRules()).depth
+    reference, mean_scores = scores.select(systems=other_tags), scores.mean()
+    means = dict(zip(scores.systems, mean_scores.tolist(), strict=True))
+    keys = without_noise(mean_scores) * (1.0 if reference.lower_is_better else -1.0)
     key_of = dict(zip(scores.systems, keys.tolist(), strict=True))
     best_first = sorted(other_tags, key=lambda tag: (key_of[tag], tag))
     against = {BEST: best_first[0], MEDIAN: best_first[(len(best_first) - 1) // 2]}
@@ -379,6 +363,7 @@ def _standing(
         against[BASELINE] = baseline
     tags = list(dict.fromkeys(against.values()))
     comparison = compare(scores.select(systems=[*tags, run]), baseline=tags, **options)
+    group = f"compared with the {counted(len(other_tags), 'accepted run')}{type_text}"
     selection = "the p-values do not account for the selection of the best and the median run by"
     z: dict[str, float | None] = dict.fromkeys(scores.systems)
     n_required, n_others = MIN_REFERENCE, len(other_tags)
@@ -397,7 +382,9 @@ def _standing(
     return Standing(
         run=run,
         measure=scores.measure,
-        **about,
+        judgments=scoring.judgments.version,
+        unjudged=_unjudged(evaluation, run, depth),
+        depth=depth,
         lost=None,
         rank=1 + sum(key_of[tag] < key_of[run] for tag in other_tags),
         n_runs=len(other_tags) + 1,
@@ -407,18 +394,15 @@ def _standing(
         position=describe_position(frame, reference.lower_is_better),
         comparison=comparison,
         baseline=None,
-        notes=(*notes, *missing_z, f"{selection} the same scores", *comparison.notes),
+        notes=(group, *notes, *missing_z, f"{selection} the same scores", *comparison.notes),
     )
 
 
 def _unjudged(evaluation: Evaluation, run: str, depth: int) -> dict[int, float]:
     """Return the proportion of unjudged documents among the first documents of all topics."""
-    judged = evaluation.judged
-    column = judged.systems.index(run)
-    proportions = {}
+    column, proportions = evaluation.judged.systems.index(run), {}
     for n_documents in sorted({10, depth}):
-        top = judged.top(n_documents)
-        retrieved = int(top.retrieved[:, column].sum())
+        top = evaluation.judged.top(n_documents)
         n_judged = int(top.judged().count[:, column].sum())
-        proportions[n_documents] = 1 - n_judged / max(1, retrieved)
+        proportions[n_documents] = 1 - n_judged / max(1, int(top.retrieved[:, column].sum()))
     return proportions

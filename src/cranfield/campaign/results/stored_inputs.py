@@ -107,24 +107,20 @@ def add_judgments(
     versions = campaign.registry.judgments(rules.name)
     sha256 = file_sha256(path)
     duplicate = next((record for record in versions if record.object == sha256), None)
-    is_same = duplicate is not None and duplicate.version == version
     if duplicate is not None:
+        is_same = duplicate.version == version
         ending = "; nothing was added" if is_same else ""
         warn(f"version {quoted(duplicate.version)} has the same bytes{ending}", stacklevel=2)
         if is_same:
             return duplicate
-    if any(record.version == version for record in versions):
-        raise _version_error(version)
-    sha256, _ = records.put_object(campaign.folder, path)
     rows, added = len(judgments), utc_text(campaign.clock())
-    record = Judgments(rules.name, version, sha256, rows, added, note)
     about = {"version": version, "rows": rows}
     with campaign.registry.change("judgments", rules.name, about) as change:
-        # Another process may have added the version meanwhile.
         if version in {record.version for record in change.judgments(rules.name)}:
-            raise _version_error(version)
-        change.insert(record)
-    return record
+            reason = "already exists and cannot be changed; choose a new name"
+            raise PolicyError(f"version {quoted(version)} {reason}")
+        sha256, _ = records.put_object(campaign.folder, path)
+        return change.insert(Judgments(rules.name, version, sha256, rows, added, note))
 
 
 def _check_blanks(qrels: Qrels) -> None:
@@ -136,12 +132,6 @@ def _check_blanks(qrels: Qrels) -> None:
         row = int(rows[0])
         reason = "a topic or document contains a blank, which separates the columns of judgments"
         raise qrels.origin.wrong(reason, row, qrels.topics[qrels.codes[row]], qrels.docs[row])
-
-
-def _version_error(version: str) -> PolicyError:
-    return PolicyError(
-        f"version {quoted(version)} already exists and cannot be changed; choose a new name"
-    )
 
 
 def _topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
@@ -174,11 +164,12 @@ def find_judgments(campaign: OpenedCampaign, task: str, version: str | None = No
         raise CranfieldError(f"task {quoted(task)} has no judgments {hint}")
     if version is None:
         return versions[-1]
-    record = next((record for record in versions if record.version == version), None)
-    if record is None:
-        expected = f"expected one of: {', '.join(quoted(record.version) for record in versions)}"
-        raise PolicyError(f"unknown version {quoted(version)} of the judgments; {expected}")
-    return record
+    for record in versions:
+        if record.version == version:
+            return record
+    names = ", ".join(quoted(record.version) for record in versions)
+    unknown = f"unknown version {quoted(version)} of the judgments"
+    raise PolicyError(f"{unknown}; expected one of: {names}")
 
 
 def read_stored_qrels(campaign: OpenedCampaign, rules: TaskRules, record: Judgments) -> Qrels:
@@ -359,10 +350,18 @@ def pool(
     new_pool = apply_to_runs(campaign, rules, submissions, function)
     if new_pool is None:
         raise no_readable_run_error(campaign, rules.name)
-    _warn_of_blanks(campaign, rules, submissions, new_pool)
-    if mark:
-        readable = [run for run in submissions if run.id not in campaign.unreadable]
-        _mark(campaign, readable, rules.name, depth, without)
+    readable = [run for run in submissions if run.id not in campaign.unreadable]
+    _warn_of_blanks(campaign, rules, readable, new_pool)
+    unmarked = [run for run in readable if not run.pooled]
+    if mark and (unmarked or without):
+        details = {"depth": depth, "runs": [run.tag for run in unmarked], "without": [*without]}
+        with campaign.registry.change("pool", rules.name, details) as change:
+            accepted = {run.id: run for run in change.submissions(rules.name)}
+            for run in unmarked:
+                if run.id not in accepted:
+                    reason = "was withdrawn while the pool was made; make it again"
+                    raise PolicyError(f"run {quoted(run.tag)} {reason}")
+                change.update(replace(accepted[run.id], pooled=True))
     return new_pool
 
 
@@ -375,8 +374,6 @@ def _warn_of_blanks(
         re.search(blank, topic) for topic in new_pool.topics
     )
     for submission in submissions if has_blank else ():
-        if submission.id in campaign.unreadable:
-            continue
         with collect_warnings():
             run = read_stored_run(campaign, rules, submission)
         frame = run.to_polars()
@@ -388,26 +385,3 @@ def _warn_of_blanks(
                 f"{position}: topic {quoted(topic)}, document {quoted(doc)}: a blank within an id"
                 " separates columns in a pool of text; exclude the run from the pool by its tag"
             )
-
-
-def _mark(
-    campaign: OpenedCampaign,
-    submissions: Sequence[Submission],
-    task: str,
-    depth: int,
-    without: Sequence[str],
-) -> None:
-    unmarked = [run for run in submissions if not run.pooled]
-    if not unmarked and not without:
-        return
-    details = {"depth": depth, "runs": [run.tag for run in unmarked], "without": [*without]}
-    with campaign.registry.change("pool", task, details) as change:
-        current = {run.id: run for run in change.submissions(task, None)}
-        for run in unmarked:
-            # The run may have been withdrawn meanwhile.
-            submission = current[run.id]
-            if submission.state != "accepted":
-                raise PolicyError(
-                    f"run {quoted(run.tag)} was withdrawn while the pool was made; make it again"
-                )
-            change.update(replace(submission, pooled=True))

@@ -170,7 +170,6 @@ _time = _value_check("a time", lambda value: isinstance(value, (str, date)))
 
 
 def time(value: Any) -> datetime:
-    """Check a time with an offset from UTC."""
     try:
         return instant(_time(value))
     except InputError as error:

@@ -53,7 +53,6 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
 
 
 def _ids_and_lines(topics: Path | str) -> Iterator[tuple[str, int | None]]:
-    """Yield the ids of topics, each with its line if known."""
     if isinstance(topics, str):
         yield from ((topic, None) for topic in _irds_topics(topics))
         return

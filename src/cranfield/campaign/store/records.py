@@ -85,47 +85,29 @@ class Judgments:
 
 @dataclass(frozen=True)
 class ScoreFile:
-    """A file of cached scores.
+    """A file of cached scores."""
 
-    Attributes
-    ----------
-    key
-        SHA-256 of everything that the scores are computed from.
-    path
-        Path relative to the campaign's folder, such as `scores/ab12.parquet`.
-    """
-
-    key: str
+    key: str  # SHA-256 of everything that the scores are computed from
     task: str
     judgments: str
-    path: str
+    path: str  # relative to the campaign's folder, such as `scores/ab12.parquet`
     sha256: str
     about: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ReleaseRecord:
-    """A release, whose folder never changes.
-
-    Attributes
-    ----------
-    path
-        Path relative to the campaign's folder, such as `releases/adhoc-1`.
-    manifest
-        SHA-256 of its tag manifest.
-    retraction
-        SHA-256 of the note of retraction, a file beside the folder.
-    """
+    """A release, whose folder never changes."""
 
     id: str
     task: str
     created: str
     judgments: str
-    path: str
-    manifest: str
+    path: str  # relative to the campaign's folder, such as `releases/adhoc-1`
+    manifest: str  # SHA-256 of its tag manifest
     state: str = "released"
     reason: str = ""
-    retraction: str | None = None
+    retraction: str | None = None  # SHA-256 of the note of retraction, beside the folder
 
 
 @dataclass(frozen=True)
@@ -151,9 +133,6 @@ JOURNAL = f"{REGISTRY}-journal"
 OBJECTS, SCORES, RELEASES = "objects", "scores", "releases"
 """Folders of submitted bytes by SHA-256, of cached scores, and of releases."""
 
-UNFINISHED_PREFIX = "."
-"""Prefix of the names of unfinished files and folders."""
-
 
 def check_folder(folder: Path) -> None:
     """Check that a folder is a campaign's."""
@@ -167,12 +146,6 @@ def check_folder(folder: Path) -> None:
     if not has_registry:
         reason = f"is not a campaign: {REGISTRY} is missing (`cranfield campaign init` creates one)"
         raise InputError(reason, source=str(folder))
-
-
-def create_private_folder(path: Path) -> Path:
-    """Create a folder that only its owner can read (mode 0700), unless it exists."""
-    path.mkdir(mode=0o700, exist_ok=True)
-    return path
 
 
 CHUNK = 1 << 20
@@ -193,8 +166,8 @@ def put_object(folder: Path, source: Path | bytes) -> tuple[str, int]:
     sha256 = file_sha256(source) if isinstance(source, Path) else hashlib.sha256(source).hexdigest()
     target = object_path(folder, sha256)
     if not target.parent.is_dir():
-        create_private_folder(folder / OBJECTS)
-        create_private_folder(target.parent)
+        (folder / OBJECTS).mkdir(mode=0o700, exist_ok=True)
+        target.parent.mkdir(mode=0o700, exist_ok=True)
         sync_folder(folder / OBJECTS)
     digest, size = hashlib.sha256(), 0
     with (

@@ -44,6 +44,7 @@ _SQL_TYPES = {
     "bool": "INTEGER NOT NULL CHECK ({name} IN (0, 1))",
     "dict[str, str]": "TEXT NOT NULL",
 }
+_FROM_SQL: dict[Any, Callable[[Any], Any]] = {"bool": bool, "dict[str, str]": json.loads}
 
 
 @dataclass(frozen=True)
@@ -66,34 +67,24 @@ class Table:
 
     @property
     def sql(self) -> str:
-        """The statement that creates the table."""
-        columns = []
-        for column in fields(self.record_type):
-            declaration = self.declarations.get(column.name, _SQL_TYPES[str(column.type)])
-            columns.append(f"{column.name} {declaration.format(name=column.name)}")
+        types = {column.name: _SQL_TYPES[str(column.type)] for column in fields(self.record_type)}
+        declarations = {**types, **self.declarations}.items()
+        columns = [f"{name} {text.format(name=name)}" for name, text in declarations]
         if not any("PRIMARY KEY" in declaration for declaration in self.declarations.values()):
             columns.append(f"PRIMARY KEY ({', '.join(self.key)})")
         return f"CREATE TABLE {self.name} ({', '.join(columns)}) STRICT;"
 
-    @property
-    def key_condition(self) -> str:
-        """The SQL condition that selects a row by its key, with named parameters."""
-        return " AND ".join(f"{name} = :{name}" for name in self.key)
-
     def row(self, record: Any) -> Row:
-        """Return a record as a row."""
         return {
             name: canonical_json(value) if isinstance(value, dict) else value
             for name, value in vars(record).items()
         }
 
     def record(self, row: sqlite3.Row | Row) -> Any:
-        """Return a row as a record."""
-        convert: dict[Any, Callable[[Any], Any]] = {"bool": bool, "dict[str, str]": json.loads}
-        values = {
-            column.name: convert.get(column.type, lambda value: value)(row[column.name])
-            for column in fields(self.record_type)
-        }
+        values = dict(row)
+        for column in fields(self.record_type):
+            if column.type in _FROM_SQL:
+                values[column.name] = _FROM_SQL[column.type](values[column.name])
         return self.record_type(**values)
 
 
@@ -155,12 +146,10 @@ CREATE TRIGGER event_stays BEFORE DELETE ON event
 
 
 def canonical_json(value: object) -> str:
-    """Return the canonical JSON text of a value."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def insert(connection: sqlite3.Connection, table: str, row: Row) -> int | None:
-    """Insert a row into a table, and return its rowid."""
     # Only names of columns, which come from the code, become SQL text.
     parameters = ", ".join(f":{name}" for name in row)
     query = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({parameters})"
@@ -280,16 +269,17 @@ def _chain_problems(connection: sqlite3.Connection) -> list[str]:
             return [f"event {seq} breaks the chain of hashes"]
         previous = event["sha256"]
         for name, row in json.loads(event["details"])["rows"]:
-            is_removed = row.pop(REMOVED, False)
-            expected[_row_key(name, row)] = row
-            if is_removed:
-                del expected[_row_key(name, row)]
+            if row.pop(REMOVED, False):
+                expected.pop(_row_key(name, row), None)
+            else:
+                expected[_row_key(name, row)] = row
     differences = []
     for name in KEYS:
         for stored in connection.execute(f"SELECT * FROM {name}"):
             row = _hash_contact(name, dict(stored))
-            if expected.pop(_row_key(name, row), None) != row:
-                differences.append(f"{_label(_row_key(name, row))}: differs from the events")
+            key = _row_key(name, row)
+            if expected.pop(key, None) != row:
+                differences.append(f"{_label(key)}: differs from the events")
     differences += [f"{_label(key)}: is missing, but is in the events" for key in expected]
     return differences
 
@@ -300,9 +290,6 @@ def _row_key(table: str, row: Row) -> Key:
 
 def _label(key: Key) -> str:
     return f"table {key[0]}, row {' '.join(map(str, key[1]))}"
-
-
-_FAULT_COLUMNS = "code, severity, message, line, topic, doc, count"
 
 
 class RegistryReader:
@@ -333,9 +320,9 @@ class RegistryReader:
 
         Tags are compared regardless of case.
         """
-        criteria = {"task": task, "team": team, "ranking": ranking, "object": object, "tag": tag}
         state = None if states is None else tuple(states)
-        return self._records(Submission, **criteria, state=state)
+        values = {"team": team, "ranking": ranking, "object": object, "tag": tag, "state": state}
+        return self._records(Submission, task=task, **values)
 
     def submission(self, tag: str) -> Submission | None:
         """Return the accepted submission with a tag (in any case), or else the newest one."""
@@ -348,7 +335,8 @@ class RegistryReader:
 
         Private faults, which name other teams, are included only if `private` is True.
         """
-        query = f"SELECT {_FAULT_COLUMNS} FROM fault WHERE submission = ? ORDER BY number"
+        columns = "code, severity, message, line, topic, doc, count"
+        query = f"SELECT {columns} FROM fault WHERE submission = ? ORDER BY number"
         with self._connect() as connection:
             faults = [Fault(**dict(row)) for row in connection.execute(query, (submission_id,))]
         return tuple(fault for fault in faults if private or fault.severity != PRIVATE)
@@ -417,33 +405,31 @@ class Transaction(RegistryReader):
         table = TABLES[type(record)]
         row = table.row(record)
         if isinstance(record, Submission):
-            row["id"] = None
-        rowid = insert(self._connection, table.name, row)
-        if isinstance(record, Submission):
-            row["id"] = rowid
-        self._record_row(table, row)
+            row["id"] = insert(self._connection, table.name, {**row, "id": None})
+        else:
+            insert(self._connection, table.name, row)
+        self._rows[_row_key(table.name, row)] = row
         stored: Record = table.record(row)
         return stored
 
     def update(self, record: Record) -> Record:
-        """Replace the record with the same key."""
         self._check_file(record)
         table = TABLES[type(record)]
         row = table.row(record)
         assignments = ", ".join(f"{name} = :{name}" for name in row if name not in table.key)
-        query = f"UPDATE {table.name} SET {assignments} WHERE {table.key_condition}"
+        condition = " AND ".join(f"{name} = :{name}" for name in table.key)
+        query = f"UPDATE {table.name} SET {assignments} WHERE {condition}"
         if self._connection.execute(query, row).rowcount != 1:
             key = ", ".join(str(row[name]) for name in table.key)
             raise CranfieldError(f"the registry has no {table.name} {key}")
-        self._record_row(table, row)
+        self._rows[_row_key(table.name, row)] = row
         return record
 
     def insert_faults(self, submission: Submission, faults: Sequence[Fault]) -> None:
-        """Add the faults of a submission."""
         for number, fault in enumerate(faults, 1):
             row = {"submission": submission.id, "number": number, **asdict(fault)}
             insert(self._connection, "fault", row)
-            self._rows["fault", (submission.id, number)] = row
+            self._rows[_row_key("fault", row)] = row
 
     def forget(self, sha256: str) -> None:
         """Mark an object to be removed after the change, unless another record refers to it."""
@@ -456,8 +442,8 @@ class Transaction(RegistryReader):
         seq, previous = last_event(self._connection)
         rows = [[name, _hash_contact(name, row)] for (name, _), row in self._rows.items()]
         details = canonical_json({"about": dict(about), "rows": rows})
-        event = {"seq": seq + 1, "at": at, "actor": actor, "action": action, "subject": subject}
-        event |= {"details": details, "previous": previous}
+        event: Row = {"seq": seq + 1, "at": at, "actor": actor, "action": action}
+        event |= {"subject": subject, "details": details, "previous": previous}
         insert(self._connection, "event", event | {"sha256": event_hash(event)})
 
     def remove_unneeded_objects(self) -> None:
@@ -467,9 +453,6 @@ class Transaction(RegistryReader):
             versions = self._records(Judgments, object=sha256)
             if not versions and not any(run.kept for run in runs):
                 records.object_path(self._folder, sha256).unlink(missing_ok=True)
-
-    def _record_row(self, table: Table, row: Row) -> None:
-        self._rows[table.name, tuple(row[name] for name in table.key)] = row
 
     def _check_file(self, record: object) -> None:
         # A repair may have removed the unregistered file before this change began.

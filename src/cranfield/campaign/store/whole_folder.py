@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, ClassVar
@@ -32,7 +32,6 @@ from cranfield.campaign.store.records import (
     RULES,
     SCORES,
     check_folder,
-    create_private_folder,
 )
 from cranfield.campaign.store.registry import (
     KEYS,
@@ -124,8 +123,8 @@ class Verification(Result):
     def _frame(self) -> pl.DataFrame:
         import polars as pl
 
-        rows = [(finding.kind, finding.file, finding.reason) for finding in self.findings]
-        return pl.DataFrame(rows, schema=dict.fromkeys(self.columns, pl.String), orient="row")
+        rows = list(map(asdict, self.findings))
+        return pl.DataFrame(rows, schema=dict.fromkeys(self.columns, pl.String))
 
 
 CAMPAIGN_PATHS = (RULES, REGISTRY, OBJECTS, SCORES, RELEASES)
@@ -237,7 +236,6 @@ def _verify(folder: Path) -> Verification:
 
 
 def _verify_once(folder: Path) -> Verification:
-    """Compare all files of a folder with their hashes."""
     findings: list[Finding] = []
     n_files, n_events = 1, 0
     recorded_hashes: _Hashes | None = None
@@ -293,11 +291,11 @@ def _compare(folder: Path, name: str, sha256: str, description: str) -> tuple[in
         reason = f"is a link: a copy of the folder may not contain the file ({description})"
         findings.append(Finding(name, reason, NOTE))
     try:
-        if file_sha256(path) != sha256:
-            reason = f"its SHA-256 differs from the recorded one ({description})"
-            findings.append(Finding(name, reason))
+        is_unchanged = file_sha256(path) == sha256
     except InputError as error:
         return 0, [*findings, Finding(name, f"{error.reason} ({description})")]
+    if not is_unchanged:
+        findings.append(Finding(name, f"its SHA-256 differs from the recorded one ({description})"))
     return 1, findings
 
 
@@ -355,7 +353,7 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
             with whole_file(new_folder / name, private=True, synced=True) as out:
                 out.write(data)
         for name in (OBJECTS, SCORES, RELEASES):
-            create_private_folder(new_folder / name)
+            (new_folder / name).mkdir(mode=0o700, exist_ok=True)
         create_registry(new_folder / REGISTRY)
         campaign = OpenedCampaign(new_folder, actor=actor)
         # Read the rules, so that the first change records them.

@@ -25,7 +25,7 @@ from cranfield.campaign.submitting.submit import (
     record_run,
     record_run_within,
 )
-from cranfield.campaign.submitting.teams import insert_teams, make_team, unknown_teams_message
+from cranfield.campaign.submitting.teams import insert_teams, make_team, unknown_teams_error
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import convert_columns, read_columns
 from cranfield.sources.schemas import Column, Schema, optional
@@ -246,7 +246,7 @@ def submit_archive(
     ids = dict.fromkeys(row.declaration.team for row in table.rows)
     new_ids = [id for id in ids if id not in known_ids]
     if new_ids and not add_teams:
-        raise PolicyError(unknown_teams_message(new_ids, known_ids))
+        raise unknown_teams_error(new_ids, known_ids)
     for row in table.rows:
         received_at(row.declaration, campaign.clock())
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from operator import attrgetter
-from os import PathLike, fspath
+from os import fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ from cranfield.base.kinds import Integer
 from cranfield.base.text import counted, plain
 from cranfield.campaign.checks.checking import check_with_metadata
 from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, fault_severity
-from cranfield.campaign.opened_campaign import OpenedCampaign
+from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.rules.reading import rules_sha256
 from cranfield.campaign.rules.task_rules import (
     TaskRules,
@@ -87,7 +87,6 @@ class Declaration:
 
 
 def _check_reason(reason: str) -> None:
-    """Check that a reason is printable and not empty."""
     if problem := _unprintable_error("reason", reason) if reason.strip() else "reason is missing":
         raise PolicyError(problem)
 
@@ -117,12 +116,6 @@ class CheckedCopy:
     metadata: str | None
 
     @property
-    def name(self) -> str:
-        """Name of the submitted file without its folder, which is private."""
-        name = Path(self.report.source).name
-        return name.encode(errors="surrogateescape").decode(errors="replace")
-
-    @property
     def tag(self) -> str:
         """The tag of the run, or the declared tag if the run has none; truncated."""
         return (self.report.tag or self.declaration.tag or "")[:MAX_TAG]
@@ -130,7 +123,7 @@ class CheckedCopy:
 
 @contextmanager
 def copy_and_check(
-    campaign: OpenedCampaign, run: str | PathLike[str], task: TaskRules, declaration: Declaration
+    campaign: OpenedCampaign, run: PathName, task: TaskRules, declaration: Declaration
 ) -> Iterator[CheckedCopy]:
     """Copy a run into a temporary private folder, and yield the checked copy."""
     source = Source(fspath(run))
@@ -193,28 +186,17 @@ def received_at(declaration: Declaration, now: datetime) -> datetime:
     return received
 
 
-@dataclass(frozen=True)
-class Decision:
-    """Decision on a run: its record, all its faults, and the run that it replaces.
+def decide(
+    registry: RegistryReader, copy: CheckedCopy
+) -> tuple[SubmissionOutcome, Sequence[Fault], Submission | None]:
+    """Accept or refuse a run by the rules and the registry, without writing.
 
-    If the submission is a repeat, the record is the record of the accepted run.
+    Returns the outcome, all faults, including those about other teams, and the run to replace.
     """
-
-    submission: Submission
-    faults: tuple[Fault, ...]
-    replaced_run: Submission | None = None
-    is_repeat: bool = False
-
-    def public_report(self, copy: CheckedCopy) -> CheckReport:
-        """Return the report for the team, without faults that concern other teams."""
-        faults = tuple(fault for fault in self.faults if fault.severity != PRIVATE)
-        return replace(copy.report, faults=faults)
-
-
-def decide(registry: RegistryReader, copy: CheckedCopy) -> Decision:
-    """Accept or refuse a run by the rules and the registry; nothing is written."""
     task, declaration, team, tag = copy.task, copy.declaration, copy.declaration.team, copy.tag
     received = received_at(declaration, copy.arrival)
+    # The folder of the submitted file is private.
+    name = Path(copy.report.source).name
     submission = Submission(
         id=0,
         task=task.name,
@@ -230,7 +212,7 @@ def decide(registry: RegistryReader, copy: CheckedCopy) -> Decision:
         metadata=copy.metadata,
         description=declaration.description,
         ranking=copy.report.ranking,
-        source=copy.name,
+        source=name.encode(errors="surrogateescape").decode(errors="replace"),
         late=task.closes is not None and received > task.closes,
     )
     submissions = registry.submissions(task.name, None, team=team)
@@ -243,7 +225,7 @@ def decide(registry: RegistryReader, copy: CheckedCopy) -> Decision:
             # Replacing another run by a run that is already accepted would lose a run.
             reason = f"this run was already submitted as {quoted(tag)}"
             raise PolicyError(f"no run was replaced: {reason}")
-        return Decision(repeat, copy.report.faults, is_repeat=True)
+        return SubmissionOutcome(repeat, copy.report, is_repeat=True), copy.report.faults, None
     replaced_run = next((run for run in accepted if run.tag == declaration.replaces), None)
     if declaration.replaces is not None and replaced_run is None:
         replaces = quoted(declaration.replaces)
@@ -268,7 +250,9 @@ def decide(registry: RegistryReader, copy: CheckedCopy) -> Decision:
     if errors := dict.fromkeys(fault.code for fault in faults if fault.severity == "error"):
         submission = replace(submission, state=REFUSED, reason=", ".join(errors))
     faults = [fault for fault in faults if fault.severity != "off"]
-    return Decision(submission, tuple(faults), replaced_run)
+    public_faults = tuple(fault for fault in faults if fault.severity != PRIVATE)
+    report = replace(copy.report, faults=public_faults)
+    return SubmissionOutcome(submission, report), faults, replaced_run
 
 
 def _fault(task: TaskRules, code: str, message: str) -> Fault:
@@ -408,9 +392,9 @@ class UnchangedError(Exception):
 
 
 def submit(
-    campaign: OpenedCampaign, run: str | PathLike[str], task: str | None, declaration: Declaration
+    campaign: OpenedCampaign, run: PathName, task: str | None = None, **declared: Any
 ) -> SubmissionOutcome:
-    """Submit a run.
+    """Submit a run: check it, store its bytes unchanged, and accept it or refuse it.
 
     The bytes are read once, into a private file, and checked there. One transaction checks the tag,
     limits and times. It stores the file of an accepted run before it records the run, so that every
@@ -424,8 +408,8 @@ def submit(
         File of the run, compressed or not; `-` is standard input.
     task
         Name of the task; optional if there is only one task.
-    declaration
-        Declaration of the team about the run.
+    declared
+        Attributes of :class:`Declaration`, such as `team`.
 
     Raises
     ------
@@ -435,26 +419,26 @@ def submit(
     InputError
         For a file that cannot be read.
     """
-    rules = campaign.rules.task(task)
+    rules, declaration = campaign.rules.task(task), Declaration(**declared)
     require_team(campaign.registry, declaration.team)
     with copy_and_check(campaign, run, rules, declaration) as copy:
         return record_run(campaign, copy)
 
 
 def check_submission(
-    campaign: OpenedCampaign, run: str | PathLike[str], task: str | None = None, **declaration: Any
+    campaign: OpenedCampaign, run: PathName, task: str | None = None, **declared: Any
 ) -> CheckReport:
     """Check a run like :func:`submit`, without submitting it.
 
     Rules about teams are checked only if a team is set.
     """
     rules = campaign.rules.task(task)
-    with copy_and_check(campaign, run, rules, Declaration(**declaration)) as copy:
+    with copy_and_check(campaign, run, rules, Declaration(**declared)) as copy:
         team = copy.declaration.team
         if not team:
             return copy.report
         require_team(campaign.registry, team)
-        return decide(campaign.registry, copy).public_report(copy)
+        return decide(campaign.registry, copy)[0].report
 
 
 def record_run(campaign: OpenedCampaign, copy: CheckedCopy) -> SubmissionOutcome:
@@ -472,11 +456,10 @@ def record_run_within(
     tx: Transaction, campaign: OpenedCampaign, copy: CheckedCopy, *, is_trial: bool = False
 ) -> SubmissionOutcome:
     """Accept or refuse a run, and record it in a transaction; a trial stores no bytes."""
-    decision = decide(tx, copy)
-    report = decision.public_report(copy)
-    if decision.is_repeat:
-        return SubmissionOutcome(decision.submission, report, is_repeat=True)
-    run = replace(decision.submission, rules=rules_sha256(campaign.rules), kept=False)
+    outcome, faults, replaced_run = decide(tx, copy)
+    if outcome.is_repeat:
+        return outcome
+    run = replace(outcome.submission, rules=rules_sha256(campaign.rules), kept=False)
     if not is_trial and (run.state == ACCEPTED or campaign.rules.keep_refused):
         # The bytes are stored before the run is recorded.
         sha256, _ = records.put_object(campaign.folder, copy.file)
@@ -485,15 +468,15 @@ def record_run_within(
                 "the copy of the run changed while it was checked; submit it again"
             )
         run = replace(run, kept=True)
-    replaced_run = decision.replaced_run if run.state == ACCEPTED else None
+    replaced_run = replaced_run if run.state == ACCEPTED else None
     if replaced_run is not None:
         # The new run may have the same tag, and tags of accepted runs are unique.
         replaced_run = tx.update(replace(replaced_run, state=REPLACED))
     run = tx.insert(run)
     if replaced_run is not None:
         tx.update(replace(replaced_run, replaced_by=run.id))
-    tx.insert_faults(run, decision.faults)
-    return SubmissionOutcome(run, report)
+    tx.insert_faults(run, faults)
+    return replace(outcome, submission=run)
 
 
 def withdraw(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from cranfield.campaign.results.sheet_files import index_and_sheets, write_files
+from cranfield.campaign.pages import write_files
+from cranfield.campaign.results.sheet_making import index_and_sheets
 from tests.campaign.results.sheets import made
 from tests.campaign.results.sheets.conftest import Make
 from tests.reporting.page.opening import opened

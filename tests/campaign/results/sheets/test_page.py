@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from cranfield.campaign.pages import render
-from cranfield.campaign.results.sheet import Sheet
-from cranfield.campaign.results.sheet_files import sheet_page, sheet_values
+from cranfield.campaign.results.sheet import Sheet, sheet_values
+from cranfield.campaign.results.sheet_making import sheet_page
 from cranfield.reporting.page.html import digest
 from tests.campaign.results.sheets import made
 from tests.reporting.page.reading import Page
@@ -138,7 +138,8 @@ def test_hidden_others_are_not_named() -> None:
 
 
 def test_pages_of_a_task_lead_to_each_other(tmp_path: Path) -> None:
-    from cranfield.campaign.results.sheet_files import index_and_sheets, write_files
+    from cranfield.campaign.pages import write_files
+    from cranfield.campaign.results.sheet_making import index_and_sheets
 
     files = dict(index_and_sheets(made.sheets()))
     made_files = write_files(tmp_path / "out", files)

@@ -9,7 +9,6 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from os import fspath
@@ -34,13 +33,10 @@ from cranfield.campaign.publishing.site.releases import (
     read_releases,
     task_leaderboard,
 )
-from cranfield.campaign.results.sheet import Sheet, rank_sentence
-from cranfield.campaign.results.sheet_files import sheet_values
-from cranfield.campaign.rules.task_rules import time_text
+from cranfield.campaign.results.sheet import Sheet, rank_sentence, sheet_values
 from cranfield.campaign.store.records import REGISTRY, RELEASES, ReleaseRecord, check_folder
 from cranfield.reporting.page.html import Html, asset, label, text, whole_page
 from cranfield.scores import Scores
-from cranfield.tabular import Table
 
 Links = Sequence[tuple[str, str]]
 """Texts and targets of links."""
@@ -60,7 +56,6 @@ def page(
 
 @cache
 def site_assets() -> tuple[str, str]:
-    """Return the style and the script of the site."""
     style, script = (
         (files(__package__) / "assets" / name).read_text("utf-8")
         for name in ("site.css", "site.js")
@@ -71,12 +66,6 @@ def site_assets() -> tuple[str, str]:
 
 SHADES = 9
 """Number of shades of the heat map, from the worst to the best score."""
-
-TOTAL_WIDTH, MIN_WIDTH, MAX_WIDTH, HEIGHT = 940, 7, 18, 12
-"""Width of all columns of the heat map, bounds of the width of a cell, and height of a row."""
-
-LABEL_WIDTH, LABEL_HEIGHT, KEY_HEIGHT = 90, 22, 34
-"""Space on the heat map for labels (left and above) and for the colour key (below)."""
 
 MAX_CELLS = 40_000
 """Maximum number of cells of a legible heat map."""
@@ -95,8 +84,8 @@ def task_pages(
     yield page(
         *("leaderboard.html", f"{folder}/index.html", title, links),
         sortable=True,
-        teams=teams_table(leaderboard),
-        rules=rules_table(release),
+        teams=runs_by_team(leaderboard),
+        rules=release.rules,
         rules_file=link("data", f"{release.id}-rules.toml", prefix="../"),
         has_report=release.path("report.html").is_file(),
         lead=lead,
@@ -129,8 +118,8 @@ def task_pages(
 def describe_task(leaderboard: TaskLeaderboard) -> str:
     """Return the sizes of a task, the version of its judgments and its release, as text."""
     release = leaderboard.release
-    teams = len({row["team"] for row in leaderboard.rows if row.get("team")})
-    counts = [counted(len(leaderboard.rows), "run"), counted(teams, "team") if teams else ""]
+    n_teams = len(runs_by_team(leaderboard))
+    counts = [counted(len(leaderboard.rows), "run"), counted(n_teams, "team") if n_teams else ""]
     if scores := release.scores.get(leaderboard.measure):
         counts.append(counted(len(scores.topics), "topic"))
     if release.about.get("judgments"):
@@ -139,48 +128,13 @@ def describe_task(leaderboard: TaskLeaderboard) -> str:
     return ", ".join(filter(None, counts))
 
 
-RULES = {
-    "opens": "submissions open",
-    "closes": "submissions close",
-    "late": "late runs",
-    "runs_per_team": "maximum number of runs per team",
-    "max_per_topic": "maximum number of documents per topic",
-    "types": "types of runs",
-    "measures": "measures",
-    "feedback": "feedback before the release",
-}
-"""Rules that the page of a task shows, with their labels."""
-
-
-def rules_table(release: StoredRelease) -> Table | None:
-    """Return the released rules of a task as a table, or None if there are none."""
-    rows = []
-    for key, title in RULES.items():
-        value = release.rules.get(key)
-        if isinstance(value, datetime):
-            value = time_text(value)
-        elif isinstance(value, list):
-            value = ", ".join(map(str, value))
-        elif key == "late":
-            value = {"mark": "accepted and marked", "refuse": "refused"}.get(str(value))
-        if value is not None:
-            rows.append([title, label(str(value))])
-    return Table("Rules of the task", ["rule", ""], rows, (0, 1)) if rows else None
-
-
-def teams_table(leaderboard: TaskLeaderboard) -> Table | None:
-    """Return the teams as a table, in order of their best runs."""
+def runs_by_team(leaderboard: TaskLeaderboard) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each team, in order of their best runs."""
     runs: dict[str, list[dict[str, Any]]] = {}
     for row in leaderboard.rows:
         if row.get("team"):
             runs.setdefault(row["team"], []).append(row)
-    rows = []
-    for team, (best_run, *others) in runs.items():
-        name = leaderboard.team_of(best_run)
-        text = name if name == team else f"{name} ({team})"
-        rows.append([text, 1 + len(others), best_run["tag"], best_run.get("rank", "")])
-    head = ["team", "runs", "best run", "rank"]
-    return Table("Teams, by their best run", head, rows, (0, 2)) if rows else None
+    return runs
 
 
 def topic_rows(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
@@ -220,46 +174,19 @@ def heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, A
     values = ordered_scores(leaderboard, scores, topics)
     if values.size == 0 or values.size > MAX_CELLS or not np.isfinite(values).any():
         return {"too_large": MAX_CELLS}
-    min_value, max_value = float(np.nanmin(values)), float(np.nanmax(values))
-    level = np.zeros(values.shape)
-    if max_value > min_value:
-        level = (values - min_value) / (max_value - min_value)
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    level = (values - low) / (high - low) if high > low else np.zeros(values.shape)
     level = 1 - level if scores.lower_is_better else level
     shades = np.where(np.isnan(level), -1, np.minimum(level * SHADES, SHADES - 1)).astype(np.int64)
-    rows, columns = values.shape
-    cell = max(MIN_WIDTH, min(MAX_WIDTH, TOTAL_WIDTH // columns))
-    square = f"h{cell - 1}v{HEIGHT - 1}h{1 - cell}z"
-    paths = [
-        "".join(
-            f"M{LABEL_WIDTH + column * cell} {LABEL_HEIGHT + row * HEIGHT}{square}"
-            for row, column in np.argwhere(shades == shade).tolist()
-        )
-        for shade in range(SHADES)
-    ]
-    step = 1 if cell == MAX_WIDTH else 10
-    names = [
-        name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…" for name in map(label, topics)
-    ]
-    key_top = LABEL_HEIGHT + rows * HEIGHT + 12
+    names = list(map(label, topics))
     return {
         "too_large": None,
-        "width": LABEL_WIDTH + max(columns * cell, 240),
-        "height": LABEL_HEIGHT + rows * HEIGHT + KEY_HEIGHT,
-        "best": min_value if scores.lower_is_better else max_value,
-        "worst": max_value if scores.lower_is_better else min_value,
-        "shades": paths,
-        "columns": [
-            (k + 1, LABEL_WIDTH + k * cell + cell // 2, LABEL_HEIGHT - 6)
-            for k in range(columns)
-            if k == 0 or (k + 1) % step == 0
-        ],
-        "rows": [
-            (name, LABEL_WIDTH - 5, LABEL_HEIGHT + 9 + k * HEIGHT) for k, name in enumerate(names)
-        ],
-        "key": [f"M{LABEL_WIDTH + 45 + 16 * k} {key_top}h15v11h-15z" for k in range(SHADES)],
-        "key_y": key_top + 9,
-        "key_start": LABEL_WIDTH + 40,
-        "key_end": LABEL_WIDTH + 50 + 16 * SHADES,
+        "best": low if scores.lower_is_better else high,
+        "worst": high if scores.lower_is_better else low,
+        # Rows and columns of the cells of each shade.
+        "cells": [np.argwhere(shades == shade).tolist() for shade in range(SHADES)],
+        "n_runs": values.shape[1],
+        "topics": [f"{x[: MAX_NAME - 1]}…" if len(x) > MAX_NAME else x for x in names],
     }
 
 
@@ -342,8 +269,9 @@ def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...],
     resolved = folder.resolve()
     owner = resolved.parent if resolved.name == RELEASES else resolved
     if (owner / REGISTRY).exists():
-        check_folder(folder if owner == resolved else owner)
-        campaign = OpenedCampaign(folder if owner == resolved else owner)
+        owner = folder if owner == resolved else owner
+        check_folder(owner)
+        campaign = OpenedCampaign(owner)
         files = write_site(campaign, site)
         recorded_ids = {record.id for record in campaign.registry.releases()}
         ids = [release.id for release in read_releases(owner / RELEASES)]

@@ -417,8 +417,7 @@ def _print_feedback(campaign: cf.campaign.Campaign, outcomes: Sequence[Submissio
 
 STATES = ("accepted", "refused", "replaced", "withdrawn")
 TEXT_COLUMNS = ("tag", "team", "task", "type", "priority", "state", "late", "pooled", "received")
-COLUMNS = (*TEXT_COLUMNS, "bytes", "object", "description", "reason")
-"""Columns of the list of runs in CSV and JSON."""
+COLUMNS = (*TEXT_COLUMNS, "bytes", "object", "description", "reason")  # in CSV and JSON
 
 
 @run.command("list")

@@ -20,16 +20,12 @@ from cranfield.result import Result
 DEFAULT_MEASURES = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
 LINE_FORMATS = ("trec", "ir_measures", "prototext")
 OUTPUTS = (cli.FORMATS[0], *LINE_FORMATS, *cli.FORMATS[1:])
-RESULT_FORMATS = ("table", "csv", "json", "latex", "markdown", "html")
-"""Formats of all views but the scores."""
+RESULT_FORMATS = ("table", "csv", "json", "latex", "markdown", "html")  # of all views but scores
 
 GRADE_OPTIONS = ("coverage", "subtopics", "ungraded", "map_grades", "topics_with_grade", "negative")
-"""Options that require judgments with grades."""
 
 EXPECTED_OPTIONS = ("draws", "seed", "confidence", "fixed_topics")
-
-REPLICATE_VIEWS = ("replicates", "expected-exposure", "equity")
-"""Views of systems with several rankings or answers for each topic."""
+REPLICATE_VIEWS = ("replicates", "expected-exposure", "equity")  # of systems with several rankings
 
 
 @cli.command(

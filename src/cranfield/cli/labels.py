@@ -34,13 +34,8 @@ KEYS: dict[str, tuple[str, ...]] = {
 """Key columns of each table."""
 
 AGREEMENT_OPTIONS = ("measures", "pairs", "against", "rel", "interval", "confidence", "resamples")
-"""Options of measures of agreement."""
-
-MAX_WORKERS = 12
-"""Maximum number of workers in text output; CSV and JSON have all workers."""
-
-MAX_PAIRS = 40
-"""Maximum number of pairs of assessors in text output."""
+MAX_WORKERS = 12  # maximum number of workers in text output; CSV and JSON have all workers
+MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
 
 
 @cli.command(
@@ -262,7 +257,6 @@ TABLE_CONDITIONS = {
 """Options that a table of `judges` requires."""
 
 RUN_CONDITIONS = ("--runs", "--own-runs")
-"""Options that give the runs to rank by the labels of judges."""
 
 
 @cli.command(

@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     from cranfield.scales.measure_scales import ScaleFacts
 
 
-WIDTH = 132
-"""Width of the list without a terminal, in characters."""
-
-NOTHING = "nothing"
-"""Value of --needs for measures that need binary judgments only."""
+WIDTH = 132  # width of the list without a terminal, in characters
+NOTHING = "nothing"  # value of --needs for measures that need binary judgments only
 
 
 @cli.command()

@@ -225,8 +225,7 @@ def _metrics(
     }
 
 
-RUNS = (".run", ".txt", ".trec")
-"""Suffixes of output files that are written as runs."""
+RUNS = (".run", ".txt", ".trec")  # suffixes of output files that are written as runs
 
 
 @cli.command()

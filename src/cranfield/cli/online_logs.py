@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 LOG_SETTINGS = "max-queries session-timeout"
-"""Names of options for logs that are keys of the file of --settings, not flags."""
 
 
 @dataclass(frozen=True)
@@ -191,8 +190,7 @@ KEYS = {
 }
 """Key columns of each table."""
 
-MAX_VALUES = 12
-"""Maximum number of values of a parameter in text output; CSV and JSON have all values."""
+MAX_VALUES = 12  # maximum number of values of a parameter in text output
 
 
 @cli.command(

@@ -17,14 +17,12 @@ from cranfield.collection.policies import OF_SAMPLES
 from cranfield.result import WRITERS, ResultSet, check_table
 from cranfield.tabular import table_from_frame
 
-LISTS = ("trec", "tsv", "jsonl")
-"""Formats of documents to judge."""
+LISTS = ("trec", "tsv", "jsonl")  # formats of documents to judge
 
 LIST_CONDITIONS = ("--next", "--budget", "--unjudged", "--sample !--judged")
 """Conditions under which documents are listed; for a judged sample a report is written."""
 
 EXCLUSIVE_OPTIONS = ("--next", "--budget", "--unjudged", "--sample", "--stop")
-"""Mutually exclusive options."""
 
 
 def exclusive_condition(name: str, requires: str = "") -> str:

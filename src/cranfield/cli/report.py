@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -68,7 +68,7 @@ def report(
     output: str,
     title: str | None,
     date: str | None,
-    comparing: cli.ComparisonOptions,
+    comparing: dict[str, Any],
     scales: bool,
     labels: tuple[str, ...],
     cut: bool,
@@ -91,7 +91,7 @@ def report(
     if output == "-":
         raise PolicyError("--output must be a file, got -")
     # Options are checked before any file is read.
-    comparison_options = comparing.checked()
+    comparison_options = cli.check_comparison(comparing)
     reading = cli.Reading.from_options(judging)
     people: Any = None
     judges: tuple[cf.assess.Judge, ...] = ()
@@ -254,7 +254,7 @@ def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -
 def plot(
     kind: str,
     source: cli.ScoreInput,
-    comparing: cli.ComparisonOptions,
+    comparing: dict[str, Any],
     output: str | None,
     width: float | None,
     title: bool,
@@ -292,8 +292,8 @@ def plot(
     reason = f"cannot be combined with {name}"
     is_comparison = chart.subject in {"PairwiseComparison", "AnovaTable"}
     if not is_comparison:
-        cli.refuse_options([field.name for field in fields(cli.ComparisonOptions)], reason)
-    comparison_options = comparing.checked()
+        cli.refuse_options(comparing, reason)
+    comparison_options = cli.check_comparison(comparing)
     if chart.subject in {MEASURES, LENGTH}:
         if source.qrels is not None or source.score_files:
             raise PolicyError(

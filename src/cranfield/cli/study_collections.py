@@ -32,7 +32,6 @@ def contributors_option(default: str) -> cli.Decorator:
 
 
 POOL_OPTIONS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
-"""Options of the studies of pools."""
 
 
 @cli.command(

@@ -25,8 +25,7 @@ from cranfield.significance.registry import CORRECTIONS
 from cranfield.significance.several.joint_measures import JointComparison
 from cranfield.tabular import Table, format_grid
 
-AXIS_WIDTH = 31
-"""Width of the axis in characters."""
+AXIS_WIDTH = 31  # width of the axis in characters
 
 
 def add_bars(comparison: PairwiseComparison) -> tuple[Table, str]:
@@ -288,8 +287,7 @@ ATTRIBUTES = (
 )
 """Attributes of comparisons in their JSON."""
 
-MAX_VALUES = 12
-"""Maximum number of values of an image that are listed."""
+MAX_VALUES = 12  # maximum number of values of an image that are listed
 
 
 def scale_text(facts: ScaleFacts) -> str:

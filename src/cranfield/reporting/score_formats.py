@@ -18,8 +18,7 @@ from cranfield.measures.base import Measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import long_table, overall_table
 
-RELSTRING = 10
-"""Number of ranks in trec_eval's relstring."""
+RELSTRING = 10  # number of ranks in trec_eval's relstring
 
 
 def trec_lines(

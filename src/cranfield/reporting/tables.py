@@ -357,10 +357,7 @@ def table(
 
 
 OPTIONS = ("alternative", "missing", "exact", "exact_n", "threshold", "resamples", "seed", "jobs")
-"""Test options of :func:`table`."""
-
-MAX_PLACES = 17
-"""Maximum number of decimals; a float has at most 17 significant digits."""
+MAX_PLACES = 17  # maximum number of decimals; a float has at most 17 significant digits
 
 
 def _check_options(places: int | None, **flags: bool) -> None:

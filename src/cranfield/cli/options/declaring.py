@@ -19,8 +19,7 @@ from cranfield.cli.options.hints import as_options, describe_unknown
 from cranfield.cli.options.settings_file import read_settings
 from cranfield.sources.archives import check_path, match_files
 
-Decorator = Callable[[Any], Any]
-"""A decorator of commands."""
+Decorator = Callable[[Any], Any]  # a decorator of commands
 
 
 def check_conditions(ctx: click.Context) -> None:
@@ -197,23 +196,14 @@ INPUT_FILES = (
 """Options that name files to read, in every command."""
 
 OUTPUT_FILES = "output plot report topic-scores"
-"""Options that name files to write, in every command."""
-
-OUTPUT_OPTIONS = ("--format", "--output", "--table")
-"""Options of the group Output in the help of every command."""
-
-MAX_FLAGS = 12
-"""Maximum number of flags in `--help`; a command with more flags shows those in `first`."""
-
-SEVERAL_TIMES = "may be given several times"
-"""Part of the help of options with several values, which are therefore `multiple`."""
+OUTPUT_OPTIONS = ("--format", "--output", "--table")  # in the group Output
+MAX_FLAGS = 12  # maximum number of flags in `--help`
+SEVERAL_TIMES = "may be given several times"  # in the help of options that are `multiple`
 
 SHORT_METAVARS = {"INTEGER": "N", "NUMBER": "X", "FLOAT": "X"}
 
 ALL_OPTIONS_KEY = "cranfield.help-all"
-
-FOLDER = Path(__file__).parents[1]
-"""The folder of the modules with commands."""
+FOLDER = Path(__file__).parents[1]  # the folder of the modules with commands
 
 
 class Option(click.Option):

@@ -253,8 +253,7 @@ def _refuse_measures(runs: tuple[str, ...]) -> None:
         raise PolicyError(f"{quoted(run)} is a measure, not a file; give measures with -m")
 
 
-READING = tuple(field.name for field in fields(Reading))
-"""Names of the options of reading."""
+READING = tuple(field.name for field in fields(Reading))  # names of the options of reading
 
 
 def omit_reading(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -287,7 +286,6 @@ def measures_option(default: tuple[str, ...], **attributes: Any) -> Decorator:
 
 
 RANKING_OPTIONS = tuple(field.name for field in fields(Policies))
-"""Options that define how rankings are judged."""
 
 (max_grade_option,) = options_of("cranfield.judge", "max_grade")
 
@@ -331,23 +329,17 @@ def _judging(*options: Decorator) -> Decorator:
     )
 
 
-WORK = ("jobs", "backend")
-"""Options of parallel work, which do not change results."""
-
-POLICIES = ("rel", "compat", *RANKING_OPTIONS)
-"""Options that define how runs are judged and scored."""
+WORK = ("jobs", "backend")  # options of parallel work, which do not change results
+POLICIES = ("rel", "compat", *RANKING_OPTIONS)  # options that define how runs are judged and scored
 
 _MEASURE_FILES = ("lengths", "groups", "intents", "aspects")
-"""Options of judging that name files for some measures."""
 
 DOCUMENT_OPTIONS = ("exclude", *_MEASURE_FILES)
 """Options of judging that name files on documents and topics, except the judgments."""
 
-judging_options = _judging(subtopics_option)
-"""Options of reading and judging."""
+judging_options = _judging(subtopics_option)  # options of reading and judging
 
 document_judging_options = _judging()
-"""Options of reading and judging for commands that do not support subtopics."""
 
 RUN_SETTINGS = (
     "input-format encoding system columns lower separator numbers on-duplicate chunk-separator"

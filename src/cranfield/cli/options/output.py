@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from threading import Event, Thread
 from typing import Any, Literal
 
@@ -24,14 +24,9 @@ from cranfield.tabular import Table
 
 Progress = Callable[[int, int], None]
 
-MIN_RUNS = 4
-"""Minimum number of runs for a progress bar."""
-
-DELAY = 2.0
-"""Seconds before the elapsed time is shown."""
-
-_BARS: list[str] = []
-"""Progress bars on display; the elapsed time is not shown beside them."""
+MIN_RUNS = 4  # minimum number of runs for a progress bar
+DELAY = 2.0  # seconds before the elapsed time is shown
+_BARS: list[str] = []  # progress bars on display; the elapsed time is not shown beside them
 
 
 @contextmanager
@@ -104,14 +99,9 @@ def progress_of(runs: Sequence[Any]) -> AbstractContextManager[Progress | None]:
     return progress_bar("judging", len(runs)) if len(runs) >= MIN_RUNS else nullcontext()
 
 
-MARKUP = ("latex", "markdown", "html")
-"""Formats of tables for papers and pages."""
-
-FORMATS = ("table", "csv", "json", *MARKUP, "parquet")
-"""Formats of scores."""
-
-ROUNDED_FORMATS = ("table", "ir_measures", *MARKUP)
-"""Formats with --places decimals; other formats have all digits, or those of trec_eval."""
+MARKUP = ("latex", "markdown", "html")  # formats of tables for papers and pages
+FORMATS = ("table", "csv", "json", *MARKUP, "parquet")  # formats of scores
+ROUNDED_FORMATS = ("table", "ir_measures", *MARKUP)  # formats with --places decimals
 
 output_option = option(
     "--output",
@@ -185,20 +175,25 @@ def result_options(
     return gather_options(ResultOutput, "result_output", in_group("Output", options))
 
 
-def gather_options(options_class: type, name: str, options: Iterable[Decorator]) -> Decorator:
+def gather_options(
+    make: Callable[..., object], name: str, options: Iterable[Decorator]
+) -> Decorator:
     """Make a decorator that adds options to a command, which gets their values as one object.
 
-    Fields of the class without an option keep their default.
+    The object is made by a dataclass, whose other fields keep their defaults, or it is a `dict`.
     """
+    decorate = with_options([*options])
+    keys = [param.name for param in decorate(lambda: None).__click_params__]
+    if is_dataclass(make):
+        keys = [field.name for field in fields(make)]
 
     def add(command: Any) -> Any:
         @functools.wraps(command)
         def wrapper(*arguments: Any, **values: Any) -> Any:
-            keys = [field.name for field in fields(options_class) if field.name in values]
-            gathered = options_class(**{key: values.pop(key) for key in keys})
+            gathered = make(**{key: values.pop(key) for key in keys if key in values})
             return command(*arguments, **{name: gathered}, **values)
 
-        return with_options(options)(wrapper)
+        return decorate(wrapper)
 
     return add
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -154,28 +154,15 @@ _OPTIONS = in_group(
 )
 
 
-@dataclass(frozen=True)
-class ComparisonOptions:
-    """Values of the options of :func:`cranfield.compare`."""
-
-    baseline: tuple[str, ...]
-    test: str | None
-    correction: str | None
-    statistic: str | None
-    alternative: str
-    alpha: float
-    missing: str | None
-    exact: bool | None
-    threshold: float
-    resamples: int
-    seed: int
-
-    def checked(self) -> dict[str, Any]:
-        """Return the arguments of :func:`cranfield.compare`, checked before any file is read."""
-        test = find_test(self.test).info.name if self.test is not None else None
-        correction = CORRECTIONS.find(self.correction) if self.correction is not None else None
-        parsed = {"baseline": self.baseline or None, "test": test, "correction": correction}
-        return asdict(self) | parsed
+def check_comparison(comparing: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of :func:`cranfield.compare`, checked before any file is read."""
+    test, correction = comparing["test"], comparing["correction"]
+    return {
+        **comparing,
+        "baseline": comparing["baseline"] or None,
+        "test": None if test is None else find_test(test).info.name,
+        "correction": None if correction is None else CORRECTIONS.find(correction),
+    }
 
 
-comparing_options = gather_options(ComparisonOptions, "comparing", _OPTIONS)
+comparing_options = gather_options(dict, "comparing", _OPTIONS)

@@ -100,8 +100,7 @@ def cell_rows(
     )
 
 
-WHISKERS = 1.5
-"""Maximum length of whiskers, in interquartile ranges."""
+WHISKERS = 1.5  # maximum length of whiskers, in interquartile ranges
 
 
 def box_statistics(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -48,10 +48,9 @@ class ChartKind(NamedTuple):
 
 
 MODULES = ("systems", "topics", "recall", "scales", "hasse", "judgments", "users", "studies")
-"""Modules of charts, in the order in which charts are listed."""
 
 _DECLARATION = re.compile(
-    r'@draws\("([\w-]+)", "([\w ]+)"\)\ndef (\w+)\(.*?"""Draw (.+?)\.\n', re.DOTALL
+    r'@theme\.draws\("([\w-]+)", "([\w ]+)"\)\ndef (\w+)\(.*?"""Draw (.+?)\.\n', re.DOTALL
 )
 """A chart in its module: its name, subject, function and summary."""
 

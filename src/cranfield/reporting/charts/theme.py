@@ -34,23 +34,15 @@ GREY = "#999999"
 FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
 """Fonts with equal widths, as a file may be laid out with one font and displayed with another."""
 
-LABEL_LIMIT = 260
-"""Maximum width of a name, in pixels; longer names are cut, and tooltips have the full names."""
-
-COLUMN_LIMIT = 170
-"""Maximum height of the vertical name of a column, in pixels."""
+LABEL_LIMIT = 260  # maximum width of a name, in pixels
+COLUMN_LIMIT = 170  # maximum height of the vertical name of a column, in pixels
 
 STEPS = ((20, 24, 12), (60, 16, 12), (np.inf, 13, 11))
 """Maximum number of rows, height of a row, and font size, in pixels."""
 
-CELLS = ((12, 28, 12), (40, 16, 11), (np.inf, 11, 9))
-"""Maximum number of rows of a matrix, side of a cell, and font size, in pixels."""
-
-LINE_LENGTH = 90
-"""Maximum number of characters of a line below a title."""
-
-MAX_ROWS_AXIS_BELOW = 40
-"""Maximum number of rows with the axis below the chart; beyond, it is above."""
+CELLS = ((12, 28, 12), (40, 16, 11), (np.inf, 11, 9))  # as STEPS, for matrices
+LINE_LENGTH = 90  # maximum number of characters of a line below a title
+MAX_ROWS_AXIS_BELOW = 40  # beyond, the axis is above the chart
 
 
 class Rows(alt.InlineData):

@@ -35,14 +35,10 @@ from cranfield.significance.models.assumptions import Assumptions, check_assumpt
 from cranfield.significance.prepare import STATISTIC_OF_AGGREGATE, as_scores
 from cranfield.significance.registry import CORRECTIONS, find_test
 
-MAX_CUTOFF = 100
-"""Maximum cutoff at which a report interval-scales measures with fast images."""
-
-MAX_OTHER_CUTOFF = 20
-"""Maximum cutoff for other measures, such as AP, whose images take longer to compute."""
+MAX_CUTOFF = 100  # maximum cutoff at which a report interval-scales measures with fast images
+MAX_OTHER_CUTOFF = 20  # maximum cutoff for measures with slower images, such as AP
 
 FAST_MEASURES = ("P", "R", "F", "gP", "gR", "RBP", "DCG", "nDCG", "RR", "Success")
-"""Measures whose images are computed quickly."""
 
 
 @dataclass(frozen=True)
@@ -173,14 +169,10 @@ def _compare_scaled(
     )
 
 
-COVERAGE = ("Judged", "Unjudged")
-"""Measures of judgments, which do not compare systems."""
+COVERAGE = ("Judged", "Unjudged")  # measures of judgments, which do not compare systems
 
 NO_QUALITY = "it measures coverage by judgments, not the quality of a ranking"
-"""Reason why systems are not compared by measures of coverage."""
-
-MISSING_SCORE_PHRASES = ("missing score", "excluded: no score")
-"""Phrases of notes on the policy for missing scores."""
+MISSING_SCORE_PHRASES = ("missing score", "excluded: no score")  # in notes
 
 
 @dataclass(frozen=True, eq=False, repr=False)

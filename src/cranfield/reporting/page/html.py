@@ -15,11 +15,8 @@ from cranfield.tabular import as_cell
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
-EMPTY = "(no name)"
-"""Text of an empty label."""
-
-MAX_UNTITLED = 40
-"""Maximum length of a name without a title attribute, as longer names may be cut."""
+EMPTY = "(no name)"  # text of an empty label
+MAX_UNTITLED = 40  # maximum length of a name without a title attribute, as longer names may be cut
 
 
 class Html(str):

@@ -22,7 +22,6 @@ from cranfield.reporting.page.html import Html, asset, fill_template, whole_page
 from cranfield.reporting.page.intervals import answer_figure, two_systems_figure
 
 JUDGE_RESULTS = (JudgeComparison, JudgeRankings, SelfPreference)
-"""Results about judges that a page can show."""
 
 
 def check_judges(results: Any) -> tuple[Any, ...]:
@@ -39,7 +38,6 @@ def check_judges(results: Any) -> tuple[Any, ...]:
 
 
 SCRIPTS = "numbers systems pair kit keeping ranked map matrix boxes ranks tau topics page"
-"""Names of the files of the script, in order; they are joined into one function."""
 
 
 def render_page(contents: PageContents) -> str:
@@ -67,7 +65,6 @@ def join_scripts() -> str:
 
 
 TITLE = "Evaluation report"
-"""Default title of a report."""
 
 OTHER_SUFFIXES = {
     *(".csv", ".docx", ".ipynb", ".json", ".md", ".parquet", ".pdf"),

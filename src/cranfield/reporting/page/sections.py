@@ -399,11 +399,9 @@ def tests(contents: PageContents) -> Table:
     return Table("How systems were compared", head, rows, (0, 1, 2, 3, 5))
 
 
-NO_FILE = "not a file"
-"""Text in place of a hash for standard input, ids of ir_datasets and URLs."""
+NO_FILE = "not a file"  # text in place of a hash for standard input, ids of ir_datasets and URLs
 
-Inputs = Sequence[tuple[str, str | None]]
-"""Names of input files with their SHA-256."""
+Inputs = Sequence[tuple[str, str | None]]  # names of input files with their SHA-256
 
 
 def hash_files(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | None], ...]:

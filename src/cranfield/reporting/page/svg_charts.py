@@ -13,8 +13,7 @@ from cranfield.base.text import plain
 from cranfield.reporting.page.html import Html, fill_template
 from cranfield.tabular import format_number
 
-Scale = Callable[[Floats | float], Floats]
-"""A function from values to positions in pixels."""
+Scale = Callable[[Floats | float], Floats]  # a function from values to positions in pixels
 
 
 def axis(low: float, high: float, start: float, end: float) -> Scale:
@@ -78,14 +77,9 @@ def make_text(
     return {"text": text, "x": f"{x:.1f}", "y": f"{y:.1f}", "anchor": anchor, "upright": upright}
 
 
-MAX_TICKS = 6
-"""Maximum number of ticks of an axis, in addition to those at its ends."""
-
-LETTER = 6.4
-"""Width of a character in pixels, to reserve space for names."""
-
-MAX_LETTERS = 10
-"""Maximum number of characters of the name of a bar."""
+MAX_TICKS = 6  # maximum number of ticks of an axis, in addition to those at its ends
+LETTER = 6.4  # width of a character in pixels, to reserve space for names
+MAX_LETTERS = 10  # maximum number of characters of the name of a bar
 
 
 def draw_bars(
@@ -168,8 +162,7 @@ def _bars(
     }
 
 
-CURVE_CLASSES = ("first", "second")
-"""Style classes of the curves: they differ in colour, and the second is dashed."""
+CURVE_CLASSES = ("first", "second")  # style classes; the second is dashed
 
 
 def draw_curves(
@@ -213,8 +206,7 @@ def draw_curves(
 MAX_IQR_DISTANCE = 1.5
 """Values within this distance of the quartiles, in interquartile ranges, are always on the axis."""
 
-MAX_STRETCH = 1.25
-"""The axis is cut if outliers would stretch it by more than this factor."""
+MAX_STRETCH = 1.25  # the axis is cut if outliers would stretch it by more than this factor
 
 
 def axis_range(

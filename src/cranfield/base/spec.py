@@ -390,14 +390,9 @@ _ROOT = Path(__file__).parents[2]
 def declarations(module: str, decorators: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the name and aliases of each component that a module declares, from its source.
 
-    A class declares itself by `name = "..."`, with optional `aliases = (...)` on the next line. A
-    decorator declares a class or function by the name that is its first argument, with
-    `aliases=(...)` as the next one, or else by the name of the function.
-
-    Parameters
-    ----------
-    decorators
-        Names of decorators that declare components, separated by blanks.
+    A class declares itself by `name = "..."`, with optional `aliases = (...)` on the next line. One
+    of the decorators, separated by blanks, declares a class or function by the name that is its
+    first argument, with `aliases=(...)` as the next one, or else by the name of the function.
 
     Examples
     --------
@@ -554,10 +549,7 @@ class Registry(MutableMapping[str, T]):
         return [alias for alias, target in self.aliases.items() if target == name]
 
     def find(self, name: Any) -> str:
-        """Return the name of the component with this name or alias, in any spelling.
-
-        Case, blanks, hyphens and underscores are ignored.
-        """
+        """Return the name of a component by its name or alias, in any spelling."""
         if not isinstance(name, str):
             raise self.error(f"expected the name of a {self.noun}, got {name!r}")
         spellings = {_normalised(form): form for form in (*self.aliases, *self.names())}

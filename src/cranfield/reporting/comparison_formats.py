@@ -29,10 +29,7 @@ AXIS_WIDTH = 31  # width of the axis in characters
 
 
 def add_bars(comparison: PairwiseComparison) -> tuple[Table, str]:
-    """Add a column of drawn intervals to the table of a comparison; also return its legend.
-
-    If the comparison has no intervals around means, the table is unchanged and the legend empty.
-    """
+    """Add drawn intervals, if there are any, to the table of a comparison; return a legend too."""
     table = comparison.as_table()
     level = f"{100 * (1 - comparison.alpha):.4g}%"
     if comparison.shows_pairs:

@@ -28,10 +28,7 @@ from cranfield.tabular import NO_VALUE, Cell, Table, table_from_frame
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks of the scores of each system by measure, with a legend and notes of the comparisons.
-
-    `letters` has the letters of systems, if marks refer to systems.
-    """
+    """Marks of the scores of each system by measure; `letters` are those of systems."""
 
     by_measure: Mapping[str, Sequence[str]] = field(default_factory=dict)
     letters: Sequence[str] = ()

@@ -26,7 +26,7 @@ task_option, judgments_option = options_of(
 def campaign_argument(function: Callable[..., int | None]) -> Any:
     """Add the argument FOLDER to a command, whose function takes the campaign.
 
-    If the function returns None, the exit status is 1 if a run could not be read.
+    If it returns None, the exit status is 1 if a run could not be read.
     """
 
     @functools.wraps(function)

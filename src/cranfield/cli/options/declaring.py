@@ -209,11 +209,9 @@ FOLDER = Path(__file__).parents[1]  # the folder of the modules with commands
 class Option(click.Option):
     """An option with a group in help and a `detail`, which only `--help-all` shows.
 
-    In hints the option replaces the Python argument `stands_for`, by default the argument of its
-    own name. One of the conditions in `requires` must be met: see :func:`check_conditions`. If
-    `formatted`, the suffix of the file selects the format: see :func:`choose_format`. `of` names
-    the function and parameter that declare the option: see `signatures`. If `in_file`, the option
-    is a key of --settings, not a flag.
+    In hints it replaces the Python argument `stands_for`, by default that of its name. `requires`:
+    see :func:`check_conditions`; `formatted`: see :func:`choose_format`. `of` is the function and
+    parameter that declare it. If `in_file`, it is a key of --settings, not a flag.
     """
 
     def __init__(
@@ -450,10 +448,7 @@ def command(name: str | None = None, **arguments: Any) -> Decorator:
 
 
 def _split_docstring(text: str | None) -> tuple[str, str | None]:
-    """Split a docstring into the help of a command and the examples at its end.
-
-    The section on parameters is the help of the options: see `signatures`.
-    """
+    """Split a docstring into the help of a command, without parameters, and its examples."""
     text, _, lines = inspect.cleandoc(text or "").partition("\n\nExamples\n--------\n")
     n_examples = sum(line[:1] != " " for line in lines.splitlines())
     head = "Example" if n_examples == 1 else "Examples"
@@ -516,12 +511,10 @@ def _files(argument: str) -> Iterator[str | Path]:
 
 
 class CommandGroup(click.Group):
-    """A group that finds its commands in modules of :mod:`cranfield.cli` and loads them on request.
+    """A group whose commands are in the modules `PREFIX_*.py` of :mod:`cranfield.cli`.
 
-    Commands of the group `online` are declared in the modules `online_*.py`; commands of the
-    program, whose prefix is empty, in modules without an underscore. Loading on request keeps the
-    start fast. Help lists commands by name or, if a group is `in_order`, the commands in `first`
-    and then the others in order of declaration.
+    They are loaded on request, which keeps the start fast. If `in_order`, help lists the commands
+    in `first`, then the others in order of declaration; otherwise it lists them by name.
     """
 
     command_class = Command

@@ -47,10 +47,7 @@ def parse_columns(text: str) -> dict[str, str]:
 
 
 def parse_grades(text: str) -> dict[str, str] | list[str] | str:
-    """Parse `Relevant=2,Partly=1` or cut points `0.5,0.8`; return a pattern unchanged.
-
-    A value may contain commas (`Good, really=3`): it extends to the next `=`.
-    """
+    """Parse `Relevant=2,Partly=1` or cut points `0.5,0.8`; return a pattern unchanged."""
     if "(" in text and not re.search(r"=-?\d+$", text):
         return text
     grades: dict[str, str] = {}

@@ -157,10 +157,7 @@ class ResultOutput:
 def result_options(
     tables: Iterable[str] = (), output: Decorator | None = output_option
 ) -> Decorator:
-    """Make a decorator that adds options of results; a command gets them as `result_output`.
-
-    `tables` are listed in help. A command whose --output is not the result passes its own option.
-    """
+    """Make a decorator that adds options of results; a command gets them as `result_output`."""
     names = ", ".join(tables)
     help_text = (
         f"Write this table only: {names}."

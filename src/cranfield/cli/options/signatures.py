@@ -44,10 +44,7 @@ class DeclaredParameter:
 
 
 def read_parameter(function: str, parameter: str) -> DeclaredParameter:
-    """Read a parameter of a function, or a field of a dataclass.
-
-    A function is named by its public path, such as `cranfield.meta.pooling`, or by its module.
-    """
+    """Read a parameter of a function, or a field of a dataclass, by public or module path."""
     source, module = _source(function)
     for name, annotation, default in _parameters(source):
         if name == parameter:

@@ -21,11 +21,7 @@ SWEEPS = 24  # number of sweeps over all layers
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Horizontal positions of nodes and edges, and the number of crossings of edges.
-
-    The path of an edge has a position for each layer from its lower to its upper node. Neighbours
-    in a layer are at least 1 apart.
-    """
+    """Horizontal positions of nodes, and of edges in each layer that they pass."""
 
     across: Floats
     edge_paths: tuple[Floats, ...]
@@ -33,14 +29,11 @@ class Layout:
 
 
 def lay_out_layers(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
-    """Lay out a diagram with nodes in layers, and edges from nodes to nodes in higher layers.
+    """Lay out a diagram with nodes in layers, and edges to nodes in higher layers.
 
-    Notes
-    -----
     This is the method of Sugiyama, Tagawa and Toda (1981). An edge that skips layers gets a dummy
-    node in each of these. Sweeps sort each layer by the mean positions of neighbours, alternately
-    in the layers below and above; the order with the fewest crossings is used. Then nodes move
-    towards the mean positions of all their neighbours, as far as order and distances allow.
+    node in each of these. Sweeps sort each layer by the mean positions of neighbours; the order
+    with the fewest crossings is used. Then nodes move towards the means of their neighbours.
     """
     height = np.asarray(levels, dtype=np.int64)
     level, links, chains = _split_edges(height, np.asarray(edges).reshape(-1, 2))

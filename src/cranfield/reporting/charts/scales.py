@@ -25,13 +25,10 @@ MAX_FAST = 2**32  # maximum number of values with quick ranks of runs
 
 
 def cumulative_proportions(runs_image: Image) -> pl.DataFrame:
-    """Return the proportions of runs and values of an image up to each value.
+    """Return the proportions of runs (`runs below`, `runs`) and `values` up to each value.
 
-    Rows are in ascending order of `value`. The other columns are the proportion of runs with a
-    lower value (`runs below`), the proportion of runs up to the value (`runs`), and its relative
-    rank in the image (`values`). With more than 4,096 runs, the values are those of a sample spread
-    over the image; their proportions are exact. Proportions of runs are null if there are too many
-    runs to count.
+    With more than 4,096 runs, the values are those of a sample spread over the image; their
+    proportions are exact. Proportions of runs are null if there are too many runs to count.
     """
     if runs_image.at_most is not None:
         raise PolicyError("the chart counts all runs; remove at_most")
@@ -214,11 +211,7 @@ def _panel(runs_image: Image, title: str) -> alt.LayerChart:
 
 
 def curve_points(table: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """Return the points of a curve: columns `proportion`, `value`, `order` and `of`.
-
-    Runs with the same value form a horizontal segment; points that make no visible difference are
-    skipped.
-    """
+    """Return the points of a curve, without points that make no visible difference."""
     if kind == "runs":
         segments = table.select("value", pl.concat_list("runs below", "runs").alias("proportion"))
         points = segments.explode("proportion")

@@ -177,11 +177,9 @@ MISSING_SCORE_PHRASES = ("missing score", "excluded: no score")  # in notes
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MeasurePart:
-    """One measure on the page, with a unique name.
+    """A measure on the page; `overall` is the compared statistic of each system, if compared.
 
-    If there is a comparison, `scores` are the compared scores, and `overall` is the compared
-    statistic of each system, otherwise the statistic of the measure. `comparison_reason` is the
-    reason why a comparison is missing.
+    `comparison_reason` is the reason why a comparison is missing.
     """
 
     name: str
@@ -218,11 +216,9 @@ class MeasurePart:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PageContents:
-    """Contents of a page.
+    """Contents of a page; parts may have fewer topics than the page.
 
-    Parts may have fewer topics than the page. Scores from files have no evaluation. `inputs` are
-    names of files with their SHA-256, or None for other inputs; `judges` are results about judges,
-    and `options` the options of comparisons.
+    `inputs` are names of files with their SHA-256, or None for other inputs.
     """
 
     title: str

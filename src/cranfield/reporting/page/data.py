@@ -46,10 +46,7 @@ def tau_matrix(parts: tuple[MeasurePart, ...]) -> Floats:
 
 
 def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None:
-    """Return ranks and mean precision at these, shape (ranks, systems); NaN beyond a run's end.
-
-    None if there are fewer than two ranks, or precision cannot be computed.
-    """
+    """Return ranks and the mean precision of systems, NaN beyond the end of a run."""
     judged = evaluation.judged
     depth = judged.retrieved.max(axis=0, initial=0)
     ranks = [rank for rank in RANKS if rank <= depth.max(initial=0)]
@@ -64,11 +61,7 @@ def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None
 
 
 def page_data(contents: PageContents) -> dict[str, Any]:
-    """Return the data of the page.
-
-    Arrays are encoded by :func:`encode_array`; NaN is a missing score. A comparison of all pairs
-    has no `first` and `second`.
-    """
+    """Return the data of the page; a comparison of all pairs has no `first` and `second`."""
     parts = contents.parts
     first, second = initial_pair(contents)
     ranks = None if contents.evaluation is None else precision_by_rank(contents.evaluation)
@@ -182,10 +175,7 @@ def _mean_bounds(comparison: PairwiseComparison) -> dict[str, Any] | None:
 
 
 def baseline_differences(comparison: PairwiseComparison) -> Floats:
-    """Return the difference of each system from the first baseline, and its bounds.
-
-    Shape (3, systems); NaN for the baseline itself.
-    """
+    """Return differences from the first baseline and their bounds, shape (3, systems)."""
     pairs = np.flatnonzero(comparison.second == comparison.systems.index(comparison.baselines[0]))
     rows = np.full((3, len(comparison.systems)), np.nan)
     rows[:, comparison.first[pairs]] = [
@@ -211,9 +201,9 @@ def _baseline_data(comparison: PairwiseComparison) -> dict[str, Any]:
 
 
 def initial_pair(contents: PageContents) -> tuple[int, int]:
-    """Select the initial pair: the best system, and the best that differs from it significantly.
+    """Select the best system, and the best that is significantly different from it.
 
-    With a baseline, the pair consists of the best other system and the first baseline.
+    With a baseline, the pair is the best other system and the first baseline.
     """
     comparison = contents.parts[0].comparison
     if comparison is None:

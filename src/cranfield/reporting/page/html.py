@@ -43,10 +43,7 @@ def label(name: str) -> str:
 
 
 def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = ()) -> str:
-    """Return a page that loads no resources and allows only its own scripts.
-
-    `scripts` are the exact texts of the scripts in the body.
-    """
+    """Return a page that loads no resources and allows only the scripts in its body."""
     policy = ["default-src 'none'", f"style-src '{digest(style)}'"]
     if scripts:
         policy.append(f"script-src {' '.join(repr(digest(script)) for script in scripts)}")
@@ -60,11 +57,7 @@ def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = (
 def sections_page(
     template: Template, title: str, *, styles: Iterable[str], **values: object
 ) -> str:
-    """Return a page without scripts from a template that extends `sections.html`.
-
-    The values include `headings`, the headings of sections by id, and `counts`, the line below the
-    title.
-    """
+    """Return a page without scripts from a template that extends `sections.html`."""
     body = Html(template.render(title=title, **values))
     return whole_page(title, body, style="".join(map(asset, styles)))
 

@@ -172,10 +172,7 @@ def _draw_rows(
 ) -> tuple[Html, str]:
     """Draw the rows; also return a note on values beyond the axis and on missing intervals.
 
-    `look` is the style class of a row: rows with `top` have the colour of the best. Infinite bounds
-    extend to the end of the axis, which contains the first row and, if `is_whole`, all finite
-    bounds. `band` is shaded over all rows. The note calls a row `noun`, and `unit` is the unit of
-    the axis.
+    Infinite bounds extend to the end of the axis. If `is_whole`, it contains all finite bounds.
     """
     values, low, high = frame.select("value", "low", "high").to_numpy().T
     start, stop = axis_range(values, low, high, zero=zero, is_whole=is_whole)

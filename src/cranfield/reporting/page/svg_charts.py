@@ -85,20 +85,7 @@ MAX_LETTERS = 10  # maximum number of characters of the name of a bar
 def draw_bars(
     names: Sequence[str], values: Floats, *, title: str, lower_is_better: bool = False
 ) -> Html:
-    """Draw a bar from 0 for each value, and no bar for NaN.
-
-    The result contains two drawings, one of which the style sheet hides: vertical bars are shown on
-    wide screens, and horizontal bars on narrow ones, where names are legible.
-
-    Parameters
-    ----------
-    names, values
-        Name and length of each bar, shape (n,).
-    title
-        Title of the chart, for screen readers.
-    lower_is_better
-        Whether negative values are better, and have the colour of better values.
-    """
+    """Draw a bar for each finite value: vertical for wide screens, horizontal for narrow ones."""
     finite = values[np.isfinite(values)]
     low, high = finite.min(initial=0.0), finite.max(initial=0.0)
     bounds = round_range(low, high, MAX_TICKS) if low < high else round_range(-1.0, 1.0, MAX_TICKS)
@@ -168,17 +155,7 @@ CURVE_CLASSES = ("first", "second")  # style classes; the second is dashed
 def draw_curves(
     levels: Floats, curves: Sequence[tuple[str, Floats]], *, title: str, x_title: str, y_title: str
 ) -> Html:
-    """Draw up to two curves with a legend, on axes from 0 to 1; NaN is skipped.
-
-    Parameters
-    ----------
-    levels
-        Horizontal positions, shape (levels,), from 0 to 1.
-    curves
-        Name and values of each curve, shape (levels,).
-    title, x_title, y_title
-        Titles of the chart and of both axes.
-    """
+    """Draw up to two curves with a legend, on axes from 0 to 1; NaN is skipped."""
     # Text remains legible when a phone scales the drawing down.
     width, height = 440.0, 330.0
     left, right, top, bottom = 50.0, width - 12, 12.0, height - 46

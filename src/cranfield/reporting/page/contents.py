@@ -45,20 +45,13 @@ FAST_MEASURES = ("P", "R", "F", "gP", "gR", "RBP", "DCG", "nDCG", "RR", "Success
 class ScalingEffect:
     """Comparisons by a measure and by its interval-scaled version."""
 
-    name: str
-    """Name of the interval-scaled version."""
-    n_before: int
-    """Number of significant pairs by the measure."""
-    n_after: int
-    """Number of significant pairs by the interval-scaled version."""
-    n_lost: int
-    """Number of pairs that lose significance (S2NS)."""
-    n_gained: int
-    """Number of pairs that gain significance (NS2S)."""
-    tau: float
-    """Kendall's tau of the means."""
-    note: str
-    """Notes on the scale and the computation of the interval-scaled version."""
+    name: str  # name of the interval-scaled version
+    n_before: int  # number of significant pairs by the measure
+    n_after: int  # number of significant pairs by the interval-scaled version
+    n_lost: int  # number of pairs that lose significance (S2NS)
+    n_gained: int  # number of pairs that gain significance (NS2S)
+    tau: float  # Kendall's tau of the means
+    note: str  # notes on the scale and the computation of the interval-scaled version
 
 
 @dataclass(frozen=True)
@@ -66,15 +59,11 @@ class Scaling:
     """Scale of a measure, and the effect of interval scaling; unknown values are empty or None."""
 
     declared: str
-    computed: str
-    """Scale on runs as long as the cutoff of the measure."""
-    computed_reason: str
-    """Reason for the computed scale, or for its absence."""
-    differs_by_topic: bool | None
-    """Whether the scale depends on the topic."""
+    computed: str  # scale on runs as long as the cutoff of the measure
+    computed_reason: str  # reason for the computed scale, or for its absence
+    differs_by_topic: bool | None  # whether the scale depends on the topic
     effect: ScalingEffect | None
-    effect_reason: str
-    """Reason why the effect of interval scaling is missing."""
+    effect_reason: str  # reason why the effect of interval scaling is missing
 
 
 def compute_scaling(

@@ -15,23 +15,6 @@ from cranfield.reporting.summary import join_names
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.tabular import Table, format_interval, format_number, table_from_frame
 
-SOURCES = (
-    "Kohavi, Tang and Xu (2020): Trustworthy online controlled experiments",
-    "Fabijan et al. (2019): sample ratio mismatch",
-    "Deng et al. (2018): the delta method for metrics whose unit is not the randomised one",
-)
-"""Sources of every analysis."""
-
-SEQUENTIAL_SOURCE = (
-    "Howard et al. (2021); Waudby-Smith et al. (2024): confidence intervals valid at all looks"
-)
-"""Source of sequential analyses."""
-
-PERMUTATION_SOURCE = (
-    "Janssen (1997); Chung and Romano (2013): permutations of a studentised difference"
-)
-"""Source of permutation tests."""
-
 
 def experiment_page(
     report: ExperimentReport,
@@ -50,9 +33,6 @@ def experiment_page(
     counts = ", ".join(counted(number, noun) for noun, number in sizes.items())
     looks = [] if report.looks is None else _look_charts(report, report.looks)
     segments = _segment_tables(report)
-    sources = [*SOURCES, *([SEQUENTIAL_SOURCE] if report.sequential else [])]
-    if any("permutation" in test for tests in report.tests for test in tests):
-        sources.append(PERMUTATION_SOURCE)
     headings = {
         "answer": "Answer",
         "ratio": "Sample ratio",
@@ -76,12 +56,12 @@ def experiment_page(
         answers=[_answer_sentence(report, j) for j in range(len(report.variants) - 1)],
         ratios=[_ratio_table(report), *_level_ratio_tables(report)],
         metrics=_metrics_table(report),
-        remark=_describe_adjustment(report),
+        correction=CORRECTIONS[report.correction].title,
         looks=looks,
         segments=segments,
         settings=_settings_table(report),
         version_tables=version_tables(inputs),
-        sources=sources,
+        has_permutations=any("permutation" in test for tests in report.tests for test in tests),
         command=command,
         date=date,
     )
@@ -157,15 +137,6 @@ def _metrics_table(report: ExperimentReport) -> Table:
     control = "control" if report.control == "control" else f"{label(report.control)} (control)"
     head = ["metric", "variant", "verdict", control, "mean", "difference", "lift", "p"]
     return Table(title, head, rows, (0, 1, 2))
-
-
-def _describe_adjustment(report: ExperimentReport) -> str:
-    """Describe the correction and the scope of intervals; empty if no test was reported, or one."""
-    if report.stopped or report.difference.size == 1:
-        return ""
-    scope = "" if report.interval_scope == "simultaneous" else ", each for its row alone"
-    intervals = f"Confidence intervals: {report.interval_scope or 'unadjusted'}{scope}."
-    return f"p-values: {CORRECTIONS[report.correction].title}. {intervals}"
 
 
 def _with_interval(value: str, interval: str) -> Html:

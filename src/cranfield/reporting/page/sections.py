@@ -167,13 +167,6 @@ def method(comparison: PairwiseComparison) -> list[str]:
     return list(map(sentence, lines))
 
 
-def anova_lines(comparison: PairwiseComparison) -> list[str]:
-    """Return sentences on the analysis of variance of a comparison."""
-    if comparison.anova is None:
-        return []
-    return list(map(sentence, [*comparison.anova.notes, *comparison.anova.heading()[1:]]))
-
-
 def method_notes(comparison: PairwiseComparison) -> list[str]:
     """Return the notes of a comparison, except the note on scales, which is in the answer."""
     return [sentence(note) for note in comparison.notes if not note.endswith(RESCALING)]
@@ -190,11 +183,6 @@ def pairs_table(comparison: PairwiseComparison) -> Table:
     pairs = comparison.as_table()
     rows = [[*row[:-1], "yes" if as_cell(row[-1]).text else "no"] for row in pairs.rows]
     return Table("Pairs", [*pairs.head[:-1], "differs"], rows, pairs.left)
-
-
-def judge_notes(contents: PageContents) -> list[str]:
-    """Return the distinct notes of the results about judges."""
-    return [*dict.fromkeys(note for result in contents.judges for note in result.notes)]
 
 
 def best_judge(result: object) -> str:
@@ -328,16 +316,8 @@ def scales(parts: Iterable[MeasurePart]) -> Table:
     return Table("Scales", head, rows, range(6), notes)
 
 
-def scale_sentence(parts: Sequence[MeasurePart]) -> str:
-    """Return a paragraph on the scales that methods assume and measures have."""
-    interval = [part for part in parts if part.scaling.declared.startswith(("interval", "ratio"))]
-    return (
-        "A statement is meaningful if it holds under every transformation that the scale of its"
-        " numbers admits. Means, t-tests and analyses of variance assume an interval scale;"
-        f" {len(interval):,} of {len(parts):,} measures here are declared to have an interval"
-        " scale. It is debated whether these methods may be used with other measures; the pairs"
-        " above report which differences keep their order under any increasing transformation."
-    )
+def count_interval_scales(parts: Sequence[MeasurePart]) -> int:
+    return sum(part.scaling.declared.startswith(("interval", "ratio")) for part in parts)
 
 
 def interval_versions(parts: Iterable[MeasurePart]) -> Table:

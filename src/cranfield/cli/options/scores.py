@@ -10,21 +10,13 @@ import click
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError, warn
-from cranfield.cli.options.declaring import (
-    READ,
-    Decorator,
-    Named,
-    in_group,
-    on_command_line,
-    option,
-    refuse_options,
-)
+from cranfield.cli.options import declaring
 from cranfield.cli.options.judging import WORK, evaluate_runs
 from cranfield.cli.options.output import gather_options
 from cranfield.cli.options.signatures import options_of
 from cranfield.significance.registry import CORRECTIONS, STUDIED, TESTS, find_test
 
-score_files_option = option(
+score_files_option = declaring.option(
     "--scores",
     "score_files",
     multiple=True,
@@ -33,7 +25,7 @@ score_files_option = option(
     group="Measures",
 )
 
-scale_option = option(
+scale_option = declaring.option(
     "--scale",
     type=click.Choice(["nominal", "ordinal", "interval", "ratio"]),
     help="Measurement scale of the scores, overriding that of the measure.",
@@ -94,11 +86,11 @@ class ScoreInput:
         if self.qrels is not None:
             raise PolicyError("--scores cannot be combined with QRELS and RUN")
         judging_options = [name for name in judging if name not in {*WORK, "lower"}]
-        refuse_options(
+        declaring.refuse_options(
             judging_options, "cannot be combined with --scores, which are already computed"
         )
         files = self.score_files[0] if len(self.score_files) == 1 else self.score_files
-        if on_command_line("measures"):
+        if declaring.on_command_line("measures"):
             by_measure = read_scores_by_measure(files, self.measures)
         elif all_measures:
             by_measure = read_scores_by_measure(files)
@@ -108,11 +100,11 @@ class ScoreInput:
         return with_directions(by_measure, judging["lower"])
 
 
-def score_input(measures: Decorator) -> Decorator:
+def score_input(measures: declaring.Decorator) -> declaring.Decorator:
     """Make a decorator that adds QRELS, RUN, measures and --scores; a command gets a `source`."""
     options = (
-        click.argument("qrels", metavar="[QRELS]", required=False, type=READ),
-        click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ),
+        click.argument("qrels", metavar="[QRELS]", required=False, type=declaring.READ),
+        click.argument("runs", metavar="[RUN...]", nargs=-1, type=declaring.READ),
         *(measures, score_files_option),
     )
     return gather_options(ScoreInput, "source", options)
@@ -123,25 +115,25 @@ _NAMES = [name for name in TESTS if name not in STUDIED]
 _NAMES.insert(_NAMES.index("anova-1"), "anova")
 
 
-_OPTIONS = in_group(
+_OPTIONS = declaring.in_group(
     "Comparison",
     (
-        option(
+        declaring.option(
             "--baseline",
             multiple=True,
             metavar="SYSTEM",
             help="Compare the other systems with this one only.",
         ),
-        option(
+        declaring.option(
             "--test",
-            type=Named(lambda: _NAMES),
+            type=declaring.Named(lambda: _NAMES),
             help="Significance test, such as t or randomisation. Default: two-way ANOVA; the"
             " bootstrap for two systems.",
             detail=f"Tests: {', '.join(_NAMES)}.",
         ),
-        option(
+        declaring.option(
             "--correction",
-            type=Named(lambda: CORRECTIONS),
+            type=declaring.Named(lambda: CORRECTIONS),
             help="Correction for multiple comparisons, such as holm. Default: Tukey's HSD,"
             " bootstrapped over topics, for tests that support it.",
             detail=f"Corrections: {', '.join(CORRECTIONS)}.",

@@ -14,24 +14,8 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_choice
 from cranfield.base.text import capitalised, counted, plain
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.reporting.charts import theme
-from cranfield.reporting.charts.inputs import (
-    box_statistics,
-    check_name,
-    drawable_scores,
-    labels,
-    make_title,
-    rank_systems,
-)
-from cranfield.reporting.summary import (
-    BETTER,
-    DIFFERENT,
-    NOT_COMPARED,
-    NOT_DIFFERENT,
-    WORSE,
-    pair_verdicts,
-    verdict_matrix,
-)
+from cranfield.reporting import summary
+from cranfield.reporting.charts import inputs, theme
 from cranfield.scores.one_measure import label_index
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.cost import CostEffectiveness
@@ -76,11 +60,13 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     >>> chart.to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"]
     ['dense', 'bm25']
     """
-    table = rank_systems(scores, systems)
-    names = labels(table.systems)
-    boxes, outliers = box_statistics(table, names)
+    table = inputs.rank_systems(scores, systems)
+    names = inputs.labels(table.systems)
+    boxes, outliers = inputs.box_statistics(table, names)
     step, _ = theme.row_size(len(names))
-    title = make_title(table.measure, after="of a topic", lower_is_better=table.lower_is_better)
+    title = inputs.make_title(
+        table.measure, after="of a topic", lower_is_better=table.lower_is_better
+    )
     y = theme.row_channel("system", names, labelPadding=6)
 
     def x(field: str) -> alt.X:
@@ -110,8 +96,8 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
         mean,
         width=WIDTH,
         height=alt.Step(step),
-        title=theme.headline(f"{make_title(table.measure)}: {size}", *LEGEND),
-        description=f"Box plots of the scores by {make_title(table.measure)} of {size}, ordered by"
+        title=theme.headline(f"{inputs.make_title(table.measure)}: {size}", *LEGEND),
+        description=f"Box plots of the scores by {inputs.make_title(table.measure)} of {size}, ordered by"
         f" mean, from {names[0]} with a mean of {_format_mean(boxes['mean'][0])} to {names[-1]}"
         f" with {_format_mean(boxes['mean'][-1])}.",
     )
@@ -123,11 +109,11 @@ def _format_mean(value: float | None) -> str:
 
 MARKERS = {
     "reference": ("#000000", "diamond"),
-    BETTER: (theme.COLOURS[2], "triangle-up"),
-    NOT_DIFFERENT: (theme.COLOURS[0], "circle"),
-    WORSE: (theme.COLOURS[4], "triangle-down"),
-    DIFFERENT: (theme.COLOURS[3], "square"),
-    NOT_COMPARED: (theme.GREY, "cross"),
+    summary.BETTER: (theme.COLOURS[2], "triangle-up"),
+    summary.NOT_DIFFERENT: (theme.COLOURS[0], "circle"),
+    summary.WORSE: (theme.COLOURS[4], "triangle-down"),
+    summary.DIFFERENT: (theme.COLOURS[3], "square"),
+    summary.NOT_COMPARED: (theme.GREY, "cross"),
 }
 """Colour and shape of a system by its verdict compared with the reference."""
 
@@ -171,7 +157,7 @@ def intervals_chart(
     >>> [(row["system"], row["verdict"]) for row in rows]
     [('c', 'reference'), ('b', 'worse'), ('a', 'worse')]
     """
-    names = labels(comparison.systems)
+    names = inputs.labels(comparison.systems)
     order = comparison.order
     if reference is None:
         reference = next(iter(comparison.baselines), comparison.systems[order[0]])
@@ -183,7 +169,7 @@ def intervals_chart(
             " means; use test='anova' and complete scores"
         )
     low, high = bounds
-    verdicts = verdict_matrix(comparison)[:, reference_index]
+    verdicts = summary.verdict_matrix(comparison)[:, reference_index]
     verdicts[reference_index] = "reference"
     frame = pl.DataFrame(
         {
@@ -200,13 +186,13 @@ def intervals_chart(
             f"Lines: confidence intervals of the {comparison.difference_from}"
             f" {names[reference_index]} (which has no interval), around each {comparison.mean_of}."
         )
-        if n_missing := int((np.isnan(low) & (verdicts != NOT_COMPARED)).sum()):
+        if n_missing := int((np.isnan(low) & (verdicts != summary.NOT_COMPARED)).sum()):
             note += (
                 f" {counted(n_missing, 'system')} without a line: the interval would contradict the"
                 " decision of the test."
             )
     heading = f"compared with {names[reference_index]}"
-    title = make_title(
+    title = inputs.make_title(
         comparison.measure,
         comparison.mean_of if comparison.mean_of == "mean" else f"{comparison.mean_of} by",
         lower_is_better=comparison.lower_is_better,
@@ -235,7 +221,7 @@ def intervals_chart(
         title=theme.headline(
             capitalised(title)
             if not comparison.measure
-            else f"{comparison.mean_of.capitalize()} by system: {make_title(comparison.measure)}",
+            else f"{comparison.mean_of.capitalize()} by system: {inputs.make_title(comparison.measure)}",
             f"{comparison.title}, alpha {comparison.alpha:g}. {note}",
         ),
         description=f"{title} of {len(names)} systems with simultaneous intervals, best first;"
@@ -245,16 +231,21 @@ def intervals_chart(
 
 
 CELL_COLOURS = {
-    BETTER: theme.COLOURS[0],
-    WORSE: theme.COLOURS[4],
-    NOT_DIFFERENT: "#EEEEEE",
-    DIFFERENT: theme.COLOURS[3],
+    summary.BETTER: theme.COLOURS[0],
+    summary.WORSE: theme.COLOURS[4],
+    summary.NOT_DIFFERENT: "#EEEEEE",
+    summary.DIFFERENT: theme.COLOURS[3],
 }
 """Colours of cells; dark blue and light orange also differ in greyscale."""
 
 DIGITS = 6  # number of significant digits of differences and p-values in tooltips
 NO_ORDER = 2  # code of significantly different systems with equal means
-VERDICTS = {1: BETTER, -1: WORSE, 0: NOT_DIFFERENT, NO_ORDER: DIFFERENT}
+VERDICTS = {
+    1: summary.BETTER,
+    -1: summary.WORSE,
+    0: summary.NOT_DIFFERENT,
+    NO_ORDER: summary.DIFFERENT,
+}
 """Verdict on the first system of a pair by its code in the data; the second has the negative."""
 
 MAX_SIGNED = 40  # maximum number of systems in a matrix with signs
@@ -285,7 +276,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     >>> [(row["i"], row["j"], row["v"]) for rows in data for row in rows if "v" in row]
     [(2, 1, -1), (2, 0, -1), (1, 0, -1)]
     """
-    names = labels(comparison.systems)
+    names = inputs.labels(comparison.systems)
     order = comparison.order
     cells = _pair_cells(comparison)
     baselines = [names[k] for k in order if comparison.systems[k] in comparison.baselines]
@@ -329,7 +320,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
             .transform_lookup(column, lookup, ["column"])
             # Expressions must not contain names from files.
             .transform_calculate(
-                verdict=f"{verdicts}[{sign}datum.v] || '{DIFFERENT}'",
+                verdict=f"{verdicts}[{sign}datum.v] || '{summary.DIFFERENT}'",
                 sign=f"{{'1': '+', '-1': '−'}}[{sign}datum.v] || ''",
                 difference=f"{sign}datum.d",
             )
@@ -354,9 +345,9 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         *layers,
         width=alt.Step(step),
         height=alt.Step(step),
-        title=theme.headline(f"{make_title(comparison.measure)}: {result}", f"{method}."),
+        title=theme.headline(f"{inputs.make_title(comparison.measure)}: {result}", f"{method}."),
         description=f"Matrix of {len(rows)} systems compared with {len(columns)} by"
-        f" {make_title(comparison.measure)}, in order of their means. {method}: {result}"
+        f" {inputs.make_title(comparison.measure)}, in order of their means. {method}: {result}"
         f" significantly. The best is {names[order[0]]}.",
     )
 
@@ -366,8 +357,8 @@ def _pair_cells(comparison: PairwiseComparison) -> pl.DataFrame:
     ranks = np.empty(len(comparison.order), dtype=np.int64)
     ranks[comparison.order] = np.arange(len(comparison.order))
     codes = {verdict: code for code, verdict in VERDICTS.items()}
-    verdicts = pair_verdicts(comparison)
-    is_compared = verdicts != NOT_COMPARED
+    verdicts = summary.pair_verdicts(comparison)
+    is_compared = verdicts != summary.NOT_COMPARED
     return pl.DataFrame(
         {
             "i": ranks[comparison.first[is_compared]],
@@ -412,11 +403,11 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     >>> len(cost_chart(costs).to_dict()["layer"])
     3
     """
-    cost = check_name("cost", cost, dict.fromkeys(costs.rows["cost"]))
+    cost = inputs.check_name("cost", cost, dict.fromkeys(costs.rows["cost"]))
     rows, name = costs.rows.filter(cost=cost), plain(cost)
     status = pl.when("on front").then(pl.lit(ON_FRONT)).otherwise(pl.lit(DOMINATED)).alias("status")
     points = rows.select(
-        pl.Series("system", labels(rows["system"].to_list()), dtype=pl.String),
+        pl.Series("system", inputs.labels(rows["system"].to_list()), dtype=pl.String),
         *("mean", "amount", "on front"),
         status,
         proportion="front proportion",
@@ -428,7 +419,7 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     smallest, largest = points["amount"].min(), points["amount"].max()
     is_log = 0 < smallest <= largest / MIN_RATIO  # type: ignore[operator]
     x = alt.X("amount:Q", title=name, scale=alt.Scale(type="log") if is_log else alt.Undefined)
-    mean = make_title(costs.measure, lower_is_better=costs.lower_is_better)
+    mean = inputs.make_title(costs.measure, lower_is_better=costs.lower_is_better)
     y = alt.Y("mean:Q", title=mean, scale=alt.Scale(zero=False, reverse=costs.lower_is_better))
     line = theme.base_chart(front.select("amount", "mean")).mark_line(
         interpolate="step-after", color=theme.GREY, aria=False
@@ -494,17 +485,19 @@ def measure_scatter(
         raise PolicyError(f"expected two measures, got {len(names)}: {', '.join(names)}")
     for name in names:
         check_choice("measure", name, evaluation)
-    tables = [drawable_scores(evaluation[name]) for name in names]
+    tables = [inputs.drawable_scores(evaluation[name]) for name in names]
     frame = pl.DataFrame(
         {
-            "system": pl.Series(labels(tables[0].systems), dtype=pl.String),
+            "system": pl.Series(inputs.labels(tables[0].systems), dtype=pl.String),
             **{axis: table.overall() for axis, table in zip("xy", tables, strict=True)},
         }
     )
     points = frame.filter(pl.col("x").is_finite() & pl.col("y").is_finite())
     if points.is_empty():
         raise CranfieldError(f"no system has scores by both {' and '.join(names)}")
-    titles = [make_title(table.measure, lower_is_better=table.lower_is_better) for table in tables]
+    titles = [
+        inputs.make_title(table.measure, lower_is_better=table.lower_is_better) for table in tables
+    ]
     x, y = (
         channel(f"{axis}:Q", title=title).scale(zero=False, reverse=table.lower_is_better)
         for channel, axis, title, table in zip((alt.X, alt.Y), "xy", titles, tables, strict=True)

@@ -14,14 +14,7 @@ from scipy.special import ndtri
 from cranfield.base.arrays import best_first, round_for_ranking
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
-from cranfield.reporting.charts import theme
-from cranfield.reporting.charts.inputs import (
-    cell_rows,
-    drawable_scores,
-    labels,
-    make_title,
-    rank_systems,
-)
+from cranfield.reporting.charts import inputs, theme
 from cranfield.scores.averages import Averages
 from cranfield.scores.one_measure import label_index
 from cranfield.significance.differences import Pairs
@@ -174,7 +167,7 @@ class _SystemPair:
 
 
 def _pair(scores: Any, first: str, second: str) -> _SystemPair:
-    table = drawable_scores(scores)
+    table = inputs.drawable_scores(scores)
     columns = label_index(first, table.systems), label_index(second, table.systems)
     if columns[0] == columns[1]:
         raise PolicyError(
@@ -185,7 +178,7 @@ def _pair(scores: Any, first: str, second: str) -> _SystemPair:
     has_scores = ~np.isnan(difference)
     if not has_scores.any():
         raise CranfieldError(f"no topic has scores of both {quoted(first)} and {quoted(second)}")
-    system_labels = labels(table.systems)
+    system_labels = inputs.labels(table.systems)
     names = system_labels[columns[0]], system_labels[columns[1]]
     sign = np.sign(-difference if table.lower_is_better else difference)[has_scores]
     counts = [int((sign == value).sum()) for value in (1, -1, 0)]
@@ -196,7 +189,9 @@ def _pair(scores: Any, first: str, second: str) -> _SystemPair:
     n_missing = int((~has_scores).sum())
     frame = pl.DataFrame(
         {
-            "topic": pl.Series(labels(table.topics), dtype=pl.String).filter(pl.Series(has_scores)),
+            "topic": pl.Series(inputs.labels(table.topics), dtype=pl.String).filter(
+                pl.Series(has_scores)
+            ),
             "first": table.values[has_scores, columns[0]],
             "second": table.values[has_scores, columns[1]],
             "difference": difference[has_scores],
@@ -208,7 +203,7 @@ def _pair(scores: Any, first: str, second: str) -> _SystemPair:
         frame,
         names,
         short_names,
-        make_title(table.measure, lower_is_better=table.lower_is_better),
+        inputs.make_title(table.measure, lower_is_better=table.lower_is_better),
         kinds,
         note if n_missing else "",
         table.lower_is_better,
@@ -250,15 +245,15 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     >>> chart["encoding"]["x"]["scale"]["domain"], chart["encoding"]["y"]["scale"]["domain"]
     (['2', '3', '1'], ['dense', 'bm25'])
     """
-    table = rank_systems(scores, systems)
-    topics, names = labels(table.topics), labels(table.systems)
+    table = inputs.rank_systems(scores, systems)
+    topics, names = inputs.labels(table.topics), inputs.labels(table.systems)
     topic_means = Averages(table.values.T).mean()
     order = best_first(round_for_ranking(topic_means), table.lower_is_better)
     height, size = theme.cell_size(len(names))
     width, topic_size = theme.cell_size(len(topics))
     fits = len(topics) * width <= MAX_WIDTH
     low, high = min(0.0, float(np.nanmin(table.values))), float(np.nanmax(table.values))
-    title = make_title(table.measure, lower_is_better=table.lower_is_better)
+    title = inputs.make_title(table.measure, lower_is_better=table.lower_is_better)
     # If there is not enough space for all topics, some labels are omitted.
     axis: dict[str, Any] = {"orient": "top", "labelOverlap": False if fits else "greedy"}
     easiest_first = [topics[k] for k in order]
@@ -267,9 +262,9 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     colour = alt.Color("score:Q", legend=legend).scale(
         scheme="viridis", domain=[low, high if high > low else low + 1]
     )
-    cells = theme.base_chart(cell_rows(table, ~np.isnan(table.values), names, topics)).mark_rect(
-        aria=False
-    )
+    cells = theme.base_chart(
+        inputs.cell_rows(table, ~np.isnan(table.values), names, topics)
+    ).mark_rect(aria=False)
     n_missing = int(np.isnan(table.values).sum())
     counts = f"{counted(len(names), 'system')}, {counted(len(topics), 'topic')}"
     chart: alt.Chart = cells.encode(
@@ -283,7 +278,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
         width=alt.Step(width) if fits else MAX_WIDTH,
         height=alt.Step(height),
         title=theme.headline(
-            f"{make_title(table.measure)} by system and topic: {counts}",
+            f"{inputs.make_title(table.measure)} by system and topic: {counts}",
             f"White: {n_missing:,} cells without a score." if n_missing else "",
         ),
         description=f"Heat map of {title}: {counts}. The best system on average is {names[0]}; the"

@@ -64,9 +64,7 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     names = inputs.labels(table.systems)
     boxes, outliers = inputs.box_statistics(table, names)
     step, _ = theme.row_size(len(names))
-    title = inputs.make_title(
-        table.measure, after="of a topic", lower_is_better=table.lower_is_better
-    )
+    title = inputs.make_title(table, after="of a topic")
     y = theme.row_channel("system", names, labelPadding=6)
 
     def x(field: str) -> alt.X:
@@ -88,6 +86,7 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     )
     tip = theme.tooltips("system:N", "topic:N", "score")
     size = f"{counted(len(names), 'system')}, {counted(len(table.topics), 'topic')}"
+    measure = inputs.measure_title(table)
     return theme.combine(
         whiskers,
         box.encode(x=x("q1"), x2="q3:Q"),
@@ -96,8 +95,8 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
         mean,
         width=WIDTH,
         height=alt.Step(step),
-        title=theme.headline(f"{inputs.make_title(table.measure)}: {size}", *LEGEND),
-        description=f"Box plots of the scores by {inputs.make_title(table.measure)} of {size}, ordered by"
+        title=theme.headline(f"{measure}: {size}", *LEGEND),
+        description=f"Box plots of the scores by {measure} of {size}, ordered by"
         f" mean, from {names[0]} with a mean of {_format_mean(boxes['mean'][0])} to {names[-1]}"
         f" with {_format_mean(boxes['mean'][-1])}.",
     )
@@ -192,11 +191,8 @@ def intervals_chart(
                 " decision of the test."
             )
     heading = f"compared with {names[reference_index]}"
-    title = inputs.make_title(
-        comparison.measure,
-        comparison.mean_of if comparison.mean_of == "mean" else f"{comparison.mean_of} by",
-        lower_is_better=comparison.lower_is_better,
-    )
+    mean = comparison.mean_of
+    title = inputs.make_title(comparison, mean if mean == "mean" else f"{mean} by")
     lowest, highest = float(np.nanmin(low)), float(np.nanmax(high))
     # Vega would draw an empty domain as 0 to 1, which may not contain the means.
     domain = [lowest - 0.1, highest + 0.1] if lowest == highest else [lowest, highest]
@@ -221,7 +217,7 @@ def intervals_chart(
         title=theme.headline(
             capitalised(title)
             if not comparison.measure
-            else f"{comparison.mean_of.capitalize()} by system: {inputs.make_title(comparison.measure)}",
+            else f"{mean.capitalize()} by system: {inputs.measure_title(comparison)}",
             f"{comparison.title}, alpha {comparison.alpha:g}. {note}",
         ),
         description=f"{title} of {len(names)} systems with simultaneous intervals, best first;"
@@ -345,9 +341,9 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         *layers,
         width=alt.Step(step),
         height=alt.Step(step),
-        title=theme.headline(f"{inputs.make_title(comparison.measure)}: {result}", f"{method}."),
+        title=theme.headline(f"{inputs.measure_title(comparison)}: {result}", f"{method}."),
         description=f"Matrix of {len(rows)} systems compared with {len(columns)} by"
-        f" {inputs.make_title(comparison.measure)}, in order of their means. {method}: {result}"
+        f" {inputs.measure_title(comparison)}, in order of their means. {method}: {result}"
         f" significantly. The best is {names[order[0]]}.",
     )
 
@@ -419,7 +415,7 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     smallest, largest = points["amount"].min(), points["amount"].max()
     is_log = 0 < smallest <= largest / MIN_RATIO  # type: ignore[operator]
     x = alt.X("amount:Q", title=name, scale=alt.Scale(type="log") if is_log else alt.Undefined)
-    mean = inputs.make_title(costs.measure, lower_is_better=costs.lower_is_better)
+    mean = inputs.make_title(costs)
     y = alt.Y("mean:Q", title=mean, scale=alt.Scale(zero=False, reverse=costs.lower_is_better))
     line = theme.base_chart(front.select("amount", "mean")).mark_line(
         interpolate="step-after", color=theme.GREY, aria=False
@@ -495,9 +491,7 @@ def measure_scatter(
     points = frame.filter(pl.col("x").is_finite() & pl.col("y").is_finite())
     if points.is_empty():
         raise CranfieldError(f"no system has scores by both {' and '.join(names)}")
-    titles = [
-        inputs.make_title(table.measure, lower_is_better=table.lower_is_better) for table in tables
-    ]
+    titles = [inputs.make_title(table) for table in tables]
     x, y = (
         channel(f"{axis}:Q", title=title).scale(zero=False, reverse=table.lower_is_better)
         for channel, axis, title, table in zip((alt.X, alt.Y), "xy", titles, tables, strict=True)

@@ -203,7 +203,7 @@ def _pair(scores: Any, first: str, second: str) -> _SystemPair:
         frame,
         names,
         short_names,
-        inputs.make_title(table.measure, lower_is_better=table.lower_is_better),
+        inputs.make_title(table),
         kinds,
         note if n_missing else "",
         table.lower_is_better,
@@ -253,7 +253,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     width, topic_size = theme.cell_size(len(topics))
     fits = len(topics) * width <= MAX_WIDTH
     low, high = min(0.0, float(np.nanmin(table.values))), float(np.nanmax(table.values))
-    title = inputs.make_title(table.measure, lower_is_better=table.lower_is_better)
+    title = inputs.make_title(table)
     # If there is not enough space for all topics, some labels are omitted.
     axis: dict[str, Any] = {"orient": "top", "labelOverlap": False if fits else "greedy"}
     easiest_first = [topics[k] for k in order]
@@ -278,7 +278,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
         width=alt.Step(width) if fits else MAX_WIDTH,
         height=alt.Step(height),
         title=theme.headline(
-            f"{inputs.make_title(table.measure)} by system and topic: {counts}",
+            f"{inputs.measure_title(table)} by system and topic: {counts}",
             f"White: {n_missing:,} cells without a score." if n_missing else "",
         ),
         description=f"Heat map of {title}: {counts}. The best system on average is {names[0]}; the"

@@ -417,27 +417,10 @@ class Registry(MutableMapping[str, T]):
     A component is declared in its module, by a class or a decorator. Names and aliases are read
     from its source without importing it, so that lists of names are fast: see :func:`declarations`.
 
-    Parameters
-    ----------
-    noun
-        Singular noun for messages, such as `measure`.
-    modules
-        Modules that declare components, separated by blanks, in order; `*` matches any part of a
-        name.
-    package
-        The package of these modules.
-    decorators
-        Names of decorators that declare components, separated by blanks.
-    base
-        Base class of the components, if they are classes.
-    things
-        Components that need no import, by name.
-    aliases
-        Aliases of `things`, with the name of the component.
-    reasons
-        Plausible names, in lower case, of missing components, with the reason.
-    error
-        Exception raised for an unknown name; by default that of `base`.
+    `modules` of a `package` declare components; `*` matches any part of a name. `decorators` that
+    declare components, and modules, are separated by blanks. `base` is the base class of components
+    that are classes. `things` need no import, and have `aliases`. `reasons` explain why plausible
+    names, in lower case, are missing.
 
     Examples
     --------

@@ -122,21 +122,15 @@ def compare(
     Examples
     --------
     cranfield compare qrels.txt runs/*.xz -m AP -m nDCG@10
-    cranfield compare qrels.txt bm25.run dense.run -m nDCG@10 --test randomisation
     cranfield compare qrels.txt runs/*.xz -m AP --baseline bm25 --format latex
     cranfield compare qrels.txt runs/*.xz -m AP -m RR -b bm25 --marks symbols --format markdown
     cranfield compare --scores scores.csv --test friedman
     cranfield compare qrels.txt runs/*.xz -m AP --as ranks
-    cranfield compare qrels.txt bm25.run -m AP --as summary
-    cranfield compare qrels.txt runs/*.xz --as preferences
-    cranfield compare qrels.txt runs/*.xz -m AP --as checklist
     cranfield compare --scores published.csv --as power
     cranfield compare qrels.txt grid/*.run -m AP --factors systems.csv
     cranfield compare qrels.txt runs/*.xz -m AP --costs seconds.csv
-    cranfield compare --scores scores.csv --baseline bm25 --margin 2%
     cranfield compare qrels.txt bm25@*.run dense@*.run -m AP --test shared-replicates
     cranfield compare qrels.txt runs/*.xz -m AP -m RR --joint
-    cranfield compare qrels.txt runs/*.xz -m AP --as prose --format latex
     cranfield compare qrels.txt old.run new.run -m nDCG@10 -b old --margin 2% --fail-if-worse
     """
     from cranfield.significance.comparison.equivalence import read_margin

@@ -320,7 +320,6 @@ def sessions(
     --------
     cranfield sessions qrels.txt sessions.xml -m nsDCG@10
     cranfield sessions qrels.txt sessions.csv --clicks clicks.csv --lengths lengths.txt -m ClickU
-    cranfield sessions qrels.txt sessions.csv -m sDCG -m nDCG@10 --duplicates keep -q
     cranfield sessions clicks sessions.csv --clicks clicks.csv -m sDCG@10
     cranfield sessions qrels.txt sessions.xml runs/*.xz -m "nsDCG(q=2)@10" --format csv
     """
@@ -331,15 +330,9 @@ def sessions(
     log = cf.read_sessions(sessions, clicks=clicks, topics=session_topics)
     if runs:
         log = log.followed_by(runs, ties=ties, on_duplicate=on_duplicate, on_bad_run=on_bad_run)
-    policies = {name: value for name, value in judging.items() if value is not None}
-    list_options: dict[str, Any] = {
-        "depth": depth,
-        "duplicates": duplicates,
-        "until_click": until_click,
-    }
-    evaluation = cf.evaluate_sessions(
-        log, qrels, measure_list, lengths=lengths, **list_options, **policies
-    )
+    options = {name: value for name, value in judging.items() if value is not None}
+    options |= {"lengths": lengths, "depth": depth, "duplicates": duplicates}
+    evaluation = cf.evaluate_sessions(log, qrels, measure_list, until_click=until_click, **options)
     evaluation.warn()
     needs = " ".join(measure.info.needs for measure in measure_list)
     needs += " clicks" if until_click or CLICK_JUDGMENTS.fullmatch(qrels) else ""

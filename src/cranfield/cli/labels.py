@@ -346,13 +346,10 @@ def judges(
     --------
     cranfield judges qrels.txt submissions/
     cranfield judges qrels.txt gpt=umbrela.jsonl llama.txt --cut
-    cranfield judges qrels.txt labels/ --table agreement --format csv
     cranfield judges qrels.txt labels/ --runs runs/ -m AP -m nDCG@10
     cranfield judges qrels.txt labels/ --runs runs/ --families families.csv
     cranfield judges few.txt llm.txt --runs runs/ --ppi topic -m nDCG@10
-    cranfield judges few.txt llm.txt --ppi grade
     cranfield judges qrels.txt submissions/ --own-runs --families teams.csv -m nDCG@10
-    cranfield judges qrels.txt labels/ --tolerance kappa=0.4
     cranfield judges few.txt llm.txt --runs runs/ --ppi topic --tolerance "difference(new, old)=0"
     """
     from cranfield.assess.judges.reading import drop_unsampled, read_panel
@@ -407,7 +404,8 @@ def judges(
             raise PolicyError("--aspect cannot be used with judges")
         ppi_options = {"alpha": 1 - confidence, "unit": ppi, "fixed_topics": fixed_topics}
         options |= ppi_options if ppi else {"confidence": confidence}
-        results = _judge_runs(run_list, people, labels, measure_list, tables, families, options)
+        data = (run_list, people, labels)
+        results = _judge_runs(data, measure_list, tables, families, options)
     all_results = [comparison, *results]
     all_results += [cf.assess.decide(bounds, *all_results)] if bounds else []
     notes = list(
@@ -449,28 +447,19 @@ def _check_unit(ppi: str | None, has_runs: bool) -> None:
 
 
 def _judge_runs(
-    runs: Any,
-    people: cf.Qrels,
-    judges: tuple[cf.assess.Judge, ...],
-    measures: Any,
-    tables: Sequence[str],
-    families: str | None,
-    options: dict[str, Any],
+    data: tuple[Any, ...], measures: Any, tables: Sequence[str], families: Any, options: Any
 ) -> list[Any]:
-    """Compute the results of judges on runs that the requested tables need."""
+    """Compute the results on runs, judgments and judges that the requested tables need."""
     if "ppi" in tables:
-        pairs = product(measures, judges)
         return [
-            cf.assess.ppi_scores(runs, people, judge, measure, **options)
-            for measure, judge in pairs
+            cf.assess.ppi_scores(*data[:2], judge, measure, **options)
+            for measure, judge in product(measures, data[2])
         ]
-    results: list[Any] = [cf.assess.judge_rankings(runs, people, judges, measures, **options)]
+    results: list[Any] = [cf.assess.judge_rankings(*data, measures, **options)]
     if "score-bias" in tables:
-        results.append(cf.assess.score_bias(runs, people, judges, measures, **options))
+        results.append(cf.assess.score_bias(*data, measures, **options))
     if families is not None:
-        results.append(
-            cf.assess.self_preference(runs, people, judges, families, measures, **options)
-        )
+        results.append(cf.assess.self_preference(*data, families, measures, **options))
     return results
 
 

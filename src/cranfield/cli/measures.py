@@ -69,12 +69,10 @@ def measures(
     --------
     cranfield measures
     cranfield measures nDCG
-    cranfield measures "IA(ERR@10)"
     cranfield measures "RBP(p=0.5)@10"
     cranfield measures nDCG --length 10 --grades 3
     cranfield measures --family diversity
     cranfield measures --needs lengths
-    cranfield measures --format json -o catalogue.json
     """
     catalogue = entries() if name is None else entries_named(name)
     if family is not None:

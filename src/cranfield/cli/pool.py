@@ -234,11 +234,9 @@ def pool(
     Examples
     --------
     cranfield pool runs/ --depth 100 --judged qrels.txt
-    cranfield pool runs/ --method rrf --budget 200 -o sheet.tsv
     cranfield pool runs/ --method maxmean --next 10 --judged judged.txt
     cranfield pool runs/ --next 50 --assessors ann,bob -o "sheet-{}.tsv"
     cranfield pool runs/ --judged judged.txt --stop RecallTest --stop "Knee(min_judgments=200)"
-    cranfield pool runs/ --sample stat --size 100 --seed 7 --arranged shuffled -o sheet.tsv
     cranfield pool runs/ --sample stat --size 100 --seed 7 --judged judged.txt
     cranfield pool runs/ --sample strata --strata 10:100%,50:20% --judged judged.txt --format xqrels
     """

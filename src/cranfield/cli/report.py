@@ -270,7 +270,6 @@ def plot(
     cranfield plot --list
     cranfield plot box qrels.txt runs/*.xz -m nDCG@10 -o box.svg
     cranfield plot intervals qrels.txt runs/*.xz -b bm25 -o intervals.pdf
-    cranfield plot differences qrels.txt bm25.run dense.run -m AP
     cranfield plot precision-recall qrels.txt runs/*.xz --only bm25 --only dense --topic 301
     cranfield plot matrix --scores scores.csv --test friedman -o matrix.html
     cranfield plot spacing -m DCG -m RR --length 5

@@ -214,19 +214,17 @@ class Option(click.Option):
     parameter that declare it. If `in_file`, it is a key of --settings, not a flag.
     """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        *,
-        group: str = "",
-        detail: str = "",
-        stands_for: str = "",
-        requires: str | Sequence[str] = (),
-        formatted: bool = False,
-        of: tuple[str, str] | None = None,
-        in_file: bool = False,
-        **options: Any,
-    ) -> None:
+    group: str = ""
+    detail: str = ""
+    stands_for: str = ""
+    requires: str | Sequence[str] = ()
+    formatted: bool = False
+    of: tuple[str, str] | None = None
+    in_file: bool = False
+
+    def __init__(self, names: Sequence[str], **options: Any) -> None:
+        for attribute in Option.__annotations__.keys() & options:
+            setattr(self, attribute, options.pop(attribute))
         short_flags = [SHORT_FLAGS[name] for name in names if name in SHORT_FLAGS]
         name, kind = names[0].removeprefix("--"), options.get("type", str)
         if kind is str and name in f"{INPUT_FILES} {OUTPUT_FILES}".split():
@@ -238,13 +236,10 @@ class Option(click.Option):
             options.setdefault("show_default", True)
         options.setdefault("multiple", SEVERAL_TIMES in str(options.get("help")))
         super().__init__([*names, *short_flags], **options)
-        self.group = group or ("Output" if {*OUTPUT_OPTIONS} & {*names} else "")
-        self.detail = detail
-        self.stands_for = stands_for
-        self.formatted = formatted
-        self.of = of
-        self.in_file = in_file
-        self.requires = (requires,) if isinstance(requires, str) else tuple(requires)
+        if {*OUTPUT_OPTIONS} & {*names}:
+            self.group = self.group or "Output"
+        if isinstance(self.requires, str):
+            self.requires = (self.requires,)
 
     def make_metavar(self, ctx: click.Context) -> str:
         return SHORT_METAVARS.get(metavar := super().make_metavar(ctx), metavar)

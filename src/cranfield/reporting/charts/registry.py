@@ -143,13 +143,11 @@ def chart_function(result: Any, name: str) -> Callable[..., Any]:
 
     parameters = list(inspect.signature(draw).parameters.values())[1:]
     keywords = [
-        inspect.signature(select).parameters[k].replace(kind=_KEYWORD) for k in selection_names
+        inspect.signature(select).parameters[k].replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for k in selection_names
     ]
     wrapper.__signature__ = inspect.Signature([*parameters, *keywords])  # type: ignore[attr-defined]
     return wrapper
-
-
-_KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 def chart_to_draw(request: str, kinds: Sequence[type[Result]]) -> tuple[str, str]:

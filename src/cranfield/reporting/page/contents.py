@@ -232,7 +232,11 @@ def collect_contents(
         find_test(settings["test"])
     if "correction" in settings:
         CORRECTIONS.find(settings["correction"])
-    evaluation = results if isinstance(results, Evaluation) and _has_rankings(results) else None
+    evaluation = results if isinstance(results, Evaluation) else None
+    if evaluation is not None:
+        judged = evaluation.judged
+        has_rankings = isinstance(judged, JudgedRuns) and judged.unit == "topic"
+        evaluation = evaluation if has_rankings else None
     items = list(_find_items(results))
     if not items:
         raise CranfieldError("expected scores or comparisons to report, got none")
@@ -255,11 +259,6 @@ def collect_contents(
     if evaluation is not None:
         topics = dict.fromkeys(evaluation.topics)
     return PageContents(title, systems, tuple(topics), parts, evaluation, options=settings)
-
-
-def _has_rankings(evaluation: Evaluation) -> bool:
-    judged = evaluation.judged
-    return isinstance(judged, JudgedRuns) and judged.unit == "topic"
 
 
 def _find_items(results: Any) -> Iterable[Scores | PairwiseComparison]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
@@ -155,7 +154,7 @@ def report(
     '<!doctype html>'
     """
     check_list("inputs", inputs)
-    from cranfield.reporting.page.experiment_page import experiment_page
+    from cranfield.reporting.page.experiment_page import ExperimentReport, experiment_page
 
     target = Path(_check_path(path, "path"))
     if target.suffix.lower() in OTHER_SUFFIXES:
@@ -168,7 +167,7 @@ def report(
         raise PolicyError(f"inputs must be a list of paths, got {type(inputs).__name__}")
     files = sections.hash_files([_check_path(item, "each of inputs") for item in inputs])
     command_text = _format_command(command)
-    judge_results = () if judges is None else check_judges(judges)
+    judge_results = check_judges(judges)
     options: dict[str, Any] = {
         "baseline": baseline,
         "test": test,
@@ -182,7 +181,7 @@ def report(
         "resamples": resamples,
         "seed": seed,
     }
-    if _is_experiment(results):
+    if isinstance(results, ExperimentReport):
         for name, value in {**options, "judges": judges}.items():
             if value is not None:
                 raise PolicyError(
@@ -197,12 +196,6 @@ def report(
     with whole_file(target) as out:
         out.write(text.encode())
     return target
-
-
-def _is_experiment(results: Any) -> bool:
-    """Return True for an experiment report, without the slow import of its class."""
-    module = sys.modules.get("cranfield.online.experiments.report")
-    return module is not None and isinstance(results, module.ExperimentReport)
 
 
 def _check_path(path: Any, argument: str) -> str:

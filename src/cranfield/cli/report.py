@@ -35,14 +35,9 @@ COMPARISON_SETTINGS = (
 @cli.score_input(cli.measures_option(DEFAULT_MEASURES))
 @cli.scale_option
 @cli.option("--output", default=OUTPUT, help="File to write; on an error it is left unchanged.")
-@cli.option("--title", help="Title of the report.")
-@cli.option("--date", help="Date to show in the report; by default none.")
+@cli.options_from("cranfield.report", "title date")
 @cli.comparing_options
-@cli.option(
-    "--scales/--no-scales",
-    default=True,
-    help="Also compare measures with their interval-scaled versions.",
-)
+@cli.options_from("cranfield.report", "scales")
 @cli.option(
     "--judges",
     "labels",
@@ -52,12 +47,7 @@ COMPARISON_SETTINGS = (
     type=cli.READ,
     requires="QRELS RUN",
 )
-@cli.option(
-    "--cut",
-    is_flag=True,
-    requires="--judges",
-    help="Clip grades of judges that are outside the scale to its nearest end.",
-)
+@cli.options_from("cranfield.assess.compare_judges", "cut", requires="--judges")
 @cli.judging_options
 @click.pass_context
 def report(
@@ -66,7 +56,7 @@ def report(
     source: cli.ScoreInput,
     scale: str | None,
     output: str,
-    title: str | None,
+    title: str,
     date: str | None,
     comparing: dict[str, Any],
     scales: bool,
@@ -86,8 +76,6 @@ def report(
     cranfield report qrels.txt runs/*.xz --judges labels/ -m nDCG@10
     cranfield report --scores scores.csv --title "Our systems" -o scores.html
     """
-    from cranfield.reporting.page.report_page import TITLE
-
     if output == "-":
         raise PolicyError("--output must be a file, got -")
     # Options are checked before any file is read.
@@ -113,7 +101,7 @@ def report(
     cf.report(
         results,
         output,
-        title=TITLE if title is None else title,
+        title=title,
         scales=scales,
         judges=judged or None,
         inputs=source.score_files or [path for path in files if path is not None],

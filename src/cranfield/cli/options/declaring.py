@@ -380,8 +380,8 @@ class Command(click.Command):
                 values, _, order = self.make_parser(ctx).parse_args(args=[*args])
             except click.NoSuchOption as error:
                 ctx.fail(describe_unknown(error, self))
-            for param in self.params:
-                if _has_single_value(param) and order.count(param) > 1:
+            for param in (param for param in self.params if isinstance(param, click.Option)):
+                if order.count(param) > 1 and not (param.multiple or param.is_flag):
                     ctx.fail(f"{max(param.opts, key=len)} must be given only once")
             if isinstance(path := values.get("settings"), str):
                 ctx.default_map = read_settings(path, self, ctx)
@@ -466,10 +466,6 @@ _HELP_ALL = click.Option(
     callback=_show_all,
     help="Show all options.",
 )
-
-
-def _has_single_value(param: click.Parameter) -> bool:
-    return isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count)
 
 
 def _is_written(param: click.Parameter) -> bool:

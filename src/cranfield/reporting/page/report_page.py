@@ -41,7 +41,9 @@ SCRIPTS = "numbers systems pair kit keeping ranked map matrix boxes ranks tau to
 
 def render_page(contents: PageContents) -> str:
     """Return the HTML of the page, which loads no resources and allows only its own script."""
-    code, parts = join_scripts(), contents.parts
+    parts = contents.parts
+    scripts = "\n".join(asset(f"{name}.js") for name in SCRIPTS.split())
+    code = f'(() => {{\n"use strict";\n{scripts}}})();\n'
     is_pair = len(contents.systems) == 2 and any(part.comparison is not None for part in parts)
     body = fill_template(
         "page.html",
@@ -55,12 +57,6 @@ def render_page(contents: PageContents) -> str:
     )
     style = asset("page.css") + asset("pictures.css")
     return whole_page(contents.title, body, style=style, scripts=[code])
-
-
-def join_scripts() -> str:
-    """Join the files of scripts into one function."""
-    parts = "\n".join(asset(f"{name}.js") for name in SCRIPTS.split())
-    return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 
 TITLE = "Evaluation report"

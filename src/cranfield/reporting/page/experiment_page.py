@@ -9,7 +9,7 @@ from cranfield.base.text import counted
 from cranfield.online.experiments.report import ALARM_PVALUE, STOPPED, ExperimentReport
 from cranfield.reporting.page.html import Html, label, own_templates, sections_page, text
 from cranfield.reporting.page.intervals import lifts_figure
-from cranfield.reporting.page.sections import Inputs, version_tables
+from cranfield.reporting.page.sections import VERSIONS, Inputs
 from cranfield.reporting.page.svg_charts import draw_looks
 from cranfield.reporting.summary import join_names
 from cranfield.significance.registry import CORRECTIONS
@@ -59,8 +59,8 @@ def experiment_page(
         correction=CORRECTIONS[report.correction].title,
         looks=looks,
         segments=segments,
-        settings=_settings_table(report),
-        version_tables=version_tables(inputs),
+        versions=VERSIONS,
+        inputs=inputs,
         has_permutations=any("permutation" in test for tests in report.tests for test in tests),
         command=command,
         date=date,
@@ -186,18 +186,3 @@ def _segment_tables(report: ExperimentReport) -> list[tuple[Table, list[int]]]:
         table = table_from_frame(formatted, title, left=left)
         tables.append((table, [frame.columns.index(name) for name in names]))
     return tables
-
-
-def _settings_table(report: ExperimentReport) -> Table:
-    settings = {
-        "source": label(report.source),
-        "unit": report.unit,
-        "control": label(report.control),
-        "alpha": f"{report.alpha:g}",
-        "correction": CORRECTIONS[report.correction].title,
-        "test": Html("".join(f"<div>{text(label(method))}</div>" for method in report.methods())),
-        "coefficient of covariates": report.theta,
-        "sequential": report.sequential or "no: one look",
-    }
-    rows = [[name, value] for name, value in settings.items()]
-    return Table("How the experiment was analysed", ["setting", "value"], rows, (0, 1))

@@ -379,8 +379,6 @@ def tests(contents: PageContents) -> Table:
     return Table("How systems were compared", head, rows, (0, 1, 2, 3, 5))
 
 
-NO_FILE = "not a file"  # text in place of a hash for standard input, ids of ir_datasets and URLs
-
 Inputs = Sequence[tuple[str, str | None]]  # names of input files with their SHA-256
 
 
@@ -402,18 +400,11 @@ def hash_files(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | N
     return tuple(hashes)
 
 
-def version_tables(inputs: Inputs) -> list[tuple[Table, str]]:
-    """Return the tables of versions and of input files, each with its style class."""
-    versions = {
-        "cranfield": __version__,
-        "Python": platform.python_version(),
-        "NumPy": numpy.__version__,
-        "SciPy": scipy.__version__,
-        "polars": polars.__version__,
-    }
-    rows = [[name, version] for name, version in versions.items()]
-    tables = [(Table("Versions", ["program", "version"], rows, (0, 1)), "narrow")]
-    if inputs:
-        rows = [[name, Html(f"<code>{code}</code>") if code else NO_FILE] for name, code in inputs]
-        tables.append((Table("Input files", ["name", "SHA-256"], rows, (0, 1)), "tall hashes"))
-    return tables
+VERSIONS = {
+    "cranfield": __version__,
+    "Python": platform.python_version(),
+    "NumPy": numpy.__version__,
+    "SciPy": scipy.__version__,
+    "polars": polars.__version__,
+}
+"""Versions of the programs that made a page."""

@@ -43,7 +43,6 @@ REPLICATE_VIEWS = ("replicates", "expected-exposure", "equity")  # of systems wi
     group="Output",
     replicates={"requires": f"--as={','.join(REPLICATE_VIEWS)}"},
 )
-@cli.table_options
 @cli.options_from(
     "cranfield.evaluate_probabilities",
     "draws seed confidence fixed_topics",
@@ -60,7 +59,6 @@ def evaluate(
         "scores", "tie-ranges", "expected", "replicates", "expected-exposure", "equity"
     ] = "scores",
     replicates: str | None,
-    printing: cli.MarkupOptions,
     **judging: Any,
 ) -> None:
     """Score runs against judgments, or summarise the scores of --scores.
@@ -95,7 +93,7 @@ def evaluate(
     if view != "scores":
         _check_view(view, output)
     if view in REPLICATE_VIEWS:
-        _write_replicates(source, output, printing, judging, replicates, view)
+        _write_replicates(source, output, judging, replicates, view)
         return
     if source.score_files:
         if coverage or view != "scores" or output.form in LINE_FORMATS:
@@ -108,7 +106,7 @@ def evaluate(
         for measure_scores in scores.values():
             measure_scores.flat("a table of systems does not take scores by shard")
         _warn_of_gaps(scores)
-        output.write(align_scores(scores) if output.by_topic else scores, printing)
+        output.write(align_scores(scores) if output.by_topic else scores)
         return
     if view == "expected":
         expected_options["by_topic"] = output.by_topic
@@ -121,7 +119,7 @@ def evaluate(
         lines = _format_lines(evaluation, output, source.measures, judging["rel"])
         cli.write("".join(f"{line}\n" for line in lines), output.output)
     else:
-        output.write(evaluation, printing)
+        output.write(evaluation)
     if coverage:
         from cranfield.reporting.terminal import coverage_table, draw_table
 
@@ -142,7 +140,6 @@ def _check_view(view: str, output: cli.Output) -> None:
 def _write_replicates(
     source: cli.ScoreInput,
     output: cli.Output,
-    printing: cli.MarkupOptions,
     judging: Mapping[str, Any],
     replicates: str | None,
     view: str,
@@ -168,7 +165,7 @@ def _write_replicates(
         cli.warn_unused(("groups",), "no requested measure uses it")
     if is_exposure:
         exposure = partial(stochastic.expected_exposure, measures=measures)
-        output.write(cli.compute_from_runs(exposure, *rankings, **options), printing)
+        output.write(cli.compute_from_runs(exposure, *rankings, **options))
     else:
         equity = partial(stochastic.equity_of_attention, measure=measures)
         output.write_results(cli.compute_from_runs(equity, *rankings, **options))
@@ -245,9 +242,6 @@ def _format_lines(
     )
 
 
-SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
-
-
 @cli.command()
 @cli.settings(
     "depth duplicates on-duplicate until-click on-bad-run lengths max-grade unjudged negative"
@@ -256,7 +250,7 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
 @click.argument("qrels", metavar="QRELS", type=cli.READ)
 @click.argument("sessions", metavar="SESSIONS", type=cli.READ)
 @click.argument("runs", metavar="[RUN...]", nargs=-1, type=cli.READ)
-@cli.measures_option(SESSIONS_DEFAULT)
+@cli.measures_option(("sDCG@10", "nsDCG@10"))
 @cli.own_options(
     "clicks session_topics depth duplicates on_duplicate",
     clicks={"type": cli.READ},
@@ -269,7 +263,6 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
 @cli.options_from("cranfield.judge", "unjudged negative")
 @cli.options_from("cranfield.fuse", "ties", ties={"requires": "RUN"})
 @cli.output_options("session")
-@cli.table_options
 def sessions(
     qrels: str,
     sessions: str,
@@ -287,7 +280,6 @@ def sessions(
     rel: int | None,
     ties: str,
     output: cli.Output,
-    printing: cli.MarkupOptions,
     **judging: Any,
 ) -> None:
     """Score search sessions of several queries.
@@ -338,7 +330,7 @@ def sessions(
     needs += " clicks" if until_click or CLICK_JUDGMENTS.fullmatch(qrels) else ""
     unused = [name for name in ("clicks", "lengths") if name not in needs]
     cli.warn_unused(unused, "no requested measure uses it")
-    output.write(evaluation, printing, unit="session")
+    output.write(evaluation, unit="session")
 
 
 DEFAULTS = {
@@ -361,7 +353,6 @@ DEFAULTS = {
     tokeniser={"requires": "--references"},
 )
 @cli.output_options()
-@cli.table_options
 def answers(
     answers: tuple[str, ...],
     *,
@@ -374,7 +365,6 @@ def answers(
     system: str | None,
     tokeniser: Literal["alphanumeric", "unicode", "whitespace"] | None,
     output: cli.Output,
-    printing: cli.MarkupOptions,
 ) -> None:
     """Score answers by nuggets or citations, and summaries by reference texts.
 
@@ -448,7 +438,7 @@ def answers(
             *_estimate_scores(judged, human_labels, measures or DEFAULTS[kind], output)
         )
     elif measure_list is not None:
-        output.write(cf.evaluate_answers(judged, measure_list), printing)
+        output.write(cf.evaluate_answers(judged, measure_list))
     else:
         scores: dict[str, cf.Scores] = {}
         for name in DEFAULTS[kind]:
@@ -456,7 +446,7 @@ def answers(
                 scores |= cf.evaluate_answers(judged, name)
             except cf.MeasureError as error:
                 warn(f"measure skipped: {error}")
-        output.write(scores, printing)
+        output.write(scores)
 
 
 def _estimate_scores(

@@ -143,8 +143,6 @@ def command_of(context: click.Context, output: str = "--output") -> list[str]:
     return [*words, output, OUTPUT, *option_words]
 
 
-PLOT_DEFAULT = ("AP",)
-
 CHART_OPTIONS = ("systems", "topic", "reference", "length", "grades")
 
 STUDY_COMMANDS = {
@@ -233,7 +231,7 @@ def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -
         ),
     )
 )
-@cli.score_input(cli.measures_option(PLOT_DEFAULT))
+@cli.score_input(cli.measures_option(("AP",)))
 @cli.comparing_options
 @cli.option(
     "--output", help="File to write: .svg, .png, .pdf, .html or .json.  [default: KIND.svg]"

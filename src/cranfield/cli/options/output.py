@@ -249,6 +249,7 @@ class Output:
     by_topic: bool
     form: str
     output: str | None
+    printing: MarkupOptions
     places: int = 4
     order: Literal["means", "given"] | None = None
 
@@ -259,9 +260,7 @@ class Output:
         if self.form == "prototext" and self.by_topic:
             raise PolicyError("--format prototext cannot be combined with --by-topic")
 
-    def write(
-        self, scores: Mapping[str, cf.Scores], printing: MarkupOptions, *, unit: str = "topic"
-    ) -> None:
+    def write(self, scores: Mapping[str, cf.Scores], *, unit: str = "topic") -> None:
         """Write scores by measure; `unit` is the title of the column of topics."""
         if self.form == "parquet":
             from cranfield.collection.files.writing import write_table
@@ -269,14 +268,14 @@ class Output:
 
             write_table(scores_frame(scores, by_topic=self.by_topic), self.output or "", "parquet")
         else:
-            write(self._text(scores, printing, unit), self.output)
+            write(self._text(scores, unit), self.output)
 
     def write_results(self, *results: Result) -> None:
         """Write results that are not scores."""
         form = "text" if self.form == "table" else self.form
         ResultOutput(form, None, self.output).write(combine_results(*results))
 
-    def _text(self, scores: Mapping[str, cf.Scores], printing: MarkupOptions, unit: str) -> str:
+    def _text(self, scores: Mapping[str, cf.Scores], unit: str) -> str:
         if self.form in MARKUP:
             from cranfield.reporting.tables import evaluation_table, topics_table
 
@@ -285,7 +284,7 @@ class Output:
             else:
                 key = None if self.order == "given" else next(iter(scores))
                 markup_table = evaluation_table(scores, sort=key, places=self.places)
-            return printing.text([markup_table], self.form)
+            return self.printing.text([markup_table], self.form)
         if self.form == "table":
             from cranfield.reporting.terminal import draw_table, systems_table, unit_table
 
@@ -322,6 +321,7 @@ def output_options(unit: str = "topic", formats: Sequence[str] = FORMATS) -> Dec
             places={"type": IntegerRange(0, 17), "requires": f"--format={rounded}"},
             order={"requires": f"--format={markup} !--by-{unit}"},
         ),
+        table_options,
     )
     return gather_options(Output, "output", options)
 

@@ -16,8 +16,7 @@ from typing import IO
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 
-_LINKS = 40
-"""Maximum number of symbolic links to follow, as on Linux."""
+_LINKS = 40  # maximum number of symbolic links to follow, as on Linux
 
 _STREAM = re.compile(r"/(?:dev|proc/self|proc/\d+)/fd/(\d+)")
 

@@ -40,8 +40,7 @@ Result = TypeVar("Result")
 BACKENDS = ("serial", "loky", "threading", "dask", "ray")
 """Backends of joblib that the command line offers; the library takes any that joblib knows."""
 
-_MAX_THREADS = 8
-"""Default maximum number of threads of a computation, to bound memory."""
+_MAX_THREADS = 8  # default maximum number of threads of a computation, to bound memory
 
 _THREAD = threading.local()
 
@@ -153,8 +152,7 @@ def _with_errors(parts: Iterable[Part]) -> Iterator[tuple[Any, Exception | None]
 
 _TASKS = Path("/proc/self/task")
 
-_FORK_ERRORS: list[str] = []
-"""The reason why this process cannot use polars; empty if it can."""
+_FORK_ERRORS: list[str] = []  # the reason why this process cannot use polars; empty if it can
 
 
 def check_fork() -> None:
@@ -197,8 +195,7 @@ Name = TypeVar("Name")
 Task = TypeVar("Task")
 NamedTasks = Iterable[tuple[Name, Task]]
 
-MAX_JOBS = 100_000
-"""Maximum number of jobs, beyond the size of any cluster."""
+MAX_JOBS = 100_000  # maximum number of jobs, beyond the size of any cluster
 
 _KILLED = {"KilledWorker", "WorkerCrashedError", "ActorDiedError"}
 """Names of the errors of Dask and Ray for a killed worker; they may not be installed."""
@@ -371,8 +368,7 @@ def _report_killed_tasks(backend: Any) -> None:
     backend.retrieve_result_callback = retrieved
 
 
-_calls: dict[str, _Call] = {}
-"""The last call that this worker received, by its hash."""
+_calls: dict[str, _Call] = {}  # the last call that this worker received, by its hash
 
 
 def _unpickled(pickled: Any, digest: str, name: Any, task: Any) -> tuple[Any, Any]:

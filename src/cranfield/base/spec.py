@@ -145,8 +145,7 @@ def short(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
-MAX_DENOMINATOR = 1_000
-"""Maximum denominator of a fraction in the text form of a number."""
+MAX_DENOMINATOR = 1_000  # maximum denominator of a fraction in the text form of a number
 
 
 def number_text(value: float) -> str:
@@ -369,8 +368,7 @@ def literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
 
 
 _FORM = re.compile(r"\s*([^()]*?)\s*(\(.*\))?\s*", re.DOTALL)
-_MAX_LENGTH = 200
-"""Maximum length of a text form."""
+_MAX_LENGTH = 200  # maximum length of a text form
 
 
 def _normalised(name: str) -> str:

@@ -253,7 +253,6 @@ _RUN_OPTIONS = (
         received={"callback": lambda ctx, param, text: text and _instant(text)},
     ),
 )
-"""Options that describe a run."""
 
 
 def _instant(text: str) -> Any:

@@ -31,7 +31,6 @@ KEYS: dict[str, tuple[str, ...]] = {
     "gold": ("gold",),
     "probabilities": ("topic", "doc"),
 }
-"""Key columns of each table."""
 
 AGREEMENT_OPTIONS = ("measures", "pairs", "against", "rel", "interval", "confidence", "resamples")
 MAX_WORKERS = 12  # maximum number of workers in text output; CSV and JSON have all workers
@@ -44,20 +43,24 @@ MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
 @cli.settings("rel tie fix-gold encoding repeats confidence resamples seed")
 @click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=cli.READ)
 @cli.own_options("columns", columns={"metavar": "NAMES"})
-@cli.options_from(
-    "cranfield.assess.read_labels",
-    "worker_columns grades repeats missing encoding",
-    worker_columns={
-        "type": str,
-        "metavar": "NAMES",
-        "help": "Columns of a table that has a column for each worker: 'Judge A,Judge B'.",
-    },
-    grades={
-        "metavar": "LOW..HIGH|VALUE=N,...",
-        "help": "Lowest and highest grade, such as 0..3; labels outside are errors. Or the grades"
-        " of words, 'Relevant=1,Not relevant=0', cut points of real numbers, 0.5,0.8, or a"
-        " pattern of texts, 'score: (\\d)'. By default the grades that occur.",
-    },
+@cli.gather_options(
+    dict,
+    "reading",
+    cli.options_of(
+        "cranfield.assess.read_labels",
+        "worker_columns grades repeats missing encoding",
+        worker_columns={
+            "metavar": "NAMES",
+            "help": "Columns of a table that has a column for each worker: 'Judge A,Judge B'.",
+        },
+        grades={
+            "metavar": "LOW..HIGH|VALUE=N,...",
+            "callback": lambda context, option, text: _parse_grade_scale(text),
+            "help": "Lowest and highest grade, such as 0..3; labels outside are errors. Or the"
+            " grades of words, 'Relevant=1,Not relevant=0', cut points of real numbers, 0.5,0.8, or"
+            " a pattern of texts, 'score: (\\d)'. By default the grades that occur.",
+        },
+    ),
 )
 @cli.own_options("method", type=click.Choice(list(CROWD_MODELS)))
 @cli.options_from("cranfield.assess.majority", "tie")
@@ -91,11 +94,7 @@ def labels(
     gold: str | None,
     fix_gold: bool = False,
     qrels: str | None,
-    worker_columns: str | None,
-    grades: str | None,
-    repeats: str,
-    missing: str,
-    encoding: str,
+    reading: dict[str, Any],
     measures: tuple[str, ...],
     result_output: cli.ResultOutput,
     **agreement_options: Any,
@@ -140,14 +139,11 @@ def labels(
     annotations = cf.assess.read_labels(
         labels[0] if is_single else cli.parse_pairs(labels, "several LABELS", "NAME=FILE"),
         columns=label_columns,
-        worker_columns=None if worker_columns is None else worker_columns.split(","),
-        grades=_parse_grade_scale(grades),
-        repeats=repeats,
-        missing=missing,
-        encoding=encoding,
+        **reading,
     )
     gold_qrels = None
     if gold is not None:
+        encoding = reading["encoding"]
         gold_qrels = read_gold(gold, annotations, columns=gold_columns, encoding=encoding)
     known_grades = {"gold": gold_qrels} if fix_gold else {}
     consensus = CROWD_MODELS[method](
@@ -254,7 +250,6 @@ TABLE_CONDITIONS = {
     "strata": "--ppi grade",
     "decisions": "--tolerance",
 }
-"""Options that a table of `judges` requires."""
 
 RUN_CONDITIONS = ("--runs", "--own-runs")
 
@@ -447,7 +442,7 @@ def _check_unit(ppi: str | None, has_runs: bool) -> None:
 
 
 def _judge_runs(
-    data: tuple[Any, ...], measures: Any, tables: Sequence[str], families: Any, options: Any
+    data: tuple[Any, Any, Any], measures: Any, tables: Sequence[str], families: Any, options: Any
 ) -> list[Any]:
     """Compute the results on runs, judgments and judges that the requested tables need."""
     if "ppi" in tables:

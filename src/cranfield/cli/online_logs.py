@@ -172,7 +172,6 @@ KEYS = {
     "gain": ("model", "baseline"),
     "relevance": ("model",),
 }
-"""Key columns of each table."""
 
 MAX_VALUES = 12  # maximum number of values of a parameter in text output
 

@@ -117,7 +117,6 @@ KEYS = {
     "stops": ("topic", "rule"),
     "relevant": ("topic",),
 }
-"""Tables of a report, and the key columns of each."""
 
 NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a valid p-value"
 

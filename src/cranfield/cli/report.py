@@ -27,7 +27,6 @@ COMPARISON_SETTINGS = (
     "correction alpha seed statistic alternative missing resamples exact threshold compat"
     f" {cli.JUDGING_SETTINGS}"
 )
-"""Options that `report` and `plot` move to the file of settings."""
 
 
 @cli.command()

@@ -192,7 +192,6 @@ RUN_OPTIONS = {
     "baseline": "Baseline run of the repeated experiment.",
     "advanced": "Advanced run of the repeated experiment.",
 }
-"""Options for the runs of a reproduction, and their help."""
 
 
 @cli.command(

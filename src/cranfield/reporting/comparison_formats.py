@@ -282,7 +282,6 @@ ATTRIBUTES = (
     *("measure", "lower_is_better", "test", "correction", "alternative", "alpha", "topics"),
     *("baselines", "seed", "resamples", "interval_of", "options", "details", "notes"),
 )
-"""Attributes of comparisons in their JSON."""
 
 MAX_VALUES = 12  # maximum number of values of an image that are listed
 

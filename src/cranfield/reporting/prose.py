@@ -30,7 +30,6 @@ FORMATS: dict[str, Callable[[str], str]] = {
     "markdown": text.markdown,
     "latex": text.latex,
 }
-"""Functions that escape text, by format."""
 
 MAX_DECIMALS = 12
 DIGITS = 2  # number of significant digits of half the width of an interval
@@ -442,7 +441,6 @@ JUDGING_POLICIES = {
         "unjudged": "documents with a negative grade are unjudged",
     },
 }
-"""Descriptions of the policies of judging."""
 
 
 def prose(comparison: Any, format: str = "text", margin: float | str | None = None) -> str:

@@ -346,7 +346,6 @@ DOCUMENT_JUDGING_SETTINGS = (
 """Options that all commands but `evaluate` move to the file of settings, without subtopics."""
 
 JUDGING_SETTINGS = f"{DOCUMENT_JUDGING_SETTINGS} subtopics"
-"""Options that all commands but `evaluate` move to the file of settings."""
 
 
 def paths_of(runs: cf.Runs) -> list[str]:

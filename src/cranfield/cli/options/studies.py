@@ -44,7 +44,6 @@ tested_options = with_options(
         *options_of("cranfield.meta.stability", "resamples"),
     )
 )
-"""Options of the significance test in each sample."""
 
 
 def read_choices(

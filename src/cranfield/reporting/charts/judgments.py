@@ -184,7 +184,6 @@ MARKERS = {
     "no clear bias": (theme.COLOURS[0], "circle"),
     "disfavours its family": (theme.COLOURS[2], "triangle-left"),
 }
-"""Colour and shape of a judge by its simultaneous interval."""
 
 
 @theme.draws("self-preference", "SelfPreference")

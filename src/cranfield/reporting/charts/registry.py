@@ -52,7 +52,6 @@ MODULES = ("systems", "topics", "recall", "scales", "hasse", "judgments", "users
 _DECLARATION = re.compile(
     r'@theme\.draws\("([\w-]+)", "([\w ]+)"\)\ndef (\w+)\(.*?"""Draw (.+?)\.\n', re.DOTALL
 )
-"""A chart in its module: its name, subject, function and summary."""
 
 
 def _read_charts() -> dict[str, ChartKind]:

@@ -26,7 +26,6 @@ PANELS = {
     "AD": "active disagreements",
     "MD": "mixed disagreements",
 }
-"""Quantities of the panels, with their titles."""
 
 
 @theme.draws("agreement", "SplitStudy")
@@ -252,7 +251,6 @@ QUANTITIES = {
     "confirmed": "confirmed significant pairs",
     "drop %": "mean drop without own documents, %",
 }
-"""Quantities that are drawn against the number of judgments, with the titles of their axes."""
 
 
 @theme.draws("pooling", "Pooling")
@@ -428,7 +426,6 @@ KINDS = {
     "by topic": "Kendall's tau, mean over topics",
     "lowest": "Kendall's tau, lowest topic",
 }
-"""Columns of :attr:`ScaleStudy.correlation`, with their titles."""
 
 VERSIONS = {"original": "original", "interval": "interval-scaled"}
 

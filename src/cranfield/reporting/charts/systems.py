@@ -114,7 +114,6 @@ MARKERS = {
     summary.DIFFERENT: (theme.COLOURS[3], "square"),
     summary.NOT_COMPARED: (theme.GREY, "cross"),
 }
-"""Colour and shape of a system by its verdict compared with the reference."""
 
 
 @theme.draws("intervals", "PairwiseComparison")

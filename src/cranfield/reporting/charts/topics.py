@@ -30,7 +30,6 @@ MARKERS = (
     (theme.COLOURS[4], "triangle-down"),
     (theme.GREY, "circle"),
 )
-"""Colour and shape of topics: first system better, second better, equal."""
 
 
 @theme.draws("differences", "Scores")

@@ -163,7 +163,6 @@ MARKERS = {
     "worse": (theme.COLOURS[1], "triangle-left"),
     "no verdict": (theme.GREY, "cross"),
 }
-"""Colour and shape of a metric by verdict."""
 
 
 @theme.draws("experiment", "ExperimentReport")

@@ -26,7 +26,6 @@ from cranfield.significance.differences import ROUNDING
 from cranfield.significance.registry import CORRECTIONS
 
 RANKS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
-"""Ranks of the chart of precision by rank, up to the length of the runs."""
 
 
 def encode_array(values: NDArray[Any]) -> str:

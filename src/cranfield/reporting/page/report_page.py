@@ -150,7 +150,8 @@ def report(
     '<!doctype html>'
     """
     check_list("inputs", inputs)
-    from cranfield.reporting.page.experiment_page import ExperimentReport, experiment_page
+    from cranfield.online.experiments.report import ExperimentReport
+    from cranfield.reporting.page.experiment_page import experiment_page
 
     target = Path(_check_path(path, "path"))
     if target.suffix.lower() in OTHER_SUFFIXES:

@@ -340,7 +340,6 @@ _READING_SETTINGS = {
     "on_duplicate": "which of the repeated documents of a topic counts",
     "skipped runs": "they could not be read",
 }
-"""Explanations of the settings with which files were read."""
 
 
 def policies(contents: PageContents) -> Table | None:
@@ -407,4 +406,3 @@ VERSIONS = {
     "SciPy": scipy.__version__,
     "polars": polars.__version__,
 }
-"""Versions of the programs that made a page."""

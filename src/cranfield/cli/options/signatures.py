@@ -314,10 +314,10 @@ def options_of(
     options = []
     for item in names.split():
         flag, _, name = item.rpartition("=")
-        given = {"flag": f"--{flag} {name}"} if flag else {}
+        flags = {"flag": f"--{flag} {name}"} if flag else {}
         change = changes.get(name, {})
         change = {"help": change} if isinstance(change, str) else change
-        options.append(_option(function, name, **common | given | change))
+        options.append(_option(function, name, **common | flags | change))
     return tuple(options)
 
 

@@ -14,11 +14,13 @@ from cranfield.assess.judges.comparison import JudgeComparison
 from cranfield.assess.judges.rankings import JudgeRankings
 from cranfield.base.errors import PolicyError, check_list, quoted
 from cranfield.base.files import whole_file
+from cranfield.collection.policies import ABOUT_NUMBERS, CHOICES
 from cranfield.reporting.page import sections
 from cranfield.reporting.page.contents import PageContents, collect_contents
 from cranfield.reporting.page.data import json_text, page_data
 from cranfield.reporting.page.html import Html, asset, fill_template, whole_page
 from cranfield.reporting.page.intervals import answer_figure, two_systems_figure
+from cranfield.significance.registry import CORRECTIONS
 
 JUDGE_RESULTS = (JudgeComparison, JudgeRankings, SelfPreference)
 
@@ -50,6 +52,9 @@ def render_page(contents: PageContents) -> str:
         contents=contents,
         parts=parts,
         sections=sections,
+        effects=CHOICES,
+        effects_of_numbers=ABOUT_NUMBERS,
+        corrections=CORRECTIONS,
         figure_of_two=two_systems_figure(contents) if is_pair else None,
         figures=[None if is_pair else answer_figure(part) for part in parts],
         data=Html(json_text(page_data(contents))),

@@ -18,7 +18,6 @@ from cranfield.base.arrays import best_first, is_best_value
 from cranfield.base.errors import InputError
 from cranfield.base.text import capitalised, counted, plain
 from cranfield.base.version import __version__
-from cranfield.collection.policies import ABOUT_NUMBERS, CHOICES
 from cranfield.reporting.page.contents import NO_QUALITY, MeasurePart, PageContents
 from cranfield.reporting.page.data import n_decimals
 from cranfield.reporting.page.html import Html, label, named, sentence
@@ -33,7 +32,6 @@ from cranfield.reporting.summary import (
 from cranfield.scales.statements import MEANINGFUL, Meaningfulness
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
 from cranfield.significance.models.assumptions import Assumptions
-from cranfield.significance.registry import CORRECTIONS
 from cranfield.sources.archives import hide_credentials, is_url
 from cranfield.tabular import Table, as_cell, format_pvalue
 
@@ -334,48 +332,6 @@ def interval_versions(parts: Iterable[MeasurePart]) -> Table:
     head = ["measure", "interval-scaled version", "significant pairs", "by the version"]
     head += ["S2NS", "NS2S", "Kendall's tau"]
     return Table("Effect of interval scaling", head, rows, (0, 1), notes)
-
-
-_READING_SETTINGS = {
-    "on_duplicate": "which of the repeated documents of a topic counts",
-    "skipped runs": "they could not be read",
-}
-
-
-def policies(contents: PageContents) -> Table | None:
-    """Return the table of the policies of judging; None for scores from files."""
-    if contents.evaluation is None:
-        return None
-    judged, compat = contents.evaluation.judged, contents.evaluation.compat
-    rows = []
-    for name, value in judged.policies.describe().items():
-        if value is not None or name == "depth":
-            meaning = ABOUT_NUMBERS.get(name) or CHOICES[name][str(value)]
-            rows.append([name, "all" if value is None else str(value), meaning])
-    if compat is not None:
-        rows.append(["compat", compat, "program whose policies and rounding are the defaults"])
-    for name, value in judged.annotations.settings.items():
-        text = "; ".join(value) if isinstance(value, list) else str(value)
-        rows.append([name, text, _READING_SETTINGS.get(name, "")])
-    return Table("How rankings were judged", ["policy", "value", "what it does"], rows, range(3))
-
-
-def tests(contents: PageContents) -> Table:
-    """Return the table of the options of comparisons."""
-    missing = contents.options.get("missing", "by default")
-    rows = []
-    for part in contents.parts:
-        if (comparison := part.comparison) is None:
-            continue
-        correction = CORRECTIONS[comparison.correction].title
-        resamples = "none" if comparison.resamples is None else f"{comparison.resamples:,}"
-        seed = "none" if comparison.seed is None else str(comparison.seed)
-        test, alternative = comparison.info.title, comparison.alternative
-        options = [test, correction, alternative, f"{comparison.alpha:g}", missing, resamples, seed]
-        rows.append([part.name, *options])
-    head = ["measure", "test", "correction", "alternative", "alpha", "missing scores"]
-    head += ["random samples", "seed"]
-    return Table("How systems were compared", head, rows, (0, 1, 2, 3, 5))
 
 
 Inputs = Sequence[tuple[str, str | None]]  # names of input files with their SHA-256

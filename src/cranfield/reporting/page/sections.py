@@ -249,22 +249,6 @@ def answers_table(contents: PageContents) -> Table:
     return Table("By measure", head, [[part.name, *answer_cells(part)] for part in parts], (0, 1))
 
 
-def measures(parts: Iterable[MeasurePart]) -> Table:
-    """Return the table of summaries, ranges, directions and sources of measures."""
-    rows = []
-    for part in parts:
-        direction = f"{'lower' if part.scores.lower_is_better else 'higher'} is better"
-        summary, value_range, source = "", "", ""
-        if part.measure is not None:
-            info = part.measure.info
-            low, high = info.range
-            value_range = f"{low:g} to {high:g}" if np.isfinite(high) else f"from {low:g}"
-            summary, source = info.summary, info.source
-        rows.append([part.name, summary, value_range, direction, source])
-    head = ["measure", "definition", "range", "direction", "source"]
-    return Table("Measures", head, rows, range(5))
-
-
 def systems(contents: PageContents) -> list[tuple[int, list[tuple[str, bool]]]]:
     """Return the indices of systems with their values, ordered by the first measure.
 
@@ -298,40 +282,8 @@ def _number(value: float, decimals: int) -> str:
     return "–" if np.isnan(value) else f"{value:.{decimals}f}"
 
 
-def scales(parts: Iterable[MeasurePart]) -> Table:
-    """Return the table of scales, with notes on missing interval-scaled versions."""
-    is_by_topic = {None: "not known", True: "yes", False: "no"}
-    rows, notes = [], []
-    for part in parts:
-        scaling = part.scaling
-        verdict = part.meaning.verdict if part.meaning else "not compared"
-        declared, computed = scaling.declared or "unknown", scaling.computed or "not known"
-        by_topic = is_by_topic[scaling.differs_by_topic]
-        rows.append([part.name, declared, computed, scaling.computed_reason, by_topic, verdict])
-        if scaling.effect is None and scaling.effect_reason:
-            notes.append(f"{label(part.name)}: {scaling.effect_reason}")
-    head = ["measure", "declared", "computed at its cutoff", "why", "own scale by topic", "verdict"]
-    return Table("Scales", head, rows, range(6), notes)
-
-
 def count_interval_scales(parts: Sequence[MeasurePart]) -> int:
     return sum(part.scaling.declared.startswith(("interval", "ratio")) for part in parts)
-
-
-def interval_versions(parts: Iterable[MeasurePart]) -> Table:
-    """Return the table of effects of interval scaling, with notes on the versions."""
-    rows, notes = [], []
-    for part in parts:
-        if (version := part.scaling.effect) is None:
-            continue
-        counts = version.n_before, version.n_after, version.n_lost, version.n_gained
-        tau = _number(version.tau, 4)
-        rows.append([part.name, version.name, *(f"{count:,}" for count in counts), tau])
-        if version.note:
-            notes.append(f"{version.name}: {version.note}")
-    head = ["measure", "interval-scaled version", "significant pairs", "by the version"]
-    head += ["S2NS", "NS2S", "Kendall's tau"]
-    return Table("Effect of interval scaling", head, rows, (0, 1), notes)
 
 
 Inputs = Sequence[tuple[str, str | None]]  # names of input files with their SHA-256

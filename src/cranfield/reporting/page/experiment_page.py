@@ -7,7 +7,7 @@ import polars as pl
 
 from cranfield.base.text import counted
 from cranfield.online.experiments.report import ALARM_PVALUE, STOPPED, ExperimentReport
-from cranfield.reporting.page.html import Html, label, own_templates, sections_page, text
+from cranfield.reporting.page.html import Html, label, own_templates, sections_page
 from cranfield.reporting.page.intervals import lifts_figure
 from cranfield.reporting.page.sections import VERSIONS, Inputs
 from cranfield.reporting.page.svg_charts import draw_looks
@@ -54,8 +54,8 @@ def experiment_page(
         ratio=report.sample_ratio.heading()[0],
         figure=lifts_figure(report),
         answers=[_answer_sentence(report, j) for j in range(len(report.variants) - 1)],
-        ratios=[_ratio_table(report), *_level_ratio_tables(report)],
-        metrics=_metrics_table(report),
+        number=format_number,
+        interval=format_interval,
         correction=CORRECTIONS[report.correction].title,
         looks=looks,
         segments=segments,
@@ -91,59 +91,6 @@ def _answer_sentence(report: ExperimentReport, j: int) -> str:
         return f"No significant difference between {name} and {control} on {undecided}."
     remark = f"; no significant difference on {undecided}" if undecided else ""
     return f"{name} is {' and '.join(parts)} than {control}{remark}."
-
-
-def _ratio_table(report: ExperimentReport) -> Table:
-    frame = report.sample_ratio.to_polars()
-    rows = [
-        [name, f"{units:,}", f"{expected:,.1f}", *(f"{value:.2%}" for value in proportions)]
-        for name, units, expected, *proportions in frame.iter_rows()
-    ]
-    head = [frame.columns[0], f"{report.unit}s", *frame.columns[2:]]
-    return Table("Units of each variant", head, rows)
-
-
-def _level_ratio_tables(report: ExperimentReport) -> list[Table]:
-    rows = []
-    for by, level, units, p, adjusted in report.sample_ratios.iter_rows():
-        remark = " MISMATCH" if adjusted < ALARM_PVALUE else ""
-        rows.append([by, level, f"{units:,}", _format_p(p), f"{_format_p(adjusted)}{remark}"])
-    head = ["by", "level", f"{report.unit}s", "p", "adjusted p"]
-    title = "Sample ratio by level (adjusted p: Holm's correction)"
-    return [Table(title, head, rows, (0, 1))] if rows else []
-
-
-def _metrics_table(report: ExperimentReport) -> Table:
-    effects = report.to_polars()
-    lifts = effects.select(pl.col("lift", "lift low", "lift high").fill_null(np.nan)).to_numpy()
-    rows = []
-    for row, (lift, low, high) in zip(effects.iter_rows(named=True), lifts.tolist(), strict=True):
-        lift_text, *bounds = (
-            f"{value:+.2%}" if np.isfinite(value) else "" for value in (lift, low, high)
-        )
-        rows.append(
-            [
-                *(row["metric"], row["variant"], row["verdict"]),
-                *(format_number(row["control mean"]), format_number(row["mean"])),
-                _with_interval(
-                    format_number(row["difference"]), format_interval(row["low"], row["high"])
-                ),
-                _with_interval(lift_text, " to ".join(filter(None, bounds))),
-                _format_p(row["adjusted p"]),
-            ]
-        )
-    level = f", with {100 - 100 * report.alpha:g}% confidence intervals"
-    title = f"Metrics by variant{'' if report.stopped else level}"
-    control = "control" if report.control == "control" else f"{label(report.control)} (control)"
-    head = ["metric", "variant", "verdict", control, "mean", "difference", "lift", "p"]
-    return Table(title, head, rows, (0, 1, 2))
-
-
-def _with_interval(value: str, interval: str) -> Html:
-    """Return a value with its interval below it."""
-    return Html(
-        f'{text(value or "–")}<br><span class="small">{text(interval or "no interval")}</span>'
-    )
 
 
 def _format_p(value: float) -> str:

@@ -21,6 +21,7 @@ from cranfield.reporting.page.data import json_text, page_data
 from cranfield.reporting.page.html import Html, asset, fill_template, whole_page
 from cranfield.reporting.page.intervals import answer_figure, two_systems_figure
 from cranfield.significance.registry import CORRECTIONS
+from cranfield.tabular import format_pvalue
 
 JUDGE_RESULTS = (JudgeComparison, JudgeRankings, SelfPreference)
 
@@ -51,10 +52,12 @@ def render_page(contents: PageContents) -> str:
         "page.html",
         contents=contents,
         parts=parts,
+        is_pair=is_pair,
         sections=sections,
         effects=CHOICES,
         effects_of_numbers=ABOUT_NUMBERS,
         corrections=CORRECTIONS,
+        format_pvalue=format_pvalue,
         figure_of_two=two_systems_figure(contents) if is_pair else None,
         figures=[None if is_pair else answer_figure(part) for part in parts],
         data=Html(json_text(page_data(contents))),

@@ -33,7 +33,7 @@ from cranfield.scales.statements import MEANINGFUL, Meaningfulness
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
 from cranfield.significance.models.assumptions import Assumptions
 from cranfield.sources.archives import hide_credentials, is_url
-from cranfield.tabular import Table, as_cell, format_pvalue
+from cranfield.tabular import Table, as_cell
 
 
 def count_items(contents: PageContents) -> dict[str, int]:
@@ -221,32 +221,6 @@ def answer_cells(part: MeasurePart) -> list[str]:
     else:
         top = ""
     return [best_systems, top, pairs, invariant]
-
-
-def pair_cells(part: MeasurePart) -> list[str]:
-    """Return the answer on two systems as cells: best system, p-value, whether invariant."""
-    if part.meaning is None:
-        return ["not compared", "", ""]
-    comparison = part.meaning.comparison
-    is_different = "yes" if comparison.count() else "no"
-    p = format_pvalue(comparison.adjusted_pvalues[0])
-    invariant = "yes" if part.meaning.dominance.holds[0] else "no"
-    return [answer_cells(part)[0], f"{is_different}, p = {p}", invariant]
-
-
-def answers_table(contents: PageContents) -> Table:
-    """Return the answers as a table with a row for each measure."""
-    parts = contents.parts
-    comparisons = [part.comparison for part in parts if part.comparison is not None]
-    if comparisons and len(contents.systems) == 2:
-        head = ["measure", "best", "significantly different", "order of means holds on any scale"]
-        return Table(
-            "By measure", head, [[part.name, *pair_cells(part)] for part in parts], range(4)
-        )
-    heads = [baseline_head(comparison) for comparison in comparisons if comparison.baselines]
-    head = ["measure", "best", heads[0] if heads else "top group", "significant pairs"]
-    head.append("significant pairs that keep their order on any scale")
-    return Table("By measure", head, [[part.name, *answer_cells(part)] for part in parts], (0, 1))
 
 
 def systems(contents: PageContents) -> list[tuple[int, list[tuple[str, bool]]]]:

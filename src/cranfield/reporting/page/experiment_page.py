@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
@@ -93,22 +95,13 @@ def _answer_sentence(report: ExperimentReport, j: int) -> str:
     return f"{name} is {' and '.join(parts)} than {control}{remark}."
 
 
-def _format_p(value: float) -> str:
-    return f"{value:.3g}" if np.isfinite(value) else "–"
-
-
-def _look_charts(report: ExperimentReport, looks: pl.DataFrame) -> list[tuple[Html, Table]]:
-    """Return a chart and a table of the interim looks for each metric and variant."""
+def _look_charts(report: ExperimentReport, looks: pl.DataFrame) -> list[tuple[str, Html, Any]]:
+    """Return title, chart and rows of the interim looks for each metric and variant."""
     charts = []
-    head = [f"{report.unit}s", "difference", "low", "high", "p, the lowest so far"]
     for (metric, variant), frame in looks.group_by("metric", "variant", maintain_order=True):
         title = f"{label(str(metric))}, {label(str(variant))} minus {label(report.control)}"
-        columns = frame.select("units", "difference", "low", "high", "p")
-        rows = [
-            [f"{units:,}", *map(format_number, values), _format_p(p)]
-            for units, *values, p in columns.iter_rows()
-        ]
-        charts.append((draw_looks(frame, title, head[0]), Table(title, head, rows, ())))
+        rows = frame.select("units", "difference", "low", "high", "p").rows()
+        charts.append((title, draw_looks(frame, title, f"{report.unit}s"), rows))
     return charts
 
 

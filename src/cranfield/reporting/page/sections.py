@@ -31,7 +31,6 @@ from cranfield.reporting.summary import (
 )
 from cranfield.scales.statements import MEANINGFUL, Meaningfulness
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
-from cranfield.significance.models.assumptions import Assumptions
 from cranfield.sources.archives import hide_credentials, is_url
 from cranfield.tabular import Table, as_cell
 
@@ -168,12 +167,6 @@ def method(comparison: PairwiseComparison) -> list[str]:
 def method_notes(comparison: PairwiseComparison) -> list[str]:
     """Return the notes of a comparison, except the note on scales, which is in the answer."""
     return [sentence(note) for note in comparison.notes if not note.endswith(RESCALING)]
-
-
-def untested_assumptions(assumptions: Assumptions) -> list[str]:
-    """Return notes for the case that no assumption could be tested."""
-    notes = [note for note in assumptions.notes if not note.startswith("No test speaks")]
-    return ["None of the assumptions could be tested.", *notes]
 
 
 def pairs_table(comparison: PairwiseComparison) -> Table:

@@ -420,9 +420,5 @@ def site(folder: str, output: str) -> None:
     pages = sum(path.suffix == ".html" for path in files)
     print(plain(f"{output}: {counted(pages, 'page')}, {size:.1f} MB; open {output}/index.html"))
     for name in unknown:
-        print(
-            plain(
-                f"excluded: {name}, a release without a record: its creation was"
-                " interrupted, or it was added manually"
-            )
-        )
+        reason = "its creation was interrupted, or it was added manually"
+        print(plain(f"excluded: {name}, a release without a record: {reason}"))

@@ -122,7 +122,6 @@ def compare(
     Examples
     --------
     cranfield compare qrels.txt runs/*.xz -m AP -m nDCG@10
-    cranfield compare qrels.txt runs/*.xz -m AP --baseline bm25 --format latex
     cranfield compare qrels.txt runs/*.xz -m AP -m RR -b bm25 --marks symbols --format markdown
     cranfield compare --scores scores.csv --test friedman
     cranfield compare qrels.txt runs/*.xz -m AP --as ranks

@@ -232,11 +232,9 @@ def collect_contents(
         find_test(settings["test"])
     if "correction" in settings:
         CORRECTIONS.find(settings["correction"])
-    evaluation = results if isinstance(results, Evaluation) else None
-    if evaluation is not None:
-        judged = evaluation.judged
-        has_rankings = isinstance(judged, JudgedRuns) and judged.unit == "topic"
-        evaluation = evaluation if has_rankings else None
+    judged = getattr(results, "judged", None)
+    has_rankings = isinstance(judged, JudgedRuns) and judged.unit == "topic"
+    evaluation = results if isinstance(results, Evaluation) and has_rankings else None
     items = list(_find_items(results))
     if not items:
         raise CranfieldError("expected scores or comparisons to report, got none")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measure
 from cranfield.reporting.charts.inputs import box_statistics
-from cranfield.reporting.charts.saving import InScript
 from cranfield.reporting.page.contents import MeasurePart, PageContents
 from cranfield.reporting.page.html import label
 from cranfield.reporting.summary import baseline_verdicts, group_letters
@@ -75,11 +73,6 @@ def page_data(contents: PageContents) -> dict[str, Any]:
         "ranks": ranks and {"at": ranks[0], "precision": encode_array(ranks[1])},
         "measures": [_measure_data(part, contents.topics) for part in parts],
     }
-
-
-def json_text(data: dict[str, Any]) -> str:
-    """Write data as JSON for a script element."""
-    return json.dumps(data, allow_nan=False, separators=(",", ":"), cls=InScript)
 
 
 def n_decimals(part: MeasurePart) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -15,9 +16,10 @@ from cranfield.assess.judges.rankings import JudgeRankings
 from cranfield.base.errors import PolicyError, check_list, quoted
 from cranfield.base.files import whole_file
 from cranfield.collection.policies import ABOUT_NUMBERS, CHOICES
+from cranfield.reporting.charts.saving import InScript
 from cranfield.reporting.page import sections
 from cranfield.reporting.page.contents import PageContents, collect_contents
-from cranfield.reporting.page.data import json_text, page_data
+from cranfield.reporting.page.data import page_data
 from cranfield.reporting.page.html import Html, asset, fill_template, whole_page
 from cranfield.reporting.page.intervals import answer_figure, two_systems_figure
 from cranfield.significance.registry import CORRECTIONS
@@ -48,6 +50,7 @@ def render_page(contents: PageContents) -> str:
     scripts = "\n".join(asset(f"{name}.js") for name in SCRIPTS.split())
     code = f'(() => {{\n"use strict";\n{scripts}}})();\n'
     is_pair = len(contents.systems) == 2 and any(part.comparison is not None for part in parts)
+    data = json.dumps(page_data(contents), allow_nan=False, separators=(",", ":"), cls=InScript)
     body = fill_template(
         "page.html",
         contents=contents,
@@ -60,7 +63,7 @@ def render_page(contents: PageContents) -> str:
         format_pvalue=format_pvalue,
         figure_of_two=two_systems_figure(contents) if is_pair else None,
         figures=[None if is_pair else answer_figure(part) for part in parts],
-        data=Html(json_text(page_data(contents))),
+        data=Html(data),
         script=Html(code),
     )
     style = asset("page.css") + asset("pictures.css")

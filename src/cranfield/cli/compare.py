@@ -127,7 +127,6 @@ def compare(
     cranfield compare qrels.txt runs/*.xz -m AP --as ranks
     cranfield compare --scores published.csv --as power
     cranfield compare qrels.txt grid/*.run -m AP --factors systems.csv
-    cranfield compare qrels.txt runs/*.xz -m AP --costs seconds.csv
     cranfield compare qrels.txt bm25@*.run dense@*.run -m AP --test shared-replicates
     cranfield compare qrels.txt runs/*.xz -m AP -m RR --joint
     cranfield compare qrels.txt old.run new.run -m nDCG@10 -b old --margin 2% --fail-if-worse

@@ -180,9 +180,10 @@ def gather_options(
     The object is made by a dataclass, whose other fields keep their defaults, or it is a `dict`.
     """
     decorate = with_options([*options])
-    keys = [param.name for param in decorate(lambda: None).__click_params__]
     if is_dataclass(make):
         keys = [field.name for field in fields(make)]
+    else:
+        keys = [param.name for param in decorate(lambda: None).__click_params__]
 
     def add(command: Any) -> Any:
         @functools.wraps(command)

@@ -13,8 +13,7 @@ Indices = NDArray[np.intp]
 LabelsOrIndices: TypeAlias = str | Sequence[str] | Sequence[int] | NDArray[Any] | None
 """One label, labels, indices, or a mask; None is all of them."""
 
-TINY = 1e-200
-"""Values with a smaller magnitude are rounded to 0."""
+TINY = 1e-200  # values with a smaller magnitude are rounded to 0
 
 
 def best_first(values: Floats, lower_is_better: bool = False) -> Indices:

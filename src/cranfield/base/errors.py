@@ -201,13 +201,7 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int | None = Non
 
 
 def check_list(name: str, value: object) -> None:
-    """Raise an error for a string where a list is expected: it is a sequence of characters.
-
-    Raises
-    ------
-    PolicyError
-        For a string or bytes; the message suggests a list.
-    """
+    """Raise an error for a string where a list is expected: it is a sequence of characters."""
     if isinstance(value, (str, bytes)):
         raise PolicyError(
             f"{name}: expected a list, got {quoted(value)}; for a single value, use [{value!r}]"

@@ -16,8 +16,7 @@ from typing import IO
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 
-_LINKS = 40
-"""Maximum number of symbolic links to follow, as on Linux."""
+_LINKS = 40  # maximum number of symbolic links to follow, as on Linux
 
 _STREAM = re.compile(r"/(?:dev|proc/self|proc/\d+)/fd/(\d+)")
 
@@ -86,15 +85,7 @@ def _follow_links(path: Path) -> tuple[Path, int | None]:
 def whole_folder(
     path: str | PathLike[str], *, private: bool = False, synced: bool = False
 ) -> Iterator[Path]:
-    """Yield a temporary folder that gets its final name only when it is complete.
-
-    Raises
-    ------
-    PolicyError
-        If the path exists and is not an empty folder.
-    InputError
-        If the folder cannot be created.
-    """
+    """Yield a temporary folder that gets its final name, if free, when it is complete."""
     try:
         target = Path(fspath(path)).resolve()
         is_occupied = target.exists() and not (target.is_dir() and not any(target.iterdir()))

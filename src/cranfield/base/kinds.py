@@ -97,9 +97,8 @@ def check_arguments(
 ) -> dict[str, Any]:
     """Check the arguments of a function, its `locals()` at the start, by its annotations.
 
-    None is allowed if it is the default. Variable keyword arguments must be options of the function
-    `judging`, if there is one. Returns the keyword-only arguments, with numbers of NumPy converted
-    to Python.
+    Variable keyword arguments must be options of the function `judging`, if there is one. Returns
+    the keyword-only arguments, with numbers of NumPy converted to Python.
     """
     parameters = signature(function).parameters
     for name, kind in allowed_values(function).items():

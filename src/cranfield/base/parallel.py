@@ -40,8 +40,7 @@ Result = TypeVar("Result")
 BACKENDS = ("serial", "loky", "threading", "dask", "ray")
 """Backends of joblib that the command line offers; the library takes any that joblib knows."""
 
-_MAX_THREADS = 8
-"""Default maximum number of threads of a computation, to bound memory."""
+_MAX_THREADS = 8  # default maximum number of threads of a computation, to bound memory
 
 _THREAD = threading.local()
 
@@ -54,10 +53,7 @@ def n_processors() -> int:
 
 
 def available_threads() -> int:
-    """Return the number of threads that this thread may start.
-
-    It is 1 in a thread of a pool, so that nested computations start no further pools.
-    """
+    """Return the number of threads that this thread may start; 1 in a thread of a pool."""
     return getattr(_THREAD, "limit", None) or min(_MAX_THREADS, n_processors())
 
 
@@ -76,8 +72,7 @@ def at_most(threads: int | None) -> Iterator[None]:
 def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
     """Yield a pool of threads, each of which starts no further threads.
 
-    If the generator that holds the pool is closed early, it does not wait for the threads: the
-    garbage collector may close it in any thread, even in one of the pool.
+    A generator that is closed early does not wait: the garbage collector may run in any thread.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -117,10 +112,9 @@ def one_by_one(
 def ordered_results(
     function: Callable[[Part], Result], parts: Iterable[Part], threads: int
 ) -> Generator[Result, None, None]:
-    """Yield the results in order, requesting further parts while threads work on others.
+    """Yield the results in order, with at most `threads` + 1 parts in memory at a time.
 
-    At most `threads` + 1 parts are in memory at a time. An error of the iterable
-    is raised after the results of all parts before it.
+    An error of the iterable is raised after the results of all parts before it.
     """
     pairs = _with_errors(parts)
     # A single part needs no other thread.
@@ -158,8 +152,7 @@ def _with_errors(parts: Iterable[Part]) -> Iterator[tuple[Any, Exception | None]
 
 _TASKS = Path("/proc/self/task")
 
-_FORK_ERRORS: list[str] = []
-"""The reason why this process cannot use polars; empty if it can."""
+_FORK_ERRORS: list[str] = []  # the reason why this process cannot use polars; empty if it can
 
 
 def check_fork() -> None:
@@ -202,8 +195,7 @@ Name = TypeVar("Name")
 Task = TypeVar("Task")
 NamedTasks = Iterable[tuple[Name, Task]]
 
-MAX_JOBS = 100_000
-"""Maximum number of jobs, beyond the size of any cluster."""
+MAX_JOBS = 100_000  # maximum number of jobs, beyond the size of any cluster
 
 _KILLED = {"KilledWorker", "WorkerCrashedError", "ActorDiedError"}
 """Names of the errors of Dask and Ray for a killed worker; they may not be installed."""
@@ -217,36 +209,12 @@ def compute_tasks(
     jobs: int = 1,
     backend: str | None = None,
 ) -> Iterator[tuple[Name, Result]]:
-    """Call a function with shared data and each task; yield results as they finish.
+    """Call a function with shared data and each task; yield names and results as they finish.
 
-    Parameters
-    ----------
-    function
-        A function that workers can import, or that :mod:`cloudpickle` can send.
-    shared
-        Data of all tasks, sent to each worker once.
-    tasks
-        Pairs of a name and a task, taken as workers become free.
-    jobs
-        Number of workers; a cluster has its own.
-    backend
-        `serial`, or the name of a backend of joblib; None for processes where jobs is above 1, or
-        the backend of an enclosing `joblib.parallel_config`. `dask` takes the current client, the
-        scheduler that `DASK_SCHEDULER_ADDRESS` names, or a local cluster.
-
-    Yields
-    ------
-    tuple of name and result
-        In the order in which tasks finish.
-
-    Raises
-    ------
-    PolicyError
-        If the backend is unknown, or no scheduler is at `DASK_SCHEDULER_ADDRESS`.
-    MissingDependencyError
-        If the backend is not installed.
-    CranfieldError
-        If a worker is killed, for example for lack of memory.
+    Workers import the function, or :mod:`cloudpickle` sends it; shared data are sent once. Tasks
+    are taken as workers become free. `backend` is `serial` or the name of a backend of joblib; None
+    for processes where jobs is above 1, or the backend of an enclosing `joblib.parallel_config`.
+    `dask` takes the current client, the scheduler of `DASK_SCHEDULER_ADDRESS`, or a local cluster.
     """
     if backend == "serial" or (backend is None and jobs == 1 and not has_joblib_backend()):
         for name, task in tasks:
@@ -283,10 +251,7 @@ def state_without_caches(thing: Any) -> dict[str, Any]:
 
 
 def end_workers() -> None:
-    """Stop the processes that joblib keeps, and release their shared memory.
-
-    A process that exits at once, as the command does, would leave their semaphores behind.
-    """
+    """Stop the processes of joblib; an exit at once would leave their semaphores behind."""
     from joblib.externals.loky import reusable_executor
 
     # A second Ctrl-C during the shutdown would leave them, too.
@@ -381,11 +346,7 @@ def _call_by_joblib(
 
 
 def _report_killed_tasks(backend: Any) -> None:
-    """Make joblib's Dask backend report a task that Dask gives up; joblib would wait forever.
-
-    Dask gives up a task that has killed several workers: its future then has an exception, but
-    joblib's callback is not called.
-    """
+    """Make Dask report a task that it gives up; joblib would wait forever for its callback."""
     name = "submit" if hasattr(backend, "submit") else "apply_async"
     submit, retrieve = getattr(backend, name), backend.retrieve_result_callback
     if name in vars(backend):
@@ -407,8 +368,7 @@ def _report_killed_tasks(backend: Any) -> None:
     backend.retrieve_result_callback = retrieved
 
 
-_calls: dict[str, _Call] = {}
-"""The last call that this worker received, by its hash."""
+_calls: dict[str, _Call] = {}  # the last call that this worker received, by its hash
 
 
 def _unpickled(pickled: Any, digest: str, name: Any, task: Any) -> tuple[Any, Any]:

@@ -145,8 +145,7 @@ def short(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
-MAX_DENOMINATOR = 1_000
-"""Maximum denominator of a fraction in the text form of a number."""
+MAX_DENOMINATOR = 1_000  # maximum denominator of a fraction in the text form of a number
 
 
 def number_text(value: float) -> str:
@@ -369,8 +368,7 @@ def literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
 
 
 _FORM = re.compile(r"\s*([^()]*?)\s*(\(.*\))?\s*", re.DOTALL)
-_MAX_LENGTH = 200
-"""Maximum length of a text form."""
+_MAX_LENGTH = 200  # maximum length of a text form
 
 
 def _normalised(name: str) -> str:
@@ -390,14 +388,9 @@ _ROOT = Path(__file__).parents[2]
 def declarations(module: str, decorators: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the name and aliases of each component that a module declares, from its source.
 
-    A class declares itself by `name = "..."`, with optional `aliases = (...)` on the next line. A
-    decorator declares a class or function by the name that is its first argument, with
-    `aliases=(...)` as the next one, or else by the name of the function.
-
-    Parameters
-    ----------
-    decorators
-        Names of decorators that declare components, separated by blanks.
+    A class declares itself by `name = "..."`, with optional `aliases = (...)` on the next line. One
+    of the decorators, separated by blanks, declares a class or function by the name that is its
+    first argument, with `aliases=(...)` as the next one, or else by the name of the function.
 
     Examples
     --------
@@ -422,27 +415,10 @@ class Registry(MutableMapping[str, T]):
     A component is declared in its module, by a class or a decorator. Names and aliases are read
     from its source without importing it, so that lists of names are fast: see :func:`declarations`.
 
-    Parameters
-    ----------
-    noun
-        Singular noun for messages, such as `measure`.
-    modules
-        Modules that declare components, separated by blanks, in order; `*` matches any part of a
-        name.
-    package
-        The package of these modules.
-    decorators
-        Names of decorators that declare components, separated by blanks.
-    base
-        Base class of the components, if they are classes.
-    things
-        Components that need no import, by name.
-    aliases
-        Aliases of `things`, with the name of the component.
-    reasons
-        Plausible names, in lower case, of missing components, with the reason.
-    error
-        Exception raised for an unknown name; by default that of `base`.
+    `modules` of a `package` declare components; `*` matches any part of a name. `decorators` that
+    declare components, and modules, are separated by blanks. `base` is the base class of components
+    that are classes. `things` need no import, and have `aliases`. `reasons` explain why plausible
+    names, in lower case, are missing.
 
     Examples
     --------
@@ -554,10 +530,7 @@ class Registry(MutableMapping[str, T]):
         return [alias for alias, target in self.aliases.items() if target == name]
 
     def find(self, name: Any) -> str:
-        """Return the name of the component with this name or alias, in any spelling.
-
-        Case, blanks, hyphens and underscores are ignored.
-        """
+        """Return the name of a component by its name or alias, in any spelling."""
         if not isinstance(name, str):
             raise self.error(f"expected the name of a {self.noun}, got {name!r}")
         spellings = {_normalised(form): form for form in (*self.aliases, *self.names())}

@@ -12,17 +12,10 @@ from cranfield.base.errors import check_integer
 
 
 def stream(seed: int, *key: int) -> Generator:
-    """Return the random generator of a seed and a key, such as a size and a repetition.
+    """Return the random generator of a seed and a key of integers >= 0, such as a repetition.
 
     Different keys give independent numbers, and equal keys the same numbers on any processor, in
     any order of tasks.
-
-    Parameters
-    ----------
-    seed
-        Seed of the study, 0 or more.
-    key
-        Integers >= 0 that identify the use of the numbers.
 
     Examples
     --------

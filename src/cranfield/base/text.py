@@ -48,8 +48,7 @@ def names_or_count(names: Sequence[str], noun: str, limit: int = 5) -> str:
 MIN_SIMILARITY = 0.65
 """Minimum similarity of a suggested name: proportion of common letters, in order."""
 
-MAX_SIMILARITY_GAP = 0.15
-"""Maximum difference in similarity between suggested names."""
+MAX_SIMILARITY_GAP = 0.15  # maximum difference in similarity between suggested names
 
 
 def nearest(name: object, names: Iterable[str], limit: int = 3) -> list[str]:
@@ -126,8 +125,7 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-_MAX_LENGTH = 500
-"""Maximum length of a message: a few lines of a terminal."""
+_MAX_LENGTH = 500  # maximum length of a message: a few lines of a terminal
 
 
 def one_line(text: str, limit: int = _MAX_LENGTH) -> str:

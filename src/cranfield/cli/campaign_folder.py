@@ -253,7 +253,6 @@ _RUN_OPTIONS = (
         received={"callback": lambda ctx, param, text: text and _instant(text)},
     ),
 )
-"""Options that describe a run."""
 
 
 def _instant(text: str) -> Any:
@@ -417,8 +416,7 @@ def _print_feedback(campaign: cf.campaign.Campaign, outcomes: Sequence[Submissio
 
 STATES = ("accepted", "refused", "replaced", "withdrawn")
 TEXT_COLUMNS = ("tag", "team", "task", "type", "priority", "state", "late", "pooled", "received")
-COLUMNS = (*TEXT_COLUMNS, "bytes", "object", "description", "reason")
-"""Columns of the list of runs in CSV and JSON."""
+COLUMNS = (*TEXT_COLUMNS, "bytes", "object", "description", "reason")  # in CSV and JSON
 
 
 @run.command("list")

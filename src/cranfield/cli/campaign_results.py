@@ -18,8 +18,7 @@ from cranfield.cli.pool import LISTS, SheetOptions, options_of_sheets
 from cranfield.result import ALL, WRITERS, Result, ResultSet, combine_results
 from cranfield.tabular import Table, table_from_frame
 
-LIST_CONDITIONS = ("--output", "--unjudged")
-"""Options with which documents are listed."""
+LIST_CONDITIONS = ("--output", "--unjudged")  # options with which documents are listed
 
 
 @cli.command()
@@ -144,8 +143,7 @@ def judgments(
     print(f"{rules.name}: version {quoted(record.version)} of the judgments, {rows}")
 
 
-MAX_RUNS = 200
-"""Maximum number of runs in the text without --all."""
+MAX_RUNS = 200  # maximum number of runs in the text without --all
 
 result_options = cli.gather_options(
     cli.ResultOutput, "result_output", (cli.format_option(WRITERS), cli.output_option)
@@ -422,9 +420,5 @@ def site(folder: str, output: str) -> None:
     pages = sum(path.suffix == ".html" for path in files)
     print(plain(f"{output}: {counted(pages, 'page')}, {size:.1f} MB; open {output}/index.html"))
     for name in unknown:
-        print(
-            plain(
-                f"excluded: {name}, a release without a record: its creation was"
-                " interrupted, or it was added manually"
-            )
-        )
+        reason = "its creation was interrupted, or it was added manually"
+        print(plain(f"excluded: {name}, a release without a record: {reason}"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 import click
@@ -18,8 +17,17 @@ from cranfield.result import Result
 
 DEFAULT_MEASURES = ("AP", "nDCG@10")
 OUTPUTS = ("text", "csv", "json", *cli.MARKUP)
-OTHER_VIEWS = ("summary", "preferences", "corroboration", "checklist", "power")
-VIEWS = ("pairs", "anova", "ranks", "prose", *OTHER_VIEWS)
+VIEWS = [
+    "pairs",
+    "anova",
+    "ranks",
+    "prose",
+    "summary",
+    "preferences",
+    "corroboration",
+    "checklist",
+    "power",
+]
 
 
 @cli.command(
@@ -52,7 +60,7 @@ def compare(
     source: cli.ScoreInput,
     *,
     scale: str | None,
-    comparing: cli.ComparisonOptions,
+    comparing: dict[str, Any],
     margin: str | None,
     fail_if_worse: bool = False,
     joint: bool = False,
@@ -114,21 +122,13 @@ def compare(
     Examples
     --------
     cranfield compare qrels.txt runs/*.xz -m AP -m nDCG@10
-    cranfield compare qrels.txt bm25.run dense.run -m nDCG@10 --test randomisation
-    cranfield compare qrels.txt runs/*.xz -m AP --baseline bm25 --format latex
     cranfield compare qrels.txt runs/*.xz -m AP -m RR -b bm25 --marks symbols --format markdown
     cranfield compare --scores scores.csv --test friedman
     cranfield compare qrels.txt runs/*.xz -m AP --as ranks
-    cranfield compare qrels.txt bm25.run -m AP --as summary
-    cranfield compare qrels.txt runs/*.xz --as preferences
-    cranfield compare qrels.txt runs/*.xz -m AP --as checklist
     cranfield compare --scores published.csv --as power
     cranfield compare qrels.txt grid/*.run -m AP --factors systems.csv
-    cranfield compare qrels.txt runs/*.xz -m AP --costs seconds.csv
-    cranfield compare --scores scores.csv --baseline bm25 --margin 2%
     cranfield compare qrels.txt bm25@*.run dense@*.run -m AP --test shared-replicates
     cranfield compare qrels.txt runs/*.xz -m AP -m RR --joint
-    cranfield compare qrels.txt runs/*.xz -m AP --as prose --format latex
     cranfield compare qrels.txt old.run new.run -m nDCG@10 -b old --margin 2% --fail-if-worse
     """
     from cranfield.significance.comparison.equivalence import read_margin
@@ -144,7 +144,7 @@ def compare(
     if margin is not None:
         read_margin(margin)
     if marks is not None:
-        check_marks(marks, comparing.baseline, (comparing.alpha,))
+        check_marks(marks, comparing["baseline"], (comparing["alpha"],))
     is_pairwise = strict or marks is not None or margin is not None or fail_if_worse
     is_pairwise = is_pairwise or view == "anova"
     if (view == "ranks" and (joint or is_pairwise)) or (joint and is_pairwise):
@@ -152,9 +152,11 @@ def compare(
             "--as ranks and --joint cannot be combined with each other, --marks, --strict,"
             " --margin, --as anova and --fail-if-worse"
         )
-    if fail_if_worse and (len(comparing.baseline) != 1 or comparing.alternative != "two-sided"):
+    if fail_if_worse and (
+        len(comparing["baseline"]) != 1 or comparing["alternative"] != "two-sided"
+    ):
         raise PolicyError("--fail-if-worse requires a single --baseline and a two-sided test")
-    options = comparing.checked() | {"jobs": judging["jobs"]}
+    options = cli.check_comparison(comparing) | {"jobs": judging["jobs"]}
     scores = source.scores(judging, has_notes=format != "csv", scale=scale)
     scores = _with_replicates(scores, options["test"], replicates)
     if view == "ranks" or joint:
@@ -172,7 +174,7 @@ def compare(
     corrections = [
         cf.significance.CORRECTIONS[comparison.correction] for comparison in comparisons.values()
     ]
-    if comparing.exact and all(correction.random for correction in corrections):
+    if comparing["exact"] and all(correction.random for correction in corrections):
         warn("--exact applies to raw p-values only; adjusted p-values are estimated by resampling")
     statements = {name: cf.meaningfulness(result) for name, result in comparisons.items()}
     if strict:
@@ -185,17 +187,19 @@ def compare(
     return 1 if failures else 0
 
 
-_COMPARISON_OPTIONS = " ".join(field.name for field in fields(cli.ComparisonOptions))
 USED_OPTIONS = {
     "summary": "view measures baseline alpha topic_groups scale score_files",
     "preferences": "view baseline correction",
-    "corroboration": f"view measures scale {_COMPARISON_OPTIONS}",
-    "checklist": f"view measures scale score_files {_COMPARISON_OPTIONS}",
+    "corroboration": "view measures scale comparing",
+    "checklist": "view measures scale score_files comparing",
     "power": "view alpha alternative score_files",
     "factors": "factors measures alpha scale score_files",
     "costs": "costs measures scale score_files resamples seed",
 }
-"""Options that results other than pairwise tests of scores use, besides those of judging."""
+"""Options that results other than pairwise tests of scores use, besides those of judging.
+
+`comparing` stands for all options of comparisons.
+"""
 
 OUTPUT_OPTIONS = ("format", "output", "settings", "qrels", "runs")
 
@@ -204,7 +208,7 @@ def _compute_other_result(
     analysis: str,
     source: cli.ScoreInput,
     scale: str | None,
-    comparing: cli.ComparisonOptions,
+    comparing: dict[str, Any],
     table_file: str | None,
     judging: Mapping[str, Any],
 ) -> Result:
@@ -212,13 +216,11 @@ def _compute_other_result(
     from cranfield.significance.summary import summarise_each
 
     flag = f"--{analysis}" if analysis in {"factors", "costs"} else f"--as {analysis}"
-    used = (
-        *USED_OPTIONS[analysis].split(),
-        *OUTPUT_OPTIONS,
-        *(judging if analysis != "power" else ()),
-    )
+    used = {*USED_OPTIONS[analysis].split(), *OUTPUT_OPTIONS}
+    used |= {*comparing} if "comparing" in used else set()
+    used |= {*judging} if analysis != "power" else set()
     cli.refuse_other_options(used, f"cannot be combined with {flag}")
-    baselines, alpha = comparing.baseline, comparing.alpha
+    baselines, alpha = comparing["baseline"], comparing["alpha"]
     if analysis in {"summary", "preferences"} and len(baselines) > 1:
         raise PolicyError(f"{flag} requires a single --baseline, got {len(baselines)}")
     baseline = next(iter(baselines), None)
@@ -227,7 +229,7 @@ def _compute_other_result(
             raise PolicyError("--as power requires one --scores FILE with columns t and topics")
         [published] = source.score_files
         return cf.significance.power_of_published(
-            published, alpha=alpha, alternative=comparing.alternative
+            published, alpha=alpha, alternative=comparing["alternative"]
         )
     if analysis == "preferences":
         rankings = source.rankings("--as preferences requires QRELS and RUN")
@@ -236,9 +238,9 @@ def _compute_other_result(
         for note in judged.coverage.contradiction_notes:
             warn(note)
         rel = 1 if judging["rel"] is None else judging["rel"]
-        correction = comparing.correction or "holm"
+        correction = comparing["correction"] or "holm"
         return cf.compare_preferences(judged, rel=rel, baseline=baseline, correction=correction)
-    options = comparing.checked() | {"jobs": judging["jobs"]}
+    options = cli.check_comparison(comparing) | {"jobs": judging["jobs"]}
     scores: Any = source.scores(judging, has_notes=analysis == "corroboration", scale=scale)
     if analysis == "summary":
         return summarise_each(scores, baseline=baseline, groups=table_file, confidence=1 - alpha)
@@ -252,7 +254,7 @@ def _compute_other_result(
     if analysis == "factors":
         return cf.factorial_anova(single, table_file, alpha=alpha)
     return cf.cost_effectiveness(
-        single, table_file, resamples=comparing.resamples, seed=comparing.seed
+        single, table_file, resamples=comparing["resamples"], seed=comparing["seed"]
     )
 
 
@@ -353,7 +355,6 @@ def _with_replicates(
 
 
 SHARED_OPTIONS = ("alpha", "missing", "resamples", "seed", "jobs")
-"""Options that sets of ranks and joint comparisons share."""
 
 
 def _chooses_test(options: Mapping[str, Any], *choices: str) -> bool:
@@ -403,11 +404,8 @@ def _check_view(view: str, format: str, printing: cli.MarkupOptions, marks: str 
         )
 
 
-PAGE = "cranfield-demo.html"
-"""File of the report, in the current folder."""
-
-MAX_SYSTEMS = 10
-"""Maximum number of systems in the tables; the report has all."""
+PAGE = "cranfield-demo.html"  # file of the report, in the current folder
+MAX_SYSTEMS = 10  # maximum number of systems in the tables; the report has all
 
 
 @cli.command()

@@ -20,16 +20,12 @@ from cranfield.result import Result
 DEFAULT_MEASURES = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
 LINE_FORMATS = ("trec", "ir_measures", "prototext")
 OUTPUTS = (cli.FORMATS[0], *LINE_FORMATS, *cli.FORMATS[1:])
-RESULT_FORMATS = ("table", "csv", "json", "latex", "markdown", "html")
-"""Formats of all views but the scores."""
+RESULT_FORMATS = ("table", "csv", "json", "latex", "markdown", "html")  # of all views but scores
 
 GRADE_OPTIONS = ("coverage", "subtopics", "ungraded", "map_grades", "topics_with_grade", "negative")
-"""Options that require judgments with grades."""
 
 EXPECTED_OPTIONS = ("draws", "seed", "confidence", "fixed_topics")
-
-REPLICATE_VIEWS = ("replicates", "expected-exposure", "equity")
-"""Views of systems with several rankings or answers for each topic."""
+REPLICATE_VIEWS = ("replicates", "expected-exposure", "equity")  # of systems with several rankings
 
 
 @cli.command(
@@ -47,7 +43,6 @@ REPLICATE_VIEWS = ("replicates", "expected-exposure", "equity")
     group="Output",
     replicates={"requires": f"--as={','.join(REPLICATE_VIEWS)}"},
 )
-@cli.table_options
 @cli.options_from(
     "cranfield.evaluate_probabilities",
     "draws seed confidence fixed_topics",
@@ -64,7 +59,6 @@ def evaluate(
         "scores", "tie-ranges", "expected", "replicates", "expected-exposure", "equity"
     ] = "scores",
     replicates: str | None,
-    printing: cli.MarkupOptions,
     **judging: Any,
 ) -> None:
     """Score runs against judgments, or summarise the scores of --scores.
@@ -99,7 +93,7 @@ def evaluate(
     if view != "scores":
         _check_view(view, output)
     if view in REPLICATE_VIEWS:
-        _write_replicates(source, output, printing, judging, replicates, view)
+        _write_replicates(source, output, judging, replicates, view)
         return
     if source.score_files:
         if coverage or view != "scores" or output.form in LINE_FORMATS:
@@ -112,7 +106,7 @@ def evaluate(
         for measure_scores in scores.values():
             measure_scores.flat("a table of systems does not take scores by shard")
         _warn_of_gaps(scores)
-        output.write(align_scores(scores) if output.by_topic else scores, printing)
+        output.write(align_scores(scores) if output.by_topic else scores)
         return
     if view == "expected":
         expected_options["by_topic"] = output.by_topic
@@ -125,7 +119,7 @@ def evaluate(
         lines = _format_lines(evaluation, output, source.measures, judging["rel"])
         cli.write("".join(f"{line}\n" for line in lines), output.output)
     else:
-        output.write(evaluation, printing)
+        output.write(evaluation)
     if coverage:
         from cranfield.reporting.terminal import coverage_table, draw_table
 
@@ -146,7 +140,6 @@ def _check_view(view: str, output: cli.Output) -> None:
 def _write_replicates(
     source: cli.ScoreInput,
     output: cli.Output,
-    printing: cli.MarkupOptions,
     judging: Mapping[str, Any],
     replicates: str | None,
     view: str,
@@ -172,7 +165,7 @@ def _write_replicates(
         cli.warn_unused(("groups",), "no requested measure uses it")
     if is_exposure:
         exposure = partial(stochastic.expected_exposure, measures=measures)
-        output.write(cli.compute_from_runs(exposure, *rankings, **options), printing)
+        output.write(cli.compute_from_runs(exposure, *rankings, **options))
     else:
         equity = partial(stochastic.equity_of_attention, measure=measures)
         output.write_results(cli.compute_from_runs(equity, *rankings, **options))
@@ -249,9 +242,6 @@ def _format_lines(
     )
 
 
-SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
-
-
 @cli.command()
 @cli.settings(
     "depth duplicates on-duplicate until-click on-bad-run lengths max-grade unjudged negative"
@@ -260,7 +250,7 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
 @click.argument("qrels", metavar="QRELS", type=cli.READ)
 @click.argument("sessions", metavar="SESSIONS", type=cli.READ)
 @click.argument("runs", metavar="[RUN...]", nargs=-1, type=cli.READ)
-@cli.measures_option(SESSIONS_DEFAULT)
+@cli.measures_option(("sDCG@10", "nsDCG@10"))
 @cli.own_options(
     "clicks session_topics depth duplicates on_duplicate",
     clicks={"type": cli.READ},
@@ -273,7 +263,6 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
 @cli.options_from("cranfield.judge", "unjudged negative")
 @cli.options_from("cranfield.fuse", "ties", ties={"requires": "RUN"})
 @cli.output_options("session")
-@cli.table_options
 def sessions(
     qrels: str,
     sessions: str,
@@ -291,7 +280,6 @@ def sessions(
     rel: int | None,
     ties: str,
     output: cli.Output,
-    printing: cli.MarkupOptions,
     **judging: Any,
 ) -> None:
     """Score search sessions of several queries.
@@ -324,7 +312,6 @@ def sessions(
     --------
     cranfield sessions qrels.txt sessions.xml -m nsDCG@10
     cranfield sessions qrels.txt sessions.csv --clicks clicks.csv --lengths lengths.txt -m ClickU
-    cranfield sessions qrels.txt sessions.csv -m sDCG -m nDCG@10 --duplicates keep -q
     cranfield sessions clicks sessions.csv --clicks clicks.csv -m sDCG@10
     cranfield sessions qrels.txt sessions.xml runs/*.xz -m "nsDCG(q=2)@10" --format csv
     """
@@ -335,21 +322,15 @@ def sessions(
     log = cf.read_sessions(sessions, clicks=clicks, topics=session_topics)
     if runs:
         log = log.followed_by(runs, ties=ties, on_duplicate=on_duplicate, on_bad_run=on_bad_run)
-    policies = {name: value for name, value in judging.items() if value is not None}
-    list_options: dict[str, Any] = {
-        "depth": depth,
-        "duplicates": duplicates,
-        "until_click": until_click,
-    }
-    evaluation = cf.evaluate_sessions(
-        log, qrels, measure_list, lengths=lengths, **list_options, **policies
-    )
+    options = {name: value for name, value in judging.items() if value is not None}
+    options |= {"lengths": lengths, "depth": depth, "duplicates": duplicates}
+    evaluation = cf.evaluate_sessions(log, qrels, measure_list, until_click=until_click, **options)
     evaluation.warn()
     needs = " ".join(measure.info.needs for measure in measure_list)
     needs += " clicks" if until_click or CLICK_JUDGMENTS.fullmatch(qrels) else ""
     unused = [name for name in ("clicks", "lengths") if name not in needs]
     cli.warn_unused(unused, "no requested measure uses it")
-    output.write(evaluation, printing, unit="session")
+    output.write(evaluation, unit="session")
 
 
 DEFAULTS = {
@@ -372,7 +353,6 @@ DEFAULTS = {
     tokeniser={"requires": "--references"},
 )
 @cli.output_options()
-@cli.table_options
 def answers(
     answers: tuple[str, ...],
     *,
@@ -385,7 +365,6 @@ def answers(
     system: str | None,
     tokeniser: Literal["alphanumeric", "unicode", "whitespace"] | None,
     output: cli.Output,
-    printing: cli.MarkupOptions,
 ) -> None:
     """Score answers by nuggets or citations, and summaries by reference texts.
 
@@ -459,7 +438,7 @@ def answers(
             *_estimate_scores(judged, human_labels, measures or DEFAULTS[kind], output)
         )
     elif measure_list is not None:
-        output.write(cf.evaluate_answers(judged, measure_list), printing)
+        output.write(cf.evaluate_answers(judged, measure_list))
     else:
         scores: dict[str, cf.Scores] = {}
         for name in DEFAULTS[kind]:
@@ -467,7 +446,7 @@ def answers(
                 scores |= cf.evaluate_answers(judged, name)
             except cf.MeasureError as error:
                 warn(f"measure skipped: {error}")
-        output.write(scores, printing)
+        output.write(scores)
 
 
 def _estimate_scores(

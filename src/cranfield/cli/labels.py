@@ -31,16 +31,10 @@ KEYS: dict[str, tuple[str, ...]] = {
     "gold": ("gold",),
     "probabilities": ("topic", "doc"),
 }
-"""Key columns of each table."""
 
 AGREEMENT_OPTIONS = ("measures", "pairs", "against", "rel", "interval", "confidence", "resamples")
-"""Options of measures of agreement."""
-
-MAX_WORKERS = 12
-"""Maximum number of workers in text output; CSV and JSON have all workers."""
-
-MAX_PAIRS = 40
-"""Maximum number of pairs of assessors in text output."""
+MAX_WORKERS = 12  # maximum number of workers in text output; CSV and JSON have all workers
+MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
 
 
 @cli.command(
@@ -49,20 +43,24 @@ MAX_PAIRS = 40
 @cli.settings("rel tie fix-gold encoding repeats confidence resamples seed")
 @click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=cli.READ)
 @cli.own_options("columns", columns={"metavar": "NAMES"})
-@cli.options_from(
-    "cranfield.assess.read_labels",
-    "worker_columns grades repeats missing encoding",
-    worker_columns={
-        "type": str,
-        "metavar": "NAMES",
-        "help": "Columns of a table that has a column for each worker: 'Judge A,Judge B'.",
-    },
-    grades={
-        "metavar": "LOW..HIGH|VALUE=N,...",
-        "help": "Lowest and highest grade, such as 0..3; labels outside are errors. Or the grades"
-        " of words, 'Relevant=1,Not relevant=0', cut points of real numbers, 0.5,0.8, or a"
-        " pattern of texts, 'score: (\\d)'. By default the grades that occur.",
-    },
+@cli.gather_options(
+    dict,
+    "reading",
+    cli.options_of(
+        "cranfield.assess.read_labels",
+        "worker_columns grades repeats missing encoding",
+        worker_columns={
+            "metavar": "NAMES",
+            "help": "Columns of a table that has a column for each worker: 'Judge A,Judge B'.",
+        },
+        grades={
+            "metavar": "LOW..HIGH|VALUE=N,...",
+            "callback": lambda context, option, text: _parse_grade_scale(text),
+            "help": "Lowest and highest grade, such as 0..3; labels outside are errors. Or the"
+            " grades of words, 'Relevant=1,Not relevant=0', cut points of real numbers, 0.5,0.8, or"
+            " a pattern of texts, 'score: (\\d)'. By default the grades that occur.",
+        },
+    ),
 )
 @cli.own_options("method", type=click.Choice(list(CROWD_MODELS)))
 @cli.options_from("cranfield.assess.majority", "tie")
@@ -96,11 +94,7 @@ def labels(
     gold: str | None,
     fix_gold: bool = False,
     qrels: str | None,
-    worker_columns: str | None,
-    grades: str | None,
-    repeats: str,
-    missing: str,
-    encoding: str,
+    reading: dict[str, Any],
     measures: tuple[str, ...],
     result_output: cli.ResultOutput,
     **agreement_options: Any,
@@ -145,14 +139,11 @@ def labels(
     annotations = cf.assess.read_labels(
         labels[0] if is_single else cli.parse_pairs(labels, "several LABELS", "NAME=FILE"),
         columns=label_columns,
-        worker_columns=None if worker_columns is None else worker_columns.split(","),
-        grades=_parse_grade_scale(grades),
-        repeats=repeats,
-        missing=missing,
-        encoding=encoding,
+        **reading,
     )
     gold_qrels = None
     if gold is not None:
+        encoding = reading["encoding"]
         gold_qrels = read_gold(gold, annotations, columns=gold_columns, encoding=encoding)
     known_grades = {"gold": gold_qrels} if fix_gold else {}
     consensus = CROWD_MODELS[method](
@@ -259,10 +250,8 @@ TABLE_CONDITIONS = {
     "strata": "--ppi grade",
     "decisions": "--tolerance",
 }
-"""Options that a table of `judges` requires."""
 
 RUN_CONDITIONS = ("--runs", "--own-runs")
-"""Options that give the runs to rank by the labels of judges."""
 
 
 @cli.command(
@@ -352,13 +341,10 @@ def judges(
     --------
     cranfield judges qrels.txt submissions/
     cranfield judges qrels.txt gpt=umbrela.jsonl llama.txt --cut
-    cranfield judges qrels.txt labels/ --table agreement --format csv
     cranfield judges qrels.txt labels/ --runs runs/ -m AP -m nDCG@10
     cranfield judges qrels.txt labels/ --runs runs/ --families families.csv
     cranfield judges few.txt llm.txt --runs runs/ --ppi topic -m nDCG@10
-    cranfield judges few.txt llm.txt --ppi grade
     cranfield judges qrels.txt submissions/ --own-runs --families teams.csv -m nDCG@10
-    cranfield judges qrels.txt labels/ --tolerance kappa=0.4
     cranfield judges few.txt llm.txt --runs runs/ --ppi topic --tolerance "difference(new, old)=0"
     """
     from cranfield.assess.judges.reading import drop_unsampled, read_panel
@@ -413,7 +399,8 @@ def judges(
             raise PolicyError("--aspect cannot be used with judges")
         ppi_options = {"alpha": 1 - confidence, "unit": ppi, "fixed_topics": fixed_topics}
         options |= ppi_options if ppi else {"confidence": confidence}
-        results = _judge_runs(run_list, people, labels, measure_list, tables, families, options)
+        data = (run_list, people, labels)
+        results = _judge_runs(data, measure_list, tables, families, options)
     all_results = [comparison, *results]
     all_results += [cf.assess.decide(bounds, *all_results)] if bounds else []
     notes = list(
@@ -455,28 +442,19 @@ def _check_unit(ppi: str | None, has_runs: bool) -> None:
 
 
 def _judge_runs(
-    runs: Any,
-    people: cf.Qrels,
-    judges: tuple[cf.assess.Judge, ...],
-    measures: Any,
-    tables: Sequence[str],
-    families: str | None,
-    options: dict[str, Any],
+    data: tuple[Any, Any, Any], measures: Any, tables: Sequence[str], families: Any, options: Any
 ) -> list[Any]:
-    """Compute the results of judges on runs that the requested tables need."""
+    """Compute the results on runs, judgments and judges that the requested tables need."""
     if "ppi" in tables:
-        pairs = product(measures, judges)
         return [
-            cf.assess.ppi_scores(runs, people, judge, measure, **options)
-            for measure, judge in pairs
+            cf.assess.ppi_scores(*data[:2], judge, measure, **options)
+            for measure, judge in product(measures, data[2])
         ]
-    results: list[Any] = [cf.assess.judge_rankings(runs, people, judges, measures, **options)]
+    results: list[Any] = [cf.assess.judge_rankings(*data, measures, **options)]
     if "score-bias" in tables:
-        results.append(cf.assess.score_bias(runs, people, judges, measures, **options))
+        results.append(cf.assess.score_bias(*data, measures, **options))
     if families is not None:
-        results.append(
-            cf.assess.self_preference(runs, people, judges, families, measures, **options)
-        )
+        results.append(cf.assess.self_preference(*data, families, measures, **options))
     return results
 
 

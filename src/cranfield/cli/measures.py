@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     from cranfield.scales.measure_scales import ScaleFacts
 
 
-WIDTH = 132
-"""Width of the list without a terminal, in characters."""
-
-NOTHING = "nothing"
-"""Value of --needs for measures that need binary judgments only."""
+WIDTH = 132  # width of the list without a terminal, in characters
+NOTHING = "nothing"  # value of --needs for measures that need binary judgments only
 
 
 @cli.command()
@@ -72,12 +69,10 @@ def measures(
     --------
     cranfield measures
     cranfield measures nDCG
-    cranfield measures "IA(ERR@10)"
     cranfield measures "RBP(p=0.5)@10"
     cranfield measures nDCG --length 10 --grades 3
     cranfield measures --family diversity
     cranfield measures --needs lengths
-    cranfield measures --format json -o catalogue.json
     """
     catalogue = entries() if name is None else entries_named(name)
     if family is not None:

@@ -12,7 +12,7 @@ import cranfield as cf
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import counted, plain, some_of
 from cranfield.cli import options as cli
-from cranfield.cli.online_logs import LOG_SETTINGS, LogOptions, log_options
+from cranfield.cli.online_logs import LOG_SETTINGS, log_options, read_log
 from cranfield.result import Result, combine_results
 from cranfield.tabular import table_from_frame
 
@@ -128,7 +128,7 @@ def experiment(
     covariates: dict[str, str],
     margins: dict[str, str],
     down: tuple[str, ...],
-    log_reader: LogOptions,
+    log_options: dict[str, Any],
     result_output: cli.ResultOutput,
     page: str | None,
     **options: Any,
@@ -141,11 +141,9 @@ def experiment(
     Examples
     --------
     cranfield online experiment users.csv --unit user --metric revenue --metric "ctr=clicks/pages"
-    cranfield online experiment users.csv --metric revenue --control current
     cranfield online experiment --counts control=500/10000,new=575/10100
     cranfield online experiment users.csv --metric revenue --covariate revenue=revenue_before
     cranfield online experiment pages.csv results.csv clicks.csv -m CTR@3 -m Abandonment
-    cranfield online experiment users.csv --metric revenue --segments device,country
     cranfield online experiment users.csv --metric revenue --sequential "CS(tuned=5000)"
     cranfield online experiment users.csv --metric revenue --report experiment.html
     """
@@ -164,7 +162,7 @@ def experiment(
         metric_list = _metrics(measures, metrics, covariates, margins, down)
         if metrics and len(data) > 1:
             raise PolicyError("--metric requires a single table of units")
-        source = log_reader.read(data) if measures else data[0]
+        source = read_log(data, log_options) if measures else data[0]
         try:
             result = cf.online.analyse_experiment(source, metric_list, **options)
         except PolicyError as error:
@@ -225,8 +223,7 @@ def _metrics(
     }
 
 
-RUNS = (".run", ".txt", ".trec")
-"""Suffixes of output files that are written as runs."""
+RUNS = (".run", ".txt", ".trec")  # suffixes of output files that are written as runs
 
 
 @cli.command()
@@ -351,7 +348,7 @@ def preference(
     expected: float,
     correction: str,
     confidence: float,
-    log_reader: LogOptions,
+    log_options: dict[str, Any],
     result_output: cli.ResultOutput,
     **options: Any,
 ) -> None:
@@ -392,7 +389,7 @@ def preference(
     elif not logs:
         raise PolicyError("expected LOG, --counts or --votes")
     else:
-        log = log_reader.read(logs)
+        log = read_log(logs, log_options)
         if runs:
             interleaved = cf.online.interleave_runs([*runs])
             names, options["lists"] = names or [*interleaved.rankers], interleaved.lists

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,48 +22,31 @@ if TYPE_CHECKING:
 
 
 LOG_SETTINGS = "max-queries session-timeout"
-"""Names of options for logs that are keys of the file of --settings, not flags."""
 
 
-@dataclass(frozen=True)
-class LogOptions:
-    """Options of reading a log."""
+def read_log(files: tuple[str, ...], log_options: Mapping[str, Any]) -> cf.online.QueryLog:
+    """Read a log from a file or folder, or from two or three tables."""
+    from cranfield.online.log.reading import read_files
 
-    log_format: str
-    on_anomaly: str
-    max_queries: int | None
-    session_timeout: str | None
-    click_actions: list[str] | None
-
-    def read(self, files: tuple[str, ...]) -> cf.online.QueryLog:
-        """Read a log from a file or folder, or from two or three tables."""
-        from cranfield.online.log.reading import read_files
-
-        try:
-            log = read_files(
-                files,
-                format=self.log_format,
-                on_anomaly=self.on_anomaly,
-                max_queries=self.max_queries,
-                click_actions=self.click_actions,
-            )
-        except InputError as error:
-            if "may be the count of rows" not in error.reason:
-                raise
-            advice = "`online measure --totals` reads totals of impressions and clicks"
-            reason = f"{error.reason}; {advice}"
-            raise InputError(reason, source=error.source, line=error.line) from None
-        return (
-            log if self.session_timeout is None else cf.online.sessionise(log, self.session_timeout)
-        )
+    options = {**log_options}
+    form, timeout = options.pop("log_format"), options.pop("session_timeout")
+    try:
+        log = read_files(files, format=form, **options)
+    except InputError as error:
+        if "may be the count of rows" not in error.reason:
+            raise
+        advice = "`online measure --totals` reads totals of impressions and clicks"
+        reason = f"{error.reason}; {advice}"
+        raise InputError(reason, source=error.source, line=error.line) from None
+    return log if timeout is None else cf.online.sessionise(log, timeout)
 
 
 # An experiment may have a table of units instead of a log.
 _LOG_GROUP: dict[str, Any] = {"group": "Log", "requires": ("LOG", "--measure")}
 
 log_options = cli.gather_options(
-    LogOptions,
-    "log_reader",
+    dict,
+    "log_options",
     (
         *cli.options_of(
             "cranfield.online.read_log",
@@ -79,7 +62,7 @@ log_options = cli.gather_options(
         ),
     ),
 )
-"""Options of reading a log; a command gets them as `log_reader`."""
+"""Options of reading a log; a command gets them as `log_options`."""
 
 
 SURVIVAL = {
@@ -125,7 +108,7 @@ def measure(
     survival: bool,
     totals: bool,
     list_measures: bool,
-    log_reader: LogOptions,
+    log_options: dict[str, Any],
     result_output: cli.ResultOutput,
 ) -> None:
     """Compute online measures of a log: clicks, times, abandonment, sessions, loyalty.
@@ -161,7 +144,7 @@ def measure(
         return
     result_output.check(TABLES if survival else TABLES[:1])
     measure_list = [cf.online.parse_online_measure(name) for name in measures] or None
-    log = log_reader.read(logs)
+    log = read_log(logs, log_options)
     values = cf.online.measure(log, measure_list, list(by), labels=labels)
     units = values.to_polars()
     wide = values.wide() if by else units.drop("total", "number")
@@ -189,10 +172,8 @@ KEYS = {
     "gain": ("model", "baseline"),
     "relevance": ("model",),
 }
-"""Key columns of each table."""
 
-MAX_VALUES = 12
-"""Maximum number of values of a parameter in text output; CSV and JSON have all values."""
+MAX_VALUES = 12  # maximum number of values of a parameter in text output
 
 
 @cli.command(
@@ -244,7 +225,7 @@ def train(
     qrels: str | None,
     measures: tuple[str, ...],
     baseline: str | None,
-    log_reader: LogOptions,
+    log_options: dict[str, Any],
     result_output: cli.ResultOutput,
     path: str | None,
     **resampling: int,
@@ -270,7 +251,7 @@ def train(
     from cranfield.online.click_models.evaluation import parameter_table, perplexity_gains
 
     model_list, base_model = _parse_models(models, baseline, path)
-    query_logs = [log_reader.read(files) for files in (logs, test) if files]
+    query_logs = [read_log(files, log_options) for files in (logs, test) if files]
     if tied == "grade" and qrels is not None:
         judgments = cf.read_qrels(qrels)
         query_logs = [cf.online.with_grades(log, judgments) for log in query_logs]

@@ -17,14 +17,12 @@ from cranfield.collection.policies import OF_SAMPLES
 from cranfield.result import WRITERS, ResultSet, check_table
 from cranfield.tabular import table_from_frame
 
-LISTS = ("trec", "tsv", "jsonl")
-"""Formats of documents to judge."""
+LISTS = ("trec", "tsv", "jsonl")  # formats of documents to judge
 
 LIST_CONDITIONS = ("--next", "--budget", "--unjudged", "--sample !--judged")
 """Conditions under which documents are listed; for a judged sample a report is written."""
 
 EXCLUSIVE_OPTIONS = ("--next", "--budget", "--unjudged", "--sample", "--stop")
-"""Mutually exclusive options."""
 
 
 def exclusive_condition(name: str, requires: str = "") -> str:
@@ -119,7 +117,6 @@ KEYS = {
     "stops": ("topic", "rule"),
     "relevant": ("topic",),
 }
-"""Tables of a report, and the key columns of each."""
 
 NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a valid p-value"
 
@@ -236,11 +233,9 @@ def pool(
     Examples
     --------
     cranfield pool runs/ --depth 100 --judged qrels.txt
-    cranfield pool runs/ --method rrf --budget 200 -o sheet.tsv
     cranfield pool runs/ --method maxmean --next 10 --judged judged.txt
     cranfield pool runs/ --next 50 --assessors ann,bob -o "sheet-{}.tsv"
     cranfield pool runs/ --judged judged.txt --stop RecallTest --stop "Knee(min_judgments=200)"
-    cranfield pool runs/ --sample stat --size 100 --seed 7 --arranged shuffled -o sheet.tsv
     cranfield pool runs/ --sample stat --size 100 --seed 7 --judged judged.txt
     cranfield pool runs/ --sample strata --strata 10:100%,50:20% --judged judged.txt --format xqrels
     """

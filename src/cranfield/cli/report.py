@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,7 +27,6 @@ COMPARISON_SETTINGS = (
     "correction alpha seed statistic alternative missing resamples exact threshold compat"
     f" {cli.JUDGING_SETTINGS}"
 )
-"""Options that `report` and `plot` move to the file of settings."""
 
 
 @cli.command()
@@ -35,14 +34,9 @@ COMPARISON_SETTINGS = (
 @cli.score_input(cli.measures_option(DEFAULT_MEASURES))
 @cli.scale_option
 @cli.option("--output", default=OUTPUT, help="File to write; on an error it is left unchanged.")
-@cli.option("--title", help="Title of the report.")
-@cli.option("--date", help="Date to show in the report; by default none.")
+@cli.options_from("cranfield.report", "title date")
 @cli.comparing_options
-@cli.option(
-    "--scales/--no-scales",
-    default=True,
-    help="Also compare measures with their interval-scaled versions.",
-)
+@cli.options_from("cranfield.report", "scales")
 @cli.option(
     "--judges",
     "labels",
@@ -52,12 +46,7 @@ COMPARISON_SETTINGS = (
     type=cli.READ,
     requires="QRELS RUN",
 )
-@cli.option(
-    "--cut",
-    is_flag=True,
-    requires="--judges",
-    help="Clip grades of judges that are outside the scale to its nearest end.",
-)
+@cli.options_from("cranfield.assess.compare_judges", "cut", requires="--judges")
 @cli.judging_options
 @click.pass_context
 def report(
@@ -66,9 +55,9 @@ def report(
     source: cli.ScoreInput,
     scale: str | None,
     output: str,
-    title: str | None,
+    title: str,
     date: str | None,
-    comparing: cli.ComparisonOptions,
+    comparing: dict[str, Any],
     scales: bool,
     labels: tuple[str, ...],
     cut: bool,
@@ -86,12 +75,10 @@ def report(
     cranfield report qrels.txt runs/*.xz --judges labels/ -m nDCG@10
     cranfield report --scores scores.csv --title "Our systems" -o scores.html
     """
-    from cranfield.reporting.page.report_page import TITLE
-
     if output == "-":
         raise PolicyError("--output must be a file, got -")
     # Options are checked before any file is read.
-    comparison_options = comparing.checked()
+    comparison_options = cli.check_comparison(comparing)
     reading = cli.Reading.from_options(judging)
     people: Any = None
     judges: tuple[cf.assess.Judge, ...] = ()
@@ -113,7 +100,7 @@ def report(
     cf.report(
         results,
         output,
-        title=TITLE if title is None else title,
+        title=title,
         scales=scales,
         judges=judged or None,
         inputs=source.score_files or [path for path in files if path is not None],
@@ -154,8 +141,6 @@ def command_of(context: click.Context, output: str = "--output") -> list[str]:
             option_words += [word for item in texts for word in (flag, item)]
     return [*words, output, OUTPUT, *option_words]
 
-
-PLOT_DEFAULT = ("AP",)
 
 CHART_OPTIONS = ("systems", "topic", "reference", "length", "grades")
 
@@ -245,7 +230,7 @@ def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -
         ),
     )
 )
-@cli.score_input(cli.measures_option(PLOT_DEFAULT))
+@cli.score_input(cli.measures_option(("AP",)))
 @cli.comparing_options
 @cli.option(
     "--output", help="File to write: .svg, .png, .pdf, .html or .json.  [default: KIND.svg]"
@@ -254,7 +239,7 @@ def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -
 def plot(
     kind: str,
     source: cli.ScoreInput,
-    comparing: cli.ComparisonOptions,
+    comparing: dict[str, Any],
     output: str | None,
     width: float | None,
     title: bool,
@@ -270,7 +255,6 @@ def plot(
     cranfield plot --list
     cranfield plot box qrels.txt runs/*.xz -m nDCG@10 -o box.svg
     cranfield plot intervals qrels.txt runs/*.xz -b bm25 -o intervals.pdf
-    cranfield plot differences qrels.txt bm25.run dense.run -m AP
     cranfield plot precision-recall qrels.txt runs/*.xz --only bm25 --only dense --topic 301
     cranfield plot matrix --scores scores.csv --test friedman -o matrix.html
     cranfield plot spacing -m DCG -m RR --length 5
@@ -292,8 +276,8 @@ def plot(
     reason = f"cannot be combined with {name}"
     is_comparison = chart.subject in {"PairwiseComparison", "AnovaTable"}
     if not is_comparison:
-        cli.refuse_options([field.name for field in fields(cli.ComparisonOptions)], reason)
-    comparison_options = comparing.checked()
+        cli.refuse_options(comparing, reason)
+    comparison_options = cli.check_comparison(comparing)
     if chart.subject in {MEASURES, LENGTH}:
         if source.qrels is not None or source.score_files:
             raise PolicyError(

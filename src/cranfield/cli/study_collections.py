@@ -32,7 +32,6 @@ def contributors_option(default: str) -> cli.Decorator:
 
 
 POOL_OPTIONS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
-"""Options of the studies of pools."""
 
 
 @cli.command(
@@ -65,7 +64,6 @@ def collection(
     cranfield study collection qrels.txt runs/*.xz -m AP -m nDCG@10 --teams teams.csv
     cranfield study collection qrels.txt runs/*.xz -m AP --pool-depth 100 --contributors judged
     cranfield study collection --scores scores.csv --sizes 10,25 --test t+holm
-    cranfield study collection qrels.txt runs/*.xz -m AP --jobs 8 --resume work/ --format json
     """
     pool = {name: sampling.pop(name) for name in POOL_OPTIONS}
     depth = pool["pool_depth"]

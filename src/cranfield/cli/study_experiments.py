@@ -77,7 +77,6 @@ def tests(
     cranfield study tests qrels.txt runs/*.xz -m nDCG@10 --sizes 5,10,25
     cranfield study tests qrels.txt runs/*.xz -m AP --shards 3 -t md1 -t md2 -t md3 -t md3f
     cranfield study tests --scores scores.csv -t t -t sign+bh --false-alarms 1000 --power 1000
-    cranfield study tests qrels.txt runs/*.xz -m AP --repeats 1000 --jobs 8 --resume work/
     """
     from cranfield.meta.test_studies.errors import check_null
     from cranfield.meta.test_studies.fast_tests import is_bound
@@ -192,7 +191,6 @@ RUN_OPTIONS = {
     "baseline": "Baseline run of the repeated experiment.",
     "advanced": "Advanced run of the repeated experiment.",
 }
-"""Options for the runs of a reproduction, and their help."""
 
 
 @cli.command(

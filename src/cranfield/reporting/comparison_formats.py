@@ -25,15 +25,11 @@ from cranfield.significance.registry import CORRECTIONS
 from cranfield.significance.several.joint_measures import JointComparison
 from cranfield.tabular import Table, format_grid
 
-AXIS_WIDTH = 31
-"""Width of the axis in characters."""
+AXIS_WIDTH = 31  # width of the axis in characters
 
 
 def add_bars(comparison: PairwiseComparison) -> tuple[Table, str]:
-    """Add a column of drawn intervals to the table of a comparison; also return its legend.
-
-    If the comparison has no intervals around means, the table is unchanged and the legend empty.
-    """
+    """Add drawn intervals, if there are any, to the table of a comparison; return a legend too."""
     table = comparison.as_table()
     level = f"{100 * (1 - comparison.alpha):.4g}%"
     if comparison.shows_pairs:
@@ -286,10 +282,8 @@ ATTRIBUTES = (
     *("measure", "lower_is_better", "test", "correction", "alternative", "alpha", "topics"),
     *("baselines", "seed", "resamples", "interval_of", "options", "details", "notes"),
 )
-"""Attributes of comparisons in their JSON."""
 
-MAX_VALUES = 12
-"""Maximum number of values of an image that are listed."""
+MAX_VALUES = 12  # maximum number of values of an image that are listed
 
 
 def scale_text(facts: ScaleFacts) -> str:

@@ -7,11 +7,8 @@ from typing import Any
 
 from cranfield.base.errors import PolicyError, quoted
 
-SYMBOLS = "†‡§¶‖"
-"""Symbols of significance levels, or of baselines."""
-
-MARKS = ("none", "symbols", "beaten", "groups")
-"""Kinds of marks that follow a score."""
+SYMBOLS = "†‡§¶‖"  # symbols of significance levels, or of baselines
+MARKS = ("none", "symbols", "beaten", "groups")  # kinds of marks that follow a score
 
 
 def parse_levels(alpha: Any) -> tuple[float, ...]:

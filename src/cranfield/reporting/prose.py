@@ -30,12 +30,9 @@ FORMATS: dict[str, Callable[[str], str]] = {
     "markdown": text.markdown,
     "latex": text.latex,
 }
-"""Functions that escape text, by format."""
 
 MAX_DECIMALS = 12
-"""Maximum number of decimals."""
-DIGITS = 2
-"""Number of significant digits of half the width of an interval."""
+DIGITS = 2  # number of significant digits of half the width of an interval
 
 
 @dataclass(frozen=True)
@@ -128,11 +125,8 @@ def format_pvalue(pvalue: float, alpha: float) -> Maths:
     return Maths(f"p = {pvalue:.{decimals}f}")
 
 
-ZERO = 1e-9
-"""Bounds with at most this absolute value are 0 up to rounding errors."""
-
-MAX_PAIRS = 5
-"""Maximum number of pairs whose differences are listed."""
+ZERO = 1e-9  # bounds with at most this absolute value are 0 up to rounding errors
+MAX_PAIRS = 5  # maximum number of pairs whose differences are listed
 
 
 def _describe_difference(comparison: PairwiseComparison, k: int) -> Sentence:
@@ -419,8 +413,7 @@ ERROR_RATES = {
 }
 """Descriptions of the error rates that corrections bound, before a number of comparisons."""
 
-SAME_ASSUMPTIONS = "what the test assumes of each pair"
-"""The `assumes` of corrections that add no assumptions to those of the test."""
+SAME_ASSUMPTIONS = "what the test assumes of each pair"  # of corrections that add none
 
 JUDGING_POLICIES = {
     "ties": {
@@ -448,7 +441,6 @@ JUDGING_POLICIES = {
         "unjudged": "documents with a negative grade are unjudged",
     },
 }
-"""Descriptions of the policies of judging."""
 
 
 def prose(comparison: Any, format: str = "text", margin: float | str | None = None) -> str:
@@ -519,7 +511,6 @@ def _describe_design(comparison: PairwiseComparison) -> Iterator[Sentence]:
 
 
 _SETTINGS = {"grades": "grades are {}", "max_grade": "the highest grade is {}"}
-"""Templates of clauses for other settings of judging."""
 
 
 def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:

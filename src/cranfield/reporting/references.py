@@ -24,8 +24,7 @@ from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.registry import CORRECTIONS, find_test
 
-SOFTWARE = ("trec_eval", "ir_measures")
-"""Programs that are cited by name."""
+SOFTWARE = ("trec_eval", "ir_measures")  # programs that are cited by name
 
 _NAME = r"(?:(?:De|[vV]an|de|Spärck) )?[A-ZÀ-ÖØ-Þ][\w'’-]*"
 _CITED = re.compile(
@@ -149,8 +148,7 @@ def _strip_latex(text: str) -> str:
     return re.sub(r"\\([&_%#$])", r"\1", re.sub(r"(?<!\\)[{}]", "", text))
 
 
-KEY_PREFIX = "key "
-"""Prefix of a source that is the key of a work."""
+KEY_PREFIX = "key "  # prefix of a source that is the key of a work
 
 RESULT_SOURCES = {
     "BayesianComparison": (

@@ -18,8 +18,7 @@ from cranfield.measures.base import Measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import long_table, overall_table
 
-RELSTRING = 10
-"""Number of ranks in trec_eval's relstring."""
+RELSTRING = 10  # number of ranks in trec_eval's relstring
 
 
 def trec_lines(
@@ -27,8 +26,7 @@ def trec_lines(
 ) -> Iterator[str]:
     """Yield scores in trec_eval's output format (measure, topic, value), run by run.
 
-    With `runid`, the name is printed even if there is only one system. If `rel` is the lowest
-    relevant grade of a measure, it is omitted from its name.
+    With `runid`, the name is printed also of a single system.
     """
     names = {measure: trec_name(measure, rel) for measure in evaluation.measures}
     strings = relevance_strings(evaluation.judged) if relstring and by_topic else None
@@ -60,8 +58,7 @@ def trec_lines(
 def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING) -> list[list[str]]:
     """Format the top of each ranking like trec_eval's relstring, by topic and system.
 
-    Each document has a character: a digit is its grade, `>` a grade above 9, `-` a document without
-    judgment, and `.` a document that is pooled but not judged.
+    A digit is a grade, `>` a grade above 9, `-` no judgment, and `.` a pooled, unjudged document.
     """
     topics, systems = judged.shape
     characters = np.full((topics, systems, depth), "-", dtype="U1")
@@ -94,13 +91,7 @@ def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) ->
 
 
 def prototext_lines(evaluation: Evaluation, *, places: int) -> Iterator[str]:
-    """Yield the scores of a single system as an `evaluation.prototext` of TIRA.
-
-    Raises
-    ------
-    PolicyError
-        If the evaluation has several systems.
-    """
+    """Yield the scores of a single system as an `evaluation.prototext` of TIRA."""
     if len(evaluation.systems) > 1:
         n_systems = len(evaluation.systems)
         raise PolicyError(
@@ -128,10 +119,7 @@ def scores_json(
     about: Mapping[str, object] | None = None,
     notes: Sequence[str] | None = None,
 ) -> str:
-    """Format scores as JSON: settings, measures and values by system; missing scores are null.
-
-    `about` replaces the settings.
-    """
+    """Format scores as JSON; `about` replaces the settings."""
     content = dict(about or {"settings": next(iter(scores.values())).settings})
     content |= scores_content(scores, by_topic=by_topic)
     if notes is not None:

@@ -77,10 +77,7 @@ def verdict_matrix(comparison: PairwiseComparison) -> NDArray[Any]:
 
 
 def baseline_verdicts(comparison: PairwiseComparison, baseline: str | None = None) -> list[str]:
-    """Return the verdict on each system compared with a baseline, by default the first.
-
-    The verdict on the baseline itself is empty. A system without a p-value counts as not different.
-    """
+    """Return the verdicts on systems compared with a baseline, whose own verdict is empty."""
     column = comparison.systems.index(baseline or comparison.baselines[0])
     has_baseline = comparison.second == column
     verdicts = [""] * len(comparison.systems)

@@ -28,10 +28,7 @@ from cranfield.tabular import NO_VALUE, Cell, Table, table_from_frame
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks of the scores of each system by measure, with a legend and notes of the comparisons.
-
-    `letters` has the letters of systems, if marks refer to systems.
-    """
+    """Marks of the scores of each system by measure; `letters` are those of systems."""
 
     by_measure: Mapping[str, Sequence[str]] = field(default_factory=dict)
     letters: Sequence[str] = ()
@@ -357,10 +354,7 @@ def table(
 
 
 OPTIONS = ("alternative", "missing", "exact", "exact_n", "threshold", "resamples", "seed", "jobs")
-"""Test options of :func:`table`."""
-
-MAX_PLACES = 17
-"""Maximum number of decimals; a float has at most 17 significant digits."""
+MAX_PLACES = 17  # maximum number of decimals; a float has at most 17 significant digits
 
 
 def _check_options(places: int | None, **flags: bool) -> None:

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 def systems_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
-    """Return a table of the overall values, ordered by the first measure, best values in bold.
-
-    A single system with more than four measures has a row for each measure.
-    """
+    """Return a table of overall values, or with a row per measure for a single system."""
     score_list = list(scores.values())
     overall = [score.overall() for score in score_list]
     systems = score_list[0].systems
@@ -75,10 +72,7 @@ def format_value(value: float, places: int) -> str:
 
 
 def draw_table(table: Table, *, on_terminal: bool) -> str:
-    """Format a table with the width and styles of the terminal, or else as wide as its cells.
-
-    Outside of a terminal most tables are formatted without Rich, which is slow to load.
-    """
+    """Format a table; outside of a terminal mostly without Rich, which is slow to load."""
     # A file or a pipe has no width; this maximum does not truncate cells.
     max_width = 60 + 24 * (1 + len(table.head) - len(table.left))
     head, *rows = [[as_cell(cell).text for cell in row] for row in (table.head, *table.rows)]

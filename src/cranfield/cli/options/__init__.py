@@ -13,7 +13,6 @@ MODULES = (
     "studies",
     "campaigns",
 )
-"""The modules, those that load little first."""
 
 
 def __getattr__(name: str) -> Any:

@@ -16,8 +16,7 @@ from cranfield.cli.options.signatures import options_of, parse_pairs
 if TYPE_CHECKING:
     import polars as pl
 
-CAMPAIGN = "cranfield.campaign"
-"""Package whose functions declare the options of these commands."""
+CAMPAIGN = "cranfield.campaign"  # package whose functions declare the options of these commands
 
 task_option, judgments_option = options_of(
     f"{CAMPAIGN}.results.scoring.score_runs", "task judgments"
@@ -27,7 +26,7 @@ task_option, judgments_option = options_of(
 def campaign_argument(function: Callable[..., int | None]) -> Any:
     """Add the argument FOLDER to a command, whose function takes the campaign.
 
-    If the function returns None, the exit status is 1 if a run could not be read.
+    If it returns None, the exit status is 1 if a run could not be read.
     """
 
     @functools.wraps(function)
@@ -47,7 +46,6 @@ def make_output_option(metavar: str, help: str) -> Decorator:
 reason_option = option("--reason", required=True, help="Reason, recorded in the log.")
 
 listing_options = with_options((format_option(("text", "csv", "json")), output_option))
-"""Options of commands that write a list."""
 
 
 def write_listing(frame: pl.DataFrame, text: str, format: str, output: str | None) -> None:

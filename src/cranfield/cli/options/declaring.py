@@ -19,8 +19,7 @@ from cranfield.cli.options.hints import as_options, describe_unknown
 from cranfield.cli.options.settings_file import read_settings
 from cranfield.sources.archives import check_path, match_files
 
-Decorator = Callable[[Any], Any]
-"""A decorator of commands."""
+Decorator = Callable[[Any], Any]  # a decorator of commands
 
 
 def check_conditions(ctx: click.Context) -> None:
@@ -197,48 +196,35 @@ INPUT_FILES = (
 """Options that name files to read, in every command."""
 
 OUTPUT_FILES = "output plot report topic-scores"
-"""Options that name files to write, in every command."""
-
-OUTPUT_OPTIONS = ("--format", "--output", "--table")
-"""Options of the group Output in the help of every command."""
-
-MAX_FLAGS = 12
-"""Maximum number of flags in `--help`; a command with more flags shows those in `first`."""
-
-SEVERAL_TIMES = "may be given several times"
-"""Part of the help of options with several values, which are therefore `multiple`."""
+OUTPUT_OPTIONS = ("--format", "--output", "--table")  # in the group Output
+MAX_FLAGS = 12  # maximum number of flags in `--help`
+SEVERAL_TIMES = "may be given several times"  # in the help of options that are `multiple`
 
 SHORT_METAVARS = {"INTEGER": "N", "NUMBER": "X", "FLOAT": "X"}
 
 ALL_OPTIONS_KEY = "cranfield.help-all"
-
-FOLDER = Path(__file__).parents[1]
-"""The folder of the modules with commands."""
+FOLDER = Path(__file__).parents[1]  # the folder of the modules with commands
 
 
 class Option(click.Option):
     """An option with a group in help and a `detail`, which only `--help-all` shows.
 
-    In hints the option replaces the Python argument `stands_for`, by default the argument of its
-    own name. One of the conditions in `requires` must be met: see :func:`check_conditions`. If
-    `formatted`, the suffix of the file selects the format: see :func:`choose_format`. `of` names
-    the function and parameter that declare the option: see `signatures`. If `in_file`, the option
-    is a key of --settings, not a flag.
+    In hints it replaces the Python argument `stands_for`, by default that of its name. `requires`:
+    see :func:`check_conditions`; `formatted`: see :func:`choose_format`. `of` is the function and
+    parameter that declare it. If `in_file`, it is a key of --settings, not a flag.
     """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        *,
-        group: str = "",
-        detail: str = "",
-        stands_for: str = "",
-        requires: str | Sequence[str] = (),
-        formatted: bool = False,
-        of: tuple[str, str] | None = None,
-        in_file: bool = False,
-        **options: Any,
-    ) -> None:
+    group: str = ""
+    detail: str = ""
+    stands_for: str = ""
+    requires: str | Sequence[str] = ()
+    formatted: bool = False
+    of: tuple[str, str] | None = None
+    in_file: bool = False
+
+    def __init__(self, names: Sequence[str], **options: Any) -> None:
+        for attribute in Option.__annotations__.keys() & options:
+            setattr(self, attribute, options.pop(attribute))
         short_flags = [SHORT_FLAGS[name] for name in names if name in SHORT_FLAGS]
         name, kind = names[0].removeprefix("--"), options.get("type", str)
         if kind is str and name in f"{INPUT_FILES} {OUTPUT_FILES}".split():
@@ -250,13 +236,10 @@ class Option(click.Option):
             options.setdefault("show_default", True)
         options.setdefault("multiple", SEVERAL_TIMES in str(options.get("help")))
         super().__init__([*names, *short_flags], **options)
-        self.group = group or ("Output" if {*OUTPUT_OPTIONS} & {*names} else "")
-        self.detail = detail
-        self.stands_for = stands_for
-        self.formatted = formatted
-        self.of = of
-        self.in_file = in_file
-        self.requires = (requires,) if isinstance(requires, str) else tuple(requires)
+        if {*OUTPUT_OPTIONS} & {*names}:
+            self.group = self.group or "Output"
+        if isinstance(self.requires, str):
+            self.requires = (self.requires,)
 
     def make_metavar(self, ctx: click.Context) -> str:
         return SHORT_METAVARS.get(metavar := super().make_metavar(ctx), metavar)
@@ -397,8 +380,8 @@ class Command(click.Command):
                 values, _, order = self.make_parser(ctx).parse_args(args=[*args])
             except click.NoSuchOption as error:
                 ctx.fail(describe_unknown(error, self))
-            for param in self.params:
-                if _has_single_value(param) and order.count(param) > 1:
+            for param in (param for param in self.params if isinstance(param, click.Option)):
+                if order.count(param) > 1 and not (param.multiple or param.is_flag):
                     ctx.fail(f"{max(param.opts, key=len)} must be given only once")
             if isinstance(path := values.get("settings"), str):
                 ctx.default_map = read_settings(path, self, ctx)
@@ -460,10 +443,7 @@ def command(name: str | None = None, **arguments: Any) -> Decorator:
 
 
 def _split_docstring(text: str | None) -> tuple[str, str | None]:
-    """Split a docstring into the help of a command and the examples at its end.
-
-    The section on parameters is the help of the options: see `signatures`.
-    """
+    """Split a docstring into the help of a command, without parameters, and its examples."""
     text, _, lines = inspect.cleandoc(text or "").partition("\n\nExamples\n--------\n")
     n_examples = sum(line[:1] != " " for line in lines.splitlines())
     head = "Example" if n_examples == 1 else "Examples"
@@ -486,10 +466,6 @@ _HELP_ALL = click.Option(
     callback=_show_all,
     help="Show all options.",
 )
-
-
-def _has_single_value(param: click.Parameter) -> bool:
-    return isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count)
 
 
 def _is_written(param: click.Parameter) -> bool:
@@ -526,12 +502,10 @@ def _files(argument: str) -> Iterator[str | Path]:
 
 
 class CommandGroup(click.Group):
-    """A group that finds its commands in modules of :mod:`cranfield.cli` and loads them on request.
+    """A group whose commands are in the modules `PREFIX_*.py` of :mod:`cranfield.cli`.
 
-    Commands of the group `online` are declared in the modules `online_*.py`; commands of the
-    program, whose prefix is empty, in modules without an underscore. Loading on request keeps the
-    start fast. Help lists commands by name or, if a group is `in_order`, the commands in `first`
-    and then the others in order of declaration.
+    They are loaded on request, which keeps the start fast. If `in_order`, help lists the commands
+    in `first`, then the others in order of declaration; otherwise it lists them by name.
     """
 
     command_class = Command

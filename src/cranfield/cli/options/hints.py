@@ -64,8 +64,7 @@ _CLAUSE_END[": "] = _CLAUSE_END["; "]
 def as_options(text: str, command: click.Command | None) -> str:
     """Rewrite hints such as `encoding='latin-1'` as options of the command.
 
-    An option stands for the argument of its own name, unless it declares another (`stands_for`). If
-    the command has no such option, the clause on an argument of readers is removed.
+    If the command lacks the option of an argument of readers, the clause on it is removed.
     """
     if command is None:
         return text

@@ -14,15 +14,7 @@ import click
 
 import cranfield as cf
 from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
-from cranfield.cli.options.declaring import (
-    Decorator,
-    IntegerRange,
-    Named,
-    in_group,
-    option,
-    warn_unused,
-    with_options,
-)
+from cranfield.cli.options import declaring
 from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.signatures import options_of, parse_pairs
 from cranfield.collection.policies import OF_QRELS, Policies, policies
@@ -47,10 +39,7 @@ def parse_columns(text: str) -> dict[str, str]:
 
 
 def parse_grades(text: str) -> dict[str, str] | list[str] | str:
-    """Parse `Relevant=2,Partly=1` or cut points `0.5,0.8`; return a pattern unchanged.
-
-    A value may contain commas (`Good, really=3`): it extends to the next `=`.
-    """
+    """Parse `Relevant=2,Partly=1` or cut points `0.5,0.8`; return a pattern unchanged."""
     if "(" in text and not re.search(r"=-?\d+$", text):
         return text
     grades: dict[str, str] = {}
@@ -84,7 +73,7 @@ reading_options = (
             " qrels.doc=pid.",
         },
     ),
-    option(
+    declaring.option(
         "--lower",
         metavar="NAME",
         stands_for="lower_is_better",
@@ -253,8 +242,7 @@ def _refuse_measures(runs: tuple[str, ...]) -> None:
         raise PolicyError(f"{quoted(run)} is a measure, not a file; give measures with -m")
 
 
-READING = tuple(field.name for field in fields(Reading))
-"""Names of the options of reading."""
+READING = tuple(field.name for field in fields(Reading))  # names of the options of reading
 
 
 def omit_reading(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -272,11 +260,11 @@ def measure_names() -> list[str]:
     return [*HOME, *(f"{name}@{depth}" for name in names for depth in (5, 10, 20, 100, 1000))]
 
 
-def measures_option(default: tuple[str, ...], **attributes: Any) -> Decorator:
-    return option(
+def measures_option(default: tuple[str, ...], **attributes: Any) -> declaring.Decorator:
+    return declaring.option(
         "--measure",
         "measures",
-        type=Named(measure_names),
+        type=declaring.Named(measure_names),
         default=default,
         show_default=" ".join(default),
         help="Measure, such as nDCG@10 or map; may be given several times.",
@@ -287,13 +275,12 @@ def measures_option(default: tuple[str, ...], **attributes: Any) -> Decorator:
 
 
 RANKING_OPTIONS = tuple(field.name for field in fields(Policies))
-"""Options that define how rankings are judged."""
 
 (max_grade_option,) = options_of("cranfield.judge", "max_grade")
 
-rel_option = option(
+rel_option = declaring.option(
     "--rel",
-    type=IntegerRange(0),
+    type=declaring.IntegerRange(0),
     help="Lowest relevant grade, for measures that do not set it themselves.",
 )
 
@@ -311,7 +298,7 @@ _QRELS_OPTIONS = (
         },
     ),
     *options_of("cranfield.judge", "lengths groups intents"),
-    option(
+    declaring.option(
         "--aspect",
         "aspects",
         metavar="NAME=QRELS",
@@ -320,34 +307,28 @@ _QRELS_OPTIONS = (
 )
 
 
-def _judging(*options: Decorator) -> Decorator:
+def _judging(*options: declaring.Decorator) -> declaring.Decorator:
     """Make the options of reading and judging, with additional options of judgments."""
     names, exclude = f"compat {' '.join(RANKING_OPTIONS)} exclude", {"metavar": "self|FILE"}
     policy_options = options_of("cranfield.judge", names, exclude=exclude)
-    return with_options(
-        in_group("Judging", (rel_option, *policy_options))
-        + in_group("Input", (*reading_options, *options, *_QRELS_OPTIONS))
-        + in_group("Work", options_of("cranfield.judge", "jobs backend"))
+    return declaring.with_options(
+        declaring.in_group("Judging", (rel_option, *policy_options))
+        + declaring.in_group("Input", (*reading_options, *options, *_QRELS_OPTIONS))
+        + declaring.in_group("Work", options_of("cranfield.judge", "jobs backend"))
     )
 
 
-WORK = ("jobs", "backend")
-"""Options of parallel work, which do not change results."""
-
-POLICIES = ("rel", "compat", *RANKING_OPTIONS)
-"""Options that define how runs are judged and scored."""
+WORK = ("jobs", "backend")  # options of parallel work, which do not change results
+POLICIES = ("rel", "compat", *RANKING_OPTIONS)  # options that define how runs are judged and scored
 
 _MEASURE_FILES = ("lengths", "groups", "intents", "aspects")
-"""Options of judging that name files for some measures."""
 
 DOCUMENT_OPTIONS = ("exclude", *_MEASURE_FILES)
 """Options of judging that name files on documents and topics, except the judgments."""
 
-judging_options = _judging(subtopics_option)
-"""Options of reading and judging."""
+judging_options = _judging(subtopics_option)  # options of reading and judging
 
 document_judging_options = _judging()
-"""Options of reading and judging for commands that do not support subtopics."""
 
 RUN_SETTINGS = (
     "input-format encoding system columns lower separator numbers on-duplicate chunk-separator"
@@ -365,7 +346,6 @@ DOCUMENT_JUDGING_SETTINGS = (
 """Options that all commands but `evaluate` move to the file of settings, without subtopics."""
 
 JUDGING_SETTINGS = f"{DOCUMENT_JUDGING_SETTINGS} subtopics"
-"""Options that all commands but `evaluate` move to the file of settings."""
 
 
 def paths_of(runs: cf.Runs) -> list[str]:
@@ -427,7 +407,7 @@ def evaluate_runs(
     unused = [name for name in _MEASURE_FILES if name not in needs]
     if rel is not None and measure_list == cf.parse_measures(measures, compat=compat, rel=rel + 1):
         unused.append("rel")
-    warn_unused(unused, "no requested measure uses it")
+    declaring.warn_unused(unused, "no requested measure uses it")
     min_grade = max(map(lowest_relevant_grade, measure_list))
     if judged.max_grade < min_grade:
         warn(f"no document is relevant: no judgment has grade {min_grade} or more")

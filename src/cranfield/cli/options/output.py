@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from threading import Event, Thread
 from typing import Any, Literal
 
@@ -24,14 +24,9 @@ from cranfield.tabular import Table
 
 Progress = Callable[[int, int], None]
 
-MIN_RUNS = 4
-"""Minimum number of runs for a progress bar."""
-
-DELAY = 2.0
-"""Seconds before the elapsed time is shown."""
-
-_BARS: list[str] = []
-"""Progress bars on display; the elapsed time is not shown beside them."""
+MIN_RUNS = 4  # minimum number of runs for a progress bar
+DELAY = 2.0  # seconds before the elapsed time is shown
+_BARS: list[str] = []  # progress bars on display; the elapsed time is not shown beside them
 
 
 @contextmanager
@@ -104,14 +99,9 @@ def progress_of(runs: Sequence[Any]) -> AbstractContextManager[Progress | None]:
     return progress_bar("judging", len(runs)) if len(runs) >= MIN_RUNS else nullcontext()
 
 
-MARKUP = ("latex", "markdown", "html")
-"""Formats of tables for papers and pages."""
-
-FORMATS = ("table", "csv", "json", *MARKUP, "parquet")
-"""Formats of scores."""
-
-ROUNDED_FORMATS = ("table", "ir_measures", *MARKUP)
-"""Formats with --places decimals; other formats have all digits, or those of trec_eval."""
+MARKUP = ("latex", "markdown", "html")  # formats of tables for papers and pages
+FORMATS = ("table", "csv", "json", *MARKUP, "parquet")  # formats of scores
+ROUNDED_FORMATS = ("table", "ir_measures", *MARKUP)  # formats with --places decimals
 
 output_option = option(
     "--output",
@@ -167,10 +157,7 @@ class ResultOutput:
 def result_options(
     tables: Iterable[str] = (), output: Decorator | None = output_option
 ) -> Decorator:
-    """Make a decorator that adds options of results; a command gets them as `result_output`.
-
-    `tables` are listed in help. A command whose --output is not the result passes its own option.
-    """
+    """Make a decorator that adds options of results; a command gets them as `result_output`."""
     names = ", ".join(tables)
     help_text = (
         f"Write this table only: {names}."
@@ -185,20 +172,26 @@ def result_options(
     return gather_options(ResultOutput, "result_output", in_group("Output", options))
 
 
-def gather_options(options_class: type, name: str, options: Iterable[Decorator]) -> Decorator:
+def gather_options(
+    make: Callable[..., object], name: str, options: Iterable[Decorator]
+) -> Decorator:
     """Make a decorator that adds options to a command, which gets their values as one object.
 
-    Fields of the class without an option keep their default.
+    The object is made by a dataclass, whose other fields keep their defaults, or it is a `dict`.
     """
+    decorate = with_options([*options])
+    if is_dataclass(make):
+        keys = [field.name for field in fields(make)]
+    else:
+        keys = [param.name for param in decorate(lambda: None).__click_params__]
 
     def add(command: Any) -> Any:
         @functools.wraps(command)
         def wrapper(*arguments: Any, **values: Any) -> Any:
-            keys = [field.name for field in fields(options_class) if field.name in values]
-            gathered = options_class(**{key: values.pop(key) for key in keys})
+            gathered = make(**{key: values.pop(key) for key in keys if key in values})
             return command(*arguments, **{name: gathered}, **values)
 
-        return with_options(options)(wrapper)
+        return decorate(wrapper)
 
     return add
 
@@ -257,6 +250,7 @@ class Output:
     by_topic: bool
     form: str
     output: str | None
+    printing: MarkupOptions
     places: int = 4
     order: Literal["means", "given"] | None = None
 
@@ -267,9 +261,7 @@ class Output:
         if self.form == "prototext" and self.by_topic:
             raise PolicyError("--format prototext cannot be combined with --by-topic")
 
-    def write(
-        self, scores: Mapping[str, cf.Scores], printing: MarkupOptions, *, unit: str = "topic"
-    ) -> None:
+    def write(self, scores: Mapping[str, cf.Scores], *, unit: str = "topic") -> None:
         """Write scores by measure; `unit` is the title of the column of topics."""
         if self.form == "parquet":
             from cranfield.collection.files.writing import write_table
@@ -277,14 +269,14 @@ class Output:
 
             write_table(scores_frame(scores, by_topic=self.by_topic), self.output or "", "parquet")
         else:
-            write(self._text(scores, printing, unit), self.output)
+            write(self._text(scores, unit), self.output)
 
     def write_results(self, *results: Result) -> None:
         """Write results that are not scores."""
         form = "text" if self.form == "table" else self.form
         ResultOutput(form, None, self.output).write(combine_results(*results))
 
-    def _text(self, scores: Mapping[str, cf.Scores], printing: MarkupOptions, unit: str) -> str:
+    def _text(self, scores: Mapping[str, cf.Scores], unit: str) -> str:
         if self.form in MARKUP:
             from cranfield.reporting.tables import evaluation_table, topics_table
 
@@ -293,7 +285,7 @@ class Output:
             else:
                 key = None if self.order == "given" else next(iter(scores))
                 markup_table = evaluation_table(scores, sort=key, places=self.places)
-            return printing.text([markup_table], self.form)
+            return self.printing.text([markup_table], self.form)
         if self.form == "table":
             from cranfield.reporting.terminal import draw_table, systems_table, unit_table
 
@@ -330,6 +322,7 @@ def output_options(unit: str = "topic", formats: Sequence[str] = FORMATS) -> Dec
             places={"type": IntegerRange(0, 17), "requires": f"--format={rounded}"},
             order={"requires": f"--format={markup} !--by-{unit}"},
         ),
+        table_options,
     )
     return gather_options(Output, "output", options)
 

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError, warn
-from cranfield.cli.options.declaring import (
-    READ,
-    Decorator,
-    Named,
-    in_group,
-    on_command_line,
-    option,
-    refuse_options,
-)
+from cranfield.cli.options import declaring
 from cranfield.cli.options.judging import WORK, evaluate_runs
 from cranfield.cli.options.output import gather_options
 from cranfield.cli.options.signatures import options_of
 from cranfield.significance.registry import CORRECTIONS, STUDIED, TESTS, find_test
 
-score_files_option = option(
+score_files_option = declaring.option(
     "--scores",
     "score_files",
     multiple=True,
@@ -33,7 +25,7 @@ score_files_option = option(
     group="Measures",
 )
 
-scale_option = option(
+scale_option = declaring.option(
     "--scale",
     type=click.Choice(["nominal", "ordinal", "interval", "ratio"]),
     help="Measurement scale of the scores, overriding that of the measure.",
@@ -94,11 +86,11 @@ class ScoreInput:
         if self.qrels is not None:
             raise PolicyError("--scores cannot be combined with QRELS and RUN")
         judging_options = [name for name in judging if name not in {*WORK, "lower"}]
-        refuse_options(
+        declaring.refuse_options(
             judging_options, "cannot be combined with --scores, which are already computed"
         )
         files = self.score_files[0] if len(self.score_files) == 1 else self.score_files
-        if on_command_line("measures"):
+        if declaring.on_command_line("measures"):
             by_measure = read_scores_by_measure(files, self.measures)
         elif all_measures:
             by_measure = read_scores_by_measure(files)
@@ -108,11 +100,11 @@ class ScoreInput:
         return with_directions(by_measure, judging["lower"])
 
 
-def score_input(measures: Decorator) -> Decorator:
+def score_input(measures: declaring.Decorator) -> declaring.Decorator:
     """Make a decorator that adds QRELS, RUN, measures and --scores; a command gets a `source`."""
     options = (
-        click.argument("qrels", metavar="[QRELS]", required=False, type=READ),
-        click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ),
+        click.argument("qrels", metavar="[QRELS]", required=False, type=declaring.READ),
+        click.argument("runs", metavar="[RUN...]", nargs=-1, type=declaring.READ),
         *(measures, score_files_option),
     )
     return gather_options(ScoreInput, "source", options)
@@ -123,25 +115,25 @@ _NAMES = [name for name in TESTS if name not in STUDIED]
 _NAMES.insert(_NAMES.index("anova-1"), "anova")
 
 
-_OPTIONS = in_group(
+_OPTIONS = declaring.in_group(
     "Comparison",
     (
-        option(
+        declaring.option(
             "--baseline",
             multiple=True,
             metavar="SYSTEM",
             help="Compare the other systems with this one only.",
         ),
-        option(
+        declaring.option(
             "--test",
-            type=Named(lambda: _NAMES),
+            type=declaring.Named(lambda: _NAMES),
             help="Significance test, such as t or randomisation. Default: two-way ANOVA; the"
             " bootstrap for two systems.",
             detail=f"Tests: {', '.join(_NAMES)}.",
         ),
-        option(
+        declaring.option(
             "--correction",
-            type=Named(lambda: CORRECTIONS),
+            type=declaring.Named(lambda: CORRECTIONS),
             help="Correction for multiple comparisons, such as holm. Default: Tukey's HSD,"
             " bootstrapped over topics, for tests that support it.",
             detail=f"Corrections: {', '.join(CORRECTIONS)}.",
@@ -154,28 +146,15 @@ _OPTIONS = in_group(
 )
 
 
-@dataclass(frozen=True)
-class ComparisonOptions:
-    """Values of the options of :func:`cranfield.compare`."""
-
-    baseline: tuple[str, ...]
-    test: str | None
-    correction: str | None
-    statistic: str | None
-    alternative: str
-    alpha: float
-    missing: str | None
-    exact: bool | None
-    threshold: float
-    resamples: int
-    seed: int
-
-    def checked(self) -> dict[str, Any]:
-        """Return the arguments of :func:`cranfield.compare`, checked before any file is read."""
-        test = find_test(self.test).info.name if self.test is not None else None
-        correction = CORRECTIONS.find(self.correction) if self.correction is not None else None
-        parsed = {"baseline": self.baseline or None, "test": test, "correction": correction}
-        return asdict(self) | parsed
+def check_comparison(comparing: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of :func:`cranfield.compare`, checked before any file is read."""
+    test, correction = comparing["test"], comparing["correction"]
+    return {
+        **comparing,
+        "baseline": comparing["baseline"] or None,
+        "test": None if test is None else find_test(test).info.name,
+        "correction": None if correction is None else CORRECTIONS.find(correction),
+    }
 
 
-comparing_options = gather_options(ComparisonOptions, "comparing", _OPTIONS)
+comparing_options = gather_options(dict, "comparing", _OPTIONS)

@@ -20,15 +20,7 @@ import click
 import cranfield
 from cranfield.base import kinds
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.cli.options.declaring import (
-    SEVERAL_TIMES,
-    Decorator,
-    IntegerRange,
-    NumberRange,
-    display_name,
-    option,
-    with_options,
-)
+from cranfield.cli.options import declaring
 
 ROOT = Path(cranfield.__file__).parent
 _LINES = re.MULTILINE | re.DOTALL
@@ -44,10 +36,7 @@ class DeclaredParameter:
 
 
 def read_parameter(function: str, parameter: str) -> DeclaredParameter:
-    """Read a parameter of a function, or a field of a dataclass.
-
-    A function is named by its public path, such as `cranfield.meta.pooling`, or by its module.
-    """
+    """Read a parameter of a function, or a field of a dataclass, by public or module path."""
     source, module = _source(function)
     for name, annotation, default in _parameters(source):
         if name == parameter:
@@ -215,7 +204,9 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
         expected = "numbers such as 0,0.05,0.1"
         if self.minimum is not None:
             expected = f"integers >= {self.minimum}, such as 5,10,20"
-        raise PolicyError(f"{display_name(param)} must be {expected}, got {quoted(value)}")
+        raise PolicyError(
+            f"{declaring.display_name(param)} must be {expected}, got {quoted(value)}"
+        )
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg]
@@ -245,7 +236,9 @@ class NumbersByName(NameList):
             numbers = {}
         if "" in numbers or len(numbers) < len(pairs):
             form = "NAME=NUMBER pairs such as a=0.9,b=0.1, each name once"
-            raise PolicyError(f"{display_name(param)} must be {form}, got {quoted(value)}")
+            raise PolicyError(
+                f"{declaring.display_name(param)} must be {form}, got {quoted(value)}"
+            )
         return numbers
 
 
@@ -269,16 +262,16 @@ def collect_pairs(
     context: click.Context, param: click.Parameter, values: Sequence[str]
 ) -> dict[str, str]:
     """Collect values `NAME=VALUE`, whose names may contain equals signs; a callback of click."""
-    return parse_pairs(values, display_name(param), "NAME=VALUE", last=True)
+    return parse_pairs(values, declaring.display_name(param), "NAME=VALUE", last=True)
 
 
 def _click_type(hint: Any) -> dict[str, Any]:
     """Convert an annotation to the `type` argument of a click option."""
     kind = kinds.allowed_values_of(hint)
     if isinstance(kind, kinds.Integer):
-        return {"type": IntegerRange(kind.minimum)}
+        return {"type": declaring.IntegerRange(kind.minimum)}
     if isinstance(kind, kinds.UnitInterval):
-        return {"type": NumberRange(0, 1, min_open=True, max_open=True)}
+        return {"type": declaring.NumberRange(0, 1, min_open=True, max_open=True)}
     if isinstance(kind, kinds.Flag):
         return {"type": bool}
     if isinstance(kind, kinds.OneOf):
@@ -307,7 +300,7 @@ def options_of(
     requires: str | Sequence[str] = (),
     group: str = "",
     **changes: Any,
-) -> tuple[Decorator, ...]:
+) -> tuple[declaring.Decorator, ...]:
     """Make options of the parameters of a public function, with changes to some.
 
     The function may be a method, a dataclass with its fields, or the command itself, for options
@@ -321,14 +314,14 @@ def options_of(
     options = []
     for item in names.split():
         flag, _, name = item.rpartition("=")
-        given = {"flag": f"--{flag} {name}"} if flag else {}
+        flags = {"flag": f"--{flag} {name}"} if flag else {}
         change = changes.get(name, {})
         change = {"help": change} if isinstance(change, str) else change
-        options.append(_option(function, name, **common | given | change))
+        options.append(_option(function, name, **common | flags | change))
     return tuple(options)
 
 
-def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Decorator:
+def _option(function: str, name: str, flag: str = "", **attributes: Any) -> declaring.Decorator:
     parameter = read_parameter(function, name)
     default = attributes.get("default", parameter.default)
     settings: dict[str, Any] = {
@@ -336,7 +329,7 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Deco
         "help": make_help(parameter.description, default),
     }
     settings |= _click_type(parameter.hint)
-    repeated = SEVERAL_TIMES in attributes.get("help", settings["help"])
+    repeated = declaring.SEVERAL_TIMES in attributes.get("help", settings["help"])
     attributes.setdefault("multiple", repeated or parameter.hint == tuple[str, ...])
     if attributes["multiple"] and isinstance(settings["type"], NameList):
         settings["type"] = str
@@ -361,15 +354,15 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Deco
         settings |= {"default": default, "show_default": text if default else False}
     elif default is not None:
         settings |= {"default": default, "show_default": default != ""}
-    return option(*flag.split(), **settings | attributes)
+    return declaring.option(*flag.split(), **settings | attributes)
 
 
-def options_from(function: str, names: str, /, **changes: Any) -> Decorator:
+def options_from(function: str, names: str, /, **changes: Any) -> declaring.Decorator:
     """Make a decorator that adds the options of :func:`options_of` to a command."""
-    return with_options(options_of(function, names, **changes))
+    return declaring.with_options(options_of(function, names, **changes))
 
 
-def own_options(names: str, /, **changes: Any) -> Decorator:
+def own_options(names: str, /, **changes: Any) -> declaring.Decorator:
     """Make a decorator that adds options declared by the command: its signature and docstring."""
 
     def add(command: Any) -> Any:

@@ -19,7 +19,12 @@ from cranfield.cli.options.judging import (
     Reading,
     judging_options,
 )
-from cranfield.cli.options.output import ResultOutput, progress_bar, result_options
+from cranfield.cli.options.output import (
+    ResultOutput,
+    gather_options,
+    progress_bar,
+    result_options,
+)
 from cranfield.cli.options.signatures import options_of
 from cranfield.result import ALL, Result, combine_results
 
@@ -39,7 +44,6 @@ tested_options = with_options(
         *options_of("cranfield.meta.stability", "resamples"),
     )
 )
-"""Options of the significance test in each sample."""
 
 
 def read_choices(
@@ -73,11 +77,11 @@ def refuse_for_pools() -> None:
 class StudyOptions:
     """Options that all studies share; `judging` has those of reading and judging, and `jobs`."""
 
-    seed: int
-    resume: str | None
     result_output: ResultOutput
     chart: str | None
     judging: Mapping[str, Any]
+    seed: int = 0
+    resume: str | None = None
 
     @cached_property
     def reading(self) -> Reading:
@@ -161,26 +165,14 @@ def study_options(*, seed: bool = True, work: bool = True) -> Decorator:
     The command gets them as `options`, a :class:`StudyOptions`. `--jobs` applies to the judging of
     runs and to parts of the study.
     """
-    seeds = options_of("cranfield.compare", "seed") if seed else ()
-    common = (*seeds, *((_RESUME,) if work else ()), result_options(), _PLOT)
-
-    def add(command: Any) -> Any:
-        @functools.wraps(command)
-        def wrapper(
-            result_output: ResultOutput,
-            chart: str | None,
-            seed: int = 0,
-            resume: str | None = None,
-            **others: Any,
-        ) -> Any:
-            judging = {name: others.pop(name) for name in judging_names}
-            options = StudyOptions(seed, resume, result_output, chart, judging)
-            return command(options=options, **others)
-
-        judging_names = [param.name for param in judging_options(wrapper).__click_params__]
-        return with_options(common)(wrapper)
-
-    return add
+    options = (
+        *(options_of("cranfield.compare", "seed") if seed else ()),
+        *((_RESUME,) if work else ()),
+        result_options(),
+        _PLOT,
+        gather_options(dict, "judging", (judging_options,)),
+    )
+    return gather_options(StudyOptions, "options", options)
 
 
 def folder_name(text: str) -> str:

@@ -12,28 +12,16 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.reporting.charts.theme import (
-    COLOURS,
-    base_chart,
-    combine,
-    draws,
-    map_values,
-    space_out,
-)
+from cranfield.reporting.charts import theme
 from cranfield.scales.orders import covers, levels
 from cranfield.scales.runs import all_runs, check_size, exceeds
 
-SWEEPS = 24
-"""Number of sweeps over all layers."""
+SWEEPS = 24  # number of sweeps over all layers
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Horizontal positions of nodes and edges, and the number of crossings of edges.
-
-    The path of an edge has a position for each layer from its lower to its upper node. Neighbours
-    in a layer are at least 1 apart.
-    """
+    """Horizontal positions of nodes, and of edges in each layer that they pass."""
 
     across: Floats
     edge_paths: tuple[Floats, ...]
@@ -41,14 +29,11 @@ class Layout:
 
 
 def lay_out_layers(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
-    """Lay out a diagram with nodes in layers, and edges from nodes to nodes in higher layers.
+    """Lay out a diagram with nodes in layers, and edges to nodes in higher layers.
 
-    Notes
-    -----
     This is the method of Sugiyama, Tagawa and Toda (1981). An edge that skips layers gets a dummy
-    node in each of these. Sweeps sort each layer by the mean positions of neighbours, alternately
-    in the layers below and above; the order with the fewest crossings is used. Then nodes move
-    towards the mean positions of all their neighbours, as far as order and distances allow.
+    node in each of these. Sweeps sort each layer by the mean positions of neighbours; the order
+    with the fewest crossings is used. Then nodes move towards the means of their neighbours.
     """
     height = np.asarray(levels, dtype=np.int64)
     level, links, chains = _split_edges(height, np.asarray(edges).reshape(-1, 2))
@@ -115,24 +100,20 @@ def _straighten(layers: Sequence[Ints], links: Ints, order: Floats) -> Floats:
         for layer in layers:
             sorted_layer = layer[np.argsort(order[layer])]
             means = _mean_neighbours(sorted_layer, all_links, across)
-            across[sorted_layer] = space_out(means, np.ones(layer.size))
+            across[sorted_layer] = theme.space_out(means, np.ones(layer.size))
     return np.asarray(across - (across.max() + across.min()) / 2)
 
 
-MAX_RUNS = 128
-"""Maximum number of runs in a legible diagram."""
+MAX_RUNS = 128  # maximum number of runs in a legible diagram
 
 RUN_GAP, RUN_HEIGHT, LEVEL_HEIGHT = 22, 22, 52
 """Horizontal gap between runs, height of a run, and vertical distance of levels, in pixels."""
 
-LETTER = 7.3
-"""Width of a character of a run, in pixels."""
-
-STEPS = {"swap": [1, 0], "replacement": [5, 3]}
-"""Dash pattern of the edges of each step."""
+LETTER = 7.3  # width of a character of a run, in pixels
+STEPS = {"swap": [1, 0], "replacement": [5, 3]}  # dash pattern of the edges of each step
 
 
-@draws("hasse", "a length")
+@theme.draws("hasse", "a length")
 def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     """Draw the partial order of all runs of a length by swap and replacement.
 
@@ -173,12 +154,12 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     y = alt.Y("level:Q", axis=None, scale=alt.Scale(domain=[-0.5, top + 0.5], nice=False))
     steps = {kind: dash for kind, dash in STEPS.items() if (edge_paths["step"] == kind).any()}
     legend = alt.Legend(title="one step up", symbolSize=400)
-    dashes = map_values(alt.StrokeDash, "step", steps, steps.values(), legend=legend)
-    lines = base_chart(edge_paths).mark_line(color="#888888", strokeWidth=1.25)
+    dashes = theme.map_values(alt.StrokeDash, "step", steps, steps.values(), legend=legend)
+    lines = theme.base_chart(edge_paths).mark_line(color="#888888", strokeWidth=1.25)
     lines = lines.encode(x=x, y=y, order="order:Q", detail="edge:N", strokeDash=dashes)
-    base = base_chart(nodes).encode(x=x, y=y)
+    base = theme.base_chart(nodes).encode(x=x, y=y)
     totals = sorted(set(nodes["total"].to_list()))
-    colours = [COLOURS[k % len(COLOURS)] for k in range(len(totals))]
+    colours = [theme.COLOURS[k % len(theme.COLOURS)] for k in range(len(totals))]
     title = "relevant documents" if grades == 1 else "sum of grades"
     legend = alt.Legend(title=title, symbolType="square", symbolSize=160)
     # The width of the symbol, two units, is the square root of its size.
@@ -190,13 +171,13 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
         opacity=1,
         strokeWidth=2.5,
     ).encode(
-        stroke=map_values(alt.Stroke, "total", totals, colours, kind="O", legend=legend),
+        stroke=theme.map_values(alt.Stroke, "total", totals, colours, kind="O", legend=legend),
         tooltip=["run:N", "level:Q", "total:Q"],
     )
     run_labels = base.mark_text(font="monospace", fontSize=12, baseline="middle").encode(
         text="run:N"
     )
-    return combine(
+    return theme.combine(
         lines,
         boxes,
         run_labels,

@@ -100,8 +100,7 @@ def cell_rows(
     )
 
 
-WHISKERS = 1.5
-"""Maximum length of whiskers, in interquartile ranges."""
+WHISKERS = 1.5  # maximum length of whiskers, in interquartile ranges
 
 
 def box_statistics(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -132,12 +131,14 @@ def box_statistics(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, 
     return boxes, outliers
 
 
-def make_title(
-    measure: str, before: str = "", after: str = "", *, lower_is_better: bool = False
-) -> str:
+def make_title(scores: Any, before: str = "", after: str = "") -> str:
     """Make the title of an axis of scores, with text before and after the measure."""
-    parts = [before, plain(measure) or "score", after, "(lower is better)" * lower_is_better]
-    return " ".join(part for part in parts if part)
+    direction = "(lower is better)" * scores.lower_is_better
+    return " ".join(filter(None, [before, measure_title(scores), after, direction]))
+
+
+def measure_title(scores: Any) -> str:
+    return plain(scores.measure) or "score"
 
 
 def measures_by_title(measures: MeasuresByTitle) -> dict[str, str | Measure]:

@@ -13,35 +13,17 @@ from cranfield.assess.judges.comparison import JudgeComparison
 from cranfield.base.arrays import best_first
 from cranfield.base.errors import PolicyError, check_choice
 from cranfield.base.text import counted
+from cranfield.reporting.charts import theme
 from cranfield.reporting.charts.inputs import check_name, find_systems, labels
-from cranfield.reporting.charts.theme import (
-    COLOURS,
-    apply_theme,
-    base_chart,
-    count_kinds,
-    draws,
-    headline,
-    interval_rows,
-    tooltips,
-)
 
-WIDTH = 520
-"""Width of charts with a row for each judge, in pixels."""
-
-SHAPES = ("circle", "diamond", "square", "triangle-up")
-"""Shapes of points, which distinguish statistics without colour."""
-
-SIDE = 150
-"""Width and height of a confusion matrix."""
-
-COLUMNS = 4
-"""Number of confusion matrices side by side."""
-
-MIN_DARK = 0.55
-"""Proportion above which a cell is so dark that its number is written in white."""
+WIDTH = 520  # width of charts with a row for each judge, in pixels
+SHAPES = ("circle", "diamond", "square", "triangle-up")  # of statistics
+SIDE = 150  # width and height of a confusion matrix
+COLUMNS = 4  # number of confusion matrices side by side
+MIN_DARK = 0.55  # proportion above which a cell is so dark that its number is written in white
 
 
-@draws("judges", "JudgeComparison")
+@theme.draws("judges", "JudgeComparison")
 def judges_chart(
     comparison: JudgeComparison, statistics: Sequence[str] = ("kappa", "alpha")
 ) -> alt.LayerChart:
@@ -92,34 +74,34 @@ def judges_chart(
             pl.col("statistic").replace_strict(names, [*range(len(names))], return_dtype=pl.Int64),
         )
     )
-    markers = dict(zip(names, zip(COLOURS, SHAPES, strict=False), strict=False))
+    markers = dict(zip(names, zip(theme.COLOURS, SHAPES, strict=False), strict=False))
     title = ", ".join(names)
     topics = counted(len(comparison.topics), "topic")
     subtitle = f"{100 * comparison.confidence:g}% intervals over {topics}, by the jackknife."
     best = f"{judge_labels[order[0]]} has the highest {names[0]}"
     value = comparison.values[order[0], column]
-    return interval_rows(
+    return theme.interval_rows(
         frame,
         "judge",
         "value",
         "statistic",
         markers,
         title,
-        tooltips("judge:N", "statistic:N", "value", "low", "high"),
+        theme.tooltips("judge:N", "statistic:N", "value", "low", "high"),
         rules={"": 1.5},
         size=50,
         legend={"title": None, "columns": len(names)},
         names=list(ranks),
         offset=alt.YOffset("statistic:N", scale=alt.Scale(domain=names, paddingOuter=0.6)),
         width=WIDTH,
-        title=headline(f"Agreement of judges with people: {title}", subtitle),
+        title=theme.headline(f"Agreement of judges with people: {title}", subtitle),
         description=f"{title} of {counted(len(judge_labels), 'judge')} with people, best first,"
         f" with intervals over {topics}. {best}"
         + (f", {value:.4g}." if np.isfinite(value) else "."),
     )
 
 
-@draws("confusion", "JudgeComparison")
+@theme.draws("confusion", "JudgeComparison")
 def confusion_chart(
     comparison: JudgeComparison, *, judges: Sequence[str] | None = None
 ) -> alt.ConcatChart:
@@ -159,12 +141,12 @@ def confusion_chart(
     chart = alt.concat(
         *panels,
         columns=COLUMNS,
-        title=headline(
+        title=theme.headline(
             title, "Proportions of people's grades; in parentheses, the number of pairs."
         ),
         description=f"{title}: a confusion matrix for {counted(len(selection), 'judge')}.",
     )
-    return apply_theme(chart)
+    return theme.apply_theme(chart)
 
 
 def _panel(proportions: pl.DataFrame, scale: Sequence[int], name: str) -> alt.LayerChart:
@@ -176,7 +158,7 @@ def _panel(proportions: pl.DataFrame, scale: Sequence[int], name: str) -> alt.La
     ).drop_nulls("share")
     machine = alt.X("column:N").title("grade by the judge (pairs)").scale(domain=columns)
     people = alt.Y("grade:O").title("grade by people").scale(domain=list(scale)[::-1])
-    base = base_chart(frame).encode(
+    base = theme.base_chart(frame).encode(
         x=machine.axis(labelAngle=-45, labelOverlap=len(scale) > 6, ticks=False),
         y=people.axis(ticks=False),
         tooltip=[
@@ -184,7 +166,7 @@ def _panel(proportions: pl.DataFrame, scale: Sequence[int], name: str) -> alt.La
             alt.Tooltip("grade:O", title="grade by people"),
             alt.Tooltip("pairs:Q"),
             alt.Tooltip("share:Q", title="proportion", format=".3f"),
-            *tooltips("low", "high", form=".3f"),
+            *theme.tooltips("low", "high", form=".3f"),
         ],
     )
     colour = alt.Color("share:Q").title("proportion").scale(scheme="blues", domain=[0, 1])
@@ -198,14 +180,13 @@ def _panel(proportions: pl.DataFrame, scale: Sequence[int], name: str) -> alt.La
 
 
 MARKERS = {
-    "favours its family": (COLOURS[1], "triangle-right"),
-    "no clear bias": (COLOURS[0], "circle"),
-    "disfavours its family": (COLOURS[2], "triangle-left"),
+    "favours its family": (theme.COLOURS[1], "triangle-right"),
+    "no clear bias": (theme.COLOURS[0], "circle"),
+    "disfavours its family": (theme.COLOURS[2], "triangle-left"),
 }
-"""Colour and shape of a judge by its simultaneous interval."""
 
 
-@draws("self-preference", "SelfPreference")
+@theme.draws("self-preference", "SelfPreference")
 def self_preference_chart(result: SelfPreference, measure: str | None = None) -> alt.LayerChart:
     """Draw the self-preference of each judge: how much it favours systems of its own family.
 
@@ -257,23 +238,23 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
         .sort("bias", descending=True, maintain_order=True)
     )
     judges = counted(frame.height, "judge")
-    return interval_rows(
+    return theme.interval_rows(
         frame,
         "judge",
         "bias",
         "verdict",
         MARKERS,
         f"bias: shift of the family minus shift of others, {measure}",
-        tooltips("judge:N", *columns, "verdict:N"),
+        theme.tooltips("judge:N", *columns, "verdict:N"),
         rules={" together": 1, "": 3},
         size=90,
         legend={"title": None, "columns": 3},
         width=WIDTH,
-        title=headline(
+        title=theme.headline(
             f"Do judges favour their own family? {measure}",
             f"{100 * result.confidence:g}% t intervals over topics; thin: simultaneous intervals"
             f" for {judges} (Bonferroni).",
         ),
         description=f"Self-preference bias of {judges} by {measure}, with intervals over topics:"
-        f" {count_kinds(frame['verdict'], MARKERS)}.",
+        f" {theme.count_kinds(frame['verdict'], MARKERS)}.",
     )

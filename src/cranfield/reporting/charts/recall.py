@@ -14,25 +14,15 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.ranked.average_precision import InterpolatedPrecision
+from cranfield.reporting.charts import theme
 from cranfield.reporting.charts.inputs import find_systems, labels
-from cranfield.reporting.charts.theme import (
-    base_chart,
-    colour_channels,
-    combine,
-    draws,
-    headline,
-    tooltips,
-)
 from cranfield.scores.one_measure import label_index
 
-LEVELS = tuple(level / 10 for level in range(11))
-"""The eleven standard recall levels."""
-
-MAX_COLOURED = 7
-"""Maximum number of coloured systems by default, one for each colour except grey."""
+LEVELS = tuple(level / 10 for level in range(11))  # the eleven standard recall levels
+MAX_COLOURED = 7  # maximum number of coloured systems by default, one for each colour except grey
 
 
-@draws("precision-recall", "Evaluation")
+@theme.draws("precision-recall", "Evaluation")
 def precision_recall(
     judged: Evaluation | JudgedRuns,
     *,
@@ -98,25 +88,25 @@ def precision_recall(
     order = [drawable[k] for k in best_first(round_for_ranking(curves[:, drawable].mean(axis=0)))]
     coloured = order if systems is not None else order[:MAX_COLOURED]
     names = labels(runs.systems)
-    marks = colour_channels("system", [names[k] for k in coloured])
+    marks = theme.colour_channels("system", [names[k] for k in coloured])
 
     noun = "interpolated precision" if row is None else "precision"
     x = alt.X("recall:Q").title("recall").scale(domain=[0, 1])
     y = alt.Y("precision:Q").scale(domain=[0, 1])
     y = y.title(f"mean {noun}" if row is None else noun)
-    curve = base_chart(_curve_rows(curves, levels, coloured, names)).encode(
-        x=x, y=y, tooltip=tooltips("system:N", "recall:Q", precision=noun), **marks
+    curve = theme.base_chart(_curve_rows(curves, levels, coloured, names)).encode(
+        x=x, y=y, tooltip=theme.tooltips("system:N", "recall:Q", precision=noun), **marks
     )
     layers = []
     if len(coloured) < len(order):
         other_rows = _curve_rows(curves, levels, order[len(coloured) :], names)
-        grey = base_chart(other_rows).mark_line(color="#CCCCCC", strokeWidth=1, aria=False)
+        grey = theme.base_chart(other_rows).mark_line(color="#CCCCCC", strokeWidth=1, aria=False)
         layers.append(grey.encode(x=x, y=y, detail="system:N", tooltip=["system:N"]))
     if row is not None:
         corners, relevant = _stepwise_curves(runs, row, coloured, rel, names)
-        steps = base_chart(corners).mark_line(strokeWidth=1, opacity=0.7, aria=False)
-        dots = base_chart(relevant).mark_point(filled=True, size=18, opacity=0.8, aria=False)
-        tip = tooltips("system:N", "rank:Q", "recall", "precision")
+        steps = theme.base_chart(corners).mark_line(strokeWidth=1, opacity=0.7, aria=False)
+        dots = theme.base_chart(relevant).mark_point(filled=True, size=18, opacity=0.8, aria=False)
+        tip = theme.tooltips("system:N", "rank:Q", "recall", "precision")
         layers.append(steps.encode(x=x, y=y, order="step:Q", color=marks["color"]))
         layers.append(dots.encode(x=x, y=y, color=marks["color"], tooltip=tip))
     layers += [
@@ -130,11 +120,11 @@ def precision_recall(
         for k in coloured[:3]
     )
     suffix = "; and others" if len(coloured) > 3 else ""
-    return combine(
+    return theme.combine(
         *layers,
         width=460,
         height=340,
-        title=headline(title, *lines),
+        title=theme.headline(title, *lines),
         description=f"Curves of {noun} against recall. {title}. {'; '.join(descriptions)}{suffix}.",
     )
 

@@ -48,12 +48,10 @@ class ChartKind(NamedTuple):
 
 
 MODULES = ("systems", "topics", "recall", "scales", "hasse", "judgments", "users", "studies")
-"""Modules of charts, in the order in which charts are listed."""
 
 _DECLARATION = re.compile(
-    r'@draws\("([\w-]+)", "([\w ]+)"\)\ndef (\w+)\(.*?"""Draw (.+?)\.\n', re.DOTALL
+    r'@theme\.draws\("([\w-]+)", "([\w ]+)"\)\ndef (\w+)\(.*?"""Draw (.+?)\.\n', re.DOTALL
 )
-"""A chart in its module: its name, subject, function and summary."""
 
 
 def _read_charts() -> dict[str, ChartKind]:
@@ -144,13 +142,11 @@ def chart_function(result: Any, name: str) -> Callable[..., Any]:
 
     parameters = list(inspect.signature(draw).parameters.values())[1:]
     keywords = [
-        inspect.signature(select).parameters[k].replace(kind=_KEYWORD) for k in selection_names
+        inspect.signature(select).parameters[k].replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for k in selection_names
     ]
     wrapper.__signature__ = inspect.Signature([*parameters, *keywords])  # type: ignore[attr-defined]
     return wrapper
-
-
-_KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 def chart_to_draw(request: str, kinds: Sequence[type[Result]]) -> tuple[str, str]:

@@ -13,11 +13,8 @@ from typing import Any
 from cranfield.base.errors import MissingDependencyError, PolicyError, check_number, quoted
 from cranfield.base.files import whole_file
 
-FORMATS = ("html", "svg", "pdf", "png", "json")
-"""Formats of charts, which are suffixes of files."""
-
-SCALE = 2.0
-"""Default number of pixels of a PNG for each pixel of the chart."""
+FORMATS = ("html", "svg", "pdf", "png", "json")  # formats of charts, which are suffixes of files
+SCALE = 2.0  # default number of pixels of a PNG for each pixel of the chart
 
 MENU = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}}
 """Menu of a chart in a page, without the editor, which needs a network."""
@@ -33,8 +30,7 @@ class InScript(json.JSONEncoder):
         return text
 
 
-PIXELS_PER_MM = 96 / 25.4
-"""CSS pixels per millimetre."""
+PIXELS_PER_MM = 96 / 25.4  # CSS pixels per millimetre
 
 
 def save(

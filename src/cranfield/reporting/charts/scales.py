@@ -14,37 +14,21 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, check_integer
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
+from cranfield.reporting.charts import theme
 from cranfield.reporting.charts.inputs import MeasuresByTitle, measures_by_title
-from cranfield.reporting.charts.theme import (
-    COLOURS,
-    apply_theme,
-    base_chart,
-    draws,
-    map_values,
-    space_out,
-    tooltips,
-)
 from cranfield.scales.images.values import Image, image
 from cranfield.scales.runs import all_runs, check_size, exceeds, score_runs
 
-MAX_ALL_RUNS = 2**12
-"""Maximum number of runs that are all drawn."""
-
-RESOLUTION = 100
-"""Number of steps of a chart in each direction."""
-
-MAX_FAST = 2**32
-"""Maximum number of values of an image for which the rank of a run is computed quickly."""
+MAX_ALL_RUNS = 2**12  # maximum number of runs that are all drawn
+RESOLUTION = 100  # number of steps of a chart in each direction
+MAX_FAST = 2**32  # maximum number of values with quick ranks of runs
 
 
 def cumulative_proportions(runs_image: Image) -> pl.DataFrame:
-    """Return the proportions of runs and values of an image up to each value.
+    """Return the proportions of runs (`runs below`, `runs`) and `values` up to each value.
 
-    Rows are in ascending order of `value`. The other columns are the proportion of runs with a
-    lower value (`runs below`), the proportion of runs up to the value (`runs`), and its relative
-    rank in the image (`values`). With more than 4,096 runs, the values are those of a sample spread
-    over the image; their proportions are exact. Proportions of runs are null if there are too many
-    runs to count.
+    With more than 4,096 runs, the values are those of a sample spread over the image; their
+    proportions are exact. Proportions of runs are null if there are too many runs to count.
     """
     if runs_image.at_most is not None:
         raise PolicyError("the chart counts all runs; remove at_most")
@@ -126,14 +110,13 @@ def _sample_runs(runs_image: Image) -> Ints:
     return np.unique(np.vstack(runs), axis=0)
 
 
-MAX_AREA = 1e-10
-"""Maximum of twice the area of three points in a unit square that count as collinear."""
+MAX_AREA = 1e-10  # maximum of twice the area of three points that count as collinear
 
 PROPORTIONS = {"runs": "proportion of runs", "values": "proportion of values"}
 """What is counted up to a value, with labels: runs, as in the paper, or values of the measure."""
 
 
-@draws("distribution", "measures")
+@theme.draws("distribution", "measures")
 def distribution_chart(
     measures: MeasuresByTitle,
     lengths: int | Sequence[int],
@@ -188,7 +171,7 @@ def distribution_chart(
         "Values of measures against the proportion of all runs, and of all values, up to them; the"
         " values of an interval scale lie on the straight line."
     )
-    return apply_theme(alt.concat(*panels, columns=len(sizes), description=description))
+    return theme.apply_theme(alt.concat(*panels, columns=len(sizes), description=description))
 
 
 def _with_cutoff(measure: str | Measure, length: int) -> str | Measure:
@@ -207,16 +190,18 @@ def _panel(runs_image: Image, title: str) -> alt.LayerChart:
     x = alt.X("proportion:Q").title("proportion up to the value").scale(domain=[0, 1], nice=False)
     x = x.axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
     marks = {
-        "color": map_values(alt.Color, "of", PROPORTIONS.values(), COLOURS[:2], title=None),
-        "strokeDash": map_values(
+        "color": theme.map_values(
+            alt.Color, "of", PROPORTIONS.values(), theme.COLOURS[:2], title=None
+        ),
+        "strokeDash": theme.map_values(
             alt.StrokeDash, "of", PROPORTIONS.values(), [[1, 0], [3, 3]], title=None
         ),
     }
-    straight = base_chart({"proportion": [0.0, 1.0], "value": [low, high]})
+    straight = theme.base_chart({"proportion": [0.0, 1.0], "value": [low, high]})
     layers = [straight.mark_line(color="#bbbbbb", strokeWidth=5).encode(x=x, y=y)]
     for kind in PROPORTIONS:
         if not table[kind].null_count():
-            line = base_chart(curve_points(table, kind)).mark_line(strokeWidth=1.75)
+            line = theme.base_chart(curve_points(table, kind)).mark_line(strokeWidth=1.75)
             layers.append(line.encode(x=x, y=y, order="order:Q", **marks))
     counts = f"{_format_count(runs_image.size)} values of {_format_count(runs_image.runs)} runs"
     panel_title = alt.TitleParams(
@@ -226,11 +211,7 @@ def _panel(runs_image: Image, title: str) -> alt.LayerChart:
 
 
 def curve_points(table: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """Return the points of a curve: columns `proportion`, `value`, `order` and `of`.
-
-    Runs with the same value form a horizontal segment; points that make no visible difference are
-    skipped.
-    """
+    """Return the points of a curve, without points that make no visible difference."""
     if kind == "runs":
         segments = table.select("value", pl.concat_list("runs below", "runs").alias("proportion"))
         points = segments.explode("proportion")
@@ -264,14 +245,13 @@ def _format_count(count: int) -> str:
 
 
 SPACING_WIDTH, SPACING_HEIGHT = 200, 380
-MAX_SPACED = 4096
-"""Maximum number of runs that are listed by value."""
+MAX_SPACED = 4096  # maximum number of runs that are listed by value
 
 LINE, PER_LINE, MAX_LINES = 11, 4, 3
 """Height of a line of a label in pixels, runs per line, and maximum number of lines."""
 
 
-@draws("spacing", "measures")
+@theme.draws("spacing", "measures")
 def spacing_chart(
     measures: MeasuresByTitle,
     length: int,
@@ -326,7 +306,7 @@ def spacing_chart(
         f" grades 0 to {grades}; on an interval scale all steps between neighbouring values are"
         " equal."
     )
-    return apply_theme(alt.concat(*panels, columns=columns, description=description))
+    return theme.apply_theme(alt.concat(*panels, columns=columns, description=description))
 
 
 def runs_by_value(runs_image: Image) -> pl.DataFrame:
@@ -365,18 +345,18 @@ def _spacing_panel(runs_image: Image, title: str) -> alt.LayerChart:
     def y(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", scale=scale)
 
-    line = base_chart({"from": [first], "to": [last]}).mark_rule(color="#bbbbbb")
+    line = theme.base_chart({"from": [first], "to": [last]}).mark_rule(color="#bbbbbb")
     line = line.encode(x=x(8), y=y("from"), y2="to:Q")
     points = values.select(
         "value", count=pl.col("runs").list.len(), all=pl.col("runs").list.join(" ")
     )
-    marks = base_chart(points).mark_square(color=COLOURS[0], size=30, opacity=1)
+    marks = theme.base_chart(points).mark_square(color=theme.COLOURS[0], size=30, opacity=1)
     marks = marks.encode(
         x=x(8),
         y=y("value").title("value").axis(grid=False, domain=False),
-        tooltip=tooltips("value", "count:Q", "all:N"),
+        tooltip=theme.tooltips("value", "count:Q", "all:N"),
     )
-    labels = base_chart(_labels(values, low, top))
+    labels = theme.base_chart(_labels(values, low, top))
     leaders = labels.mark_rule(color="#bbbbbb", strokeWidth=0.7)
     leaders = leaders.encode(x=x(12), x2=alt.X2Datum(27), y=y("value"), y2="position:Q")
     font: dict[str, Any] = {"font": "monospace", "fontSize": 10, "lineBreak": "\n"}
@@ -414,7 +394,7 @@ def _labels(values: pl.DataFrame, low: float, top: float) -> pl.DataFrame:
             break
     else:
         subset = _select_labels(height, size)
-    position = space_out(height[subset], size[subset], -LINE / 2, SPACING_HEIGHT + LINE / 2)
+    position = theme.space_out(height[subset], size[subset], -LINE / 2, SPACING_HEIGHT + LINE / 2)
     first_line = position + LINE * (n_lines[subset] - 1) / 2
     unit = (top - low) / SPACING_HEIGHT
     return pl.DataFrame(

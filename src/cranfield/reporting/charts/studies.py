@@ -17,21 +17,8 @@ from cranfield.meta.measure_studies.discriminative import DiscriminativePower
 from cranfield.meta.scale_study import ScaleStudy
 from cranfield.meta.test_studies.splits import SplitStudy
 from cranfield.meta.topic_studies.sample_study import Stability, quantile_bounds
+from cranfield.reporting.charts import theme
 from cranfield.reporting.charts.inputs import check_name
-from cranfield.reporting.charts.theme import (
-    COLOURS,
-    GREY,
-    apply_theme,
-    base_chart,
-    colour_channels,
-    combine,
-    draw_bands,
-    draws,
-    map_values,
-    marker_channels,
-    space_out,
-    tooltips,
-)
 
 PANELS = {
     "AA": "active agreements",
@@ -39,10 +26,9 @@ PANELS = {
     "AD": "active disagreements",
     "MD": "mixed disagreements",
 }
-"""Quantities of the panels, with their titles."""
 
 
-@draws("agreement", "SplitStudy")
+@theme.draws("agreement", "SplitStudy")
 def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.ConcatChart:
     """Draw agreements and disagreements on two sets of topics against the size of the sets.
 
@@ -76,25 +62,22 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     size = alt.X("size:Q").title("topics in each set").scale(type="log", nice=False)
     size = size.axis(values=list(study.sizes), format="d")
     pairs = alt.Y("pairs:Q").title(f"pairs of {systems * (systems - 1) // 2:,}")
-    marks = colour_channels("test", study.tests)
-    tip = tooltips("test:N", "size:Q", "pairs", form=".1f")
+    marks = theme.colour_channels("test", study.tests)
+    tip = theme.tooltips("test:N", "size:Q", "pairs", form=".1f")
     panels = []
     for name, title in PANELS.items():
         columns = {"pairs": name, "low": f"{name} low", "high": f"{name} high"}
         frame = summary.select("size", test="first", **columns)
         options: dict[str, Any] = {"width": 260, "height": 200, "title": f"{name}: {title}"}
-        panels.append(draw_bands(frame, size, pairs, marks, tip, **options))
-    return apply_theme(alt.concat(*panels, columns=2))
+        panels.append(theme.draw_bands(frame, size, pairs, marks, tip, **options))
+    return theme.apply_theme(alt.concat(*panels, columns=2))
 
 
-ASL_WIDTH = 460
-"""Width of the chart of p-values, in pixels."""
-
-MAX_POINTS = 40
-"""Maximum number of pairs that are also drawn as points."""
+ASL_WIDTH = 460  # width of the chart of p-values, in pixels
+MAX_POINTS = 40  # maximum number of pairs that are also drawn as points
 
 
-@draws("p-values", "DiscriminativePower")
+@theme.draws("p-values", "DiscriminativePower")
 def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.LayerChart:
     """Draw the sorted p-values of each measure: the lower the curve, the higher the power.
 
@@ -141,25 +124,27 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     rank = alt.X("rank:Q").title(f"rank of the pair of systems by p-value, of {pairs:,}")
     pvalue = alt.Y("p:Q").title("p-value (achieved significance level)")
     line = (
-        base_chart(select_points(visible, end))
+        theme.base_chart(select_points(visible, end))
         .mark_line(clip=True, point=pairs <= MAX_POINTS, strokeWidth=1.75)
         .encode(
             x=rank.scale(domain=[0, end], nice=False).axis(format=",d", tickMinStep=1),
             y=pvalue.scale(domain=[0, largest], nice=False),
-            tooltip=tooltips("measure:N", "rank:Q", "p"),
-            **colour_channels("measure", power.summary["measure"].to_list()),
+            tooltip=theme.tooltips("measure:N", "rank:Q", "p"),
+            **theme.colour_channels("measure", power.summary["measure"].to_list()),
         )
     )
     layers: list[alt.Chart] = [line]
     if power.alpha <= largest:
-        level = base_chart({"p": [power.alpha], "text": [f"α = {power.alpha:g}"]}).encode(y="p:Q")
+        level = theme.base_chart({"p": [power.alpha], "text": [f"α = {power.alpha:g}"]}).encode(
+            y="p:Q"
+        )
         rule = level.mark_rule(color="#666666")
         text = level.encode(x=alt.value(0), text="text:N")
         style = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -2, "fontSize": 12}
         # A white outline separates the text from curves.
         outline = text.mark_text(stroke="white", strokeWidth=4, **style)
         layers = [rule, line, outline, text.mark_text(color="#666666", **style)]
-    return combine(*layers, width=ASL_WIDTH, height=320)
+    return theme.combine(*layers, width=ASL_WIDTH, height=320)
 
 
 def select_points(curves: pl.DataFrame, end: int, columns: int = 2 * ASL_WIDTH) -> pl.DataFrame:
@@ -170,14 +155,11 @@ def select_points(curves: pl.DataFrame, end: int, columns: int = 2 * ASL_WIDTH) 
     return with_column.filter(is_end.over("measure", "column")).drop("column")
 
 
-SIDE = 260
-"""Width and height of a panel, whose axes have the same scale, in pixels."""
-
-SIZES = ("1 run", "2 runs", "3 or more")
-"""Labels of the number of contributing runs of a team."""
+SIDE = 260  # width and height of a panel, whose axes have the same scale, in pixels
+SIZES = ("1 run", "2 runs", "3 or more")  # labels of the number of contributing runs of a team
 
 
-@draws("leave-one-out", "LeaveOneOut")
+@theme.draws("leave-one-out", "LeaveOneOut")
 def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.ConcatChart:
     """Draw the score and rank of each system with all judgments, and without its own documents.
 
@@ -226,7 +208,7 @@ def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.C
         ):
             panel = _before_and_after(part, quantity, study.unit)
             panels.append(panel.properties(width=SIDE, height=SIDE, title=title))
-    return apply_theme(alt.concat(*panels, columns=2))
+    return theme.apply_theme(alt.concat(*panels, columns=2))
 
 
 def _before_and_after(rows: pl.DataFrame, quantity: str, unit: str) -> alt.LayerChart:
@@ -240,16 +222,18 @@ def _before_and_after(rows: pl.DataFrame, quantity: str, unit: str) -> alt.Layer
     y_domain = [low, high] if quantity == "score" else [high, low]
     x_scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     y_scale = alt.Scale(domain=y_domain, nice=False, zero=False)
-    diagonal = base_chart({"x": [low, high], "y": [low, high]}).mark_line(color=GREY, strokeWidth=1)
+    diagonal = theme.base_chart({"x": [low, high], "y": [low, high]}).mark_line(
+        color=theme.GREY, strokeWidth=1
+    )
     diagonal = diagonal.encode(x=alt.X("x:Q", scale=x_scale), y=alt.Y("y:Q", scale=y_scale))
     present = rows["runs of the team"].to_list()
     sizes = [size for size in ("none", *SIZES) if size in present]
     legend = alt.Legend(title="runs of the team", symbolOpacity=1)
-    colour = alt.value(COLOURS[0])
+    colour = alt.value(theme.COLOURS[0])
     if unit != "run":
-        colours = COLOURS[: len(sizes)]
-        colour = map_values(alt.Color, "runs of the team", sizes, colours, legend=legend)
-    points = base_chart(rows).mark_circle(size=50, opacity=0.75)
+        colours = theme.COLOURS[: len(sizes)]
+        colour = theme.map_values(alt.Color, "runs of the team", sizes, colours, legend=legend)
+    points = theme.base_chart(rows).mark_circle(size=50, opacity=0.75)
     points = points.encode(
         x=alt.X(f"{before}:Q", title=f"{quantity} with all judgments", scale=x_scale),
         y=alt.Y(f"{after}:Q", title=f"without documents of the {unit} alone", scale=y_scale),
@@ -267,10 +251,9 @@ QUANTITIES = {
     "confirmed": "confirmed significant pairs",
     "drop %": "mean drop without own documents, %",
 }
-"""Quantities that are drawn against the number of judgments, with the titles of their axes."""
 
 
-@draws("pooling", "Pooling")
+@theme.draws("pooling", "Pooling")
 def pooling_chart(study: Pooling, quantity: str = "tau") -> alt.ConcatChart:
     """Draw relevant documents, and agreement with all judgments, against judged documents.
 
@@ -300,7 +283,7 @@ def pooling_chart(study: Pooling, quantity: str = "tau") -> alt.ConcatChart:
     2
     """
     check_choice("quantity", quantity, QUANTITIES)
-    marks = colour_channels("method", study.methods)
+    marks = theme.colour_channels("method", study.methods)
     title = "proportion of the pool's relevant documents"
     first = _pooling_panel(study.documents, "of pool", title, marks)
     panels = [first.properties(title="Relevant documents")]
@@ -310,7 +293,7 @@ def pooling_chart(study: Pooling, quantity: str = "tau") -> alt.ConcatChart:
         joined = rows.join(judged, on=["method", "budget"], nulls_equal=True, maintain_order="left")
         panel = _pooling_panel(joined, quantity, QUANTITIES[quantity], marks)
         panels.append(panel.properties(title=title))
-    return apply_theme(alt.concat(*panels, columns=2 if len(panels) == 2 else 3))
+    return theme.apply_theme(alt.concat(*panels, columns=2 if len(panels) == 2 else 3))
 
 
 def _pooling_panel(
@@ -327,14 +310,14 @@ def _pooling_panel(
     judged = alt.X("judged:Q").title("judged documents").scale(domainMin=0)
     judged = judged.axis(format="~s", tickCount=5)
     y = alt.Y("value:Q").title(title).scale(zero=quantity == "of pool")
-    tip = tooltips("method:N", "budget:Q", "judged:Q", "value", form=".3~f")
-    rule = base_chart(full_pool).mark_rule(color=GREY, strokeDash=[2, 2])
+    tip = theme.tooltips("method:N", "budget:Q", "judged:Q", "value", form=".3~f")
+    rule = theme.base_chart(full_pool).mark_rule(color=theme.GREY, strokeDash=[2, 2])
     rule = rule.encode(y="value:Q", tooltip=alt.Tooltip("value:Q", title="full pool"))
-    panel: alt.LayerChart = draw_bands(budgets, judged, y, marks, tip) + rule
+    panel: alt.LayerChart = theme.draw_bands(budgets, judged, y, marks, tip) + rule
     return panel.properties(width=300, height=240)
 
 
-@draws("stability", "Stability")
+@theme.draws("stability", "Stability")
 def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart:
     """Draw significant pairs, Kendall's tau and confirmed pairs against the number of topics.
 
@@ -377,18 +360,18 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
         "tau": (f"Agreement with the ranking by all {topics}", "Kendall's tau"),
         "confirmed": (f"Pairs significant by all {topics}, confirmed by a sample", "proportion"),
     }
-    marks = colour_channels("measure", names)
+    marks = theme.colour_channels("measure", names)
     if len(names) == 1:
         marks = {channel: mark.legend(None) for channel, mark in marks.items()}
     size = alt.X("topics:Q").title("topics in a sample").scale(domainMin=0)
-    tip = tooltips("measure:N", "topics:Q", "mean", form=".3~f")
+    tip = theme.tooltips("measure:N", "topics:Q", "mean", form=".3~f")
     panels = []
     for quantity, (title, unit) in titles.items():
         upper = alt.Undefined if quantity == "significant" else 1
         mean = alt.Y("mean:Q").title(unit).scale(domainMax=upper, clamp=True)
         part, options = frame.filter(what=quantity), {"width": 240, "height": 200, "title": title}
-        panels.append(draw_bands(part, size, mean, marks, tip, **options))
-    return apply_theme(alt.concat(*panels, columns=3))
+        panels.append(theme.draw_bands(part, size, mean, marks, tip, **options))
+    return theme.apply_theme(alt.concat(*panels, columns=3))
 
 
 def _names(studies: Sequence[Stability]) -> list[str]:
@@ -443,10 +426,8 @@ KINDS = {
     "by topic": "Kendall's tau, mean over topics",
     "lowest": "Kendall's tau, lowest topic",
 }
-"""Columns of :attr:`ScaleStudy.correlation`, with their titles."""
 
 VERSIONS = {"original": "original", "interval": "interval-scaled"}
-"""Versions of a measure, with their labels."""
 
 
 def _check_single_collection(study: ScaleStudy) -> None:
@@ -454,7 +435,7 @@ def _check_single_collection(study: ScaleStudy) -> None:
         raise PolicyError(f"charts require a study of one collection, got {len(study.collections)}")
 
 
-@draws("scale-tau", "ScaleStudy")
+@theme.draws("scale-tau", "ScaleStudy")
 def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerChart:
     """Draw Kendall's tau between each measure and its interval-scaled version, by length of runs.
 
@@ -496,10 +477,11 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     line_ends = defined.group_by("measure").last().sort("tau", "measure")
     sizes = [LINE] * line_ends.height
     unit = (high - low) / HEIGHT
-    heights = space_out((line_ends["tau"] - low) / unit, sizes, low=0.0, high=float(HEIGHT))
+    heights = theme.space_out((line_ends["tau"] - low) / unit, sizes, low=0.0, high=float(HEIGHT))
     labels = line_ends.with_columns(pl.Series("position", heights * unit + low))
     marks = {
-        name: mark.legend(None) for name, mark in colour_channels("measure", study.measures).items()
+        name: mark.legend(None)
+        for name, mark in theme.colour_channels("measure", study.measures).items()
     }
     first, last = min(study.cutoffs), max(study.cutoffs)
     length = (
@@ -509,22 +491,22 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     )
     scale = alt.Scale(domain=[low, high], nice=False)
     tau = alt.Y("tau:Q", scale=scale)
-    lines = base_chart(frame).mark_line(strokeWidth=2, point=True)
+    lines = theme.base_chart(frame).mark_line(strokeWidth=2, point=True)
     lines = lines.encode(
         x=length.axis(values=sorted(study.cutoffs), format="d"),
         y=tau.title(KINDS[kind]),
-        tooltip=tooltips("measure:N", "cutoff:Q", "tau"),
+        tooltip=theme.tooltips("measure:N", "cutoff:Q", "tau"),
         **marks,
     )
     # Leaders connect the names with the ends of the lines, which may coincide.
-    line_labels = base_chart(labels)
+    line_labels = theme.base_chart(labels)
     leaders = line_labels.mark_rule(strokeWidth=1.5).encode(
         x=alt.value(WIDTH + 4), x2=alt.value(WIDTH + 34), y=tau, y2="position:Q", **marks
     )
     names = line_labels.mark_text(align="left", baseline="middle", fontSize=12).encode(
         x=alt.value(WIDTH + 38), y=alt.Y("position:Q", scale=scale), text="measure:N"
     )
-    return combine(
+    return theme.combine(
         lines,
         leaders,
         names,
@@ -543,7 +525,7 @@ def _domain_of_tau(values: pl.Series) -> tuple[float, float]:
     return low - 0.03 * (high - low), high + 0.03 * (high - low)
 
 
-@draws("scale-pairs", "ScaleStudy")
+@theme.draws("scale-pairs", "ScaleStudy")
 def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.LayerChart:
     """Draw Kendall's tau between pairs of measures, before and after interval scaling.
 
@@ -597,18 +579,18 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     )
     tau = f"Kendall's tau of the means of systems, runs of length {length}"
     x = alt.X("original:Q").title(tau).scale(zero=False)
-    bars = base_chart(frame).mark_rule(color=GREY, strokeWidth=2)
+    bars = theme.base_chart(frame).mark_rule(color=theme.GREY, strokeWidth=2)
     points = frame.unpivot(
         list(VERSIONS), index=["pair", "change"], variable_name="of", value_name="tau"
     ).with_columns(pl.col("of").replace_strict(VERSIONS))
-    shapes = zip(COLOURS, ("circle", "diamond"), strict=False)
-    marks = marker_channels(
+    shapes = zip(theme.COLOURS, ("circle", "diamond"), strict=False)
+    marks = theme.marker_channels(
         "of", dict(zip(VERSIONS.values(), shapes, strict=True)), title="both measures"
     )
-    dots = base_chart(points).mark_point(filled=True, size=60, opacity=1)
-    return combine(
+    dots = theme.base_chart(points).mark_point(filled=True, size=60, opacity=1)
+    return theme.combine(
         bars.encode(y=y, x=x, x2="interval:Q"),
-        dots.encode(y=y, x="tau:Q", tooltip=tooltips("pair:N", "of:N", "tau"), **marks),
+        dots.encode(y=y, x="tau:Q", tooltip=theme.tooltips("pair:N", "of:N", "tau"), **marks),
         width=WIDTH,
         height=ROW * len(pairs),
         description=f"Kendall's tau between two measures on runs of length {length}, of the"

@@ -14,51 +14,14 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_choice
 from cranfield.base.text import capitalised, counted, plain
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.reporting.charts.inputs import (
-    box_statistics,
-    check_name,
-    drawable_scores,
-    labels,
-    make_title,
-    rank_systems,
-)
-from cranfield.reporting.charts.theme import (
-    COLOURS,
-    GREY,
-    base_chart,
-    cell_size,
-    column_channel,
-    combine,
-    count_kinds,
-    draws,
-    embed_rows,
-    headline,
-    interval_rows,
-    map_values,
-    marker_channels,
-    row_channel,
-    row_size,
-    score_axis,
-    tooltips,
-)
-from cranfield.reporting.summary import (
-    BETTER,
-    DIFFERENT,
-    NOT_COMPARED,
-    NOT_DIFFERENT,
-    WORSE,
-    pair_verdicts,
-    verdict_matrix,
-)
+from cranfield.reporting import summary
+from cranfield.reporting.charts import inputs, theme
 from cranfield.scores.one_measure import label_index
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.cost import CostEffectiveness
 
-WIDTH = 560
-"""Width of charts with a row for each system, in pixels."""
-
-SIDE = 400
-"""Side of the scatter plot, in pixels."""
+WIDTH = 560  # width of charts with a row for each system, in pixels
+SIDE = 400  # side of the scatter plot, in pixels
 
 LEGEND = (
     "Box: quartiles; line: median; diamond: mean; whiskers: scores within 1.5 interquartile",
@@ -67,7 +30,7 @@ LEGEND = (
 )
 
 
-@draws("box", "Scores")
+@theme.draws("box", "Scores")
 def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerChart:
     """Draw a box plot of each system's scores over topics, the best mean first.
 
@@ -97,31 +60,34 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     >>> chart.to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"]
     ['dense', 'bm25']
     """
-    table = rank_systems(scores, systems)
-    names = labels(table.systems)
-    boxes, outliers = box_statistics(table, names)
-    step, _ = row_size(len(names))
-    title = make_title(table.measure, after="of a topic", lower_is_better=table.lower_is_better)
-    y = row_channel("system", names, labelPadding=6)
+    table = inputs.rank_systems(scores, systems)
+    names = inputs.labels(table.systems)
+    boxes, outliers = inputs.box_statistics(table, names)
+    step, _ = theme.row_size(len(names))
+    title = inputs.make_title(table, after="of a topic")
+    y = theme.row_channel("system", names, labelPadding=6)
 
     def x(field: str) -> alt.X:
-        return score_axis(field, title, len(names))
+        return theme.score_axis(field, title, len(names))
 
-    numbers = tooltips("mean", "low", "q1", "median", "q3", "high")
+    numbers = theme.tooltips("mean", "low", "q1", "median", "q3", "high")
     topics = alt.Tooltip("topics:Q", title="topics with a score")
-    base = base_chart(boxes).encode(y=y, tooltip=[*tooltips("system:N"), topics, *numbers])
+    base = theme.base_chart(boxes).encode(
+        y=y, tooltip=[*theme.tooltips("system:N"), topics, *numbers]
+    )
     whiskers = base.mark_rule(color="#555555", aria=False).encode(x=x("low"), x2="high:Q")
     bar_options: dict[str, Any] = {"height": 0.62 * step, "aria": False}
-    box = base.mark_bar(color="#9DC6E0", stroke=COLOURS[0], strokeWidth=1, **bar_options)
+    box = base.mark_bar(color="#9DC6E0", stroke=theme.COLOURS[0], strokeWidth=1, **bar_options)
     median = base.mark_tick(color="black", thickness=2, orient="vertical", **bar_options)
     diamond: dict[str, Any] = {"shape": "diamond", "filled": True, "size": 2.2 * step, "opacity": 1}
-    mean = base.mark_point(color=COLOURS[1], **diamond).encode(x=x("mean"))
-    circles = base_chart(outliers).mark_point(
+    mean = base.mark_point(color=theme.COLOURS[1], **diamond).encode(x=x("mean"))
+    circles = theme.base_chart(outliers).mark_point(
         size=1.1 * step, color="#555555", strokeWidth=1, aria=False
     )
-    tip = tooltips("system:N", "topic:N", "score")
+    tip = theme.tooltips("system:N", "topic:N", "score")
     size = f"{counted(len(names), 'system')}, {counted(len(table.topics), 'topic')}"
-    return combine(
+    measure = inputs.measure_title(table)
+    return theme.combine(
         whiskers,
         box.encode(x=x("q1"), x2="q3:Q"),
         median.encode(x=x("median")),
@@ -129,8 +95,8 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
         mean,
         width=WIDTH,
         height=alt.Step(step),
-        title=headline(f"{make_title(table.measure)}: {size}", *LEGEND),
-        description=f"Box plots of the scores by {make_title(table.measure)} of {size}, ordered by"
+        title=theme.headline(f"{measure}: {size}", *LEGEND),
+        description=f"Box plots of the scores by {measure} of {size}, ordered by"
         f" mean, from {names[0]} with a mean of {_format_mean(boxes['mean'][0])} to {names[-1]}"
         f" with {_format_mean(boxes['mean'][-1])}.",
     )
@@ -142,16 +108,15 @@ def _format_mean(value: float | None) -> str:
 
 MARKERS = {
     "reference": ("#000000", "diamond"),
-    BETTER: (COLOURS[2], "triangle-up"),
-    NOT_DIFFERENT: (COLOURS[0], "circle"),
-    WORSE: (COLOURS[4], "triangle-down"),
-    DIFFERENT: (COLOURS[3], "square"),
-    NOT_COMPARED: (GREY, "cross"),
+    summary.BETTER: (theme.COLOURS[2], "triangle-up"),
+    summary.NOT_DIFFERENT: (theme.COLOURS[0], "circle"),
+    summary.WORSE: (theme.COLOURS[4], "triangle-down"),
+    summary.DIFFERENT: (theme.COLOURS[3], "square"),
+    summary.NOT_COMPARED: (theme.GREY, "cross"),
 }
-"""Colour and shape of a system by its verdict compared with the reference."""
 
 
-@draws("intervals", "PairwiseComparison")
+@theme.draws("intervals", "PairwiseComparison")
 def intervals_chart(
     comparison: PairwiseComparison, *, reference: str | None = None
 ) -> alt.LayerChart:
@@ -190,7 +155,7 @@ def intervals_chart(
     >>> [(row["system"], row["verdict"]) for row in rows]
     [('c', 'reference'), ('b', 'worse'), ('a', 'worse')]
     """
-    names = labels(comparison.systems)
+    names = inputs.labels(comparison.systems)
     order = comparison.order
     if reference is None:
         reference = next(iter(comparison.baselines), comparison.systems[order[0]])
@@ -202,7 +167,7 @@ def intervals_chart(
             " means; use test='anova' and complete scores"
         )
     low, high = bounds
-    verdicts = verdict_matrix(comparison)[:, reference_index]
+    verdicts = summary.verdict_matrix(comparison)[:, reference_index]
     verdicts[reference_index] = "reference"
     frame = pl.DataFrame(
         {
@@ -219,21 +184,18 @@ def intervals_chart(
             f"Lines: confidence intervals of the {comparison.difference_from}"
             f" {names[reference_index]} (which has no interval), around each {comparison.mean_of}."
         )
-        if n_missing := int((np.isnan(low) & (verdicts != NOT_COMPARED)).sum()):
+        if n_missing := int((np.isnan(low) & (verdicts != summary.NOT_COMPARED)).sum()):
             note += (
                 f" {counted(n_missing, 'system')} without a line: the interval would contradict the"
                 " decision of the test."
             )
     heading = f"compared with {names[reference_index]}"
-    title = make_title(
-        comparison.measure,
-        comparison.mean_of if comparison.mean_of == "mean" else f"{comparison.mean_of} by",
-        lower_is_better=comparison.lower_is_better,
-    )
+    mean = comparison.mean_of
+    title = inputs.make_title(comparison, mean if mean == "mean" else f"{mean} by")
     lowest, highest = float(np.nanmin(low)), float(np.nanmax(high))
     # Vega would draw an empty domain as 0 to 1, which may not contain the means.
     domain = [lowest - 0.1, highest + 0.1] if lowest == highest else [lowest, highest]
-    return interval_rows(
+    return theme.interval_rows(
         frame,
         "system",
         "mean",
@@ -241,8 +203,8 @@ def intervals_chart(
         MARKERS,
         title,
         [
-            *tooltips("system:N", mean=comparison.mean_of),
-            *tooltips("low", "high"),
+            *theme.tooltips("system:N", mean=comparison.mean_of),
+            *theme.tooltips("low", "high"),
             alt.Tooltip("verdict:N", title=heading),
         ],
         rules={"": 2},
@@ -251,39 +213,40 @@ def intervals_chart(
         band=frame.filter(verdict="reference").select("low", "high"),
         scale=alt.Scale(zero=False, nice=False, domain=domain),
         width=WIDTH,
-        title=headline(
+        title=theme.headline(
             capitalised(title)
             if not comparison.measure
-            else f"{comparison.mean_of.capitalize()} by system: {make_title(comparison.measure)}",
+            else f"{mean.capitalize()} by system: {inputs.measure_title(comparison)}",
             f"{comparison.title}, alpha {comparison.alpha:g}. {note}",
         ),
         description=f"{title} of {len(names)} systems with simultaneous intervals, best first;"
         f" {comparison.title}, alpha {comparison.alpha:g}. {capitalised(heading)}:"
-        f" {count_kinds(frame['verdict'], [*MARKERS][1:])}.",
+        f" {theme.count_kinds(frame['verdict'], [*MARKERS][1:])}.",
     )
 
 
 CELL_COLOURS = {
-    BETTER: COLOURS[0],
-    WORSE: COLOURS[4],
-    NOT_DIFFERENT: "#EEEEEE",
-    DIFFERENT: COLOURS[3],
+    summary.BETTER: theme.COLOURS[0],
+    summary.WORSE: theme.COLOURS[4],
+    summary.NOT_DIFFERENT: "#EEEEEE",
+    summary.DIFFERENT: theme.COLOURS[3],
 }
 """Colours of cells; dark blue and light orange also differ in greyscale."""
 
-DIGITS = 6
-"""Number of significant digits of differences and p-values in tooltips."""
-
-NO_ORDER = 2
-"""Code of significantly different systems with equal means."""
-VERDICTS = {1: BETTER, -1: WORSE, 0: NOT_DIFFERENT, NO_ORDER: DIFFERENT}
+DIGITS = 6  # number of significant digits of differences and p-values in tooltips
+NO_ORDER = 2  # code of significantly different systems with equal means
+VERDICTS = {
+    1: summary.BETTER,
+    -1: summary.WORSE,
+    0: summary.NOT_DIFFERENT,
+    NO_ORDER: summary.DIFFERENT,
+}
 """Verdict on the first system of a pair by its code in the data; the second has the negative."""
 
-MAX_SIGNED = 40
-"""Maximum number of systems in a matrix with signs."""
+MAX_SIGNED = 40  # maximum number of systems in a matrix with signs
 
 
-@draws("matrix", "PairwiseComparison")
+@theme.draws("matrix", "PairwiseComparison")
 def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     """Draw a matrix of the systems that are significantly better or worse than others.
 
@@ -308,15 +271,15 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     >>> [(row["i"], row["j"], row["v"]) for rows in data for row in rows if "v" in row]
     [(2, 1, -1), (2, 0, -1), (1, 0, -1)]
     """
-    names = labels(comparison.systems)
+    names = inputs.labels(comparison.systems)
     order = comparison.order
     cells = _pair_cells(comparison)
     baselines = [names[k] for k in order if comparison.systems[k] in comparison.baselines]
     rows = [names[k] for k in order if names[k] not in baselines]
     columns = baselines or rows
-    step, size = cell_size(max(len(rows), len(columns)))
+    step, size = theme.cell_size(max(len(rows), len(columns)))
     # With a lookup table cells do not repeat names, which keeps the file small.
-    name_rows = embed_rows({"rank": range(len(order)), "name": [names[k] for k in order]})
+    name_rows = theme.embed_rows({"rank": range(len(order)), "name": [names[k] for k in order]})
     lookup = alt.LookupData(name_rows, "rank", ["name"])
     is_symmetric = not comparison.baselines and comparison.alternative == "two-sided"
     codes = {*cells["v"], *(-cells["v"] if is_symmetric else [])}
@@ -329,7 +292,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         labelLimit=300,
         titleLimit=300,
     )
-    fill = map_values(
+    fill = theme.map_values(
         alt.Color, "verdict", kinds, [CELL_COLOURS[kind] for kind in kinds], legend=legend
     )
     titles = {
@@ -343,18 +306,20 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     def draw_triangle(row: str, column: str, sign: str) -> list[alt.Chart]:
         """Draw the cells below or above the diagonal."""
         verdicts = {str(code): word for code, word in VERDICTS.items() if code != NO_ORDER}
-        top = column_channel("column", columns, "compared with", size, domain=False, orient="top")
+        top = theme.column_channel(
+            "column", columns, "compared with", size, domain=False, orient="top"
+        )
         base = (
-            base_chart(cells)
+            theme.base_chart(cells)
             .transform_lookup(row, lookup, ["row"])
             .transform_lookup(column, lookup, ["column"])
             # Expressions must not contain names from files.
             .transform_calculate(
-                verdict=f"{verdicts}[{sign}datum.v] || '{DIFFERENT}'",
+                verdict=f"{verdicts}[{sign}datum.v] || '{summary.DIFFERENT}'",
                 sign=f"{{'1': '+', '-1': '−'}}[{sign}datum.v] || ''",
                 difference=f"{sign}datum.d",
             )
-            .encode(y=row_channel("row", rows, "system", size), x=top)
+            .encode(y=theme.row_channel("row", rows, "system", size), x=top)
         )
         squares = base.mark_rect(stroke="white", strokeWidth=0.5, aria=False).encode(
             color=fill, tooltip=[alt.Tooltip(field, title=title) for field, title in titles.items()]
@@ -371,13 +336,13 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     method = f"{comparison.title}, alpha {comparison.alpha:g}"
     count = comparison.count()
     result = f"{count:,} of {counted(len(comparison), 'pair')} differ{'s' * (count == 1)}"
-    return combine(
+    return theme.combine(
         *layers,
         width=alt.Step(step),
         height=alt.Step(step),
-        title=headline(f"{make_title(comparison.measure)}: {result}", f"{method}."),
+        title=theme.headline(f"{inputs.measure_title(comparison)}: {result}", f"{method}."),
         description=f"Matrix of {len(rows)} systems compared with {len(columns)} by"
-        f" {make_title(comparison.measure)}, in order of their means. {method}: {result}"
+        f" {inputs.measure_title(comparison)}, in order of their means. {method}: {result}"
         f" significantly. The best is {names[order[0]]}.",
     )
 
@@ -387,8 +352,8 @@ def _pair_cells(comparison: PairwiseComparison) -> pl.DataFrame:
     ranks = np.empty(len(comparison.order), dtype=np.int64)
     ranks[comparison.order] = np.arange(len(comparison.order))
     codes = {verdict: code for code, verdict in VERDICTS.items()}
-    verdicts = pair_verdicts(comparison)
-    is_compared = verdicts != NOT_COMPARED
+    verdicts = summary.pair_verdicts(comparison)
+    is_compared = verdicts != summary.NOT_COMPARED
     return pl.DataFrame(
         {
             "i": ranks[comparison.first[is_compared]],
@@ -400,17 +365,13 @@ def _pair_cells(comparison: PairwiseComparison) -> pl.DataFrame:
     ).with_columns(pl.col("d", "p").round_sig_figs(DIGITS))
 
 
-MAX_NAMES = 25
-"""Maximum number of systems in a chart that names all points."""
-
-MIN_RATIO = 30
-"""Minimum ratio of the largest to the smallest cost for a logarithmic axis."""
+MAX_NAMES = 25  # maximum number of systems in a chart that names all points
+MIN_RATIO = 30  # minimum ratio of the largest to the smallest cost for a logarithmic axis
 
 ON_FRONT, DOMINATED = "on the front", "dominated"
-"""Labels of systems on the Pareto front and of other systems."""
 
 
-@draws("cost", "CostEffectiveness")
+@theme.draws("cost", "CostEffectiveness")
 def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerChart:
     """Draw the mean of each system against its cost, with the Pareto front as a line.
 
@@ -437,11 +398,11 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     >>> len(cost_chart(costs).to_dict()["layer"])
     3
     """
-    cost = check_name("cost", cost, dict.fromkeys(costs.rows["cost"]))
+    cost = inputs.check_name("cost", cost, dict.fromkeys(costs.rows["cost"]))
     rows, name = costs.rows.filter(cost=cost), plain(cost)
     status = pl.when("on front").then(pl.lit(ON_FRONT)).otherwise(pl.lit(DOMINATED)).alias("status")
     points = rows.select(
-        pl.Series("system", labels(rows["system"].to_list()), dtype=pl.String),
+        pl.Series("system", inputs.labels(rows["system"].to_list()), dtype=pl.String),
         *("mean", "amount", "on front"),
         status,
         proportion="front proportion",
@@ -453,26 +414,28 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     smallest, largest = points["amount"].min(), points["amount"].max()
     is_log = 0 < smallest <= largest / MIN_RATIO  # type: ignore[operator]
     x = alt.X("amount:Q", title=name, scale=alt.Scale(type="log") if is_log else alt.Undefined)
-    mean = make_title(costs.measure, lower_is_better=costs.lower_is_better)
+    mean = inputs.make_title(costs)
     y = alt.Y("mean:Q", title=mean, scale=alt.Scale(zero=False, reverse=costs.lower_is_better))
-    line = base_chart(front.select("amount", "mean")).mark_line(
-        interpolate="step-after", color=GREY, aria=False
+    line = theme.base_chart(front.select("amount", "mean")).mark_line(
+        interpolate="step-after", color=theme.GREY, aria=False
     )
-    markers = marker_channels(
-        "status", {ON_FRONT: (COLOURS[0], "circle"), DOMINATED: (COLOURS[1], "diamond")}, title=""
+    markers = theme.marker_channels(
+        "status",
+        {ON_FRONT: (theme.COLOURS[0], "circle"), DOMINATED: (theme.COLOURS[1], "diamond")},
+        title="",
     )
-    tooltip = tooltips("system:N", "mean", "amount:Q", "proportion", "status:N")
-    marks = base_chart(points.drop("on front")).mark_point(filled=True, size=60, opacity=1)
-    names = base_chart(texts.agg(pl.col("system").str.join(", ")))
+    tooltip = theme.tooltips("system:N", "mean", "amount:Q", "proportion", "status:N")
+    marks = theme.base_chart(points.drop("on front")).mark_point(filled=True, size=60, opacity=1)
+    names = theme.base_chart(texts.agg(pl.col("system").str.join(", ")))
     names = names.mark_text(align="left", dx=7, dy=-7, fontSize=12, limit=200, aria=False)
     front_names = ", ".join(front["system"])
-    return combine(
+    return theme.combine(
         line.encode(x=x, y=y),
         marks.encode(x=x, y=y, tooltip=tooltip, **markers),
         names.encode(x=x, y=y, text="system:N"),
         width=WIDTH,
         height=320,
-        title=headline(
+        title=theme.headline(
             f"{mean} and {name}: {len(front)} of {counted(len(points), 'system')} on the front",
             "Line: best mean up to a cost (Pareto front).",
         ),
@@ -481,7 +444,7 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     )
 
 
-@draws("measure-scatter", "Evaluation")
+@theme.draws("measure-scatter", "Evaluation")
 def measure_scatter(
     evaluation: Evaluation, measures: Sequence[str] | None = None
 ) -> alt.LayerChart:
@@ -517,17 +480,17 @@ def measure_scatter(
         raise PolicyError(f"expected two measures, got {len(names)}: {', '.join(names)}")
     for name in names:
         check_choice("measure", name, evaluation)
-    tables = [drawable_scores(evaluation[name]) for name in names]
+    tables = [inputs.drawable_scores(evaluation[name]) for name in names]
     frame = pl.DataFrame(
         {
-            "system": pl.Series(labels(tables[0].systems), dtype=pl.String),
+            "system": pl.Series(inputs.labels(tables[0].systems), dtype=pl.String),
             **{axis: table.overall() for axis, table in zip("xy", tables, strict=True)},
         }
     )
     points = frame.filter(pl.col("x").is_finite() & pl.col("y").is_finite())
     if points.is_empty():
         raise CranfieldError(f"no system has scores by both {' and '.join(names)}")
-    titles = [make_title(table.measure, lower_is_better=table.lower_is_better) for table in tables]
+    titles = [inputs.make_title(table) for table in tables]
     x, y = (
         channel(f"{axis}:Q", title=title).scale(zero=False, reverse=table.lower_is_better)
         for channel, axis, title, table in zip((alt.X, alt.Y), "xy", titles, tables, strict=True)
@@ -539,18 +502,20 @@ def measure_scatter(
     if np.isnan(tau):
         tau_text = "Kendall's tau is undefined, as all systems are tied"
     n_excluded = frame.height - points.height
-    tooltip = tooltips("system:N", x=titles[0], y=titles[1])
-    marks = base_chart(points).mark_point(filled=True, size=60, color=COLOURS[0], opacity=0.8)
+    tooltip = theme.tooltips("system:N", x=titles[0], y=titles[1])
+    marks = theme.base_chart(points).mark_point(
+        filled=True, size=60, color=theme.COLOURS[0], opacity=0.8
+    )
     layers = [marks.encode(x=x, y=y, tooltip=tooltip)]
     if points.height <= MAX_NAMES:
         texts = points.group_by("x", "y", maintain_order=True).agg(pl.col("system").str.join(", "))
-        text = base_chart(texts).mark_text(align="left", dx=7, dy=-7, limit=200, aria=False)
+        text = theme.base_chart(texts).mark_text(align="left", dx=7, dy=-7, limit=200, aria=False)
         layers.append(text.encode(x=x, y=y, text="system:N"))
-    return combine(
+    return theme.combine(
         *layers,
         width=SIDE,
         height=SIDE,
-        title=headline(
+        title=theme.headline(
             f"{titles[1]} against {titles[0]}",
             f"{counted(points.height, 'system')}; {tau_text}.",
             f"{counted(n_excluded, 'system')} without a score excluded." if n_excluded else "",

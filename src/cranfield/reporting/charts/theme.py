@@ -34,31 +34,19 @@ GREY = "#999999"
 FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
 """Fonts with equal widths, as a file may be laid out with one font and displayed with another."""
 
-LABEL_LIMIT = 260
-"""Maximum width of a name, in pixels; longer names are cut, and tooltips have the full names."""
-
-COLUMN_LIMIT = 170
-"""Maximum height of the vertical name of a column, in pixels."""
+LABEL_LIMIT = 260  # maximum width of a name, in pixels
+COLUMN_LIMIT = 170  # maximum height of the vertical name of a column, in pixels
 
 STEPS = ((20, 24, 12), (60, 16, 12), (np.inf, 13, 11))
 """Maximum number of rows, height of a row, and font size, in pixels."""
 
-CELLS = ((12, 28, 12), (40, 16, 11), (np.inf, 11, 9))
-"""Maximum number of rows of a matrix, side of a cell, and font size, in pixels."""
-
-LINE_LENGTH = 90
-"""Maximum number of characters of a line below a title."""
-
-MAX_ROWS_AXIS_BELOW = 40
-"""Maximum number of rows with the axis below the chart; beyond, it is above."""
+CELLS = ((12, 28, 12), (40, 16, 11), (np.inf, 11, 9))  # as STEPS, for matrices
+LINE_LENGTH = 90  # maximum number of characters of a line below a title
+MAX_ROWS_AXIS_BELOW = 40  # beyond, the axis is above the chart
 
 
 class Rows(alt.InlineData):
-    """Data that is neither validated nor copied with a chart.
-
-    Altair copies a chart at every change, which takes seconds for thousands of rows. Rows are never
-    changed, so that copies can share them.
-    """
+    """Data that copies of a chart share, as copying thousands of rows takes seconds."""
 
     _class_is_valid_at_instantiation = False
 
@@ -87,10 +75,7 @@ def base_chart(rows: pl.DataFrame | Mapping[str, Any]) -> alt.Chart:
 
 
 def tooltips(*fields: str, form: str = ".4f", **titles: str) -> list[alt.Tooltip]:
-    """Return tooltips of fields, and of formatted numbers with titles.
-
-    Fields are formatted numbers, too, unless they have a type, such as `system:N`.
-    """
+    """Return tooltips of fields; those without a type, such as `:N`, are formatted numbers."""
     return [
         *(
             alt.Tooltip(field) if ":" in field else alt.Tooltip(f"{field}:Q", format=form)
@@ -191,10 +176,7 @@ def apply_theme(chart: Chart) -> Chart:
 
 
 def offline(chart: Chart) -> Chart:
-    """Make notebooks show a chart as SVG, as the default renderer of Altair needs a network.
-
-    A renderer that the user enabled, such as `altair.renderers.enable("jupyter")`, has precedence.
-    """
+    """Make notebooks show a chart as SVG without a network, unless the user chose a renderer."""
     kind: Any = type(chart)
     # Altair copies charts at every change, and copies keep the class. A normal assignment would
     # become part of the specification.
@@ -284,22 +266,10 @@ def interval_rows(
 ) -> alt.LayerChart:
     """Draw a row for each name: its value as a point, and its intervals as lines.
 
-    Parameters
-    ----------
-    frame
-        The rows, in order; `row`, `value` and `kind` are its columns of names, values and kinds.
-    markers
-        Colour and shape by kind; the legend contains the kinds that occur.
-    axis, scale, format
-        Title, scale and format of the axis of values.
-    rules
-        Line width of each interval, by the suffix of its columns `low…` and `high…`.
-    size
-        Size of a point, reduced for rows of small height.
-    band
-        Bounds of a shaded band, or of a line if they are equal; by default a line marks 0.
-    names
-        All names in order, if some have no row in `frame` or several.
+    `row`, `value` and `kind` are columns of names, values and kinds, which have `markers`. `rules`
+    are line widths of intervals, by the suffix of their columns `low…` and `high…`. `band` has the
+    bounds of a shaded band, or of a line; by default a line marks 0. `names` are all names in
+    order, if some have no row or several.
     """
     names = names or frame[row].to_list()
     step, _ = row_size(len(names))

@@ -14,49 +14,25 @@ from scipy.special import ndtri
 from cranfield.base.arrays import best_first, round_for_ranking
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
-from cranfield.reporting.charts.inputs import (
-    cell_rows,
-    drawable_scores,
-    labels,
-    make_title,
-    rank_systems,
-)
-from cranfield.reporting.charts.theme import (
-    COLOURS,
-    GREY,
-    apply_theme,
-    base_chart,
-    cell_size,
-    column_channel,
-    combine,
-    draws,
-    headline,
-    marker_channels,
-    row_channel,
-    tooltips,
-)
+from cranfield.reporting.charts import inputs, theme
 from cranfield.scores.averages import Averages
 from cranfield.scores.one_measure import label_index
 from cranfield.significance.differences import Pairs
 from cranfield.significance.models.anova_table import AnovaTable
 
-SIDE = 380
-"""Side of the scatter plot."""
+SIDE = 380  # side of the scatter plot
+MIN_WIDTH = 420  # minimum width of a chart of topics, in pixels
+MAX_WIDTH = 1000  # maximum width of a chart of topics, in pixels
+STEP = 14  # minimum width of a bar that is labelled with its topic
 
-MIN_WIDTH = 420
-"""Minimum width of a chart of topics, in pixels."""
-
-MAX_WIDTH = 1000
-"""Maximum width of a chart of topics, in pixels."""
-
-STEP = 14
-"""Minimum width of a bar that is labelled with its topic."""
-
-MARKERS = ((COLOURS[0], "triangle-up"), (COLOURS[4], "triangle-down"), (GREY, "circle"))
-"""Colour and shape of topics: first system better, second better, equal."""
+MARKERS = (
+    (theme.COLOURS[0], "triangle-up"),
+    (theme.COLOURS[4], "triangle-down"),
+    (theme.GREY, "circle"),
+)
 
 
-@draws("differences", "Scores")
+@theme.draws("differences", "Scores")
 def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     """Draw a bar for each topic: the score of one system minus that of another.
 
@@ -93,19 +69,19 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     fits = len(topics) * STEP <= MAX_WIDTH
     step = max(STEP, min(MIN_WIDTH // len(topics), 3 * STEP))
     # If there is not enough space for all topics, some labels are omitted.
-    x = column_channel("topic", topics, "topic", 10, labelOverlap=False if fits else "greedy")
+    x = theme.column_channel("topic", topics, "topic", 10, labelOverlap=False if fits else "greedy")
     x = x.scale(domain=topics, paddingInner=0.2 if fits else 0)
-    bars = base_chart(frame).mark_bar(aria=fits)
+    bars = theme.base_chart(frame).mark_bar(aria=fits)
     bars = bars.encode(x=x, y=y, color=pair.marks["color"], tooltip=pair.tooltip)
     mean = float(frame["difference"].mean())  # type: ignore[arg-type]
-    rule = base_chart({"difference": [mean]}).mark_rule(color="black", strokeDash=[5, 3])
+    rule = theme.base_chart({"difference": [mean]}).mark_rule(color="black", strokeDash=[5, 3])
     first_name, second_name = pair.names
-    return combine(
+    return theme.combine(
         bars,
-        rule.encode(y=y, tooltip=tooltips(difference="mean difference")),
+        rule.encode(y=y, tooltip=theme.tooltips(difference="mean difference")),
         width=alt.Step(step) if fits else MAX_WIDTH,
         height=280,
-        title=headline(
+        title=theme.headline(
             f"Differences by topic: {pair.title}",
             f"{pair.short_names[0]} minus {pair.short_names[1]}; dashed: mean difference,"
             f" {mean:.4f}.",
@@ -117,7 +93,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     )
 
 
-@draws("score-scatter", "Scores")
+@theme.draws("score-scatter", "Scores")
 def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     """Draw a point for each topic: the score of one system against that of another.
 
@@ -151,15 +127,15 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     scale = alt.Scale(domain=[low, high], nice=False)
     x = alt.X("second:Q", scale=scale, title=f"{pair.title}: {pair.short_names[1]}")
     y = alt.Y("first:Q", scale=scale, title=f"{pair.title}: {pair.short_names[0]}")
-    diagonal = base_chart({"second": [low, high], "first": [low, high]})
+    diagonal = theme.base_chart({"second": [low, high], "first": [low, high]})
     diagonal = diagonal.mark_line(color="black", strokeWidth=1, aria=False).encode(x=x, y=y)
-    points = base_chart(pair.frame).mark_point(filled=True, size=55, opacity=0.75)
-    return combine(
+    points = theme.base_chart(pair.frame).mark_point(filled=True, size=55, opacity=0.75)
+    return theme.combine(
         diagonal,
         points.encode(x=x, y=y, tooltip=pair.tooltip, **pair.marks),
         width=SIDE,
         height=SIDE,
-        title=headline(f"Two systems by topic: {pair.title}", pair.note),
+        title=theme.headline(f"Two systems by topic: {pair.title}", pair.note),
         description=f"Scatter plot of {pair.title} of {counted(pair.frame.height, 'topic')}:"
         f" {pair.names[0]} against {pair.names[1]}, with the diagonal. {'; '.join(pair.kinds)}.",
     )
@@ -181,16 +157,16 @@ class _SystemPair:
     def marks(self) -> dict[str, Any]:
         markers = dict(zip(self.kinds, MARKERS, strict=False))
         legend: dict[str, Any] = {"orient": "bottom", "direction": "vertical", "labelLimit": SIDE}
-        return marker_channels("kind", markers, title=None, **legend)
+        return theme.marker_channels("kind", markers, title=None, **legend)
 
     @property
     def tooltip(self) -> list[alt.Tooltip]:
         first, second = self.names
-        return tooltips("topic:N", first=first, second=second, difference="difference")
+        return theme.tooltips("topic:N", first=first, second=second, difference="difference")
 
 
 def _pair(scores: Any, first: str, second: str) -> _SystemPair:
-    table = drawable_scores(scores)
+    table = inputs.drawable_scores(scores)
     columns = label_index(first, table.systems), label_index(second, table.systems)
     if columns[0] == columns[1]:
         raise PolicyError(
@@ -201,7 +177,7 @@ def _pair(scores: Any, first: str, second: str) -> _SystemPair:
     has_scores = ~np.isnan(difference)
     if not has_scores.any():
         raise CranfieldError(f"no topic has scores of both {quoted(first)} and {quoted(second)}")
-    system_labels = labels(table.systems)
+    system_labels = inputs.labels(table.systems)
     names = system_labels[columns[0]], system_labels[columns[1]]
     sign = np.sign(-difference if table.lower_is_better else difference)[has_scores]
     counts = [int((sign == value).sum()) for value in (1, -1, 0)]
@@ -212,7 +188,9 @@ def _pair(scores: Any, first: str, second: str) -> _SystemPair:
     n_missing = int((~has_scores).sum())
     frame = pl.DataFrame(
         {
-            "topic": pl.Series(labels(table.topics), dtype=pl.String).filter(pl.Series(has_scores)),
+            "topic": pl.Series(inputs.labels(table.topics), dtype=pl.String).filter(
+                pl.Series(has_scores)
+            ),
             "first": table.values[has_scores, columns[0]],
             "second": table.values[has_scores, columns[1]],
             "difference": difference[has_scores],
@@ -224,7 +202,7 @@ def _pair(scores: Any, first: str, second: str) -> _SystemPair:
         frame,
         names,
         short_names,
-        make_title(table.measure, lower_is_better=table.lower_is_better),
+        inputs.make_title(table),
         kinds,
         note if n_missing else "",
         table.lower_is_better,
@@ -241,7 +219,7 @@ def _shorten(names: tuple[str, str], limit: int = 36) -> tuple[str, str]:
     return (first, second) if first != second else (f"{first} (first)", f"{second} (second)")
 
 
-@draws("difficulty", "Scores")
+@theme.draws("difficulty", "Scores")
 def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.Chart:
     """Draw the scores of all systems on all topics as a heat map.
 
@@ -266,15 +244,15 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     >>> chart["encoding"]["x"]["scale"]["domain"], chart["encoding"]["y"]["scale"]["domain"]
     (['2', '3', '1'], ['dense', 'bm25'])
     """
-    table = rank_systems(scores, systems)
-    topics, names = labels(table.topics), labels(table.systems)
+    table = inputs.rank_systems(scores, systems)
+    topics, names = inputs.labels(table.topics), inputs.labels(table.systems)
     topic_means = Averages(table.values.T).mean()
     order = best_first(round_for_ranking(topic_means), table.lower_is_better)
-    height, size = cell_size(len(names))
-    width, topic_size = cell_size(len(topics))
+    height, size = theme.cell_size(len(names))
+    width, topic_size = theme.cell_size(len(topics))
     fits = len(topics) * width <= MAX_WIDTH
     low, high = min(0.0, float(np.nanmin(table.values))), float(np.nanmax(table.values))
-    title = make_title(table.measure, lower_is_better=table.lower_is_better)
+    title = inputs.make_title(table)
     # If there is not enough space for all topics, some labels are omitted.
     axis: dict[str, Any] = {"orient": "top", "labelOverlap": False if fits else "greedy"}
     easiest_first = [topics[k] for k in order]
@@ -283,33 +261,33 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     colour = alt.Color("score:Q", legend=legend).scale(
         scheme="viridis", domain=[low, high if high > low else low + 1]
     )
-    cells = base_chart(cell_rows(table, ~np.isnan(table.values), names, topics)).mark_rect(
-        aria=False
-    )
+    cells = theme.base_chart(
+        inputs.cell_rows(table, ~np.isnan(table.values), names, topics)
+    ).mark_rect(aria=False)
     n_missing = int(np.isnan(table.values).sum())
     counts = f"{counted(len(names), 'system')}, {counted(len(topics), 'topic')}"
     chart: alt.Chart = cells.encode(
-        x=column_channel(
+        x=theme.column_channel(
             "topic", easiest_first, "topic, easiest first", topic_size, domain=False, **axis
         ),
-        y=row_channel("system", names, "system, best first", size),
+        y=theme.row_channel("system", names, "system, best first", size),
         color=colour,
-        tooltip=tooltips("system:N", "topic:N", "score"),
+        tooltip=theme.tooltips("system:N", "topic:N", "score"),
     ).properties(
         width=alt.Step(width) if fits else MAX_WIDTH,
         height=alt.Step(height),
-        title=headline(
-            f"{make_title(table.measure)} by system and topic: {counts}",
+        title=theme.headline(
+            f"{inputs.measure_title(table)} by system and topic: {counts}",
             f"White: {n_missing:,} cells without a score." if n_missing else "",
         ),
         description=f"Heat map of {title}: {counts}. The best system on average is {names[0]}; the"
         f" easiest topic is {easiest_first[0]} with a mean of {topic_means[order[0]]:.4g}, the"
         f" hardest is {easiest_first[-1]}.",
     )
-    return apply_theme(chart)
+    return theme.apply_theme(chart)
 
 
-@draws("residuals", "AnovaTable")
+@theme.draws("residuals", "AnovaTable")
 def residual_plots(table: AnovaTable) -> alt.HConcatChart:
     """Draw residuals against fitted scores, and against the quantiles of a normal distribution.
 
@@ -349,13 +327,13 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
     normal = ndtri((np.arange(1, n + 1) - 0.375) / (n + 0.25))
     frame = pl.DataFrame({"fitted": fitted[order], "residual": residuals[order], "normal": normal})
     residual = alt.Y("residual:Q", title="residual")
-    points = base_chart(frame).mark_point(
-        filled=True, size=12, opacity=0.4, color=COLOURS[0], aria=False
+    points = theme.base_chart(frame).mark_point(
+        filled=True, size=12, opacity=0.4, color=theme.COLOURS[0], aria=False
     )
-    zero = base_chart({"residual": [0.0]}).mark_rule(color="black").encode(y="residual:Q")
+    zero = theme.base_chart({"residual": [0.0]}).mark_rule(color="black").encode(y="residual:Q")
     variances = points.encode(x=alt.X("fitted:Q", title="fitted score"), y=residual) + zero
     deviation = float(residuals.std())
-    line = base_chart({"normal": normal[[0, -1]], "residual": normal[[0, -1]] * deviation})
+    line = theme.base_chart({"normal": normal[[0, -1]], "residual": normal[[0, -1]] * deviation})
     line = line.mark_line(color="black", strokeWidth=1).encode(x="normal:Q", y="residual:Q")
     quantile = alt.X("normal:Q", title="quantile of a normal distribution")
     normality = points.encode(x=quantile, y=residual) + line
@@ -365,7 +343,7 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
         " scores, and against the quantiles of a normal distribution with a line for normal errors"
         f" of standard deviation {deviation:.4g}."
     )
-    return apply_theme(
+    return theme.apply_theme(
         alt.hconcat(
             variances.properties(title="Equal variances?", **side),
             normality.properties(title="Normal errors?", **side),

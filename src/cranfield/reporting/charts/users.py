@@ -14,32 +14,15 @@ from cranfield.meta.interleaving_study import Sensitivity
 from cranfield.online.click_models.evaluation import ModelEvaluation
 from cranfield.online.experiments.report import STOPPED, ExperimentReport
 from cranfield.online.log.query_log import QueryLog
+from cranfield.reporting.charts import theme
 from cranfield.reporting.charts.inputs import check_name, labels
-from cranfield.reporting.charts.theme import (
-    COLOURS,
-    GREY,
-    apply_theme,
-    base_chart,
-    colour_channels,
-    combine,
-    count_kinds,
-    draw_bands,
-    draws,
-    headline,
-    interval_rows,
-    tooltips,
-    zero_line,
-)
 from cranfield.reporting.page.html import label
 
-NO_VARIANT = "(no variant)"
-"""Label of pages without a variant."""
-
-WIDTH = 480
-"""Width of charts, in pixels."""
+NO_VARIANT = "(no variant)"  # label of pages without a variant
+WIDTH = 480  # width of charts, in pixels
 
 
-@draws("clicks", "QueryLog")
+@theme.draws("clicks", "QueryLog")
 def clicks_by_rank_chart(
     log: QueryLog, *, depth: int = 10, confidence: float = 0.95
 ) -> alt.LayerChart:
@@ -98,17 +81,17 @@ def clicks_by_rank_chart(
         pl.Series("high", high),
     )
     pages, clicked = counted(log.pages.height, "page"), int(frame["clicked"].sum())
-    lines = draw_bands(
+    lines = theme.draw_bands(
         frame,
         _rank_axis(frame),
         alt.Y("proportion:Q").title("clicked results / shown results").scale(zero=True),
-        colour_channels("variant", variants),
-        tooltips(
+        theme.colour_channels("variant", variants),
+        theme.tooltips(
             *("variant:N", "rank:Q", "shown", "clicked", "proportion", "low", "high"), form=",.4~f"
         ),
         width=WIDTH,
         height=280,
-        title=headline(
+        title=theme.headline(
             "Clicks by rank",
             f"{pages}; bands: {100 * confidence:g}% Wilson confidence intervals, as if pages were"
             " independent.",
@@ -116,10 +99,10 @@ def clicks_by_rank_chart(
         description=f"Proportion of clicked results by rank, {pages},"
         f" {counted(clicked, 'clicked result')}, of {counted(len(variants), 'variant')}.",
     )
-    return apply_theme(lines)
+    return theme.apply_theme(lines)
 
 
-@draws("perplexity", "ModelEvaluation")
+@theme.draws("perplexity", "ModelEvaluation")
 def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) -> alt.LayerChart:
     """Draw the perplexity of click models by rank: 1 is perfect, 2 is a coin toss.
 
@@ -150,14 +133,14 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     pages = counted(ranks["pages"][0], "page")
     infinite = frame.filter(pl.col("value").is_infinite())["model"].unique(maintain_order=True)
     note = f" Infinite values are omitted: {plain(', '.join(infinite))}." if len(infinite) else ""
-    tip = tooltips("model:N", "rank:Q", "pages", "value", form=",.4~f")
-    line = base_chart(frame).mark_line(point=True)
+    tip = theme.tooltips("model:N", "rank:Q", "pages", "value", form=",.4~f")
+    line = theme.base_chart(frame).mark_line(point=True)
     y = alt.Y("value:Q").title(kind).scale(zero=False)
-    return combine(
-        line.encode(x=_rank_axis(frame), y=y, tooltip=tip, **colour_channels("model", names)),
+    return theme.combine(
+        line.encode(x=_rank_axis(frame), y=y, tooltip=tip, **theme.colour_channels("model", names)),
         width=WIDTH,
         height=280,
-        title=headline(
+        title=theme.headline(
             f"{kind.capitalize()} by rank", f"{pages}; lower is better, 1 is perfect.{note}"
         ),
         description=f"{kind.capitalize()} by rank of {counted(len(names), 'click model')} on"
@@ -174,16 +157,15 @@ def _rank_axis(frame: pl.DataFrame) -> alt.X:
 
 
 MARKERS = {
-    "better": (COLOURS[2], "triangle-right"),
-    "not worse": (COLOURS[5], "diamond"),
-    "undecided": (COLOURS[0], "circle"),
-    "worse": (COLOURS[1], "triangle-left"),
-    "no verdict": (GREY, "cross"),
+    "better": (theme.COLOURS[2], "triangle-right"),
+    "not worse": (theme.COLOURS[5], "diamond"),
+    "undecided": (theme.COLOURS[0], "circle"),
+    "worse": (theme.COLOURS[1], "triangle-left"),
+    "no verdict": (theme.GREY, "cross"),
 }
-"""Colour and shape of a metric by verdict."""
 
 
-@draws("experiment", "ExperimentReport")
+@theme.draws("experiment", "ExperimentReport")
 def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     """Draw the lift of each metric and variant over the control, with its confidence interval.
 
@@ -221,7 +203,7 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     if not report.stopped and report.correction != "none":
         note = f"{report.interval_scope} {note}".lstrip()
         note += f"; colours after the correction {report.correction}"
-    return interval_rows(
+    return theme.interval_rows(
         frame,
         "metric",
         "lift",
@@ -229,26 +211,26 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
         MARKERS,
         f"lift over {label(report.control)}",
         [
-            *tooltips("metric:N", "lift", "low", "high", form="+.2%"),
-            *tooltips("difference", form="+.4g"),
-            *tooltips("p", "verdict:N", form=".3g"),
+            *theme.tooltips("metric:N", "lift", "low", "high", form="+.2%"),
+            *theme.tooltips("difference", form="+.4g"),
+            *theme.tooltips("p", "verdict:N", form=".3g"),
         ],
         rules={"": 2},
         size=70,
         legend={"title": None},
         format="+~%",
         width=WIDTH,
-        title=headline(
+        title=theme.headline(
             "SAMPLE RATIO MISMATCH" if report.stopped else f"Lifts by {plain(report.unit)}",
             ratio,
             f"{note}.",
         ),
         description=f"Lifts of {counted(len(report.metrics), 'metric')} over the control:"
-        f" {count_kinds(frame['verdict'], MARKERS)}. {ratio}.",
+        f" {theme.count_kinds(frame['verdict'], MARKERS)}. {ratio}.",
     )
 
 
-@draws("looks", "ExperimentReport")
+@theme.draws("looks", "ExperimentReport")
 def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.LayerChart:
     """Draw the difference from the control at each interim look, with confidence sequences.
 
@@ -277,26 +259,26 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
         pl.col("variant").replace(names), "units", "difference", "low", "high", "p"
     )
     units = alt.X("units:Q", title=f"{plain(report.unit)}s")
-    tip = tooltips("variant:N", "units", form=",")
-    tip += tooltips("difference", "low", "high", "p", form=".4g")
-    marks = colour_channels("variant", list(names.values()))
+    tip = theme.tooltips("variant:N", "units", form=",")
+    tip += theme.tooltips("difference", "low", "high", "p", form=".4g")
+    marks = theme.colour_channels("variant", list(names.values()))
     difference = alt.Y("difference:Q", title=f"difference in {plain(metric)}")
     looks = counted(frame["units"].n_unique(), "look")
     valid_intervals = f"{report.sequential}: confidence intervals valid at all looks"
     note = STOPPED if report.stopped else valid_intervals
-    return combine(
-        zero_line("y"),
-        draw_bands(frame, units, difference, marks, tip),
+    return theme.combine(
+        theme.zero_line("y"),
+        theme.draw_bands(frame, units, difference, marks, tip),
         width=WIDTH,
         height=260,
-        title=headline(f"Difference in {plain(metric)} over time", f"{plain(note)}."),
+        title=theme.headline(f"Difference in {plain(metric)} over time", f"{plain(note)}."),
         description=(
             f"Difference in {plain(metric)} from the control at {looks}, with confidence intervals."
         ),
     )
 
 
-@draws("sensitivity", "Sensitivity")
+@theme.draws("sensitivity", "Sensitivity")
 def sensitivity_chart(study: Sensitivity) -> alt.ConcatChart:
     """Draw the impressions that each pair of systems requires against its offline difference.
 
@@ -329,14 +311,14 @@ def sensitivity_chart(study: Sensitivity) -> alt.ConcatChart:
         raise CranfieldError(
             "no pair of systems becomes significantly different with any number of impressions"
         )
-    colour = colour_channels("method", study.methods)["color"].legend(title="method")
+    colour = theme.colour_channels("method", study.methods)["color"].legend(title="method")
     impressions = alt.Y("needed:Q").title("impressions needed").scale(type="log")
     panels = []
     for user, title in zip(study.users, labels(study.users), strict=True):
         frame = rows.filter(user=user).select(
             "method", "first", "second", "needed", difference=pl.col("difference").abs()
         )
-        points = base_chart(frame).mark_point(filled=True, size=45, opacity=0.7)
+        points = theme.base_chart(frame).mark_point(filled=True, size=45, opacity=0.7)
         points = points.encode(
             x=alt.X("difference:Q", title=f"difference of {study.measure}"),
             y=impressions.axis(format="~s", tickCount=5),
@@ -344,4 +326,4 @@ def sensitivity_chart(study: Sensitivity) -> alt.ConcatChart:
             tooltip=["method:N", "first:N", "second:N", "difference:Q", "needed:Q"],
         )
         panels.append(points.properties(title=title, width=260, height=260))
-    return apply_theme(alt.concat(*panels, columns=3))
+    return theme.apply_theme(alt.concat(*panels, columns=3))

@@ -35,34 +35,23 @@ from cranfield.significance.models.assumptions import Assumptions, check_assumpt
 from cranfield.significance.prepare import STATISTIC_OF_AGGREGATE, as_scores
 from cranfield.significance.registry import CORRECTIONS, find_test
 
-MAX_CUTOFF = 100
-"""Maximum cutoff at which a report interval-scales measures with fast images."""
-
-MAX_OTHER_CUTOFF = 20
-"""Maximum cutoff for other measures, such as AP, whose images take longer to compute."""
+MAX_CUTOFF = 100  # maximum cutoff at which a report interval-scales measures with fast images
+MAX_OTHER_CUTOFF = 20  # maximum cutoff for measures with slower images, such as AP
 
 FAST_MEASURES = ("P", "R", "F", "gP", "gR", "RBP", "DCG", "nDCG", "RR", "Success")
-"""Measures whose images are computed quickly."""
 
 
 @dataclass(frozen=True)
 class ScalingEffect:
     """Comparisons by a measure and by its interval-scaled version."""
 
-    name: str
-    """Name of the interval-scaled version."""
-    n_before: int
-    """Number of significant pairs by the measure."""
-    n_after: int
-    """Number of significant pairs by the interval-scaled version."""
-    n_lost: int
-    """Number of pairs that lose significance (S2NS)."""
-    n_gained: int
-    """Number of pairs that gain significance (NS2S)."""
-    tau: float
-    """Kendall's tau of the means."""
-    note: str
-    """Notes on the scale and the computation of the interval-scaled version."""
+    name: str  # name of the interval-scaled version
+    n_before: int  # number of significant pairs by the measure
+    n_after: int  # number of significant pairs by the interval-scaled version
+    n_lost: int  # number of pairs that lose significance (S2NS)
+    n_gained: int  # number of pairs that gain significance (NS2S)
+    tau: float  # Kendall's tau of the means
+    note: str  # notes on the scale and the computation of the interval-scaled version
 
 
 @dataclass(frozen=True)
@@ -70,15 +59,11 @@ class Scaling:
     """Scale of a measure, and the effect of interval scaling; unknown values are empty or None."""
 
     declared: str
-    computed: str
-    """Scale on runs as long as the cutoff of the measure."""
-    computed_reason: str
-    """Reason for the computed scale, or for its absence."""
-    differs_by_topic: bool | None
-    """Whether the scale depends on the topic."""
+    computed: str  # scale on runs as long as the cutoff of the measure
+    computed_reason: str  # reason for the computed scale, or for its absence
+    differs_by_topic: bool | None  # whether the scale depends on the topic
     effect: ScalingEffect | None
-    effect_reason: str
-    """Reason why the effect of interval scaling is missing."""
+    effect_reason: str  # reason why the effect of interval scaling is missing
 
 
 def compute_scaling(
@@ -173,23 +158,17 @@ def _compare_scaled(
     )
 
 
-COVERAGE = ("Judged", "Unjudged")
-"""Measures of judgments, which do not compare systems."""
+COVERAGE = ("Judged", "Unjudged")  # measures of judgments, which do not compare systems
 
 NO_QUALITY = "it measures coverage by judgments, not the quality of a ranking"
-"""Reason why systems are not compared by measures of coverage."""
-
-MISSING_SCORE_PHRASES = ("missing score", "excluded: no score")
-"""Phrases of notes on the policy for missing scores."""
+MISSING_SCORE_PHRASES = ("missing score", "excluded: no score")  # in notes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MeasurePart:
-    """One measure on the page, with a unique name.
+    """A measure on the page; `overall` is the compared statistic of each system, if compared.
 
-    If there is a comparison, `scores` are the compared scores, and `overall` is the compared
-    statistic of each system, otherwise the statistic of the measure. `comparison_reason` is the
-    reason why a comparison is missing.
+    `comparison_reason` is the reason why a comparison is missing.
     """
 
     name: str
@@ -226,11 +205,9 @@ class MeasurePart:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PageContents:
-    """Contents of a page.
+    """Contents of a page; parts may have fewer topics than the page.
 
-    Parts may have fewer topics than the page. Scores from files have no evaluation. `inputs` are
-    names of files with their SHA-256, or None for other inputs; `judges` are results about judges,
-    and `options` the options of comparisons.
+    `inputs` are names of files with their SHA-256, or None for other inputs.
     """
 
     title: str
@@ -255,7 +232,9 @@ def collect_contents(
         find_test(settings["test"])
     if "correction" in settings:
         CORRECTIONS.find(settings["correction"])
-    evaluation = results if isinstance(results, Evaluation) and _has_rankings(results) else None
+    judged = getattr(results, "judged", None)
+    has_rankings = isinstance(judged, JudgedRuns) and judged.unit == "topic"
+    evaluation = results if isinstance(results, Evaluation) and has_rankings else None
     items = list(_find_items(results))
     if not items:
         raise CranfieldError("expected scores or comparisons to report, got none")
@@ -278,11 +257,6 @@ def collect_contents(
     if evaluation is not None:
         topics = dict.fromkeys(evaluation.topics)
     return PageContents(title, systems, tuple(topics), parts, evaluation, options=settings)
-
-
-def _has_rankings(evaluation: Evaluation) -> bool:
-    judged = evaluation.judged
-    return isinstance(judged, JudgedRuns) and judged.unit == "topic"
 
 
 def _find_items(results: Any) -> Iterable[Scores | PairwiseComparison]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measure
 from cranfield.reporting.charts.inputs import box_statistics
-from cranfield.reporting.charts.saving import InScript
 from cranfield.reporting.page.contents import MeasurePart, PageContents
 from cranfield.reporting.page.html import label
 from cranfield.reporting.summary import baseline_verdicts, group_letters
@@ -26,7 +24,6 @@ from cranfield.significance.differences import ROUNDING
 from cranfield.significance.registry import CORRECTIONS
 
 RANKS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
-"""Ranks of the chart of precision by rank, up to the length of the runs."""
 
 
 def encode_array(values: NDArray[Any]) -> str:
@@ -46,10 +43,7 @@ def tau_matrix(parts: tuple[MeasurePart, ...]) -> Floats:
 
 
 def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None:
-    """Return ranks and mean precision at these, shape (ranks, systems); NaN beyond a run's end.
-
-    None if there are fewer than two ranks, or precision cannot be computed.
-    """
+    """Return ranks and the mean precision of systems, NaN beyond the end of a run."""
     judged = evaluation.judged
     depth = judged.retrieved.max(axis=0, initial=0)
     ranks = [rank for rank in RANKS if rank <= depth.max(initial=0)]
@@ -64,11 +58,7 @@ def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None
 
 
 def page_data(contents: PageContents) -> dict[str, Any]:
-    """Return the data of the page.
-
-    Arrays are encoded by :func:`encode_array`; NaN is a missing score. A comparison of all pairs
-    has no `first` and `second`.
-    """
+    """Return the data of the page; a comparison of all pairs has no `first` and `second`."""
     parts = contents.parts
     first, second = initial_pair(contents)
     ranks = None if contents.evaluation is None else precision_by_rank(contents.evaluation)
@@ -83,11 +73,6 @@ def page_data(contents: PageContents) -> dict[str, Any]:
         "ranks": ranks and {"at": ranks[0], "precision": encode_array(ranks[1])},
         "measures": [_measure_data(part, contents.topics) for part in parts],
     }
-
-
-def json_text(data: dict[str, Any]) -> str:
-    """Write data as JSON for a script element."""
-    return json.dumps(data, allow_nan=False, separators=(",", ":"), cls=InScript)
 
 
 def n_decimals(part: MeasurePart) -> int:
@@ -182,10 +167,7 @@ def _mean_bounds(comparison: PairwiseComparison) -> dict[str, Any] | None:
 
 
 def baseline_differences(comparison: PairwiseComparison) -> Floats:
-    """Return the difference of each system from the first baseline, and its bounds.
-
-    Shape (3, systems); NaN for the baseline itself.
-    """
+    """Return differences from the first baseline and their bounds, shape (3, systems)."""
     pairs = np.flatnonzero(comparison.second == comparison.systems.index(comparison.baselines[0]))
     rows = np.full((3, len(comparison.systems)), np.nan)
     rows[:, comparison.first[pairs]] = [
@@ -211,9 +193,9 @@ def _baseline_data(comparison: PairwiseComparison) -> dict[str, Any]:
 
 
 def initial_pair(contents: PageContents) -> tuple[int, int]:
-    """Select the initial pair: the best system, and the best that differs from it significantly.
+    """Select the best system, and the best that is significantly different from it.
 
-    With a baseline, the pair consists of the best other system and the first baseline.
+    With a baseline, the pair is the best other system and the first baseline.
     """
     comparison = contents.parts[0].comparison
     if comparison is None:

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
 from cranfield.base.text import counted
 from cranfield.online.experiments.report import ALARM_PVALUE, STOPPED, ExperimentReport
-from cranfield.reporting.page.html import Html, label, own_templates, sections_page, text
+from cranfield.reporting.page.html import Html, label, own_templates, sections_page
 from cranfield.reporting.page.intervals import lifts_figure
-from cranfield.reporting.page.sections import Inputs, version_tables
+from cranfield.reporting.page.sections import VERSIONS, Inputs
 from cranfield.reporting.page.svg_charts import draw_looks
 from cranfield.reporting.summary import join_names
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.tabular import Table, format_interval, format_number, table_from_frame
-
-SOURCES = (
-    "Kohavi, Tang and Xu (2020): Trustworthy online controlled experiments",
-    "Fabijan et al. (2019): sample ratio mismatch",
-    "Deng et al. (2018): the delta method for metrics whose unit is not the randomised one",
-)
-"""Sources of every analysis."""
-
-SEQUENTIAL_SOURCE = (
-    "Howard et al. (2021); Waudby-Smith et al. (2024): confidence intervals valid at all looks"
-)
-"""Source of sequential analyses."""
-
-PERMUTATION_SOURCE = (
-    "Janssen (1997); Chung and Romano (2013): permutations of a studentised difference"
-)
-"""Source of permutation tests."""
 
 
 def experiment_page(
@@ -50,9 +35,6 @@ def experiment_page(
     counts = ", ".join(counted(number, noun) for noun, number in sizes.items())
     looks = [] if report.looks is None else _look_charts(report, report.looks)
     segments = _segment_tables(report)
-    sources = [*SOURCES, *([SEQUENTIAL_SOURCE] if report.sequential else [])]
-    if any("permutation" in test for tests in report.tests for test in tests):
-        sources.append(PERMUTATION_SOURCE)
     headings = {
         "answer": "Answer",
         "ratio": "Sample ratio",
@@ -74,14 +56,14 @@ def experiment_page(
         ratio=report.sample_ratio.heading()[0],
         figure=lifts_figure(report),
         answers=[_answer_sentence(report, j) for j in range(len(report.variants) - 1)],
-        ratios=[_ratio_table(report), *_level_ratio_tables(report)],
-        metrics=_metrics_table(report),
-        remark=_describe_adjustment(report),
+        number=format_number,
+        interval=format_interval,
+        correction=CORRECTIONS[report.correction].title,
         looks=looks,
         segments=segments,
-        settings=_settings_table(report),
-        version_tables=version_tables(inputs),
-        sources=sources,
+        versions=VERSIONS,
+        inputs=inputs,
+        has_permutations=any("permutation" in test for tests in report.tests for test in tests),
         command=command,
         date=date,
     )
@@ -113,84 +95,13 @@ def _answer_sentence(report: ExperimentReport, j: int) -> str:
     return f"{name} is {' and '.join(parts)} than {control}{remark}."
 
 
-def _ratio_table(report: ExperimentReport) -> Table:
-    frame = report.sample_ratio.to_polars()
-    rows = [
-        [name, f"{units:,}", f"{expected:,.1f}", *(f"{value:.2%}" for value in proportions)]
-        for name, units, expected, *proportions in frame.iter_rows()
-    ]
-    head = [frame.columns[0], f"{report.unit}s", *frame.columns[2:]]
-    return Table("Units of each variant", head, rows)
-
-
-def _level_ratio_tables(report: ExperimentReport) -> list[Table]:
-    rows = []
-    for by, level, units, p, adjusted in report.sample_ratios.iter_rows():
-        remark = " MISMATCH" if adjusted < ALARM_PVALUE else ""
-        rows.append([by, level, f"{units:,}", _format_p(p), f"{_format_p(adjusted)}{remark}"])
-    head = ["by", "level", f"{report.unit}s", "p", "adjusted p"]
-    title = "Sample ratio by level (adjusted p: Holm's correction)"
-    return [Table(title, head, rows, (0, 1))] if rows else []
-
-
-def _metrics_table(report: ExperimentReport) -> Table:
-    effects = report.to_polars()
-    lifts = effects.select(pl.col("lift", "lift low", "lift high").fill_null(np.nan)).to_numpy()
-    rows = []
-    for row, (lift, low, high) in zip(effects.iter_rows(named=True), lifts.tolist(), strict=True):
-        lift_text, *bounds = (
-            f"{value:+.2%}" if np.isfinite(value) else "" for value in (lift, low, high)
-        )
-        rows.append(
-            [
-                *(row["metric"], row["variant"], row["verdict"]),
-                *(format_number(row["control mean"]), format_number(row["mean"])),
-                _with_interval(
-                    format_number(row["difference"]), format_interval(row["low"], row["high"])
-                ),
-                _with_interval(lift_text, " to ".join(filter(None, bounds))),
-                _format_p(row["adjusted p"]),
-            ]
-        )
-    level = f", with {100 - 100 * report.alpha:g}% confidence intervals"
-    title = f"Metrics by variant{'' if report.stopped else level}"
-    control = "control" if report.control == "control" else f"{label(report.control)} (control)"
-    head = ["metric", "variant", "verdict", control, "mean", "difference", "lift", "p"]
-    return Table(title, head, rows, (0, 1, 2))
-
-
-def _describe_adjustment(report: ExperimentReport) -> str:
-    """Describe the correction and the scope of intervals; empty if no test was reported, or one."""
-    if report.stopped or report.difference.size == 1:
-        return ""
-    scope = "" if report.interval_scope == "simultaneous" else ", each for its row alone"
-    intervals = f"Confidence intervals: {report.interval_scope or 'unadjusted'}{scope}."
-    return f"p-values: {CORRECTIONS[report.correction].title}. {intervals}"
-
-
-def _with_interval(value: str, interval: str) -> Html:
-    """Return a value with its interval below it."""
-    return Html(
-        f'{text(value or "–")}<br><span class="small">{text(interval or "no interval")}</span>'
-    )
-
-
-def _format_p(value: float) -> str:
-    return f"{value:.3g}" if np.isfinite(value) else "–"
-
-
-def _look_charts(report: ExperimentReport, looks: pl.DataFrame) -> list[tuple[Html, Table]]:
-    """Return a chart and a table of the interim looks for each metric and variant."""
+def _look_charts(report: ExperimentReport, looks: pl.DataFrame) -> list[tuple[str, Html, Any]]:
+    """Return title, chart and rows of the interim looks for each metric and variant."""
     charts = []
-    head = [f"{report.unit}s", "difference", "low", "high", "p, the lowest so far"]
     for (metric, variant), frame in looks.group_by("metric", "variant", maintain_order=True):
         title = f"{label(str(metric))}, {label(str(variant))} minus {label(report.control)}"
-        columns = frame.select("units", "difference", "low", "high", "p")
-        rows = [
-            [f"{units:,}", *map(format_number, values), _format_p(p)]
-            for units, *values, p in columns.iter_rows()
-        ]
-        charts.append((draw_looks(frame, title, head[0]), Table(title, head, rows, ())))
+        rows = frame.select("units", "difference", "low", "high", "p").rows()
+        charts.append((title, draw_looks(frame, title, f"{report.unit}s"), rows))
     return charts
 
 
@@ -215,18 +126,3 @@ def _segment_tables(report: ExperimentReport) -> list[tuple[Table, list[int]]]:
         table = table_from_frame(formatted, title, left=left)
         tables.append((table, [frame.columns.index(name) for name in names]))
     return tables
-
-
-def _settings_table(report: ExperimentReport) -> Table:
-    settings = {
-        "source": label(report.source),
-        "unit": report.unit,
-        "control": label(report.control),
-        "alpha": f"{report.alpha:g}",
-        "correction": CORRECTIONS[report.correction].title,
-        "test": Html("".join(f"<div>{text(label(method))}</div>" for method in report.methods())),
-        "coefficient of covariates": report.theta,
-        "sequential": report.sequential or "no: one look",
-    }
-    rows = [[name, value] for name, value in settings.items()]
-    return Table("How the experiment was analysed", ["setting", "value"], rows, (0, 1))

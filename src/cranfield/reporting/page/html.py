@@ -15,11 +15,8 @@ from cranfield.tabular import as_cell
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
-EMPTY = "(no name)"
-"""Text of an empty label."""
-
-MAX_UNTITLED = 40
-"""Maximum length of a name without a title attribute, as longer names may be cut."""
+EMPTY = "(no name)"  # text of an empty label
+MAX_UNTITLED = 40  # maximum length of a name without a title attribute, as longer names may be cut
 
 
 class Html(str):
@@ -46,10 +43,7 @@ def label(name: str) -> str:
 
 
 def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = ()) -> str:
-    """Return a page that loads no resources and allows only its own scripts.
-
-    `scripts` are the exact texts of the scripts in the body.
-    """
+    """Return a page that loads no resources and allows only the scripts in its body."""
     policy = ["default-src 'none'", f"style-src '{digest(style)}'"]
     if scripts:
         policy.append(f"script-src {' '.join(repr(digest(script)) for script in scripts)}")
@@ -63,11 +57,7 @@ def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = (
 def sections_page(
     template: Template, title: str, *, styles: Iterable[str], **values: object
 ) -> str:
-    """Return a page without scripts from a template that extends `sections.html`.
-
-    The values include `headings`, the headings of sections by id, and `counts`, the line below the
-    title.
-    """
+    """Return a page without scripts from a template that extends `sections.html`."""
     body = Html(template.render(title=title, **values))
     return whole_page(title, body, style="".join(map(asset, styles)))
 

@@ -20,23 +20,12 @@ from cranfield.significance.comparison.result import PairwiseComparison
 if TYPE_CHECKING:
     from cranfield.online.experiments.report import ExperimentReport
 
-TOP, BOTTOM = 22, 8
-"""Space above the rows, for the axis, and below them, in pixels."""
-
-STEPS = ((12, 26), (25, 19), (np.inf, 14))
-"""Maximum number of rows, and height of a row in pixels."""
-
-LETTERS = 24
-"""Maximum number of characters of a name; longer names are shortened, with the name as tooltip."""
-
-MAX_SHORT_NAME = 14
-"""Maximum length of all names for which the plot is wider."""
-
-MAX_VISIBLE = 40
-"""Maximum number of rows that are visible without scrolling."""
-
-MAX_RATIO = 30.0
-"""Maximum ratio of the differences of measures with a common axis."""
+TOP, BOTTOM = 22, 8  # space above the rows, for the axis, and below them, in pixels
+STEPS = ((12, 26), (25, 19), (np.inf, 14))  # maximum number of rows, and height of a row in pixels
+LETTERS = 24  # maximum length of a name; longer names are shortened
+MAX_SHORT_NAME = 14  # maximum length of all names for which the plot is wider
+MAX_VISIBLE = 40  # maximum number of rows that are visible without scrolling
+MAX_RATIO = 30.0  # maximum ratio of the differences of measures with a common axis
 
 ARROWS = {-1: ("M5-4L0 0l5 4z", "0.5%"), 1: ("M-5-4L0 0l-5 4z", "99.5%")}
 """Shape and position of the arrow to a value below the axis, or above it."""
@@ -117,8 +106,7 @@ def two_systems_figure(contents: PageContents) -> Html:
     return _figure(title, Html("".join(charts)), [note, axes, *sorted({*axis_notes})])
 
 
-VERDICT_CLASSES = {"better": "top", "worse": "worse"}
-"""Style class of a row of an experiment by verdict."""
+VERDICT_CLASSES = {"better": "top", "worse": "worse"}  # style class of a row by verdict
 
 
 def lifts_figure(report: ExperimentReport) -> Html | None:
@@ -184,10 +172,7 @@ def _draw_rows(
 ) -> tuple[Html, str]:
     """Draw the rows; also return a note on values beyond the axis and on missing intervals.
 
-    `look` is the style class of a row: rows with `top` have the colour of the best. Infinite bounds
-    extend to the end of the axis, which contains the first row and, if `is_whole`, all finite
-    bounds. `band` is shaded over all rows. The note calls a row `noun`, and `unit` is the unit of
-    the axis.
+    Infinite bounds extend to the end of the axis. If `is_whole`, it contains all finite bounds.
     """
     values, low, high = frame.select("value", "low", "high").to_numpy().T
     start, stop = axis_range(values, low, high, zero=zero, is_whole=is_whole)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import shlex
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
@@ -15,14 +15,17 @@ from cranfield.assess.judges.comparison import JudgeComparison
 from cranfield.assess.judges.rankings import JudgeRankings
 from cranfield.base.errors import PolicyError, check_list, quoted
 from cranfield.base.files import whole_file
+from cranfield.collection.policies import ABOUT_NUMBERS, CHOICES
+from cranfield.reporting.charts.saving import InScript
 from cranfield.reporting.page import sections
 from cranfield.reporting.page.contents import PageContents, collect_contents
-from cranfield.reporting.page.data import json_text, page_data
+from cranfield.reporting.page.data import page_data
 from cranfield.reporting.page.html import Html, asset, fill_template, whole_page
 from cranfield.reporting.page.intervals import answer_figure, two_systems_figure
+from cranfield.significance.registry import CORRECTIONS
+from cranfield.tabular import format_pvalue
 
 JUDGE_RESULTS = (JudgeComparison, JudgeRankings, SelfPreference)
-"""Results about judges that a page can show."""
 
 
 def check_judges(results: Any) -> tuple[Any, ...]:
@@ -39,35 +42,35 @@ def check_judges(results: Any) -> tuple[Any, ...]:
 
 
 SCRIPTS = "numbers systems pair kit keeping ranked map matrix boxes ranks tau topics page"
-"""Names of the files of the script, in order; they are joined into one function."""
 
 
 def render_page(contents: PageContents) -> str:
     """Return the HTML of the page, which loads no resources and allows only its own script."""
-    code, parts = join_scripts(), contents.parts
+    parts = contents.parts
+    scripts = "\n".join(asset(f"{name}.js") for name in SCRIPTS.split())
+    code = f'(() => {{\n"use strict";\n{scripts}}})();\n'
     is_pair = len(contents.systems) == 2 and any(part.comparison is not None for part in parts)
+    data = json.dumps(page_data(contents), allow_nan=False, separators=(",", ":"), cls=InScript)
     body = fill_template(
         "page.html",
         contents=contents,
         parts=parts,
+        is_pair=is_pair,
         sections=sections,
+        effects=CHOICES,
+        effects_of_numbers=ABOUT_NUMBERS,
+        corrections=CORRECTIONS,
+        format_pvalue=format_pvalue,
         figure_of_two=two_systems_figure(contents) if is_pair else None,
         figures=[None if is_pair else answer_figure(part) for part in parts],
-        data=Html(json_text(page_data(contents))),
+        data=Html(data),
         script=Html(code),
     )
     style = asset("page.css") + asset("pictures.css")
     return whole_page(contents.title, body, style=style, scripts=[code])
 
 
-def join_scripts() -> str:
-    """Join the files of scripts into one function."""
-    parts = "\n".join(asset(f"{name}.js") for name in SCRIPTS.split())
-    return f'(() => {{\n"use strict";\n{parts}}})();\n'
-
-
 TITLE = "Evaluation report"
-"""Default title of a report."""
 
 OTHER_SUFFIXES = {
     *(".csv", ".docx", ".ipynb", ".json", ".md", ".parquet", ".pdf"),
@@ -158,6 +161,7 @@ def report(
     '<!doctype html>'
     """
     check_list("inputs", inputs)
+    from cranfield.online.experiments.report import ExperimentReport
     from cranfield.reporting.page.experiment_page import experiment_page
 
     target = Path(_check_path(path, "path"))
@@ -171,7 +175,7 @@ def report(
         raise PolicyError(f"inputs must be a list of paths, got {type(inputs).__name__}")
     files = sections.hash_files([_check_path(item, "each of inputs") for item in inputs])
     command_text = _format_command(command)
-    judge_results = () if judges is None else check_judges(judges)
+    judge_results = check_judges(judges)
     options: dict[str, Any] = {
         "baseline": baseline,
         "test": test,
@@ -185,7 +189,7 @@ def report(
         "resamples": resamples,
         "seed": seed,
     }
-    if _is_experiment(results):
+    if isinstance(results, ExperimentReport):
         for name, value in {**options, "judges": judges}.items():
             if value is not None:
                 raise PolicyError(
@@ -200,12 +204,6 @@ def report(
     with whole_file(target) as out:
         out.write(text.encode())
     return target
-
-
-def _is_experiment(results: Any) -> bool:
-    """Return True for an experiment report, without the slow import of its class."""
-    module = sys.modules.get("cranfield.online.experiments.report")
-    return module is not None and isinstance(results, module.ExperimentReport)
 
 
 def _check_path(path: Any, argument: str) -> str:

@@ -18,7 +18,6 @@ from cranfield.base.arrays import best_first, is_best_value
 from cranfield.base.errors import InputError
 from cranfield.base.text import capitalised, counted, plain
 from cranfield.base.version import __version__
-from cranfield.collection.policies import ABOUT_NUMBERS, CHOICES
 from cranfield.reporting.page.contents import NO_QUALITY, MeasurePart, PageContents
 from cranfield.reporting.page.data import n_decimals
 from cranfield.reporting.page.html import Html, label, named, sentence
@@ -32,10 +31,8 @@ from cranfield.reporting.summary import (
 )
 from cranfield.scales.statements import MEANINGFUL, Meaningfulness
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
-from cranfield.significance.models.assumptions import Assumptions
-from cranfield.significance.registry import CORRECTIONS
 from cranfield.sources.archives import hide_credentials, is_url
-from cranfield.tabular import Table, as_cell, format_pvalue
+from cranfield.tabular import Table, as_cell
 
 
 def count_items(contents: PageContents) -> dict[str, int]:
@@ -167,22 +164,9 @@ def method(comparison: PairwiseComparison) -> list[str]:
     return list(map(sentence, lines))
 
 
-def anova_lines(comparison: PairwiseComparison) -> list[str]:
-    """Return sentences on the analysis of variance of a comparison."""
-    if comparison.anova is None:
-        return []
-    return list(map(sentence, [*comparison.anova.notes, *comparison.anova.heading()[1:]]))
-
-
 def method_notes(comparison: PairwiseComparison) -> list[str]:
     """Return the notes of a comparison, except the note on scales, which is in the answer."""
     return [sentence(note) for note in comparison.notes if not note.endswith(RESCALING)]
-
-
-def untested_assumptions(assumptions: Assumptions) -> list[str]:
-    """Return notes for the case that no assumption could be tested."""
-    notes = [note for note in assumptions.notes if not note.startswith("No test speaks")]
-    return ["None of the assumptions could be tested.", *notes]
 
 
 def pairs_table(comparison: PairwiseComparison) -> Table:
@@ -190,11 +174,6 @@ def pairs_table(comparison: PairwiseComparison) -> Table:
     pairs = comparison.as_table()
     rows = [[*row[:-1], "yes" if as_cell(row[-1]).text else "no"] for row in pairs.rows]
     return Table("Pairs", [*pairs.head[:-1], "differs"], rows, pairs.left)
-
-
-def judge_notes(contents: PageContents) -> list[str]:
-    """Return the distinct notes of the results about judges."""
-    return [*dict.fromkeys(note for result in contents.judges for note in result.notes)]
 
 
 def best_judge(result: object) -> str:
@@ -237,48 +216,6 @@ def answer_cells(part: MeasurePart) -> list[str]:
     return [best_systems, top, pairs, invariant]
 
 
-def pair_cells(part: MeasurePart) -> list[str]:
-    """Return the answer on two systems as cells: best system, p-value, whether invariant."""
-    if part.meaning is None:
-        return ["not compared", "", ""]
-    comparison = part.meaning.comparison
-    is_different = "yes" if comparison.count() else "no"
-    p = format_pvalue(comparison.adjusted_pvalues[0])
-    invariant = "yes" if part.meaning.dominance.holds[0] else "no"
-    return [answer_cells(part)[0], f"{is_different}, p = {p}", invariant]
-
-
-def answers_table(contents: PageContents) -> Table:
-    """Return the answers as a table with a row for each measure."""
-    parts = contents.parts
-    comparisons = [part.comparison for part in parts if part.comparison is not None]
-    if comparisons and len(contents.systems) == 2:
-        head = ["measure", "best", "significantly different", "order of means holds on any scale"]
-        return Table(
-            "By measure", head, [[part.name, *pair_cells(part)] for part in parts], range(4)
-        )
-    heads = [baseline_head(comparison) for comparison in comparisons if comparison.baselines]
-    head = ["measure", "best", heads[0] if heads else "top group", "significant pairs"]
-    head.append("significant pairs that keep their order on any scale")
-    return Table("By measure", head, [[part.name, *answer_cells(part)] for part in parts], (0, 1))
-
-
-def measures(parts: Iterable[MeasurePart]) -> Table:
-    """Return the table of summaries, ranges, directions and sources of measures."""
-    rows = []
-    for part in parts:
-        direction = f"{'lower' if part.scores.lower_is_better else 'higher'} is better"
-        summary, value_range, source = "", "", ""
-        if part.measure is not None:
-            info = part.measure.info
-            low, high = info.range
-            value_range = f"{low:g} to {high:g}" if np.isfinite(high) else f"from {low:g}"
-            summary, source = info.summary, info.source
-        rows.append([part.name, summary, value_range, direction, source])
-    head = ["measure", "definition", "range", "direction", "source"]
-    return Table("Measures", head, rows, range(5))
-
-
 def systems(contents: PageContents) -> list[tuple[int, list[tuple[str, bool]]]]:
     """Return the indices of systems with their values, ordered by the first measure.
 
@@ -312,98 +249,11 @@ def _number(value: float, decimals: int) -> str:
     return "–" if np.isnan(value) else f"{value:.{decimals}f}"
 
 
-def scales(parts: Iterable[MeasurePart]) -> Table:
-    """Return the table of scales, with notes on missing interval-scaled versions."""
-    is_by_topic = {None: "not known", True: "yes", False: "no"}
-    rows, notes = [], []
-    for part in parts:
-        scaling = part.scaling
-        verdict = part.meaning.verdict if part.meaning else "not compared"
-        declared, computed = scaling.declared or "unknown", scaling.computed or "not known"
-        by_topic = is_by_topic[scaling.differs_by_topic]
-        rows.append([part.name, declared, computed, scaling.computed_reason, by_topic, verdict])
-        if scaling.effect is None and scaling.effect_reason:
-            notes.append(f"{label(part.name)}: {scaling.effect_reason}")
-    head = ["measure", "declared", "computed at its cutoff", "why", "own scale by topic", "verdict"]
-    return Table("Scales", head, rows, range(6), notes)
+def count_interval_scales(parts: Sequence[MeasurePart]) -> int:
+    return sum(part.scaling.declared.startswith(("interval", "ratio")) for part in parts)
 
 
-def scale_sentence(parts: Sequence[MeasurePart]) -> str:
-    """Return a paragraph on the scales that methods assume and measures have."""
-    interval = [part for part in parts if part.scaling.declared.startswith(("interval", "ratio"))]
-    return (
-        "A statement is meaningful if it holds under every transformation that the scale of its"
-        " numbers admits. Means, t-tests and analyses of variance assume an interval scale;"
-        f" {len(interval):,} of {len(parts):,} measures here are declared to have an interval"
-        " scale. It is debated whether these methods may be used with other measures; the pairs"
-        " above report which differences keep their order under any increasing transformation."
-    )
-
-
-def interval_versions(parts: Iterable[MeasurePart]) -> Table:
-    """Return the table of effects of interval scaling, with notes on the versions."""
-    rows, notes = [], []
-    for part in parts:
-        if (version := part.scaling.effect) is None:
-            continue
-        counts = version.n_before, version.n_after, version.n_lost, version.n_gained
-        tau = _number(version.tau, 4)
-        rows.append([part.name, version.name, *(f"{count:,}" for count in counts), tau])
-        if version.note:
-            notes.append(f"{version.name}: {version.note}")
-    head = ["measure", "interval-scaled version", "significant pairs", "by the version"]
-    head += ["S2NS", "NS2S", "Kendall's tau"]
-    return Table("Effect of interval scaling", head, rows, (0, 1), notes)
-
-
-_READING_SETTINGS = {
-    "on_duplicate": "which of the repeated documents of a topic counts",
-    "skipped runs": "they could not be read",
-}
-"""Explanations of the settings with which files were read."""
-
-
-def policies(contents: PageContents) -> Table | None:
-    """Return the table of the policies of judging; None for scores from files."""
-    if contents.evaluation is None:
-        return None
-    judged, compat = contents.evaluation.judged, contents.evaluation.compat
-    rows = []
-    for name, value in judged.policies.describe().items():
-        if value is not None or name == "depth":
-            meaning = ABOUT_NUMBERS.get(name) or CHOICES[name][str(value)]
-            rows.append([name, "all" if value is None else str(value), meaning])
-    if compat is not None:
-        rows.append(["compat", compat, "program whose policies and rounding are the defaults"])
-    for name, value in judged.annotations.settings.items():
-        text = "; ".join(value) if isinstance(value, list) else str(value)
-        rows.append([name, text, _READING_SETTINGS.get(name, "")])
-    return Table("How rankings were judged", ["policy", "value", "what it does"], rows, range(3))
-
-
-def tests(contents: PageContents) -> Table:
-    """Return the table of the options of comparisons."""
-    missing = contents.options.get("missing", "by default")
-    rows = []
-    for part in contents.parts:
-        if (comparison := part.comparison) is None:
-            continue
-        correction = CORRECTIONS[comparison.correction].title
-        resamples = "none" if comparison.resamples is None else f"{comparison.resamples:,}"
-        seed = "none" if comparison.seed is None else str(comparison.seed)
-        test, alternative = comparison.info.title, comparison.alternative
-        options = [test, correction, alternative, f"{comparison.alpha:g}", missing, resamples, seed]
-        rows.append([part.name, *options])
-    head = ["measure", "test", "correction", "alternative", "alpha", "missing scores"]
-    head += ["random samples", "seed"]
-    return Table("How systems were compared", head, rows, (0, 1, 2, 3, 5))
-
-
-NO_FILE = "not a file"
-"""Text in place of a hash for standard input, ids of ir_datasets and URLs."""
-
-Inputs = Sequence[tuple[str, str | None]]
-"""Names of input files with their SHA-256."""
+Inputs = Sequence[tuple[str, str | None]]  # names of input files with their SHA-256
 
 
 def hash_files(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | None], ...]:
@@ -424,18 +274,10 @@ def hash_files(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | N
     return tuple(hashes)
 
 
-def version_tables(inputs: Inputs) -> list[tuple[Table, str]]:
-    """Return the tables of versions and of input files, each with its style class."""
-    versions = {
-        "cranfield": __version__,
-        "Python": platform.python_version(),
-        "NumPy": numpy.__version__,
-        "SciPy": scipy.__version__,
-        "polars": polars.__version__,
-    }
-    rows = [[name, version] for name, version in versions.items()]
-    tables = [(Table("Versions", ["program", "version"], rows, (0, 1)), "narrow")]
-    if inputs:
-        rows = [[name, Html(f"<code>{code}</code>") if code else NO_FILE] for name, code in inputs]
-        tables.append((Table("Input files", ["name", "SHA-256"], rows, (0, 1)), "tall hashes"))
-    return tables
+VERSIONS = {
+    "cranfield": __version__,
+    "Python": platform.python_version(),
+    "NumPy": numpy.__version__,
+    "SciPy": scipy.__version__,
+    "polars": polars.__version__,
+}

@@ -13,8 +13,7 @@ from cranfield.base.text import plain
 from cranfield.reporting.page.html import Html, fill_template
 from cranfield.tabular import format_number
 
-Scale = Callable[[Floats | float], Floats]
-"""A function from values to positions in pixels."""
+Scale = Callable[[Floats | float], Floats]  # a function from values to positions in pixels
 
 
 def axis(low: float, high: float, start: float, end: float) -> Scale:
@@ -78,33 +77,15 @@ def make_text(
     return {"text": text, "x": f"{x:.1f}", "y": f"{y:.1f}", "anchor": anchor, "upright": upright}
 
 
-MAX_TICKS = 6
-"""Maximum number of ticks of an axis, in addition to those at its ends."""
-
-LETTER = 6.4
-"""Width of a character in pixels, to reserve space for names."""
-
-MAX_LETTERS = 10
-"""Maximum number of characters of the name of a bar."""
+MAX_TICKS = 6  # maximum number of ticks of an axis, in addition to those at its ends
+LETTER = 6.4  # width of a character in pixels, to reserve space for names
+MAX_LETTERS = 10  # maximum number of characters of the name of a bar
 
 
 def draw_bars(
     names: Sequence[str], values: Floats, *, title: str, lower_is_better: bool = False
 ) -> Html:
-    """Draw a bar from 0 for each value, and no bar for NaN.
-
-    The result contains two drawings, one of which the style sheet hides: vertical bars are shown on
-    wide screens, and horizontal bars on narrow ones, where names are legible.
-
-    Parameters
-    ----------
-    names, values
-        Name and length of each bar, shape (n,).
-    title
-        Title of the chart, for screen readers.
-    lower_is_better
-        Whether negative values are better, and have the colour of better values.
-    """
+    """Draw a bar for each finite value: vertical for wide screens, horizontal for narrow ones."""
     finite = values[np.isfinite(values)]
     low, high = finite.min(initial=0.0), finite.max(initial=0.0)
     bounds = round_range(low, high, MAX_TICKS) if low < high else round_range(-1.0, 1.0, MAX_TICKS)
@@ -168,24 +149,13 @@ def _bars(
     }
 
 
-CURVE_CLASSES = ("first", "second")
-"""Style classes of the curves: they differ in colour, and the second is dashed."""
+CURVE_CLASSES = ("first", "second")  # style classes; the second is dashed
 
 
 def draw_curves(
     levels: Floats, curves: Sequence[tuple[str, Floats]], *, title: str, x_title: str, y_title: str
 ) -> Html:
-    """Draw up to two curves with a legend, on axes from 0 to 1; NaN is skipped.
-
-    Parameters
-    ----------
-    levels
-        Horizontal positions, shape (levels,), from 0 to 1.
-    curves
-        Name and values of each curve, shape (levels,).
-    title, x_title, y_title
-        Titles of the chart and of both axes.
-    """
+    """Draw up to two curves with a legend, on axes from 0 to 1; NaN is skipped."""
     # Text remains legible when a phone scales the drawing down.
     width, height = 440.0, 330.0
     left, right, top, bottom = 50.0, width - 12, 12.0, height - 46
@@ -213,8 +183,7 @@ def draw_curves(
 MAX_IQR_DISTANCE = 1.5
 """Values within this distance of the quartiles, in interquartile ranges, are always on the axis."""
 
-MAX_STRETCH = 1.25
-"""The axis is cut if outliers would stretch it by more than this factor."""
+MAX_STRETCH = 1.25  # the axis is cut if outliers would stretch it by more than this factor
 
 
 def axis_range(

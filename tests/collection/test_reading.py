@@ -223,6 +223,12 @@ identifiers = st.text(
 tables = st.dictionaries(st.tuples(identifiers, identifiers), finite, min_size=1, max_size=12)
 
 
+def test_scores_far_apart_are_read_without_overflow(tmp_path: Path) -> None:
+    path = tmp_path / "far.run"
+    path.write_text("1 Q0 a 1 1.7e308 x\n2 Q0 a 1 -1.7e308 x\n")
+    assert cf.read_run(path).scores.tolist() == [1.7e308, -1.7e308]
+
+
 @pytest.mark.filterwarnings("ignore:.* read as text, not as missing")
 @given(tables)
 def test_written_runs_are_read_back(table: dict[tuple[str, str], float]) -> None:

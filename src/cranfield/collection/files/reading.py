@@ -596,10 +596,12 @@ def _warn_of_rising(
     order = np.argsort(rows.codes, kind="stable")
     codes = rows.codes[order][1:]
     is_same_topic = np.diff(rows.codes[order]) == 0
-    steps = np.diff(scores[order])[is_same_topic]
+    # Comparisons, as differences of large scores overflow.
+    before, after = scores[order][:-1], scores[order][1:]
+    risen = codes[is_same_topic & (after > before)]
+    falls = (is_same_topic & (after < before)).any()
     # Two topics of two documents may rise by chance.
-    risen = codes[is_same_topic][steps > 0]
-    if (steps >= 0).all() and risen.size >= 4 and np.ptp(risen) > 0:
+    if not falls and risen.size >= 4 and np.ptp(risen) > 0:
         warn(
             f"{rows.origin.name}: the scores of every topic rise in the order of the file, and the"
             " highest scores rank first; lower_is_better=True ranks the lowest first, as of"

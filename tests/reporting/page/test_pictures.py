@@ -141,8 +141,8 @@ def test_choosing_from_the_matrix_and_the_address(
     first, second = (evaluation.systems[order[k]] for k in (1, 3))
     address = page.evaluate("location.hash")
     # As it was chosen, and opened again by its address.
-    for one in (page, None):
-        one = one or opened(browser, report, address).page
+    for again in (False, True):
+        one = opened(browser, report, address).page if again else page
         for label, name in (("First system", first), ("Second system", second)):
             assert one.get_by_label(label).locator("option:checked").inner_text() == name
         assert one.locator("#measure option:checked").inner_text() == "RR@10"

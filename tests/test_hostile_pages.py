@@ -128,13 +128,14 @@ def test_pages_of_a_campaign(browser: Any, tmp_path: Path, first: int) -> None:
 @pytest.mark.parametrize("first", PARTS)
 def test_page_of_an_experiment(browser: Any, tmp_path: Path, first: int) -> None:
     some = usable(first)
-    values = np.random.default_rng(3).random(8 * len(some))
+    values = np.random.default_rng(3).random(4 * len(some))
     for names, path in ((some, tmp_path / "variants.html"), (some[:2], tmp_path / "metrics.html")):
         arms = (names * 400)[: len(values)]
         table = {"variant": arms, "segment": [some[0], some[1]] * (len(values) // 2), "x": values}
         metrics = dict.fromkeys(some if len(names) == 2 else some[:2], "x")
         segments = ["segment"] if len(names) == 2 else []
-        found = cf.online.analyse_experiment(table, metrics, control=names[0], segments=segments)
+        options = {"control": names[0], "segments": segments, "resamples": 99}
+        found = cf.online.analyse_experiment(table, metrics, **options)
         cf.report(found, path, title=some[-1])
         harmless(browser, path)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collect_file() -> Iterator[list[pytest.Collector]]:
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
     """Collect test modules once: only the modules of `src` have examples."""
     collectors = yield
     return [one for one in collectors if not isinstance(one, DoctestModule)]

@@ -134,7 +134,7 @@ def test_page_of_an_experiment(browser: Any, tmp_path: Path, first: int) -> None
         table = {"variant": arms, "segment": [some[0], some[1]] * (len(values) // 2), "x": values}
         metrics = dict.fromkeys(some if len(names) == 2 else some[:2], "x")
         segments = ["segment"] if len(names) == 2 else []
-        options = {"control": names[0], "segments": segments, "resamples": 99}
+        options: dict[str, Any] = {"control": names[0], "segments": segments, "resamples": 99}
         found = cf.online.analyse_experiment(table, metrics, **options)
         cf.report(found, path, title=some[-1])
         harmless(browser, path)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.doctest import DoctestItem
+from _pytest.doctest import DoctestItem, DoctestModule
 from hypothesis import settings
 
 # New examples at every run. A failure prints how to reproduce it: `@reproduce_failure(...)`, and
@@ -47,6 +47,13 @@ def browser() -> Iterator[Any]:
         one = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield one
         one.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Collect test modules once: only the modules of `src` have examples."""
+    collectors = yield
+    return [one for one in collectors if not isinstance(one, DoctestModule)]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -106,7 +106,7 @@ PAGES = sorted(
 )
 
 
-TOGETHER = 4
+TOGETHER = 2
 """Processes that run the pages, each several of them: to start one takes as long as most pages."""
 
 

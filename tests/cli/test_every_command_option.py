@@ -9,6 +9,7 @@ option too, where `a>b` takes file b in place of file a.
 from __future__ import annotations
 
 import functools
+import os
 import re
 import shutil
 import sys
@@ -337,6 +338,11 @@ def inputs() -> Path:
 
 
 @functools.cache
+def input_files() -> list[Path]:
+    return [*inputs().iterdir()]
+
+
+@functools.cache
 def links() -> Path:
     """Make a folder of links to the inputs, in which every command runs."""
     return Path(tempfile.mkdtemp())
@@ -346,19 +352,22 @@ def links() -> Path:
 def outcome(words: tuple[str, ...]) -> tuple[int, str, str, dict[str, bytes]]:
     """Run a command where only inputs are; return its status, output, messages and files."""
     folder = links()
-    for path in inputs().iterdir():
-        if not (folder / path.name).is_symlink():
+    there = {entry.name for entry in os.scandir(folder)}
+    for path in input_files():
+        if path.name not in there:
             (folder / path.name).symlink_to(path)
     status, out, err = ended_with(folder, *in_settings(folder, words))
+    new = sorted(Path(entry) for entry in os.scandir(folder) if not entry.is_symlink())
     files = {
         str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
+        for top in new
+        for path in (sorted(top.rglob("*")) if top.is_dir() else [top])
         if path.is_file() and not path.is_symlink() and path.name != SETTINGS
     }
-    for path in folder.iterdir():
+    for path in new:
         if path.is_dir():
             shutil.rmtree(path)
-        elif not path.is_symlink():
+        else:
             path.unlink()
     return status, out, err, files
 
@@ -375,7 +384,7 @@ def problem(command: str, option: str, use: str) -> str:
     if given[0] == 2 and not any(name in said for name in named):
         if first[0] == 2:
             return f"both fail: {first[2]} / {given[2]}"
-        about_input = any(f"{path.name}:" in given[2] for path in inputs().iterdir())
+        about_input = any(f"{path.name}:" in given[2] for path in input_files())
         if (
             option.strip("-").replace("_", "-") not in said
             and not about_input

@@ -64,7 +64,7 @@ def test_study_of_scales(folder: Path) -> None:
         (("--cutoffs", "5,5"), "cutoff 5 is repeated"),
         (("-m", "P", "-m", "P"), "measure P is repeated"),
         (("--alpha", "2"), "alpha must be a number between 0 and 1"),
-        (("-m", "AP", "--cutoffs", "5,60"), "cannot be computed for AP@60"),
+        (("-m", "P", "--cutoffs", "5,5000"), "cannot be computed for P@5000"),
     ):
         _, err = cranfield(folder, *start, *arguments, status=2)
         assert message in err, arguments

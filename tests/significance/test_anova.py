@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 import statsmodels.formula.api as smf
+from statsmodels.stats.anova import anova_lm
 
 import cranfield as cf
 from cranfield.significance.models.anova import fit_one_way, fit_three_way, fit_two_way
@@ -61,7 +61,7 @@ def same_as_statsmodels(
     table: AnovaTable, values: Any, formula: str, names: dict[str, str]
 ) -> None:
     frame = frame_of(values)
-    theirs = sm.stats.anova_lm(smf.ols(formula, frame).fit(), typ=2)
+    theirs = anova_lm(smf.ols(formula, frame).fit(), typ=2)
     for ours, name in {**names, "Error": "Residual"}.items():
         k = table.sources.index(ours)
         assert table.ss[k] == pytest.approx(theirs.sum_sq[name], rel=1e-9)

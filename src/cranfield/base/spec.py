@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import import_module
 from inspect import getdoc
 from math import isfinite, ulp
@@ -371,6 +371,7 @@ _FORM = re.compile(r"\s*([^()]*?)\s*(\(.*\))?\s*", re.DOTALL)
 _MAX_LENGTH = 200  # maximum length of a text form
 
 
+@lru_cache(maxsize=4096)  # A lookup normalises all names of a registry
 def _normalised(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).casefold()
 

@@ -24,7 +24,7 @@ def orders(seed: int, runs: object = RUNS) -> dict[str, list[str]]:
 
 
 def test_every_document_is_first_equally_often() -> None:
-    first = [orders(seed)["q1"] for seed in range(800)]
+    first = [orders(seed)["q1"] for seed in range(400)]
     assert all(sorted(docs) == [f"d{k}" for k in range(8)] for docs in first)
     for place in (0, 7):
         counts = [sum(docs[place] == f"d{k}" for docs in first) for k in range(8)]
@@ -38,9 +38,9 @@ def test_an_order_depends_on_seed_and_topic_only() -> None:
 
 
 def test_relevant_documents_are_in_proportion_to_the_budget() -> None:
-    relevant = [order(RUNS, "uniform", QRELS, seed=s).n_relevant([4])[0] for s in range(400)]
+    relevant = [order(RUNS, "uniform", QRELS, seed=s).n_relevant([4])[0] for s in range(200)]
     # Of q1 half of the three relevant documents, and that of q2.
-    assert np.mean(relevant) == pytest.approx(3 * 4 / 8 + 1, abs=0.13)
+    assert np.mean(relevant) == pytest.approx(3 * 4 / 8 + 1, abs=0.19)
 
 
 def test_the_study_of_pooling_repeats_it() -> None:

@@ -31,7 +31,6 @@ def test_the_study_of_the_paper_is_within_reach() -> None:
         (["P", "AP"], [5, 60], ["AP@60"]),
         (["DCG", "P", "RBP"], [20, 60, 100], ["DCG@60", "RBP@60", "DCG@100", "RBP@100"]),
         (["P"], [5000], ["P@5000"]),
-        (["ERR"], [60], ["ERR@60"]),
     ],
 )
 def test_beyond_reach_at_once(

@@ -35,7 +35,6 @@ def page(browser: Any, report: Path) -> Iterator[Any]:
     yield one.page
     assert one.complaints == []
     assert [url for url in one.requests if not url.startswith("data:")] == [report.as_uri()]
-    one.page.close()
 
 
 def column(page: Any, place: int) -> list[str]:
@@ -189,7 +188,6 @@ def test_numbers_as_in_python(page: Any, browser: Any, tmp_path: Path) -> None:
     rows = one.page.locator("#topics tbody tr")
     shown = [rows.nth(k).locator("td").nth(1).inner_text() for k in range(4)]
     assert shown == ["0.5000", f"{0.09375:.4f}", f"{0.03125:.4f}", "0.0000"]
-    one.page.close()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
@@ -201,7 +199,6 @@ def test_nothing_overflows(browser: Any, report: Path, width: int, scheme: str) 
     contrast = one.evaluate(CONTRAST)
     assert contrast
     assert {kind: found for kind, found in contrast.items() if found < 4.5} == {}
-    one.close()
 
 
 CONTRAST = """() => {
@@ -247,7 +244,6 @@ def test_an_experiment_opens_with_its_lifts(
     if width == 1280:
         for box in one.page.locator(".box").all():
             assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
-    one.page.close()
 
 
 def test_without_scripts(browser: Any, report: Path, evaluation: cf.Evaluation) -> None:
@@ -272,7 +268,6 @@ def test_with_a_baseline(browser: Any, evaluation: cf.Evaluation, tmp_path: Path
     assert "only differences from the baseline" in one.page.locator("#statement").inner_text()
     assert one.page.locator("#systems td.groups", has_text="baseline").count() == 1
     assert one.complaints == []
-    one.page.close()
 
 
 def test_on_paper(browser: Any, report: Path) -> None:
@@ -282,7 +277,6 @@ def test_on_paper(browser: Any, report: Path) -> None:
     assert not one.page.locator("nav").is_visible()
     assert len(one.page.pdf(format="A4")) > 10_000
     assert one.complaints == []
-    one.page.close()
 
 
 def test_very_many_topics(browser: Any, tmp_path: Path) -> None:
@@ -291,7 +285,6 @@ def test_very_many_topics(browser: Any, tmp_path: Path) -> None:
     one = opened(browser, cf.report(scores, tmp_path / "r.html")).page
     assert one.locator("#topics tbody tr").count() == 1001
     assert one.get_by_text("… 200 topics in between").count() == 1
-    one.close()
 
 
 def of_pair(page: Any) -> tuple[str, list[list[str]]]:
@@ -322,7 +315,6 @@ def test_scores_that_are_missing_or_infinite(browser: Any, tmp_path: Path) -> No
     one.page.get_by_label("Second system").select_option("0")
     assert of_pair(one.page) == ("Choose two different systems.", [])
     assert one.page.locator("#facts dt").count() == 0
-    one.page.close()
 
 
 def test_lower_is_better(browser: Any, tmp_path: Path) -> None:
@@ -342,7 +334,6 @@ def test_lower_is_better(browser: Any, tmp_path: Path) -> None:
     assert differences == sorted(differences)
     names = page.locator("#systems tbody th").all_inner_texts()
     assert [name.strip() for name in names] == ["a", "b"]
-    page.close()
 
 
 def test_no_hit_and_long_names(browser: Any, tmp_path: Path) -> None:
@@ -368,7 +359,6 @@ def test_no_hit_and_long_names(browser: Any, tmp_path: Path) -> None:
     page.get_by_label("Filter systems by name").fill("zzz")
     assert page.locator("#shown").inner_text() == "no name contains this text"
     assert not page.locator("#systems thead").is_visible()
-    page.close()
 
 
 def test_a_pair_without_limits_and_the_name_of_its_difference(browser: Any, tmp_path: Path) -> None:
@@ -398,7 +388,6 @@ def test_a_pair_without_limits_and_the_name_of_its_difference(browser: Any, tmp_
             expected = "none: it would contradict the decision"
             assert limits == (expected if np.isnan(low) else minus(f"{low:.4f} to {high:.4f}"))
         assert one.complaints == []
-        one.page.close()
     limits = [v for one in facts.values() for k, v in one.items() if "confidence interval" in k]
     assert any(one.startswith("none") for one in limits) and " to " in "".join(limits)
     assert "difference" in facts["mean", "dense"]

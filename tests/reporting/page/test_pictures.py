@@ -45,7 +45,6 @@ def page(browser: Any, report: Path) -> Iterator[Any]:
     assert [url for url in one.requests if not url.startswith(("data:", "blob:"))] == [
         report.as_uri()
     ]
-    one.page.close()
 
 
 def test_their_data_is_that_of_the_api(report: Path, evaluation: cf.Evaluation) -> None:
@@ -141,17 +140,16 @@ def test_choosing_from_the_matrix_and_the_address(
         page.keyboard.press(key)
     first, second = (evaluation.systems[order[k]] for k in (1, 3))
     address = page.evaluate("location.hash")
-    again = opened(browser, report, address).page
-    for one in (page, again):
+    # As it was chosen, and opened again by its address.
+    for again in (False, True):
+        one = opened(browser, report, address).page if again else page
         for label, name in (("First system", first), ("Second system", second)):
             assert one.get_by_label(label).locator("option:checked").inner_text() == name
         assert one.locator("#measure option:checked").inner_text() == "RR@10"
         assert first in one.locator("#statement").inner_text()
-    again.close()
     # What is not there is passed over.
     other = opened(browser, report, "#measure=no&first=%3Cimg%3E&second=").page
     assert other.locator("#measure option:checked").inner_text() == "nDCG@10"
-    other.close()
 
 
 @pytest.mark.parametrize("name", ["map", "matrix", "boxes", "ranks", "tau", "topics", "ranked"])
@@ -191,7 +189,6 @@ def test_no_matrix_without_all_pairs(
     assert not one.page.locator("#pic-matrix").is_visible()
     assert one.page.locator("#pic-boxes").is_visible()
     assert one.complaints == []
-    one.page.close()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
@@ -206,7 +203,6 @@ def test_pictures_fit(browser: Any, report: Path, width: int, scheme: str) -> No
     assert max(box["x"] + box["width"] for box in boxes) <= width
     found = page.evaluate(READABLE)
     assert {kind: value for kind, value in found.items() if value < 4.5} == {}
-    page.close()
 
 
 @pytest.mark.parametrize(
@@ -227,7 +223,6 @@ def test_ticks_have_the_decimals_of_their_step(
     page = opened(browser, path).page
     texts = seen(page, "topics").locator("line.grid + text").all_text_contents()
     assert texts == expected
-    page.close()
 
 
 def test_low_cells_of_the_matrix_leave_no_gap(browser: Any, tmp_path: Path) -> None:
@@ -248,7 +243,6 @@ def test_low_cells_of_the_matrix_leave_no_gap(browser: Any, tmp_path: Path) -> N
     lefts, rights = ({cell[k] for cell in cells} for k in (0, 2))
     assert len(lefts) == 90
     assert len(lefts & rights) == 89
-    page.close()
 
 
 READABLE = """() => {
@@ -277,7 +271,6 @@ def test_the_answer_is_above_the_fold(browser: Any, report: Path) -> None:
     for place in ("#answer .lead >> nth=0", "#answer .intervals >> nth=0"):
         box = page.locator(place).bounding_box()
         assert box["y"] >= 0 and box["y"] + box["height"] <= 800
-    page.close()
 
 
 def test_forty_systems_on_eight_pages(browser: Any, tmp_path: Path) -> None:
@@ -286,7 +279,6 @@ def test_forty_systems_on_eight_pages(browser: Any, tmp_path: Path) -> None:
     one = opened(browser, cf.report(ev, tmp_path / "r.html", scales=False, resamples=500))
     pdf = one.page.pdf(format="A4")
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 8
-    one.page.close()
 
 
 def test_size_of_126_runs_and_8_measures(browser: Any, tmp_path: Path) -> None:
@@ -305,7 +297,6 @@ def test_size_of_126_runs_and_8_measures(browser: Any, tmp_path: Path) -> None:
     for _ in range(3):
         one = opened(browser, path).page
         ready.append(one.evaluate("performance.getEntriesByType('navigation')[0].domComplete"))
-        one.close()
         if ready[-1] < 1000:
             break
     # Below 800 ms on an idle machine; other tests run beside it.
@@ -330,7 +321,6 @@ def test_paper_is_not_told_to_point(browser: Any, tmp_path: Path) -> None:
     assert page.evaluate(height) < 900 < before
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert page.evaluate(height) == before
-    page.close()
 
 
 def test_a_picture_drawn_again_keeps_the_focus(page: Any) -> None:

@@ -182,7 +182,7 @@ def test_atoms_are_not_smoothed_away() -> None:
 
 
 LONG = {
-    "dcg": dcg(1000),
+    "dcg": dcg(400),
     "dcg+1": dcg(300, shift=1),
     "dcg of four grades": dcg(300, (0, 1, 2, 3)),
     "rbp .8": rbp(1000, 0.8),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from inspect import signature
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
@@ -175,6 +175,7 @@ def _rounded(value: nw.Expr) -> nw.Expr:
 ANY_RANK = 2.0**31  # Cutoff that no rank exceeds
 
 
+@lru_cache(maxsize=1024)
 def column_count(column: str) -> Count | None:
     """Return the definition of a count such as `clicked@3`, with a rank or a dwell; else None."""
     name, _, number_text = column.partition("@")

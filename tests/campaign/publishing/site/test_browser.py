@@ -46,7 +46,6 @@ def test_every_page_is_silent_and_asks_for_nothing(browser: Any, site: Path) -> 
         assert one.page.locator("img").count() == 0
         assert one.complaints == []
         assert [url for url in one.requests if not url.startswith("data:")] == [path.as_uri()]
-    one.page.close()
 
 
 def test_every_link_is_followed(browser: Any, site: Path) -> None:
@@ -63,7 +62,6 @@ def test_every_link_is_followed(browser: Any, site: Path) -> None:
         left += [str(each) for each in found if str(each).endswith(".html")]
     assert seen == {path.as_uri() for path in site.rglob("*.html")}
     assert one.complaints == []
-    one.page.close()
 
 
 def test_sorting_by_keyboard(browser: Any, site: Path) -> None:
@@ -93,7 +91,6 @@ def test_sorting_by_keyboard(browser: Any, site: Path) -> None:
     page.get_by_role("button", name="rank", exact=True).click()
     assert rows(page) == first
     assert one.complaints == []
-    page.close()
 
 
 def test_filtering(browser: Any, site: Path) -> None:
@@ -112,7 +109,6 @@ def test_filtering(browser: Any, site: Path) -> None:
     assert len(rows(page)) < 4
     assert page.title() != "caught"
     assert one.complaints == []
-    page.close()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
@@ -126,7 +122,6 @@ def test_nothing_overflows(browser: Any, site: Path, width: int, scheme: str) ->
         contrast = page.evaluate(CONTRAST.replace(' + " li', ' + " .mark, .retracted, li'))
         assert contrast
         assert {kind: found for kind, found in contrast.items() if found < 4.5} == {}, path
-    page.close()
 
 
 def test_the_first_screen_is_the_leaderboard(browser: Any, site: Path) -> None:
@@ -139,7 +134,6 @@ def test_the_first_screen_is_the_leaderboard(browser: Any, site: Path) -> None:
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
             assert box["y"] + box["height"] <= height
-        one.page.close()
 
 
 def test_all_columns_can_be_seen_on_a_phone(browser: Any, site: Path) -> None:
@@ -154,7 +148,6 @@ def test_all_columns_can_be_seen_on_a_phone(browser: Any, site: Path) -> None:
         assert 0 <= box["x"] < 390
         # The run stays in sight, whichever column is looked at.
         assert 0 <= name.bounding_box()["x"] < 120
-    page.close()
 
 
 def test_without_scripts(browser: Any, site: Path) -> None:
@@ -179,7 +172,6 @@ def test_on_paper(browser: Any, site: Path) -> None:
     assert len(rows(one.page)) == 6
     assert len(one.page.pdf(format="A4")) > 10_000
     assert one.complaints == []
-    one.page.close()
 
 
 def test_limits_can_be_seen(browser: Any, site: Path) -> None:
@@ -194,4 +186,3 @@ def test_limits_can_be_seen(browser: Any, site: Path) -> None:
     spans = one.page.locator(".axis > span").all()
     ends = [span.bounding_box()["x"] for span in spans]
     assert max(ends) - min(ends) > 60
-    one.page.close()

@@ -36,7 +36,6 @@ def test_a_sheet_fits_and_is_silent(browser: Any, folder: Path, width: int) -> N
     assert {str(k) for k in range(1, 51)} <= {*names}
     # Letters are at least nine pixels high on any screen.
     assert min(one.page.locator("svg text:visible").evaluate_all(HEIGHTS)) > 9
-    one.page.close()
 
 
 def test_without_scripts_from_index_to_sheet(browser: Any, folder: Path) -> None:
@@ -57,4 +56,3 @@ def test_an_overview_is_silent(browser: Any, small: Make, tmp_path: Path) -> Non
     assert one.page.locator("img").evaluate_all("all => all.every(one => one.naturalWidth > 0)")
     assert [url for url in one.requests if not url.startswith("data:")] == [page.as_uri()]
     assert one.complaints == []
-    one.page.close()

@@ -201,6 +201,7 @@ USED_OPTIONS = {
 `comparing` stands for all options of comparisons.
 """
 
+NOTED = ("corroboration", "checklist")  # results with notes on the direction of scores
 OUTPUT_OPTIONS = ("format", "output", "settings", "qrels", "runs")
 
 
@@ -241,7 +242,7 @@ def _compute_other_result(
         correction = comparing["correction"] or "holm"
         return cf.compare_preferences(judged, rel=rel, baseline=baseline, correction=correction)
     options = cli.check_comparison(comparing) | {"jobs": judging["jobs"]}
-    scores: Any = source.scores(judging, has_notes=analysis == "corroboration", scale=scale)
+    scores: Any = source.scores(judging, has_notes=analysis in NOTED, scale=scale)
     if analysis == "summary":
         return summarise_each(scores, baseline=baseline, groups=table_file, confidence=1 - alpha)
     if analysis == "corroboration":

@@ -222,3 +222,15 @@ def test_advice_outside_of_commands(folder: Path) -> None:
     assert cf.compare(latency).notes[0] == f"{ADVICE}lower_is_better=True to read_scores"
     latency = cf.read_scores(folder / "lat.csv", measure="latency", lower_is_better=True)
     assert cf.compare(latency).notes[0] == "lower scores of latency are better"
+
+
+@pytest.mark.parametrize("view", ["pairs", "ranks", "checklist", "summary"])
+@pytest.mark.parametrize("format", ["csv", "json", "text", "latex"])
+def test_excluded_topics_are_reported_in_every_form(folder: Path, view: str, format: str) -> None:
+    (folder / "gap.csv").write_text(
+        "topic,a,b\n" + "".join(f"{k},0.{k},0.{k + 5}\n" for k in range(10, 30)) + "30,,0.4\n"
+    )
+    excluded = "1 missing score" if view == "summary" else "1 topic excluded: no score"
+    call = ("compare", "--scores", "gap.csv", "--as", view, "--format", format)
+    out, err = cranfield(folder, *call, *(() if view == "summary" else ("--missing", "drop")))
+    assert excluded in (err if format == "csv" else out)

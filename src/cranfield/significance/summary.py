@@ -170,7 +170,7 @@ def _difference_notes(rows: pl.DataFrame, baseline: str | None) -> list[str]:
     counts = rows.select(common=n_common, is_part=n_common < n_topics).filter("is_part")["common"]
     if counts.is_empty():
         return []
-    fewest, largest = counts.min(), counts.max()
+    fewest, largest = counts.to_numpy().min(), counts.to_numpy().max()
     number = f"{fewest}" if fewest == largest else f"{fewest} to {largest}"
     return [
         f"differences from {plain(baseline)} are over the {number} topics that both systems have;"

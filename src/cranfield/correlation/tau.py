@@ -18,7 +18,7 @@ BLOCK_SIGNS = 2**20  # signs in a block: enough to be fast, few enough for proce
 def paired_values(x: Any, y: Any) -> tuple[Floats, Floats]:
     """Return the arrays of x and y with shape (sets, items); a single set is broadcast.
 
-    Items of two labelled pandas objects are paired by label.
+    Items of two data frames or pandas series are paired by label.
     """
     a, b = _as_sets(x), _as_sets(y)
     if a.shape[1] != b.shape[1]:
@@ -49,11 +49,17 @@ def _as_sets(values: Any) -> Floats:
     return np.atleast_2d(array)
 
 
+def _find_labels(values: Any) -> Any:
+    """Return the columns of a data frame, the index of a pandas series, or None."""
+    is_series = type(values).__module__.split(".")[0] == "pandas" and values.ndim == 1
+    return getattr(values, "index" if is_series else "columns", None)
+
+
 def _match_items(x: Any, y: Any) -> Ints | slice:
-    """Return the positions in y of the items of x, if both are pandas objects with labels."""
-    if any(type(values).__module__.split(".")[0] != "pandas" for values in (x, y)):
+    """Return the positions in y of the items of x, if both are frames or series with labels."""
+    indices = [_find_labels(x), _find_labels(y)]
+    if any(index is None for index in indices):
         return slice(None)
-    indices = [values.columns if values.ndim == 2 else values.index for values in (x, y)]
     labels, other_labels = ([str(label) for label in index] for index in indices)
     positions = {label: k for k, label in enumerate(other_labels)}
     if labels == other_labels:
@@ -96,7 +102,7 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
     ----------
     x, y
         Values of the same items, shape (items,), or (sets, items) for several sets; a single set is
-        broadcast. Two pandas objects are paired by the labels of their items.
+        broadcast. Two data frames or pandas series are paired by the labels of their items.
     rounding
         Pairs whose values of x differ by at most this number, but not by 0, are excluded, as they
         may be tied except for rounding errors.
@@ -207,8 +213,8 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
         Scores of the items in the order to evaluate, where higher is better; shape (items,), or
         (sets, items) for several sets.
     truth
-        Scores of the same items in the reference order; a single set is broadcast. Two pandas
-        objects are paired by the labels of their items.
+        Scores of the same items in the reference order; a single set is broadcast. Two data
+        frames or pandas series are paired by the labels of their items.
     symmetric
         Whether to average over both directions, with each order as reference once.
     ties

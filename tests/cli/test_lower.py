@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import cranfield as cf
+
 from .running import cranfield
 
 SYSTEMS = ("fast", "middle", "slow")
@@ -193,3 +195,42 @@ def test_a_column_of_distances_by_its_name(tmp_path: Path) -> None:
     advice = "--columns score=distance"
     assert err.endswith(f"; {advice} reads a column of RUN as the score\n")
     assert "d        1.0000" in cranfield(tmp_path, *command, *advice.split())[0]
+
+
+ADVICE = "latency: higher scores are treated as better; if lower is better, pass "
+
+
+def test_advice_can_be_typed(folder: Path) -> None:
+    """Notes and warnings name the option of the command; following it settles the direction."""
+    for view in ("pairs", "checklist", "ranks"):
+        out, err = cranfield(folder, *COMPARE, "--as", view)
+        assert f"{ADVICE}--lower latency\n" in out
+        assert err == ""
+    _, err = cranfield(folder, *COMPARE[:5], "--as", "summary")
+    assert f"{ADVICE}--lower latency\n" in err
+    study = ("study", "measures", "--scores", "lat.csv", "-m", "nDCG@10", "-m", "latency")
+    out, err = cranfield(folder, *study)
+    assert f"note: {ADVICE}--settings with lower: latency\n" in out
+    assert f"{ADVICE}--settings with lower: latency\n" in err
+    (folder / "low.yml").write_text("lower: latency\n")
+    out, err = cranfield(folder, *study, "--settings", "low.yml")
+    assert "higher scores" not in out + err
+
+
+def test_advice_outside_of_commands(folder: Path) -> None:
+    latency = cf.read_scores(folder / "lat.csv", measure="latency")
+    assert cf.compare(latency).notes[0] == f"{ADVICE}lower_is_better=True to read_scores"
+    latency = cf.read_scores(folder / "lat.csv", measure="latency", lower_is_better=True)
+    assert cf.compare(latency).notes[0] == "lower scores of latency are better"
+
+
+@pytest.mark.parametrize("view", ["pairs", "ranks", "checklist", "summary"])
+@pytest.mark.parametrize("format", ["csv", "json", "text", "latex"])
+def test_excluded_topics_are_reported_in_every_form(folder: Path, view: str, format: str) -> None:
+    (folder / "gap.csv").write_text(
+        "topic,a,b\n" + "".join(f"{k},0.{k},0.{k + 5}\n" for k in range(10, 30)) + "30,,0.4\n"
+    )
+    excluded = "1 missing score" if view == "summary" else "1 topic excluded: no score"
+    call = ("compare", "--scores", "gap.csv", "--as", view, "--format", format)
+    out, err = cranfield(folder, *call, *(() if view == "summary" else ("--missing", "drop")))
+    assert excluded in (err if format == "csv" else out)

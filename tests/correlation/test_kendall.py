@@ -5,13 +5,15 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.correlation import kendall_tau, tau
+from cranfield.correlation import kendall_tau, tau, tau_ap
 from tests.correlation.ircor import SETS
 
 
@@ -92,6 +94,37 @@ def test_one_set_stands_against_several() -> None:
 
 def test_infinite_values_are_ordered() -> None:
     assert kendall_tau([-np.inf, 0, np.inf, np.inf], [1, 2, 3, 3]) == 1.0
+
+
+def test_labelled_values_are_paired_by_label() -> None:
+    # The same scores in another order agree in all three pairs.
+    x = pd.Series({"bm25": 0.3, "dense": 0.5, "splade": 0.4})
+    for y in (x.sort_values(), x[::-1]):
+        assert kendall_tau(x, y) == tau_ap(x, y) == 1.0
+        assert kendall_tau(y.to_frame().T, x.to_frame().T).tolist() == [1.0]
+    frame = pl.DataFrame({"bm25": [0.3, 0.1], "dense": [0.5, 0.2], "splade": [0.4, 0.3]})
+    assert kendall_tau(frame, frame.select(sorted(frame.columns)[::-1])).tolist() == [1.0, 1.0]
+    assert kendall_tau(x.sort_values(), frame.to_pandas()).tolist() == pytest.approx([1.0, 1 / 3])
+    numbered = pd.Series([0.3, 0.5, 0.4])
+    assert kendall_tau(numbered, numbered[::-1]) == kendall_tau(numbered.sort_values(), numbered)
+    assert kendall_tau(numbered, numbered[::-1]) == 1.0
+    # By position: lists, a default index, and equal labels. Of three pairs one agrees.
+    for y in ([0.5, 0.4, 0.3], pd.Series([0.5, 0.4, 0.3]), pd.Series([0.5, 0.4, 0.3], x.index)):
+        assert kendall_tau(x, y) == pytest.approx(-1 / 3)
+    assert kendall_tau(x, x.rename({"bm25": "BM25"}).to_numpy()) == 1.0
+
+
+def test_values_of_other_items_are_refused() -> None:
+    x, y = pd.Series({"a": 1.0, "b": 2.0}), pd.Series({"a": 1.0, "c": 2.0})
+    with pytest.raises(CranfieldError, match="different labels, such as 'b'; pass x.to_numpy()"):
+        kendall_tau(x, y)
+    assert kendall_tau(x.to_numpy(), y.to_numpy()) == 1.0
+    with pytest.raises(CranfieldError, match="different labels, such as 'a'"):
+        kendall_tau(pd.Series([1.0, 2.0], ["a", "a"]), x)
+    with pytest.raises(CranfieldError, match="different labels, such as 'b'"):
+        kendall_tau(pl.DataFrame({"a": [1.0], "b": 2.0}), pl.DataFrame({"a": [1.0], "c": 2.0}))
+    with pytest.raises(CranfieldError, match=r"one column; pass the column itself.*frame\['AP'\]"):
+        tau_ap(pd.DataFrame({"AP": [1.0, 2.0]}), pd.DataFrame({"AP": [1.0, 2.0]}))
 
 
 def test_bad_input_is_refused() -> None:

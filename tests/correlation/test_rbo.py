@@ -9,11 +9,12 @@ from itertools import permutations, product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError, CranfieldWarning, PolicyError
 from cranfield.correlation import RBO, overlap, rbo, rbo_of_scores
 from tests.conftest import DATA
 
@@ -268,6 +269,35 @@ def test_what_is_no_ranking_is_refused(ranking: Any, message: str) -> None:
         rbo(["a", "b"], ranking)
     with pytest.raises(CranfieldError, match=message):
         rbo(ranking, ["a", "b"])
+
+
+def test_ids_are_text() -> None:
+    # Of two equal rankings of three items, the overlap is complete at each depth.
+    assert rbo([1, 2, 3], ["1", "2", "3"]).ext == pytest.approx(1.0)
+    assert rbo({1: 0.5, 2.0: 0.4}, np.array([1, 2])).ext == pytest.approx(1.0)
+    assert rbo(pd.Series(["a", "b"]), ["a", "b"]).ext == pytest.approx(1.0)
+    with pytest.raises(CranfieldError, match="must be unique, got '1' twice"):
+        rbo([1, "1"], ["1"])
+
+
+def test_numbers_and_names_have_nothing_in_common() -> None:
+    with pytest.warns(CranfieldWarning, match="the ids of one ranking are numbers"):
+        assert rbo([0, 1], ["d1", "d2"]).ext == 0.0
+    # Rankings of other documents, and ids of both kinds, are quiet.
+    assert rbo(["a", "b"], ["c", "d"]).ext == rbo([1, 2], [3, 4]).ext == 0.0
+    assert rbo([1, "a"], ["b", "c"]).ext == 0.0
+
+
+def test_scores_are_not_ids() -> None:
+    scores = pd.Series({"bm25": 0.3, "dense": 0.5})
+    with pytest.raises(CranfieldError, match="got floats; pass a mapping"):
+        rbo(scores, ["dense", "bm25"])
+    assert rbo(scores.to_dict(), ["dense", "bm25"]).ext == pytest.approx(1.0)
+
+
+def test_series_are_paired_by_label() -> None:
+    scores = pd.Series({"bm25": 0.3, "dense": 0.5, "splade": 0.4})
+    assert rbo_of_scores(scores, scores.sort_values()).ext == pytest.approx(1.0)
 
 
 def test_options_are_checked() -> None:

@@ -370,7 +370,10 @@ REFUSALS: Refusals = {
         ),
         (lambda: study.stability(SHARDS), "by shard"),
         (lambda: study.stability(GAP), "has no score"),
-        (lambda: study.stability(SOME.values[:2], repeats=2), "3 topics, got 2"),
+        (
+            lambda: study.stability(SOME.select(topics=SOME.topics[:2]), repeats=2),
+            "3 topics, got 2",
+        ),
     ],
     "interleaving": [
         *options(

@@ -411,3 +411,28 @@ def test_what_was_tested_is_shown() -> None:
         "RR": cf.Scores(np.stack([y, y + y], axis=1), names, ("x", "y"), "RR"),
     }
     assert "2 to 12 topics" in cf.table(both, test="t", missing="drop").to_markdown()
+
+
+def test_marked_values_are_those_tested() -> None:
+    """Medians order `a` first, means `b`: of 13 topics, `b` is far better on three."""
+    low = [0.51, 0.52, 0.53, 0.54, 0.55, 0.56, 0.57, 0.58, 0.59, 0.5]
+    scores = {"b": [x - 0.1 for x in low] + [1.0] * 3, "a": low + [0.1] * 3}
+    medians = {name: sorted(values)[6] for name, values in scores.items()}
+    assert medians == pytest.approx({"a": 0.53, "b": 0.46})
+
+    def first_value(**options: Any) -> tuple[str, str, list[str]]:
+        found = cf.table(cf.read_scores(scores), sort="", places=4, **options)
+        cells = [as_cell(cell) for cell in found.rows[0]]
+        assert cells[-1].bold
+        return cells[-2].text, cells[-1].text, [*found.notes]
+
+    *row, notes = first_value(test="bootstrap-median", resamples=99)
+    assert row == ["a", "0.5300"]
+    assert notes[-1] == "each value is the median"
+    # Tests of means show means, and say no more; tests of ranks show means, too.
+    *row, notes = first_value(test="t")
+    assert row == ["b", f"{sum(scores['b']) / 13:.4f}"]
+    assert not any("value" in note for note in notes)
+    *row, notes = first_value(test="friedman")
+    assert row[0] == "b"
+    assert notes[-1] == "the test compares mean ranks, not the values shown"

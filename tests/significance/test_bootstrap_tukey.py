@@ -14,6 +14,7 @@ import cranfield as cf
 from cranfield.significance import rank_sets
 from cranfield.significance.resampling import draw_topic_counts
 from tests.significance import reference_tukey_bootstrap as reference
+from tests.significance.helpers import scored
 
 RESAMPLES = 199
 
@@ -46,7 +47,7 @@ def same_outcome(found: cf.PairwiseComparison, expected: tuple[Any, Any]) -> Non
 @pytest.mark.parametrize(("topics", "systems"), [(3, 3), (4, 5), (12, 4), (20, 3)])
 def test_all_pairs_against_exact_arithmetic(kind: str, topics: int, systems: int) -> None:
     values = scores_of(kind, topics, systems, 1)
-    found = cf.compare(values, resamples=RESAMPLES, seed=1)
+    found = cf.compare(scored(values), resamples=RESAMPLES, seed=1)
     assert found.correction == "bootstrap-tukey"
     same_outcome(found, exact(values, RESAMPLES, 1, list(combinations(range(systems), 2))))
 

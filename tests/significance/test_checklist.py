@@ -163,6 +163,22 @@ def test_checklist_and_comparison_of_bundled_runs_agree() -> None:
     assert "corrected: " in by_name["multiple"][1]
 
 
+def test_notes_on_changed_scores_are_kept() -> None:
+    gap = [*OLD[:7], float("nan")]
+    both = {"P@5": scores("P@5", OLD, gap), "AP": scores("AP", OLD, NEW)}
+    found = cf.checklist(both["P@5"], test="t", missing="drop")
+    assert "1 topic excluded: no score" in found.notes
+    assert json.loads(found.to_json())["notes"] == [*found.notes]
+    # Only one of two measures has a gap; the note on two systems is common.
+    notes = cf.checklist(both, test="t", missing="zero").notes
+    assert "P@5: 1 missing score counted as 0" in notes
+    assert "the paired t-test is two-way ANOVA with Tukey's HSD of two systems" in notes
+    both["cost"] = cf.read_scores({"a": OLD, "b": NEW}, measure="cost", lower_is_better=True)
+    assert "lower scores of cost are better" in cf.checklist(both, test="t", missing="zero").notes
+    # The item on scales describes them; complete scores have no note on changes.
+    assert not any("scale" in note or "AP" in note for note in notes)
+
+
 def test_the_command_writes_text_csv_and_json(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     rows = [f"{t},{a},{b}" for t, a, b in zip(TOPICS, OLD, NEW, strict=True)]

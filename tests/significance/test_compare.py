@@ -503,3 +503,18 @@ def test_effects_and_limits_turn_with_the_pair(some: cf.Scores) -> None:
 def test_a_comparison_is_not_iterable(some: cf.Scores) -> None:
     with pytest.raises(TypeError, match="not iterable"):
         list(cf.compare(some, test="t"))  # type: ignore[call-overload]
+
+
+def test_an_array_with_more_systems_than_topics_has_a_warning() -> None:
+    random = np.random.default_rng(0)
+    # Scores of 3 systems differ less than those of 8 topics.
+    values = random.random(8) + 0.1 * random.random((3, 8))
+    with pytest.warns(cf.CranfieldWarning, match="3 topics and 8 systems; if its rows are systems"):
+        cf.compare(values, test="t")
+    # The transpose, as many topics as systems, and labelled scores are quiet.
+    assert cf.compare(values.T, test="t").topics == 8
+    assert cf.compare(values[:, :3], test="t").topics == 3
+    # Many systems on few topics, which differ more than systems do.
+    many = random.random((3, 1)) + 0.1 * random.random((3, 8))
+    assert cf.compare(many, test="t").topics == 3
+    assert cf.compare(cf.Scores(values, (*"123",), (*"abcdefgh",)), test="t").topics == 3

@@ -97,10 +97,12 @@ def test_directions() -> None:
     assert found.verdicts.tolist() == [[-1, 1, 0]]
     assert found.counts().rows() == [("s0", "s1", 1, 1)]
     assert (
-        "1 pair significantly different by at least one measure, 0 of them by all measures, 1 in"
-        " opposite directions by different measures"
+        "1 pair significantly different by at least one measure, 0 of them in the same direction by"
+        " all measures, 1 in opposite directions by different measures"
     ) in str(found)
     assert "lower scores of the measure are better" in str(found)
+    # No t-test was run.
+    assert "t-test" not in str(found)
     turned = compare_measures(given, resamples=999, baseline="s0")
     assert turned.verdicts.tolist() == [[1, -1, 0]]
     assert turned.to_polars()["measure"].to_list() == ["up", "cost", "nothing"]

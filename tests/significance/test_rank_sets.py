@@ -84,6 +84,12 @@ def test_odd_scores() -> None:
     assert two.among_best() == ("1", "2") or two.among_best() == ("2", "1")
 
 
+def test_title_without_a_correction() -> None:
+    values = np.linspace(0.1, 0.6, 14)
+    title = str(rank_sets({"a": values, "b": values**2})).splitlines()[0]
+    assert title == ("ranks by Studentised bootstrap test, not corrected for multiple comparisons")
+
+
 def test_of_a_comparison() -> None:
     """Counted from the matrix of pairs; what bounds less than any error is refused."""
     values = normal_scores(60)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import cranfield as cf
+from tests.significance.helpers import scored
 
 MILLION = 10**6
 SIDES = st.sampled_from(["two-sided", "greater", "less"])
@@ -121,7 +122,7 @@ def test_pairs_of_mean_ranks(rows: list[list[int]]) -> None:
             continue
         means = ranks.mean(axis=0)
         q = np.abs(means[first] - means[second]) / np.sqrt(variance / len(values))
-        result = cf.compare(values / MILLION, test=test)
+        result = cf.compare(scored(values / MILLION), test=test)
         expected = stats.studentized_range.sf(q, 4, np.inf)
         np.testing.assert_allclose(result.adjusted_pvalues, expected, atol=1e-8)
         # SciPy's omnibus tests correct for ties as well.

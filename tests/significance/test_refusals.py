@@ -163,11 +163,11 @@ REFUSALS: Refusals = {
         (lambda: room.effect_sizes(SOME, confidence="x"), "confidence"),
         (lambda: effect_sizes(GAP), "no score"),
         (lambda: anova_effect_sizes(compare(SOME, test="t").anova), "analysis of variance"),
-        (lambda: cf.risk(np.array([[0.5, -1.0]])), "at least 0"),
-        (lambda: cf.risk(np.array([[0.5, np.nan]])), "score of every system for every topic"),
-        (lambda: cf.risk(np.array([[0.5, 1.0]]), baseline="x"), "'x'"),
-        (lambda: cf.risk(np.array([[0.5, 1.0]]), alpha=-1), "alpha"),
-        (lambda: cf.risk(np.array([[0.5, 1.0]]), alpha="much"), "alpha"),  # type: ignore[arg-type]
+        (lambda: cf.risk(scored([[0.5, -1.0]])), "at least 0"),
+        (lambda: cf.risk(scored([[0.5, np.nan]])), "score of every system for every topic"),
+        (lambda: cf.risk(scored([[0.5, 1.0]]), baseline="x"), "'x'"),
+        (lambda: cf.risk(scored([[0.5, 1.0]]), alpha=-1), "alpha"),
+        (lambda: cf.risk(scored([[0.5, 1.0]]), alpha="much"), "alpha"),  # type: ignore[arg-type]
         (lambda: cf.risk(scored(SOME.values, lower_is_better=True)), "higher is better"),
     ],
     "models": [
@@ -258,7 +258,7 @@ REFUSALS: Refusals = {
             ({"copula": "vine"}, "copula"),
         ),
         (lambda: room.fit_simulator(np.full((9, 2), 0.5)), "same score"),
-        (lambda: room.fit_simulator(SOME.values[:4]), "5 topics"),
+        (lambda: room.fit_simulator(SOME.select(topics=SOME.topics[:4])), "5 topics"),
         (lambda: room.fit_simulator(SOME.values * 1e-10), "less than 1e-9"),
         (lambda: room.fit_simulator(GAP), "no score"),
         (lambda: room.fit_simulator(SHARDS), "by shard"),

@@ -13,6 +13,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.significance.resampling import as_integers
+from tests.significance.helpers import scored
 
 RANDOM = (
     *("randomisation", "bootstrap", "bootstrap-shift", "bootstrap-unpaired", "bootstrap-anova"),
@@ -182,7 +183,7 @@ def test_shift_bootstrap_against_all_samples(side: str) -> None:
 def test_shift_bootstrap_finds_more_than_the_studentised_with_few_topics() -> None:
     values = np.random.default_rng(4).normal(0.5, 0.1, (8, 30))
     by_error, by_mean = (
-        cf.compare(values, test=test, correction="none", resamples=2000)
+        cf.compare(scored(values), test=test, correction="none", resamples=2000)
         for test in ("bootstrap", "bootstrap-shift")
     )
     assert by_mean.count() > 1.5 * by_error.count()

@@ -13,6 +13,7 @@ from scipy.stats import norm, ttest_1samp
 
 import cranfield as cf
 from cranfield.significance.risk_sensitivity import risk
+from tests.significance.helpers import scored
 
 VALUES = arrays(np.float64, (6, 3), elements=st.floats(0.015625, 1, width=16))
 
@@ -54,7 +55,7 @@ def test_without_a_baseline(values: Any, alpha: float) -> None:
 
 def test_equal_systems() -> None:
     """Where all do the same nobody risks anything: Z is 0, and Geo is sqrt(mean / 2)."""
-    found = risk(np.tile([[0.5], [0.25]], (1, 3)), baseline="1")
+    found = risk(scored(np.tile([[0.5], [0.25]], (1, 3))), baseline="s0")
     assert found.z_risk == pytest.approx(np.zeros(3))
     assert found.geo_risk == pytest.approx(np.full(3, (0.375 / 2) ** 0.5))
     assert np.isnan(found.t_risk).all()

@@ -77,6 +77,21 @@ def test_missing_scores_are_excluded_and_reported() -> None:
     rows = result.rows
     assert (rows["wins"] + rows["losses"] + rows["ties"]).to_list() == [10, 10, 10]
     assert any("2 missing scores" in note for note in result.notes)
+    assert any("differences from a are over the 10 topics that both" in n for n in result.notes)
+    # Against b, which has all topics, only the difference of a is over fewer.
+    result = cf.summarise(cf.Scores(values, TOPICS, ("a", "b", "c")), baseline="b")
+    assert_allclose(result.rows["difference"][0], np.nanmean(values[:, 0] - values[:, 1]))
+    assert any("differences from b are over the 10 topics that both" in n for n in result.notes)
+    groups = {topic: "x" if k < 2 else "y" for k, topic in enumerate(TOPICS)}
+    result = cf.summarise(cf.Scores(values, TOPICS, ("a", "b", "c")), baseline="a", groups=groups)
+    assert any("differences from a are over the 1 to 9 topics" in note for note in result.notes)
+
+
+def test_differences_over_the_topics_of_means_have_no_note() -> None:
+    values = VALUES.copy()
+    values[3] = np.nan
+    result = cf.summarise(cf.Scores(values, TOPICS, ("a", "b", "c")), baseline="a")
+    assert not any("differences" in note for note in result.notes)
 
 
 def test_what_does_not_vary_has_no_interval() -> None:

@@ -6,7 +6,7 @@ Commands check arguments before they load NumPy.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
@@ -127,6 +127,24 @@ class CranfieldWarning(UserWarning):
 
 
 _COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
+
+_COMMANDS: list[Callable[[str], str]] = []
+"""Functions that rewrite Python arguments as options, of the command that runs."""
+
+
+@contextmanager
+def command_words(rewrite: Callable[[str], str]) -> Iterator[None]:
+    """Within the context, notes name options of a command instead of Python arguments."""
+    _COMMANDS.append(rewrite)
+    try:
+        yield
+    finally:
+        _COMMANDS.pop()
+
+
+def in_words_of_command(argument: str) -> str:
+    """Return the option of the command that runs for an argument; empty outside of commands."""
+    return _COMMANDS[-1](argument) if _COMMANDS else ""
 
 
 def warn(text: str, stacklevel: int = 1) -> None:

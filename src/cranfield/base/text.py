@@ -15,7 +15,9 @@ def counted(number: int, noun: str) -> str:
 
 
 def capitalised(line: str) -> str:
-    return line[:1].upper() + line[1:]
+    """Capitalise a line unless it starts with a name that has a capital already, such as nDCG."""
+    name = line.partition(" ")[0]
+    return line if name != name.lower() else line[:1].upper() + line[1:]
 
 
 def some_of(words: Iterable[str], limit: int) -> str:

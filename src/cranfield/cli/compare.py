@@ -157,11 +157,12 @@ def compare(
     ):
         raise PolicyError("--fail-if-worse requires a single --baseline and a two-sided test")
     options = cli.check_comparison(comparing) | {"jobs": judging["jobs"]}
-    scores = source.scores(judging, has_notes=format != "csv", scale=scale)
+    scores = source.scores(judging, has_notes=True, scale=scale)
     scores = _with_replicates(scores, options["test"], replicates)
     if view == "ranks" or joint:
         leaderboards = (_compare_jointly if joint else _compute_rank_sets)(scores, options)
         cli.write(_format_leaderboards(leaderboards, format, view, printing), output)
+        _write_notes(leaderboards, format)
         return 0
     comparisons = {name: cf.compare(table, **options) for name, table in scores.items()}
     if all(comparison.seed is None for comparison in comparisons.values()):
@@ -181,6 +182,7 @@ def compare(
         for statement in statements.values():
             statement.require()
     cli.write(_format_comparisons(statements, format, margin, marks, view, printing), output)
+    _write_notes(comparisons, format)
     failures = _describe_failures(comparisons, margin) if fail_if_worse else []
     for failure in failures:
         print(f"cranfield: {plain(failure)}", file=sys.stderr)
@@ -201,6 +203,7 @@ USED_OPTIONS = {
 `comparing` stands for all options of comparisons.
 """
 
+NOTED = ("corroboration", "checklist")  # results with notes on the direction of scores
 OUTPUT_OPTIONS = ("format", "output", "settings", "qrels", "runs")
 
 
@@ -241,7 +244,7 @@ def _compute_other_result(
         correction = comparing["correction"] or "holm"
         return cf.compare_preferences(judged, rel=rel, baseline=baseline, correction=correction)
     options = cli.check_comparison(comparing) | {"jobs": judging["jobs"]}
-    scores: Any = source.scores(judging, has_notes=analysis == "corroboration", scale=scale)
+    scores: Any = source.scores(judging, has_notes=analysis in NOTED, scale=scale)
     if analysis == "summary":
         return summarise_each(scores, baseline=baseline, groups=table_file, confidence=1 - alpha)
     if analysis == "corroboration":
@@ -263,6 +266,13 @@ def _write_result(result: Result, format: str, output: str | None) -> None:
         cli.write(f"{result}\n", output)
     else:
         cli.ResultOutput(format, output=output).write(result)
+
+
+def _write_notes(results: Mapping[str, Result], format: str) -> None:
+    """With CSV, write notes to standard error, as of other results."""
+    if format == "csv":
+        notes = dict.fromkeys(note for result in results.values() for note in result.note_lines())
+        sys.stderr.writelines(f"{plain(note)}\n" for note in notes)
 
 
 def _format_comparisons(

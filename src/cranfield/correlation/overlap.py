@@ -19,6 +19,7 @@ from cranfield.base.errors import (
     check_choice,
     check_proportion,
     quoted,
+    warn,
 )
 from cranfield.correlation.tau import paired_values
 
@@ -167,7 +168,8 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     Parameters
     ----------
     first, second
-        The ids of the items, best first. A list, set or tuple in place of an id contains tied ids.
+        The ids of the items, best first; integers are read as text. A list, set or tuple in place
+        of an id contains tied ids.
         A mapping of ids to scores is ranked by score in descending order; equal scores are tied.
     p
         Persistence, between 0 and 1: the probability of going on to the next depth. The first 10
@@ -225,6 +227,16 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     first_groups, second_groups = _read_groups(first), _read_groups(second)
     groups = (*first_groups, *second_groups)
     items = dict.fromkeys(item for group in groups for item in group)
+    are_numbers = [
+        {str(item).isdecimal() for group in ranking for item in group}
+        for ranking in (first_groups, second_groups)
+    ]
+    if are_numbers in ([{True}, {False}], [{False}, {True}]):
+        warn(
+            "rbo: the ids of one ranking are numbers and those of the other are not, so the"
+            " rankings have no item in common",
+            stacklevel=2,
+        )
     codes = {item: code for code, item in enumerate(items)}
     first_ranks, second_ranks = (_index_groups(g, codes) for g in (first_groups, second_groups))
     return RBO(*compute_rbo(first_ranks, second_ranks, p, ties), p, ties)
@@ -236,7 +248,8 @@ def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     Parameters
     ----------
     x, y
-        Scores of the items, where higher is better, shape (items,); equal scores are tied.
+        Scores of the items, where higher is better, shape (items,); equal scores are tied. Two
+        pandas series are paired by the labels of their items.
     p, ties
         As for :func:`rbo`.
 
@@ -284,6 +297,11 @@ def _read_groups(ranking: Any) -> list[list[Any]]:
     if isinstance(ranking, (set, frozenset)) or not isinstance(ranking, Iterable):
         kind = type(ranking).__name__
         raise CranfieldError(f"a ranking must be a sequence of ids, or ids with scores, got {kind}")
+    if getattr(getattr(ranking, "dtype", None), "kind", "") == "f":
+        raise CranfieldError(
+            "a ranking must be a sequence of ids, or ids with scores, got floats; pass a mapping"
+            " of ids to scores, such as series.to_dict()"
+        )
     if isinstance(ranking, Mapping):
         for item, score in ranking.items():
             if not isinstance(score, Real) or np.isnan(float(score)):
@@ -294,19 +312,26 @@ def _read_groups(ranking: Any) -> list[list[Any]]:
     else:
         group_types = (list, set, frozenset, tuple)
         groups = [list(item) if isinstance(item, group_types) else [item] for item in ranking]
+    groups = [[_as_id(item) for item in group] for group in groups]
     if not groups or not all(groups):
         raise CranfieldError("a ranking and its tie groups must not be empty")
     items = set()
     for group in groups:
         for item in group:
-            try:
-                is_duplicate = item in items
-            except TypeError:
-                raise CranfieldError(f"an id must be hashable, got {quoted(item)}") from None
-            if is_duplicate:
+            if item in items:
                 raise CranfieldError(f"items of a ranking must be unique, got {quoted(item)} twice")
             items.add(item)
     return groups
+
+
+def _as_id(item: Any) -> Any:
+    """Return integers as text, as ids are in files; other ids unchanged."""
+    try:
+        hash(item)
+    except TypeError:
+        raise CranfieldError(f"an id must be hashable, got {quoted(item)}") from None
+    is_integer = isinstance(item, Real) and item == item // 1
+    return str(int(item)) if is_integer and not isinstance(item, bool) else item
 
 
 def _index_groups(groups: list[list[Any]], codes: Mapping[Any, int]) -> TieGroups:

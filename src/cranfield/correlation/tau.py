@@ -8,20 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, check_choice, check_number
+from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import CranfieldError, check_choice, check_number, quoted
 
 Signs = NDArray[np.int8]
 BLOCK_SIGNS = 2**20  # signs in a block: enough to be fast, few enough for processor caches
 
 
 def paired_values(x: Any, y: Any) -> tuple[Floats, Floats]:
-    """Return the arrays of x and y with shape (sets, items); a single set is broadcast."""
+    """Return the arrays of x and y with shape (sets, items); a single set is broadcast.
+
+    Items of two data frames or pandas series are paired by label.
+    """
     a, b = _as_sets(x), _as_sets(y)
     if a.shape[1] != b.shape[1]:
         raise CranfieldError(
             f"expected values of the same number of items, got {a.shape[1]} and {b.shape[1]}"
         )
+    b = b[:, _match_items(x, y)]
     if len(a) != len(b) and 1 not in {len(a), len(b)}:
         raise CranfieldError(
             f"expected one set or the same number of sets, got {len(a)} and {len(b)}"
@@ -37,7 +41,39 @@ def _as_sets(values: Any) -> Floats:
         array = np.empty((0, 0, 0))
     if array.ndim not in {1, 2}:
         raise CranfieldError("values must be numbers, of shape (items,) or (sets, items)")
+    if array.ndim == 2 and array.shape[1] == 1 and hasattr(type(values), "columns"):
+        raise CranfieldError(
+            "expected a column for each item, got a data frame of one column; pass the column"
+            f" itself, such as frame[{next(iter(values.columns))!r}]"
+        )
     return np.atleast_2d(array)
+
+
+def _find_labels(values: Any) -> Any:
+    """Return the columns of a data frame, the index of a pandas series, or None."""
+    is_series = type(values).__module__.split(".")[0] == "pandas" and values.ndim == 1
+    return getattr(values, "index" if is_series else "columns", None)
+
+
+def _match_items(x: Any, y: Any) -> Ints | slice:
+    """Return the positions in y of the items of x, if both are frames or series with labels."""
+    indices = [_find_labels(x), _find_labels(y)]
+    if any(index is None for index in indices):
+        return slice(None)
+    labels, other_labels = ([str(label) for label in index] for index in indices)
+    positions = {label: k for k, label in enumerate(other_labels)}
+    if labels == other_labels:
+        return slice(None)
+    if len(positions) == len(labels) and positions.keys() == {*labels}:
+        return np.array([positions[label] for label in labels])
+    # A default index says nothing on items.
+    if any(type(index).__name__ == "RangeIndex" for index in indices):
+        return slice(None)
+    unmatched = next((label for label in labels if label not in positions), labels[0])
+    raise CranfieldError(
+        f"expected values of the same items, got different labels, such as {quoted(unmatched)};"
+        " pass x.to_numpy() and y.to_numpy() to pair by position"
+    )
 
 
 def iterate_blocks(n_sets: int, n_items: int) -> Iterator[tuple[slice, slice]]:
@@ -66,7 +102,7 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
     ----------
     x, y
         Values of the same items, shape (items,), or (sets, items) for several sets; a single set is
-        broadcast.
+        broadcast. Two data frames or pandas series are paired by the labels of their items.
     rounding
         Pairs whose values of x differ by at most this number, but not by 0, are excluded, as they
         may be tied except for rounding errors.
@@ -177,7 +213,8 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
         Scores of the items in the order to evaluate, where higher is better; shape (items,), or
         (sets, items) for several sets.
     truth
-        Scores of the same items in the reference order; a single set is broadcast.
+        Scores of the same items in the reference order; a single set is broadcast. Two data
+        frames or pandas series are paired by the labels of their items.
     symmetric
         Whether to average over both directions, with each order as reference once.
     ties

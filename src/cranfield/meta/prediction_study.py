@@ -68,7 +68,7 @@ class Prediction(Study):
     ties
         How tied topics were ranked.
     lower_is_better
-        Predictors whose low values predict high scores.
+        Predictors whose low values predict good scores.
     random
         Expected sMARE of random predictions without ties.
     summary, anova_table, pairs, by_topic
@@ -114,7 +114,7 @@ class Prediction(Study):
             "prediction": Column("Prediction."),
             "score": Column("Score."),
             "predicted rank": Column("Ascending rank of the prediction, from 1."),
-            "rank": Column("Ascending rank of the score, from 1."),
+            "rank": Column("Rank of the score, from 1, the worst."),
             "sARE": Column("Scaled absolute rank error: |predicted rank - rank| / topics."),
         },
     }
@@ -144,7 +144,7 @@ class Prediction(Study):
         return {name: frame for name, frame in frames if frame.height}
 
     def heading(self) -> list[str]:
-        suffix = f"; low values predict high scores: {', '.join(self.lower_is_better)}"
+        suffix = f"; low values predict good scores: {', '.join(self.lower_is_better)}"
         return [
             f"{prefix(self.measure)}{counted(self.summary['predictor'].n_unique(), 'predictor')},"
             f" {counted(self.summary['system'].n_unique(), 'system')},"
@@ -166,7 +166,7 @@ def prediction(
     .. math:: \mathrm{sARE}(q) = \frac{|r_p(q) - r_e(q)|}{Q}, \quad
         \mathrm{sMARE} = \frac{1}{Q} \sum_q \mathrm{sARE}(q)
 
-    with the ascending ranks of the prediction and of the score of topic q among Q topics.
+    with the ranks of the prediction and of the score of topic q among Q topics, from the worst.
 
     Source: Faggioli, Zendel, Culpepper, Ferro and Scholer (2021, 2022).
 
@@ -182,7 +182,8 @@ def prediction(
     ties
         Ranks of tied topics: `average`, `min` or `max`.
     lower_is_better
-        Predictors whose low values predict high scores; their predictions are negated.
+        Predictors whose low values predict good scores; their predictions are negated. The name of
+        the measure states that its low scores are good, as for latency.
 
     Raises
     ------
@@ -196,8 +197,9 @@ def prediction(
     Notes
     -----
     Topics without a score of every system or a prediction of every predictor are excluded before
-    ranking. Predictions are expected to increase with the scores. Random predictions without ties
-    have an expected sMARE of (Q^2 - 1) / (3 Q^2), the reversed order about 1/2.
+    ranking. High predictions are expected for good scores: the lowest ones, where lower is better.
+    Random predictions without ties have an expected sMARE of (Q^2 - 1) / (3 Q^2), the reversed
+    order about 1/2.
 
     If predictions or scores are constant, correlations are undefined, not 0; sMARE is defined, but
     not informative. The analysis of variance of sARE has the factors topic and predictor; with
@@ -218,12 +220,17 @@ def prediction(
     negated_predictors = tuple(lower_is_better)
     table = as_scores(scores).finite().over_shards()
     data, notes = _align(table, _read_predictions(predictions))
+    if table.measure in negated_predictors and table.measure not in data.predictors:
+        table = table.with_direction(lower_is_better=True)
+        negated_predictors = tuple(name for name in negated_predictors if name != table.measure)
     for name in negated_predictors:
-        check_choice("predictor in lower_is_better", name, data.predictors)
+        measure = [table.measure] if table.measure else []
+        check_choice("predictor in lower_is_better", name, (*data.predictors, *measure))
+    notes += table.direction_notes()
     if table.lower_is_better:
-        notes.append("lower scores are better; predictions are expected to increase with scores")
+        notes[-1] += ", so high predictions are expected for low scores"
     signs = np.where([name in negated_predictors for name in data.predictors], -1.0, 1.0)
-    summary, topics, errors = _evaluate(data, signs, ties)
+    summary, topics, errors = _evaluate(data, signs, ties, -1 if table.lower_is_better else 1)
     notes += _note_constants(summary, len(data.topics))
     anova, pairs = _analyse(errors, data.predictors)
     n_topics = len(data.topics)
@@ -341,7 +348,7 @@ def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[s
 
 
 def _evaluate(
-    data: _PredictionData, signs: Floats, ties: str
+    data: _PredictionData, signs: Floats, ties: str, score_sign: int
 ) -> tuple[pl.DataFrame, pl.DataFrame, Floats]:
     """Return the tables of predictors and topics, and sARE by topic, predictor and system."""
     from scipy.stats import rankdata
@@ -351,7 +358,7 @@ def _evaluate(
     topic_tables: list[pl.DataFrame] = []
     errors = np.empty((n_topics, n_predictors, len(data.systems)))
     for j, system in enumerate(data.systems):
-        values = np.vstack([signs[:, None] * data.predictions[:, j], data.scores[j]])
+        values = np.vstack([signs[:, None] * data.predictions[:, j], score_sign * data.scores[j]])
         # Values that differ by no more than rounding are tied.
         levels = np.stack([encode_scores(row) for row in values]).astype(np.float64)
         ranks = rankdata(levels, method=ties, axis=1)

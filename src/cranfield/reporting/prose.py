@@ -360,8 +360,8 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
     ]
     yield [
         f"Of {pairs}, {n_any or 'none'} {verb} significantly by some"
-        f" measure, {n_all or 'none'} by every measure, and {n_opposed or 'none'} by measures"
-        " that contradict each other."
+        f" measure, {n_all or 'none'} in the same direction by every measure, and"
+        f" {n_opposed or 'none'} by measures that contradict each other."
     ]
     low, high = comparison.interval
     names = comparison.systems

@@ -23,6 +23,7 @@ from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.compared_pairs import ALPHABET, name_group, shorten_letters
 from cranfield.significance.comparison.result import PairwiseComparison, decimals
 from cranfield.significance.models.anova_table import AnovaTable
+from cranfield.significance.prepare import STATISTIC_OF_AGGREGATE
 from cranfield.tabular import NO_VALUE, Cell, Table, table_from_frame
 
 
@@ -32,6 +33,7 @@ class Marks:
 
     by_measure: Mapping[str, Sequence[str]] = field(default_factory=dict)
     letters: Sequence[str] = ()
+    statistics: Mapping[str, PairwiseComparison] = field(default_factory=dict)
     legend: Sequence[str] = ()
     remarks: Sequence[str] = ()
 
@@ -62,12 +64,24 @@ def make_marks(
     counts = sorted({pairs.topics for pairs in comparisons.values()})
     topics = f"{' or '.join(map(str, counts))} topic{'s' * (counts != [1])}"
     legend = [meaning, f"{first.method}{separately}, {topics}"]
+    # Means of ranks depend on the systems, so tests of ranks mark the usual means.
+    of_ranks = {name: pairs for name, pairs in comparisons.items() if pairs.mean_of == "mean rank"}
+    statistics = {name: pairs for name, pairs in comparisons.items() if name not in of_ranks}
+    changed = {
+        name: f"each value is the {pairs.mean_of}"
+        for name, pairs in statistics.items()
+        if pairs.statistic_of_topics != STATISTIC_OF_AGGREGATE[pairs.scores.aggregate]
+    }
+    is_common = len(changed) == len(comparisons)
+    legend += dict.fromkeys(text if is_common else f"{k}: {text}" for k, text in changed.items())
+    if of_ranks:
+        legend.append("the test compares mean ranks, not the values shown")
     remarks = dict.fromkeys(
         f"{name}: {note}" if name and name not in note else note
         for name, pairs in comparisons.items()
         for note in pairs.notes
     )
-    return Marks(by_measure, letters, legend, list(remarks))
+    return Marks(by_measure, letters, statistics, legend, list(remarks))
 
 
 def _legend(baselines: Sequence[str], levels: Sequence[float]) -> str:
@@ -120,7 +134,10 @@ def evaluation_table(
     """Make a table with a row for each system and a column for each measure."""
     marks = marks or Marks()
     first = _check_equal(scores, "systems")
-    overall = {name: column.overall() for name, column in scores.items()}
+    overall = {
+        name: tested.means if (tested := marks.statistics.get(name)) else column.overall()
+        for name, column in scores.items()
+    }
     order = _sort_systems(scores, overall, sort)
     has_several = len(order) > 1
     columns: list[list[str | Cell]] = [list(first.systems)]
@@ -207,7 +224,9 @@ def _sort_systems(
         raise PolicyError(
             f"unknown measure {quoted(sort)} to sort by; expected one of: {', '.join(scores)}"
         ) from None
-    return [*map(int, best_first(column.overall(), column.lower_is_better))]
+    # An evaluation accepts other names of its measures.
+    values = overall.get(sort, column.overall())
+    return [*map(int, best_first(values, column.lower_is_better))]
 
 
 def _format_values(scores: Scores, values: Floats, percent: bool, places: int | None) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, permutations
@@ -19,6 +18,7 @@ from cranfield.base.errors import (
     PolicyError,
     check_choice,
     check_list,
+    in_words_of_command,
     optional_module,
     quoted,
 )
@@ -57,11 +57,15 @@ def suggests_lower(name: str) -> bool:
     return any(word.lower() in LOWER_IS_BETTER_WORDS for word in _WORD.findall(name))
 
 
-def direction_note(name: str) -> str:
-    """Return the note for scores of unstated direction whose name suggests lower is better."""
+def direction_note(name: str, reader: str = " to read_scores") -> str:
+    """Return the note for scores of unstated direction whose name suggests lower is better.
+
+    `reader` is the end of the advice in Python; commands name their option instead.
+    """
+    option = in_words_of_command(f"lower_is_better={name!r}")
     return (
         f"{name}: higher scores are treated as better; if lower is better, pass"
-        f" lower_is_better=True (--lower {shlex.quote(name)})"
+        f" {option or f'lower_is_better=True{reader}'}"
     )
 
 

@@ -17,7 +17,7 @@ from cranfield.measures.grammar import parse_measure
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.significance.summary import summarise
 from cranfield.tabular import Table, format_pvalue
@@ -321,6 +321,8 @@ class Checklist(TableResult):
         Names of the measures.
     test, correction, alpha
         Test, correction and significance level, as :func:`compare` applied them.
+    notes
+        Notes of the comparisons, except on scales, which an item describes.
     """
 
     name: ClassVar[str] = "checklist"
@@ -336,6 +338,7 @@ class Checklist(TableResult):
     test: str
     correction: str
     alpha: float
+    notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
         statuses = self.rows["status"].to_list()
@@ -407,6 +410,20 @@ def checklist(scores: Any, **options: Any) -> Checklist:
         rows.append((name, item, *decision, source))
     comparison = inputs.first_comparison
     table = pl.DataFrame(rows, schema=list(Checklist.columns), orient="row")
-    return Checklist(
-        table, tuple(comparisons), comparison.test, comparison.correction, comparison.alpha
+    names, test, correction = tuple(comparisons), comparison.test, comparison.correction
+    return Checklist(table, names, test, correction, comparison.alpha, _collect_notes(inputs))
+
+
+def _collect_notes(inputs: _ChecklistInput) -> tuple[str, ...]:
+    """Return the notes of the comparisons, with the measure unless all measures share them."""
+    comparisons = inputs.comparisons
+    return tuple(
+        dict.fromkeys(
+            note
+            if name in note or all(note in other.notes for other in comparisons.values())
+            else f"{plain(name)}: {note}"
+            for name, comparison in comparisons.items()
+            for note in comparison.notes
+            if not note.endswith(RESCALING)
+        )
     )

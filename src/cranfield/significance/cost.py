@@ -29,8 +29,26 @@ _AMOUNT = replace(NUMBER, missing=lambda cell: absent(cell, NO_GRADE))
 """Value type of costs; a cost that was not measured is missing."""
 
 _ENERGY = re.compile(r"joule|energy|kwh|\bwh\b|\bj\b", re.IGNORECASE)
-_RATE = re.compile(r"qps|throughput|speed_?up|per[\W_]?(s|sec|second|minute|hour)$", re.IGNORECASE)
 """Pattern of names of energy costs, whose counters show 0 for a failed measurement."""
+
+_TIME = r"(s|sec|second|min|minute|h|hr|hour)s?(?![a-z])"
+_RATE = re.compile(
+    rf"qps|(?<![a-z])[rtdf]ps(?![a-z])|throughput|speed([\W_]?up)?$|/\s?{_TIME}|per[\W_]{_TIME}"
+    r"|per(sec|second|minute|hour)s?$",
+    re.IGNORECASE,
+)
+_SPENDING = re.compile(
+    r"[$€£]|usd|eur|dollar|cost|price|watt|co2|emission|time|latency|duration|delay|[cg]pu",
+    re.IGNORECASE,
+)
+"""Patterns of names of rates, and of amounts that are costs: dollars per hour, or latency/s."""
+
+_QUALITY = re.compile(
+    r"(n?dcg|m?ap|m?rr|err|rbp|bpref|recall|precision|accuracy|success([\W_]?rate)?|hit[\W_]?rate"
+    r"|f1)([@_]*\d+)?|(p|r)@\d+",
+    re.IGNORECASE,
+)
+"""Pattern of names of measures for which higher is better."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -261,9 +279,12 @@ def _read_amounts(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats]
         raise InputError("expected a column of numbers next to 'system'", source=table.source)
     amounts = {}
     for name in system_table.names:
-        if _RATE.search(name):
+        is_spending = _SPENDING.search(name) or _ENERGY.search(name)
+        is_rate = _RATE.search(name) and not is_spending
+        if is_rate or _QUALITY.fullmatch(name):
             reason = (
-                f"expected costs, of which less is better, got {quoted(name)}; pass its inverse"
+                f"expected costs, of which less is better, got {quoted(name)};"
+                f" {'pass its inverse' if is_rate else 'remove the column'}"
             )
             raise InputError(reason, source=table.source)
         _check_not_negative(table, name)

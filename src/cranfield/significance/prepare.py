@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import CranfieldError, PolicyError, as_numbers, check_choice, quoted
+from cranfield.base.errors import (
+    CranfieldError,
+    PolicyError,
+    as_numbers,
+    check_choice,
+    quoted,
+    warn,
+)
 from cranfield.base.text import counted, some_of
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
@@ -62,6 +69,13 @@ def as_scores(scores: Any) -> Scores:
         if scores.ndim not in (2, 3) or scores.dtype.kind not in "iuf":
             raise PolicyError("an array of scores must be numeric, of shape (topics, systems)")
         topics, systems = (tuple(str(k + 1) for k in range(n)) for n in scores.shape[:2])
+        if len(systems) > len(topics) and _columns_vary_more(scores):
+            warn(
+                f"an array of scores has shape (topics, systems), so this one has"
+                f" {counted(len(topics), 'topic')} and {counted(len(systems), 'system')}; if its"
+                " rows are systems, pass its transpose",
+                stacklevel=3,
+            )
         return Scores(as_numbers(scores, "scores").copy(), topics, systems)
     if isinstance(scores, Mapping) or hasattr(type(scores), "columns"):
         scores_of = read_scores_by_measure(scores)
@@ -76,6 +90,12 @@ def as_scores(scores: Any) -> Scores:
         "scores must be Scores, scores by system, a data frame or an array, got"
         f" {type(scores).__name__}"
     )
+
+
+def _columns_vary_more(scores: Floats) -> bool:
+    """Return True if means of columns vary more than means of rows, as means of topics do."""
+    values = np.nan_to_num(scores.reshape(*scores.shape[:2], -1).mean(axis=2))
+    return bool(values.mean(axis=0).var() > values.mean(axis=1).var())
 
 
 def _contains_scores(value: Any) -> bool:

@@ -12,7 +12,7 @@ import polars as pl
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.kinds import UnitInterval, check_arguments
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import counted, plain, some_of
 from cranfield.collection.files.named_columns import TOPIC
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
@@ -153,9 +153,29 @@ def summarise(
         notes.append("p-values are uncorrected; a comparison with the baseline corrects them")
     if n_missing := int(np.isnan(table.values).sum()):
         notes.append(f"{counted(n_missing, 'missing score')} excluded from means and wins")
+        notes += _difference_notes(rows, baseline)
     if table.aggregate != "mean":
         notes.append(f"{table.measure} is aggregated as {table.aggregate}; this table shows means")
     return Summary(rows, table.measure or "scores", baseline, confidence, tuple(notes))
+
+
+def _difference_notes(rows: pl.DataFrame, baseline: str | None) -> list[str]:
+    """Return a note if topics of differences from the baseline are fewer than those of means."""
+    if baseline is None:
+        return []
+    n_common = pl.sum_horizontal("wins", "losses", "ties")
+    groups = [name for name in ("group",) if name in rows.columns]
+    n_baseline = pl.col("topics").filter(pl.col("system") == baseline).first()
+    n_topics = pl.max_horizontal("topics", n_baseline.over(groups) if groups else n_baseline)
+    counts = rows.select(common=n_common, is_part=n_common < n_topics).filter("is_part")["common"]
+    if counts.is_empty():
+        return []
+    fewest, largest = counts.to_numpy().min(), counts.to_numpy().max()
+    number = f"{fewest}" if fewest == largest else f"{fewest} to {largest}"
+    return [
+        f"differences from {plain(baseline)} are over the {number} topics that both systems have;"
+        " they are not differences of these means"
+    ]
 
 
 def summarise_each(scores: Mapping[str, Scores], **options: Any) -> Summary:

@@ -200,3 +200,56 @@ def test_topics_in_columns() -> None:
         cf.read_scores(frame.rename_axis(columns="topic"))
     right = cf.read_scores(frame.rename_axis(columns="topic").T)
     assert (right.topics, right.systems) == (("q1", "q2"), ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("name", "lower", "higher"),
+    [
+        *((name, "true", "no") for name in ("lower is better", "lower_is_better")),
+        *((name, "0", "True") for name in ("higherIsBetter", "greater-is-better")),
+        *(("direction", low, high) for low, high in (("lower", "higher"), ("asc", "Descending"))),
+        ("better", "min", "maximize"),
+    ],
+)
+def test_columns_that_state_the_direction(
+    name: str, lower: str, higher: str, tmp_path: Path
+) -> None:
+    for value, is_lower in ((lower, True), (higher, False)):
+        text = f"topic,system,score,{name}\n1,a,.5,{value}\n2,a,.25,{value}\n"
+        scores = read(text, tmp_path)
+        assert (scores.lower_is_better, scores.has_direction) == (is_lower, True)
+        wide = read(f"topic,a,b,{name}\n1,.5,.25,{value}\n2,.25,.5,{value}\n", tmp_path)
+        assert (wide.systems, wide.lower_is_better) == (("a", "b"), is_lower)
+
+
+def test_each_measure_may_have_a_direction() -> None:
+    frame = pl.DataFrame({"topic": ["1", "1"], "system": "a", "measure": ["AP", "latency"]})
+    frame = frame.with_columns(score=pl.Series([0.5, 9]), lower_is_better=pl.Series([False, True]))
+    for measure, is_lower in (("AP", False), ("latency", True)):
+        assert cf.read_scores(frame, measure=measure).lower_is_better is is_lower
+    wrong = frame.with_columns(lower_is_better=True)
+    with pytest.raises(cf.PolicyError, match="AP is a measure for which higher is better"):
+        cf.read_scores(wrong, measure="AP")
+    both = pl.concat([frame, frame.with_columns(topic=pl.lit("2"), lower_is_better=False)])
+    with pytest.raises(InputError, match="4.*'lower_is_better' contradicts the direction of lat"):
+        cf.read_scores(both, measure="latency")
+    with pytest.raises(InputError, match="'lower_is_better' must be true or false, got 'maybe'"):
+        cf.read_scores(frame.with_columns(lower_is_better=pl.lit("maybe")), measure="AP")
+
+
+def test_other_columns_of_these_names() -> None:
+    frame = pl.DataFrame({"topic": ["1", "2"], "system": "a", "score": [0.5, 0.25]})
+    empty = cf.read_scores(frame.with_columns(direction=pl.lit(None, pl.String)))
+    assert not empty.has_direction
+    with pytest.warns(cf.CranfieldWarning, match="not used: 'direction'; 'en-de' is not"):
+        assert not cf.read_scores(frame.with_columns(direction=pl.lit("en-de"))).has_direction
+    # A system of a wide table.
+    systems = {"topic": ["1", "2"], "base": [0.5, 0.25], "better": [0.75, 0.5]}
+    assert cf.read_scores(pl.DataFrame(systems)).systems == ("base", "better")
+
+
+@pytest.mark.parametrize("kind", [set, frozenset])
+def test_sets_have_no_order_of_topics(kind: type) -> None:
+    with pytest.raises(InputError, match=r"a list of scores for system 'a', got .* \((frozen)?set"):
+        cf.read_scores({"a": kind([0.5, 0.25]), "b": [0.5, 0.75]})
+    assert cf.read_scores({"a": (0.5, 0.25)}).values.ravel().tolist() == [0.5, 0.25]

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
+import cranfield as cf
 from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, PolicyError
 from cranfield.meta import prediction
 from cranfield.reporting.references import cite
@@ -110,6 +111,37 @@ def test_extreme_orders() -> None:
     assert of_one(ascending, ascending)["sMARE"] == 0
     lower = of_one(ascending[::-1], ascending, lower_is_better=["x"])
     assert (lower["sMARE"], lower["spearman"]) == (0, pytest.approx(1))
+
+
+def test_low_latencies_are_good_scores() -> None:
+    """High predictions of the topics with the lowest latencies: the right order."""
+    topics, latency = [f"q{k}" for k in range(6)], [93, 86, 79, 72, 65, 58]
+    predictions = {"topic": topics, "wig": [1, 2, 3, 4, 5, 6]}
+
+    def study(measure: str, **options: Any) -> Any:
+        columns = np.array(latency, dtype=float)[:, None]
+        scores = cf.Scores(columns, tuple(topics), ("lat",), measure=measure)
+        return prediction(scores, predictions, **options)
+
+    # The name suggests the direction, but does not state it.
+    unstated = study("latency")
+    assert unstated.summary["sMARE"].item() == pytest.approx(0.5)
+    assert "latency: higher scores are treated as better" in unstated.notes[0]
+    stated = study("latency", lower_is_better=["latency"])
+    assert stated.summary["sMARE", "tau"].row(0) == (0.0, pytest.approx(1.0))
+    assert stated.by_topic["rank"].to_list() == [1, 2, 3, 4, 5, 6]
+    assert stated.by_topic["score"].to_list() == latency
+    assert stated.notes == (
+        "lower scores of latency are better, so high predictions are expected for low scores",
+    )
+    assert study("latency", lower_is_better=["latency", "wig"]).summary["tau"].item() == -1
+    assert study("quality").notes == ()
+    with pytest.raises(PolicyError, match="AP is a measure for which higher is better"):
+        prediction(
+            cf.Scores([[0.1], [0.2]], ("q0", "q1"), ("a",), definition=cf.parse_measures("AP")[0]),
+            predictions,
+            lower_is_better=["AP"],
+        )
 
 
 def test_constants_are_noted() -> None:

@@ -14,6 +14,7 @@ from cranfield.base.arrays import Floats
 from cranfield.meta.topic_studies.extrapolation import Extrapolation, extrapolate
 from cranfield.significance import power_t
 from tests.meta.topic_studies.test_generalizability import made
+from tests.significance.helpers import scored
 
 
 def row(found: Extrapolation, topics: int, means: str) -> dict[str, float]:
@@ -94,7 +95,7 @@ def test_shrunk_means_reproduce_what_was_observed() -> None:
     observed, plain, shrunk = [], [], []
     for _ in range(60):
         values = 0.1 * random.normal(size=30) + 0.5 * random.normal(size=(20, 30))
-        found = extrapolate(values, [20], correction="none")
+        found = extrapolate(scored(values), [20], correction="none")
         observed.append(found.significant)
         plain.append(row(found, 20, "observed")["significant"])
         shrunk.append(row(found, 20, "shrunk")["significant"])

@@ -68,3 +68,13 @@ def test_the_scores_may_come_from_anywhere() -> None:
     assert domain_of(box_plot(frame), "y")[-1] in {"s0", "s1"}
     one = scores_of([[0.5]], ["1"], ["a"])
     assert spec_of(box_plot(one))["title"]["text"] == "score: 1 system, 1 topic"
+
+
+def test_titles_count_the_topics_with_scores() -> None:
+    scores = random_scores(3, topics=13)
+    title = str(spec_of(box_plot(scores))["title"])
+    assert "3 systems, 13 topics" in title
+    scores.values[[1, 5], 0] = np.nan
+    assert "3 systems, 11 to 13 of 13 topics" in str(spec_of(box_plot(scores))["title"])
+    scores.values[[1, 5]] = np.nan
+    assert "3 systems, 11 of 13 topics" in str(spec_of(box_plot(scores))["title"])

@@ -420,9 +420,10 @@ def test_sentence_by_sentence(evaluation: Any, case: str, measure: str) -> None:
 def test_several_measures_together(evaluation: Any) -> None:
     joint = compare_measures(evaluation)
     told = joint.prose()
+    assert ". nDCG@10 is declared" in told
     star = joint.pvalues <= joint.alpha
     some, every = int(star.any(axis=1).sum()), int(star.all(axis=1).sum())
-    assert f"Of 15 pairs, {some} differ significantly by some measure, {every} by every" in told
+    assert f"Of 15 pairs, {some} differ significantly by some measure, {every} in the same" in told
     for m, measure in enumerate(joint.measures):
         found = re.search(
             rf"By {measure}, ({N}) pairs? differs? significantly; the largest difference is (\S+)"

@@ -12,10 +12,10 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from cranfield.base.errors import CranfieldError, PolicyError, quoted, warn
+from cranfield.base.errors import CranfieldError, PolicyError, command_words, quoted, warn
 from cranfield.base.spec import Registry
 from cranfield.base.text import nearest
-from cranfield.cli.options.hints import as_options, describe_unknown
+from cranfield.cli.options.hints import as_options, describe_unknown, option_for
 from cranfield.cli.options.settings_file import read_settings
 from cranfield.sources.archives import check_path, match_files
 
@@ -404,7 +404,8 @@ class Command(click.Command):
         try:
             choose_format(ctx)
             check_conditions(ctx)
-            return super().invoke(ctx)
+            with command_words(lambda argument: option_for(argument, self)):
+                return super().invoke(ctx)
         except CranfieldError as error:
             raise click.ClickException(as_options(str(error), self)) from error
 

@@ -89,6 +89,12 @@ def as_options(text: str, command: click.Command | None) -> str:
     return text
 
 
+def option_for(argument: str, command: click.Command) -> str:
+    """Return the option of the command for an argument of Python; empty if there is none."""
+    option = as_options(argument, command)
+    return "" if option == argument else option
+
+
 def _as_option(hint: re.Match[str], option: click.Option) -> str:
     name: str = max(option.opts, key=len)
     in_file = getattr(option, "in_file", False)

@@ -180,7 +180,9 @@ class ScoreTable:
 def read_table(table: ScoreTable) -> ScorePart:
     """Read a long table, or a wide one, whose numeric columns are systems or measures."""
     roles = find_roles(table.names, table.source.name)
-    score_columns = [k for k in range(len(table.names)) if k not in roles.values()]
+    directions = _find_directions(table, roles)
+    used = {*roles.values(), *directions}
+    score_columns = [k for k in range(len(table.names)) if k not in used]
     if not {"system", "score"} <= roles.keys():
         score_columns = [
             k for k in score_columns if _has_name(table, k, may_be_topics="topic" not in roles)
@@ -216,13 +218,81 @@ def read_table(table: ScoreTable) -> ScorePart:
             score_columns = sorted([*score_columns, roles.pop("score")])
     text_columns = [k for k in score_columns if _is_text_column(table, k)]
     if "score" in roles:
-        table.columns.check_unused(SCORES, [*roles.values()])
+        table.columns.check_unused(SCORES, [*roles.values(), *directions])
     elif 0 < len(text_columns) < len(score_columns):
         score_columns = [k for k in score_columns if k not in text_columns]
         unused = some_of([quoted(table.names[k]) for k in text_columns], 5)
         warn(f"{table.source.name}: columns not used: {unused}; they contain text, not scores")
-    part = make_part(_table_frame(table, roles, score_columns, topics))
+    frame = _table_frame(table, roles, score_columns, topics)
+    part = make_part(frame, _join_directions(table, directions, roles.get("measure"), frame))
     return replace(part, axis=_third_axis(table, roles), has_topics=has_topics)
+
+
+_LOWER_IS_BETTER = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_HIGHER_IS_BETTER = {text: not is_lower for text, is_lower in _LOWER_IS_BETTER.items()}
+_DIRECTIONS = dict.fromkeys(
+    ["lower", "low", "asc", "ascending", "min", "minimize", "minimise"], True
+)
+_DIRECTIONS |= dict.fromkeys(
+    ["higher", "high", "desc", "descending", "max", "maximize", "maximise"], False
+)
+_DIRECTION_COLUMNS = {
+    "lowerisbetter": _LOWER_IS_BETTER,
+    **dict.fromkeys(("higherisbetter", "greaterisbetter"), _HIGHER_IS_BETTER),
+    **dict.fromkeys(("direction", "better"), _DIRECTIONS),
+}
+"""Whether lower scores are better, by the values of columns that state the direction."""
+
+
+def _find_directions(table: ScoreTable, roles: Mapping[str, int]) -> dict[int, list[bool | None]]:
+    """Return the columns that state by row whether lower scores are better."""
+    columns = {}
+    for k, name in enumerate(table.names):
+        meanings = _DIRECTION_COLUMNS.get(spelt(name))
+        if meanings is None or k in roles.values():
+            continue
+        cells = table.column(k)
+        values = [meanings.get(str(cell).strip().casefold().removesuffix(".0")) for cell in cells]
+        unknown = [
+            row for row, cell in enumerate(cells) if values[row] is None and not is_missing(cell)
+        ]
+        if not unknown and any(value is not None for value in values):
+            columns[k] = values
+        elif unknown and meanings is not _DIRECTIONS:
+            line = None if table.columns.lines is None else table.columns.lines[unknown[0]]
+            found = quoted(cells[unknown[0]])
+            raise InputError(f"{quoted(name)} must be true or false, got {found}", line=line)
+        elif unknown and "score" in roles and len({*map(str, cells)}) == 1:
+            # Other unused columns are reported only if they have several values.
+            warn(
+                f"{table.source.name}: columns not used: {quoted(name)}; {quoted(cells[0])} is not"
+                " a direction of scores, such as lower or higher"
+            )
+    return columns
+
+
+def _join_directions(
+    table: ScoreTable,
+    columns: Mapping[int, Sequence[bool | None]],
+    measure_column: int | None,
+    frame: pl.DataFrame,
+) -> dict[str | None, bool]:
+    """Return the stated direction of each measure."""
+    if not columns:
+        return {}
+    all_measures = frame["measure"].unique().to_list()
+    by_row = None if measure_column is None else table.labels(measure_column, "measure")
+    directions: dict[str | None, bool] = {}
+    for k, values in columns.items():
+        for row, is_lower in enumerate(values):
+            for measure in all_measures if by_row is None else [by_row[row]]:
+                if is_lower is None or directions.setdefault(measure, is_lower) == is_lower:
+                    continue
+                line = None if table.columns.lines is None else table.columns.lines[row]
+                name, of_measure = quoted(table.names[k]), f" of {measure}" if measure else ""
+                reason = f"column {name} contradicts the direction{of_measure} in rows above"
+                raise InputError(reason, line=line)
+    return directions
 
 
 def _third_axis(table: ScoreTable, roles: Mapping[str, int]) -> str:
@@ -510,7 +580,7 @@ def _frame_of_systems(data: Mapping[Any, Any]) -> pl.DataFrame:
         is_series = hasattr(scores, "items") and hasattr(scores, "index")
         if isinstance(scores, Mapping) or is_series:
             topics = dict(scores.items())
-        elif isinstance(scores, Iterable) and not isinstance(scores, (Scores, str, bytes)):
+        elif isinstance(scores, Iterable) and not isinstance(scores, _NOT_LISTS):
             topics = dict(enumerate(scores, 1))
         else:
             raise InputError(
@@ -531,6 +601,9 @@ def _frame_of_systems(data: Mapping[Any, Any]) -> pl.DataFrame:
     columns = transpose_rows(("system", "topic", "measure", "cell"), rows)
     cells = columns.pop("cell")
     return score_frame(columns | {"topic": read_labels(columns["topic"], "topic")}, cells)
+
+
+_NOT_LISTS = (Scores, str, bytes, set, frozenset)  # a set has no order of topics
 
 
 def _describe_value(value: Any) -> str:

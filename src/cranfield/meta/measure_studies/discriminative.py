@@ -140,7 +140,11 @@ class DiscriminativePower(Study):
         for name, measure_notes in self.notes.items():
             for note in measure_notes:
                 measures.setdefault(note.replace(f" {name} is ", " it is "), []).append(name)
-        return [f"note: {', '.join(names)}: {note}" for note, names in measures.items()]
+        return [
+            f"note: {'' if note.startswith((f'{names[0]}: ', f'{names[0]} is ')) else label}{note}"
+            for note, names in measures.items()
+            for label in [f"{', '.join(names)}: "]
+        ]
 
     def facts(self) -> dict[str, Any]:
         notes = {name: list(notes) for name, notes in self.notes.items() if notes}

@@ -85,7 +85,12 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
         size=1.1 * step, color="#555555", strokeWidth=1, aria=False
     )
     tip = theme.tooltips("system:N", "topic:N", "score")
-    size = f"{counted(len(names), 'system')}, {counted(len(table.topics), 'topic')}"
+    n_topics = counted(len(table.topics), "topic")
+    counts = boxes["topics"].to_numpy()
+    if (fewest := counts.min()) < len(table.topics):
+        most = counts.max()
+        n_topics = f"{fewest if fewest == most else f'{fewest} to {most}'} of {n_topics}"
+    size = f"{counted(len(names), 'system')}, {n_topics}"
     measure = inputs.measure_title(table)
     return theme.combine(
         whiskers,

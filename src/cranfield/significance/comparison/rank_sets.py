@@ -20,7 +20,7 @@ def name_method(info: TestInfo, correction: Correction, *, baseline: bool = Fals
     template = correction.baseline_heading if baseline else correction.heading
     if template:
         return template.format(error=info.error)
-    return f"{info.title} with {correction.title}"
+    return f"{info.title}{', ' if correction.name == 'none' else ' with '}{correction.title}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -155,8 +155,8 @@ class JointComparison(Result, WithProse):
             f"{self.method}: {counted(len(self), 'pair')} and {counted(n_measures, 'measure')},"
             f" {counted(self.topics, 'topic')}; family-wise error rate {self.alpha:g}",
             f"{counted(n_different, 'pair')} significantly different by at least one measure,"
-            f" {is_unanimous.sum():,} of them by all measures, {is_contradictory.sum():,} in"
-            " opposite directions by different measures",
+            f" {is_unanimous.sum():,} of them in the same direction by all measures,"
+            f" {is_contradictory.sum():,} in opposite directions by different measures",
             f"{self.resamples:,} random samples, seed {self.seed}",
         ]
 
@@ -242,7 +242,8 @@ def compare_measures(
         statistics.append(choose_statistic(scores, None, None))
         inputs = transform_scores(prepare_scores(scores, info, None), statistics[-1])
         pairs_by_measure.append(make_pairs(inputs.topic_scores, baselines))
-        notes = (*notes, *scale_notes(scores, info, options))
+        # A note on two systems is about another test than the joint one.
+        notes = (*notes, *scale_notes(scores, replace(info, two_systems_note=""), options))
     pairs = pairs_by_measure[0]
     correction = CORRECTIONS.find(correction)
     if correction not in JOINT_CORRECTIONS:

@@ -265,3 +265,17 @@ def test_probabilities_of_crowd_models(tmp_path: Path) -> None:
     assert (status, out) == (0, "")
     again = cf.read_probabilities(tmp_path / "p.csv")
     np.testing.assert_array_equal(again.values, consensus.probabilities.values)
+
+
+def test_ties_can_change_expected_scores() -> None:
+    probabilities = {"q": {"a": 0.9, "b": 0.2}, "r": {"a": 0.5, "c": 0.0}}
+    tied = {"q": {"a": 1.0, "b": 1.0}, "r": {"a": 2.0, "c": 1.0}}
+    notes = cf.evaluate_probabilities(tied, probabilities, "P@1").notes
+    # The mean of two topics is (0.2 + 0.5) / 2 or (0.9 + 0.5) / 2.
+    assert notes[0] == (
+        "ties can change P@1 of 'run' by at least 0.35 (50% of its documents are tied)"
+    )
+    untied = tied | {"q": {"a": 2.0, "b": 1.0}}
+    for measure in ("P@1", "Bpref"):
+        notes = cf.evaluate_probabilities(untied, probabilities, measure).notes
+        assert not any("ties can change" in note for note in notes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
@@ -18,6 +18,13 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import NO_TIES, Judgments, Rows
 from cranfield.collection.probabilities import DRAWS_PER_BLOCK, Probabilities, read_probabilities
+from cranfield.evaluation.evaluation import (
+    describe_effects,
+    effect_of_orders,
+    has_ties,
+    list_effects,
+    permute_ties,
+)
 from cranfield.evaluation.expected_scores import score_rankings
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
@@ -426,7 +433,8 @@ def evaluate_probabilities(
             columns |= mean_intervals(expected, variance, n_draws, confidence, fixed_topics)
         frames.append(pl.DataFrame({**columns, "measure": name, "draws": n_draws}))
     rows = pl.concat(frames).fill_nan(None)
-    notes = [*judged.coverage.notes, *_assumption_notes(probable)]
+    notes = [*judged.coverage.notes, *_tie_notes(probable, parsed, scores, draws, seed)]
+    notes += _assumption_notes(probable)
     if sampled_names:
         notes.append(f"{some_of(sampled_names, 5)}: estimated from {draws:,} draws, seed {seed}")
     if not by_topic:
@@ -460,6 +468,31 @@ def _compute_moments(
         mean = np.where(is_certain, measure.score(modal_runs), mean)
         moments.append((mean, np.where(is_certain, 0.0, variance), 0 if values else draws))
     return moments
+
+
+def _tie_notes(
+    runs: ProbableRuns,
+    measures: list[Measure],
+    scores: Mapping[str, Scores],
+    draws: int,
+    seed: int,
+) -> Iterator[str]:
+    """Report how ties can change the overall values, by up to 50 draws."""
+    if not has_ties(runs.judged, measures):
+        return
+
+    def expected_scores(order: JudgedRuns) -> Floats:
+        moments = _compute_moments(replace(runs, judged=order), measures, min(draws, 50), seed)
+        return np.stack([np.where(order.scored, mean, np.nan) for mean, _, _ in moments])
+
+    n_topics = runs.judged.scored.sum(axis=0).clip(1)
+    ranges = effect_of_orders(
+        permute_ties(runs.judged),
+        expected_scores,
+        lambda values: np.nan_to_num(values).sum(axis=1) / n_topics,
+    )
+    effects = {(name, False): effect for name, effect in zip(scores, ranges, strict=True)}
+    yield from describe_effects(list_effects(runs.judged, effects))
 
 
 def mean_intervals(

@@ -181,6 +181,9 @@ def test_notes_name_the_assumptions_and_topics_without_relevant_documents() -> N
     assert any("calibrated" in note and "independent" in note for note in notes)
     assert any("Rprec: estimated from 10 draws, seed 0" in note for note in notes)
     assert any("1 topic may have no relevant document" in note and "0.25" in note for note in notes)
+    notes = cf.evaluate_probabilities(RUN, {"q": {"d1": 0.9}}, ["AP", "AP(rel=2)"]).notes
+    assert any("no relevant document" in note and "(0.1 for" in note for note in notes)
+    assert any("may have no document of grade 2 or higher" in n and "(1 for" in n for n in notes)
 
 
 @pytest.mark.parametrize(

@@ -209,15 +209,22 @@ def describe_effects(ties: Iterable[TieEffect]) -> Iterator[str]:
 def _empty_topic_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Report topics without a relevant document that are averaged with a score of 0."""
     measures: dict[int, list[str]] = {}
+    zeros: dict[int, list[str]] = {}
     for name, table in scores.items():
         level = lowest_relevant_grade(table.definition)
         is_empty = judged.recall_base(level)[:, 0] == 0
         values = np.nan_to_num(table.values[is_empty])
-        # If no judgment has the grade, all topics are empty; another note reports that.
+        if is_empty.all() and not values.any():
+            zeros.setdefault(level, []).append(name)
         is_average = table.aggregate != "sum" and not table.lower_is_better
         counts_as_zero = is_average and (table.values > 0).any() and not values.any()
         if is_empty.any() and not is_empty.all() and counts_as_zero:
             measures.setdefault(level, []).append(name)
+    for level, names in zeros.items():
+        yield (
+            f"no document is relevant: no judgment of these topics has grade {level} or more"
+            f" ({names_or_count(names, 'measure')})"
+        )
     for level, names in measures.items():
         n_empty = int((judged.recall_base(level) == 0).sum())
         verb, count = ("has", "counts") if n_empty == 1 else ("have", "count")

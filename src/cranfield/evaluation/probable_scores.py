@@ -14,6 +14,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, PolicyError, quoted
 from cranfield.base.kinds import Flag, Integer, UnitInterval, check_arguments, check_keywords
 from cranfield.base.text import counted, some_of
+from cranfield.collection.judged.coverage import lowest_relevant_grade
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import NO_TIES, Judgments, Rows
@@ -434,7 +435,7 @@ def evaluate_probabilities(
         frames.append(pl.DataFrame({**columns, "measure": name, "draws": n_draws}))
     rows = pl.concat(frames).fill_nan(None)
     notes = [*judged.coverage.notes, *_tie_notes(probable, parsed, scores, draws, seed)]
-    notes += _assumption_notes(probable)
+    notes += _assumption_notes(probable, parsed)
     if sampled_names:
         notes.append(f"{some_of(sampled_names, 5)}: estimated from {draws:,} draws, seed {seed}")
     if not by_topic:
@@ -527,20 +528,22 @@ def mean_intervals(
     }
 
 
-def _assumption_notes(runs: ProbableRuns) -> list[str]:
+def _assumption_notes(runs: ProbableRuns, measures: Iterable[Measure]) -> list[str]:
     notes = [
         "probabilities are assumed calibrated, and documents independent; systematic errors of the"
         " probabilities are not in the intervals"
     ]
-    # Probability that a topic has no relevant document.
-    zero_probability = np.ones(len(runs.judged.topics))
-    relevance = runs.probabilities.at_least(1)[runs.row]
-    np.multiply.at(zero_probability, runs.judged.judgments.topic, 1 - relevance)
-    if n_topics := int((zero_probability > 0.05).sum()):
-        worst = int(zero_probability.argmax())
-        notes.append(
-            f"{counted(n_topics, 'topic')} may have no relevant document, with a probability above"
-            f" 0.05 ({zero_probability[worst]:.2g} for {quoted(runs.judged.topics[worst])});"
-            " measures such as AP are then 0"
-        )
+    for level in sorted({lowest_relevant_grade(measure) for measure in measures}):
+        # Probability that a topic has no relevant document.
+        zero_probability = np.ones(len(runs.judged.topics))
+        relevance = runs.probabilities.at_least(level)[runs.row]
+        np.multiply.at(zero_probability, runs.judged.judgments.topic, 1 - relevance)
+        document = "relevant document" if level == 1 else f"document of grade {level} or higher"
+        if n_topics := int((zero_probability > 0.05).sum()):
+            worst = int(zero_probability.argmax())
+            notes.append(
+                f"{counted(n_topics, 'topic')} may have no {document}, with a probability above"
+                f" 0.05 ({zero_probability[worst]:.2g} for {quoted(runs.judged.topics[worst])});"
+                " measures such as AP are then 0"
+            )
     return notes

@@ -72,7 +72,7 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
         for name, table in scores.items()
         if isinstance(table.definition, Measure) and table.definition.data_class is JudgedRuns
     }
-    effects = {}
+    effects: dict[tuple[str, bool], Floats] = {}
     for is_bound in (True, False):
         group = {n: m for n, m in measures.items() if depends_on_grades(m) == is_bound}
         if has_ties(judged, group.values(), judged.ties[3] if is_bound else None):

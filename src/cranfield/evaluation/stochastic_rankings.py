@@ -107,7 +107,7 @@ def expected_exposure(
     {'EEL': 0.28125, 'EED': 1.09375, 'EER': 1.0}
     """
     parsed = _parse_family(measures, ExpectedExposure, "EEL, EED or EER")
-    scores = {}
+    scores: dict[str, Scores] = {}
     for measure, judged in _judge_by_measure(parsed, runs, qrels, options):
         systems, run_systems = _find_systems(judged, replicates)
         values = _score_exposure(measure, judged, run_systems, len(systems))

@@ -142,7 +142,9 @@ def assemble_runs(
     shape = (len(labels), len(judged_runs))
     retrieved = np.zeros(shape, dtype=np.int64)
     scored = np.zeros(shape, dtype=bool)
-    rows, all_ties, tie_groups = [], [], []
+    rows: list[Ints] = []
+    all_ties: list[Ints] = []
+    tie_groups: list[Ints] = []
     for system, run in enumerate(judged_runs):
         # Judgments on another aspect may have topics that are not evaluated.
         columns = np.stack([run.topic, run.rank, run.grade, run.source])

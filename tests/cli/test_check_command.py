@@ -263,3 +263,21 @@ def test_advice_that_check_cannot_follow_is_not_given(tmp_path: Path) -> None:
     )
     _, warnings = cranfield(tmp_path, "evaluate", "qrels", "rising.csv", "-m", "AP")
     assert "highest scores rank first; --lower NAME ranks the lowest first" in warnings
+
+
+def test_ties_and_contradictions_of_tables_are_reported_as_those_of_lines(tmp_path: Path) -> None:
+    rows = {"d1": (1, 0.5), "d2": (2, 0.5), "d3": (3, 0.9)}
+    table = "".join(f"1,{doc},{rank},{score}\n" for doc, (rank, score) in rows.items())
+    run = "".join(f"1 Q0 {doc} {rank} {score} a\n" for doc, (rank, score) in rows.items())
+    shared = "topic,doc,rank\n1,d1,1\n1,d2,1\n2,d1,1\n"
+    files = {"t.csv": f"topic,doc,rank,score\n{table}", "a.run": run, "shared.csv": shared}
+    write(tmp_path, qrels=GOOD_QRELS, **files)
+    told = {name: lines(tmp_path, "qrels", name) for name in files}
+    for name in ("t.csv", "a.run"):
+        contradiction = f"{name}: warning: the rank column contradicts the scores in 1 case;"
+        assert sum(line.startswith(contradiction) for line in told[name]) == 1
+    ties = "warning: 2 of 3 documents are tied with another document of the topic;"
+    for name in files:
+        assert sum(line.startswith(f"{name}: {ties}") for line in told[name]) == 1, name
+    write(tmp_path, **{"shared.csv": shared.replace("d2,1", "d2,2")})
+    assert not any("tied" in line for line in lines(tmp_path, "qrels", "shared.csv"))

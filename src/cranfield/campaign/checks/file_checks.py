@@ -15,7 +15,12 @@ import polars as pl
 
 from cranfield.base.errors import InputError, collect_warnings, quoted
 from cranfield.base.text import counted, some_of
-from cranfield.campaign.checks.checking import check_duplicates, check_run
+from cranfield.campaign.checks.checking import (
+    check_duplicates,
+    check_run,
+    describe_contradictions,
+    describe_ties,
+)
 from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import UNREADABLE, CheckReport, Fault, Faults
 from cranfield.campaign.rules.task_rules import TaskRules
@@ -280,6 +285,12 @@ def _compare(
             warnings["depth"] = f"{message} {max_depth:,}"
         if report.ranking is not None and first is not report:
             warnings["ranking-same"] = f"the same ranking as {quoted(first.source)}"
+        if not report.lines and (row := coverage.get(str(k))):
+            # Lines of TREC text have been checked for these.
+            if row.contradictions:
+                warnings["rank-order"] = describe_contradictions(row.contradictions)
+            if row.tied / len(run) > _RULES.tied:
+                warnings["tied"] = describe_ties(row.tied, len(run))
         faults = [Fault(code, "warning", message) for code, message in warnings.items()]
         if judgments is not None:
             faults += _coverage_faults(run, coverage.get(str(k)))

@@ -202,9 +202,19 @@ SUMMARIES = TOTALS | frozenset(
         *("count", "min", "max"),
         *("mean", "average", "avg", "amean", "gmean", "hmean", "median"),
         *("std", "stdev", "stddev", "sd", "variance", "macroavg", "microavg", "weightedavg"),
+        *("arithmeticmean", "geometricmean", "harmonicmean", "grandmean", "alltopics"),
+        *("allqueries", "mittelwert", "durchschnitt", "gesamt"),
     }
 )
 """Names of rows and columns that summarise others, spelt as by `schemas.spelt`."""
+
+_POSSIBLE_SUMMARIES = frozenset(
+    {"n", "se", "sem", "stderr", "standarderror", "var", "ci", "map", "macro", "micro", "aggregate"}
+)
+"""Names of rows that summarise others, if the names of all others have digits."""
+
+_OF_ALL = re.compile(r"\s*\((all\b|n *=|\d)[^()]*\)$", re.IGNORECASE)
+_QUANTILE = re.compile(r"\d+(\.\d+)?%")
 
 PLAIN = (
     "id q0 topic doc docid document text title body contents content snippet abstract url"
@@ -245,6 +255,24 @@ def _kind_of_decisive(name: str) -> str:
     """Return the kind of a decisive column, or an empty text for other columns."""
     ends = (kind for end, kind in _DECISIVE_ENDS.items() if name.endswith(end))
     return _DECISIVE.get(name) or next(ends, "")
+
+
+def find_summaries(labels: Iterable[str | None]) -> set[str]:
+    """Return the labels of rows that summarise the others.
+
+    >>> sorted(find_summaries(["q1", "q2", "Mean (all)", "25%", "SE"]))
+    ['25%', 'Mean (all)', 'SE']
+    >>> sorted(find_summaries(["de", "se", "25%", "50%"]))
+    []
+    """
+    names = {label for label in labels if label}
+    summaries = {name for name in names if spelt(_OF_ALL.sub("", name) or name) in SUMMARIES}
+    possible = {name for name in names - summaries if spelt(name) in _POSSIBLE_SUMMARIES}
+    quantiles = {name for name in names - summaries if _QUANTILE.fullmatch(name)}
+    others = names - summaries - possible - quantiles
+    if others and all(any(map(str.isdigit, name)) for name in others):
+        summaries |= possible
+    return summaries | quantiles if summaries - {"all"} and others else summaries
 
 
 @dataclass(frozen=True)

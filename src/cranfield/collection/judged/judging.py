@@ -463,6 +463,8 @@ class _RunJudge:
 
     def __call__(self, run: Run, stem: str | None) -> tuple[JudgedRun, list[JudgedRun]]:
         rows = len(run)
+        if self.policies.ties == "rank":
+            run.warn_of_missing_ranks()
         if self.exclusion is not None:
             run = run.without(~self.exclusion.mask(run))
         order = order_documents(run, self.policies.order)

@@ -155,7 +155,7 @@ def _key(run: Run, ties: str) -> Key:
     if ties == "rank":
         if run.ranks is None:
             raise InputError(
-                "has no rank column, which ties='rank' requires", source=run.origin.name
+                "has no rank column of integers, which ties='rank' requires", source=run.origin.name
             )
         if run.unranked is not None and run.unranked.any():
             reason = "the rank is not an integer, and ranks decide the order (ties='rank')"

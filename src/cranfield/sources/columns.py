@@ -609,7 +609,20 @@ def read_table(data: Any, schema: Schema) -> Table:
     return read_columns(data, schema).table(schema)
 
 
-_MISSING_TEXTS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
+_MISSING_TEXTS = [
+    "None",
+    "NaN",
+    "nan",
+    "null",
+    "NULL",
+    "<NA>",
+    "NaT",
+    "NA",
+    "N/A",
+    "n/a",
+    "#N/A",
+    "-",
+]
 """Texts that other programs write for a missing value."""
 
 

@@ -410,10 +410,14 @@ class Schema:
         self, names: Sequence[object], source: str, own_names: Mapping[str, str] = NO_OWN_NAMES
     ) -> dict[str, int]:
         """Return the position of each column, by its own name or by any of its usual names."""
-        places = {}
+        # The columns that the user set come first: no other column may be read from them.
+        places = {
+            column.name: place_of(own_names[column.name], names, source, column.name)
+            for column in self.columns
+            if column.name in own_names
+        }
         for column in self.columns:
             if column.name in own_names:
-                places[column.name] = place_of(own_names[column.name], names, source, column.name)
                 continue
             # Each column of the table has one meaning only.
             matches = [k for k in column.named_in(names) if k not in places.values()]
@@ -430,7 +434,9 @@ class Schema:
                 is_headless = any(isinstance(name, str) and is_number(name) for name in names)
                 reason = self._headless_reason if is_headless else self._missing_reason
                 raise InputError(reason(column, names), source=source)
-        return places
+        return {
+            column.name: places[column.name] for column in self.columns if column.name in places
+        }
 
     def column_of(self, name: object) -> str | None:
         """Return the column with this usual name, or None."""

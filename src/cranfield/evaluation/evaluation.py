@@ -90,6 +90,12 @@ def has_ties(judged: JudgedRuns, measures: Iterable[Measure], first: Ints | None
     return bool((first <= max(depths, default=0)).any())
 
 
+def count_tied(judged: JudgedRuns) -> Floats:
+    """Return the number of tied documents of each run within the judged ranks."""
+    cells, _, sizes = judged.tie_groups
+    return np.bincount(cells // len(judged.topics), sizes, len(judged.systems))
+
+
 def list_effects(
     judged: JudgedRuns,
     effects: Mapping[tuple[str, bool], Floats],
@@ -107,8 +113,7 @@ def list_effects(
     names, largest = [*effects], by_measure.argmax(axis=0)
     tied, retrieved = np.zeros((2, len(systems)))
     run_index = np.arange(len(systems)) if run_systems is None else run_systems
-    cells, _, sizes = judged.tie_groups
-    np.add.at(tied, run_index[cells // len(judged.topics)], sizes)
+    np.add.at(tied, run_index, count_tied(judged))
     np.add.at(retrieved, run_index, judged.retrieved.sum(axis=0))
     ties = [
         TieEffect(

@@ -93,7 +93,8 @@ def has_ties(judged: JudgedRuns, measures: Iterable[Measure], first: Ints | None
 def count_tied(judged: JudgedRuns) -> Floats:
     """Return the number of tied documents of each run within the judged ranks."""
     cells, _, sizes = judged.tie_groups
-    return np.bincount(cells // len(judged.topics), sizes, len(judged.systems))
+    tied = np.bincount(cells // len(judged.topics), sizes, len(judged.systems))
+    return tied.astype(np.float64)
 
 
 def list_effects(

@@ -223,3 +223,61 @@ def test_a_file_is_read_as_the_other_kind_only_if_it_is_refused(
 
     monkeypatch.setattr(file_checks, "can_be_read", refuse)
     lines(tmp_path, "qrels.json", "run.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("m.csv", "model,topic,doc,score\na,1,d1,2\na,1,d2,1\nb,1,d1,1\nb,2,d1,1\n"),
+        ("m.json", '{"a": {"1": {"d1": 2, "d2": 1}}, "b": {"1": {"d1": 1}, "2": {"d1": 1}}}'),
+    ],
+)
+def test_each_system_of_a_file_is_checked(tmp_path: Path, name: str, text: str) -> None:
+    write(tmp_path, qrels=GOOD_QRELS, **{name: text})
+    told = lines(tmp_path, "qrels", name)
+    assert f"{name} (a): accepted: 1 warning" in told
+    assert any(line.startswith(f"{name} (a): warning: 1 topic of the judgments") for line in told)
+    assert any(line.startswith(f"{name} (b): warning: at most 1 document") for line in told)
+    checks = cf.check(tmp_path / "qrels", tmp_path / name)
+    assert [file.topics for file in checks.files] == [2, 1, 2]
+    cranfield(tmp_path, "check", "qrels", name, "--format", "errlog")
+    assert {path.name for path in tmp_path.glob("*.errlog")} >= {"a.errlog", "b.errlog"}
+
+
+def test_the_advice_on_a_column_of_systems_works(tmp_path: Path) -> None:
+    table = "engine,topic,doc,score\na,1,d1,2\nb,1,d1,1\nb,1,d1,3\n"
+    write(tmp_path, qrels=GOOD_QRELS, **{"m.csv": table})
+    [fault, _] = lines(tmp_path, "qrels", "m.csv", status=1)[1:]
+    assert "--system engine reads each value as a system" in fault
+    told = lines(tmp_path, "qrels", "m.csv", "--system", "engine", status=1)
+    assert any(line.startswith("m.csv (2): refused") for line in told)
+    assert any(line.startswith("m.csv (a): accepted") for line in told)
+
+
+def test_advice_that_check_cannot_follow_is_not_given(tmp_path: Path) -> None:
+    rows = "".join(f"{topic},d{k},{k}\n" for topic in (1, 2) for k in (1, 2, 3, 4))
+    write(tmp_path, qrels=GOOD_QRELS, **{"rising.csv": f"topic,doc,score\n{rows}"})
+    [rising, *_] = lines(tmp_path, "qrels", "rising.csv")[1:]
+    assert rising.endswith(
+        "rise in the order of the file, and the highest scores rank first [reading]"
+    )
+    _, warnings = cranfield(tmp_path, "evaluate", "qrels", "rising.csv", "-m", "AP")
+    assert "highest scores rank first; --lower NAME ranks the lowest first" in warnings
+
+
+def test_ties_and_contradictions_of_tables_are_reported_as_those_of_lines(tmp_path: Path) -> None:
+    rows = {"d1": (1, 0.5), "d2": (2, 0.5), "d3": (3, 0.9)}
+    table = "".join(f"1,{doc},{rank},{score}\n" for doc, (rank, score) in rows.items())
+    run = "".join(f"1 Q0 {doc} {rank} {score} a\n" for doc, (rank, score) in rows.items())
+    shared = "topic,doc,rank\n1,d1,1\n1,d2,1\n2,d1,1\n"
+    files = {"t.csv": f"topic,doc,rank,score\n{table}", "a.run": run, "shared.csv": shared}
+    write(tmp_path, qrels=GOOD_QRELS, **files)
+    told = {name: lines(tmp_path, "qrels", name) for name in files}
+    for name in ("t.csv", "a.run"):
+        contradiction = f"{name}: warning: the rank column contradicts the scores in 1 case;"
+        assert sum(line.startswith(contradiction) for line in told[name]) == 1
+    ties = "warning: 2 of 3 documents are tied with another document of the topic;"
+    for name in files:
+        assert sum(line.startswith(f"{name}: {ties}") for line in told[name]) == 1, name
+    write(tmp_path, **{"shared.csv": shared.replace("d2,1", "d2,2")})
+    assert not any("tied" in line for line in lines(tmp_path, "qrels", "shared.csv"))

@@ -22,6 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.base.errors import InputError, collect_warnings
+from cranfield.collection.document_tables import read_groups
 from cranfield.collection.files import lines as text
 from cranfield.collection.files.lines import RUN
 from cranfield.sources import chunks as source
@@ -407,3 +409,100 @@ def test_grades_in_the_column_of_iterations_are_reported(
         path.write_text(lines)
         cf.read_qrels(path)
     assert not recwarn.list
+
+
+MISSING_RANKS = {
+    "k.csv": "qid,docno,rank\n1,a,2\n1,d,3\n2,e,2\n",
+    "k.jsonl": '{"qid": "1", "docno": "a", "rank": 2}\n{"qid": "1", "docno": "d", "rank": 3}\n'
+    '{"qid": "2", "docno": "e", "rank": 2}\n',
+    "k.json": '{"1": [{"doc": "a", "rank": 2}, {"doc": "d", "rank": 3}],'
+    ' "2": [{"doc": "e", "rank": 2}]}',
+    "k.run": "1 Q0 a 2 9 s\n1 Q0 d 3 8 s\n2 Q0 e 2 7 s\n",
+}
+MISSING = "2 ranks missing, such as rank 1 of topic '1'; documents below missing ranks move up"
+
+
+@pytest.mark.parametrize("name", MISSING_RANKS)
+def test_missing_ranks_are_counted_where_ranks_decide_the_order(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(MISSING_RANKS[name])
+    qrels = {"1": {"a": 1, "d": 0}, "2": {"e": 1}}
+    with pytest.warns(cf.CranfieldWarning, match=f"{name}: {MISSING}"):
+        cf.judge(tmp_path / name, qrels, ties="rank")
+    if name != "k.run":
+        with pytest.warns(cf.CranfieldWarning, match=MISSING):
+            cf.read_run(tmp_path / name)
+        assert MISSING in str(cf.check(_write_qrels(tmp_path), tmp_path / name))
+    else:
+        cf.judge(tmp_path / name, qrels)
+
+
+def _write_qrels(folder: Path) -> Path:
+    (folder / "k.q").write_text("1 0 a 1\n1 0 d 0\n2 0 e 1\n")
+    return folder / "k.q"
+
+
+@pytest.mark.parametrize(
+    ("ranks", "missing"),
+    [
+        ([[1, 2, 3], [1, 2]], ""),
+        ([[0, 1, 2], [0, 1]], ""),
+        ([[1, 1, 3], [1, 2]], ""),  # ties
+        ([[1, 1, 2], [1, 2]], ""),
+        ([[3, 1, 2], [2, 1]], ""),
+        ([[1, 2, 4], [1, 2]], "1 rank missing, such as rank 3 of topic '0'"),
+        ([[0, 1, 2], [1, 2]], "1 rank missing, such as rank 0 of topic '1'"),
+        ([[1, 2, 3], [11, 12]], "10 ranks missing, such as rank 1 of topic '1'"),
+    ],
+)
+def test_ranks_that_are_missing(ranks: list[list[int]], missing: str) -> None:
+    rows = [(t, f"d{k}", rank) for t, some in enumerate(ranks) for k, rank in enumerate(some)]
+    frame = pl.DataFrame(rows, schema=["topic", "doc", "rank"], orient="row")
+    with collect_warnings() as warnings:
+        cf.read_run(frame)
+    assert len(warnings) == bool(missing)
+    assert missing in "".join(warnings)
+
+
+def test_series_of_documents() -> None:
+    scores, grades = pd.Series({"a": 2.0, "b": 1.0}), pd.Series({10: 0, 11: 1})
+    assert cf.read_run({"1": scores}).to_polars().rows() == [("1", "a", 2.0), ("1", "b", 1.0)]
+    assert cf.read_runs({"s": {"1": scores}})["s"].to_polars().height == 2
+    assert cf.read_qrels({"1": grades}).to_polars()["doc"].to_list() == ["10", "11"]
+    # A series of documents is a list; numbers without labels are no documents.
+    assert cf.read_run({"1": pd.Series(["b", "a"])}).docs.to_list() == ["b", "a"]
+    with pytest.raises(InputError, match="expected {document: score} for topic '1', got Series"):
+        cf.read_run({"1": pd.Series([2.0, 1.0])})
+
+
+def test_a_column_has_one_role(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("topic,doc,score\n1,a,1\n1,b,2\n1,c,3\n")
+    ranked = cf.read_run(tmp_path / "r.csv", columns={"rank": "score"})
+    assert ranked.scores.tolist() == [-1, -2, -3]
+    assert cf.read_run(tmp_path / "r.csv", columns={"score": "score"}).scores.tolist() == [1, 2, 3]
+    (tmp_path / "s.csv").write_text("topic,doc,score,rank\n1,a,5,1\n1,b,4,2\n")
+    with pytest.warns(cf.CranfieldWarning, match="columns not used: 'score'"):
+        scored = cf.read_run(tmp_path / "s.csv", columns={"score": "rank"})
+    assert (scored.scores.tolist(), scored.ranks) == ([1, 2], None)
+
+
+def test_a_decimal_rank_has_no_advice_on_grades() -> None:
+    with pytest.raises(InputError, match=r"rank '0.5' is not an integer \(of 32 bits\) \(topic"):
+        cf.read_run(pl.DataFrame({"topic": ["1", "1"], "doc": ["a", "b"], "rank": [1.0, 0.5]}))
+
+
+def test_scores_of_several_systems_that_rise_like_distances(tmp_path: Path) -> None:
+    run = {topic: {f"d{k}": k for k in range(1, 6)} for topic in ("1", "2")}
+    (tmp_path / "one.json").write_text(json.dumps(run))
+    (tmp_path / "two.json").write_text(json.dumps({"a": run, "b": run}))
+    qrels = {"1": {"d1": 1}, "2": {"d1": 1}}
+    for name, systems in (("one", ["one"]), ("two", ["a", "b"])):
+        coverage = cf.judge(tmp_path / f"{name}.json", qrels).coverage
+        assert [(row.system, row.contradictions) for row in coverage.systems] == [
+            (system, 8) for system in systems
+        ]
+
+
+@pytest.mark.parametrize("mark", ["NA", "N/A", "-", "nan", "null"])
+def test_groups_that_may_be_missing_are_reported(mark: str) -> None:
+    with pytest.warns(cf.CranfieldWarning, match=f"group is '{mark}' in 1 row, read as text"):
+        read_groups({"doc": ["a", "b"], "group": ["x", mark]})

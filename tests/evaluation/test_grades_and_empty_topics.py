@@ -155,3 +155,21 @@ def test_topics_with_a_grade_go_with_all_ways_of_evaluating(tmp_path: Path) -> N
         kept = ("--topics-with-grade", "1")
         _, told = cranfield(tmp_path, command, "qrels", "r", "s", "-m", "RR", *kept)
         assert "or higher" not in told
+
+
+def test_no_topic_has_a_relevant_document(tmp_path: Path) -> None:
+    ev = cf.evaluate(RUN, QRELS, ["AP(rel=4)", "AP", "P(rel=5)@1", "RR(rel=4)"])
+    none = "no document is relevant: no judgment of these topics has grade"
+    assert [note for note in ev.notes if "is relevant" in note] == [
+        f"{none} 4 or more (AP(rel=4) and RR(rel=4))",
+        f"{none} 5 or more (P(rel=5)@1)",
+    ]
+    # Measures that count documents have scores without relevant ones.
+    assert cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 0}}, ["Judged@1", "NumRet"]).notes == []
+    (tmp_path / "z.q").write_text("1 0 a 0\n1 0 b 0\n")
+    (tmp_path / "z.run").write_text("1 Q0 a 1 2 s\n")
+    (tmp_path / "z.csv").write_text("session,topic,query,rank,doc\ns1,1,1,1,a\n")
+    text, _ = cranfield(tmp_path, "evaluate", "z.q", "z.run", "-m", "AP", "--format", "json")
+    assert json.loads(text)["notes"] == [f"{none} 1 or more (AP)"]
+    _, warnings = cranfield(tmp_path, "sessions", "z.q", "z.csv", "-m", "nsDCG@10")
+    assert f"{none} 1 or more (nsDCG@10)" in warnings

@@ -181,6 +181,9 @@ def test_notes_name_the_assumptions_and_topics_without_relevant_documents() -> N
     assert any("calibrated" in note and "independent" in note for note in notes)
     assert any("Rprec: estimated from 10 draws, seed 0" in note for note in notes)
     assert any("1 topic may have no relevant document" in note and "0.25" in note for note in notes)
+    notes = cf.evaluate_probabilities(RUN, {"q": {"d1": 0.9}}, ["AP", "AP(rel=2)"]).notes
+    assert any("no relevant document" in note and "(0.1 for" in note for note in notes)
+    assert any("may have no document of grade 2 or higher" in n and "(1 for" in n for n in notes)
 
 
 @pytest.mark.parametrize(
@@ -265,3 +268,17 @@ def test_probabilities_of_crowd_models(tmp_path: Path) -> None:
     assert (status, out) == (0, "")
     again = cf.read_probabilities(tmp_path / "p.csv")
     np.testing.assert_array_equal(again.values, consensus.probabilities.values)
+
+
+def test_ties_can_change_expected_scores() -> None:
+    probabilities = {"q": {"a": 0.9, "b": 0.2}, "r": {"a": 0.5, "c": 0.0}}
+    tied = {"q": {"a": 1.0, "b": 1.0}, "r": {"a": 2.0, "c": 1.0}}
+    notes = cf.evaluate_probabilities(tied, probabilities, "P@1").notes
+    # The mean of two topics is (0.2 + 0.5) / 2 or (0.9 + 0.5) / 2.
+    assert notes[0] == (
+        "ties can change P@1 of 'run' by at least 0.35 (50% of its documents are tied)"
+    )
+    untied = tied | {"q": {"a": 2.0, "b": 1.0}}
+    for measure in ("P@1", "Bpref"):
+        notes = cf.evaluate_probabilities(untied, probabilities, measure).notes
+        assert not any("ties can change" in note for note in notes)

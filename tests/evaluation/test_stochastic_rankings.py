@@ -53,6 +53,7 @@ def targets(grades: dict[str, int], p: float) -> dict[str, float]:
     return values
 
 
+@pytest.mark.filterwarnings("ignore:.*(unjudged|no results)")
 @pytest.mark.parametrize("cutoff", [None, 1, 4])
 @pytest.mark.parametrize("p", [0.5, 0.8])
 def test_expected_exposure_beside_a_loop(p: float, cutoff: int | None) -> None:
@@ -76,6 +77,7 @@ def test_expected_exposure_beside_a_loop(p: float, cutoff: int | None) -> None:
             assert values == pytest.approx([loss, disparity, relevance], abs=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.*(unjudged|no results)")
 def test_one_ranking_is_that_of_evaluate() -> None:
     runs, qrels = worlds(3)
     run = {"alone": runs["alone"]}
@@ -104,6 +106,7 @@ def test_worked_examples() -> None:
     assert equity.to_polars().rows() == [("s", 2, 2, pytest.approx(0.4), pytest.approx(0.2))]
 
 
+@pytest.mark.filterwarnings("ignore:.*(unjudged|no results)")
 def test_mean_of_rankings_without_the_document() -> None:
     runs = {"s@1": {"q": {"a": 1.0}}, "s@2": {"q": {"b": 1.0}}, "s@3": {"q": {"b": 1.0}}}
     [table] = cf.expected_exposure(runs, {"q": {"c": 1}}, "EED").values()
@@ -140,7 +143,7 @@ def test_equity_beside_a_loop(by: str, cutoff: int | None) -> None:
         assert row["rankings"] == 2 * len(names)
         assert row["recurring"] == sum(number > 1 for number in exposed.values())
         assert row["per ranking"] == pytest.approx(row["unfairness"] / row["rankings"])
-    assert equity.notes == ("4 rankings excluded: empty, or without relevant judgments",)
+    assert equity.notes[-1] == "4 rankings excluded: empty, or without relevant judgments"
 
 
 def test_groups_make_up_over_topics() -> None:
@@ -191,3 +194,35 @@ def test_commands(tmp_path: Path) -> None:
         assert reason in err
     _, err = cranfield(tmp_path, "evaluate", "qrels.txt", "-", "--as", "equity", status=2)
     assert "reads runs twice" in err
+
+
+def test_notes_of_judging_are_passed_on(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 0 a 1\n1 0 b 0\n2 0 c 1\n2 0 d 0\n")
+    (tmp_path / "s.run").write_text("1 Q0 a 2 9 s\n1 Q0 b 1 8 s\n3 Q0 c 1 3 s\n")
+    expected = [
+        "system 's' has no results for some judged topics (1 topic: '2')",
+        "system 's' has results for topics without judgments (1 topic: '3')",
+        "system 's' has a rank column that contradicts the scores (1 contradiction);"
+        " documents are ordered by score; ties='rank' orders them by rank",
+    ]
+    with pytest.warns(cf.CranfieldWarning) as warned:
+        cf.expected_exposure(tmp_path / "s.run", tmp_path / "q")
+    assert [str(item.message) for item in warned] == expected
+    assert list(cf.equity_of_attention(tmp_path / "s.run", tmp_path / "q").notes[:3]) == expected
+    table, _ = cranfield(tmp_path, "evaluate", "q", "s.run", "--as", "equity")
+    assert "--ties rank orders them by rank" in table
+    assert "ties='rank'" not in table
+
+
+def test_ties_of_rankings_are_reported() -> None:
+    qrels = {"q": {"a": 1, "b": 0}}
+    runs = {"s@1": {"q": {"a": 1.0, "b": 1.0}}, "s@2": {"q": {"a": 2.0, "b": 1.0}}}
+    # Exposures are 1 and 0.5 (p=0.5), the target of a is 1 and that of b 0.5. The order b, a
+    # of the first ranking gives the means 0.75 and 0.75; a, b gives 1 and 0.5.
+    with pytest.warns(cf.CranfieldWarning, match=r"change EEL of 's' by at least 0.12 \(50%"):
+        scores = cf.expected_exposure(runs, qrels, "EEL")
+    assert scores["EEL"].values[0, 0] == pytest.approx(0.25**2 + 0.25**2)
+    # Attentions are 2/3 and 1/3: a has 1/3 + 2/3 or 4/3 of a relevance of 2, b has the rest.
+    notes = cf.equity_of_attention(runs, qrels, "IAA(browsing='geometric', p=0.5)").notes
+    assert len(notes) == 1
+    assert "of 's' by at least 0.33 (50% of its documents are tied)" in notes[0]

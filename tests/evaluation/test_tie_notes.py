@@ -128,3 +128,78 @@ def test_commands_name_the_runs_that_ties_can_change(tmp_path: Any, command: str
     assert "flat" in lines[0]
     assert "clear" not in lines[0]
     assert "0.89" in lines[0]
+
+
+INTENTS = "".join(f"q{t} {1 + k % 2} d{k} {k % 3}\n" for t in (1, 2, 3) for k in range(1, 9))
+LENGTHS = {f"d{k}": 60 * (k + 1) for k in range(10)}
+GROUPS = {f"d{k}": "AB"[k in {1, 4, 5}] for k in range(10)}
+SCORED = {  # groups of several sizes
+    f"q{t}": {f"d{k}": float((k * t + t) % 4) for k in range(10) if k != t} for t in (1, 2, 3)
+}
+BEYOND_GRADES = ["alpha_nDCG@4", "ERR_IA@3", "IA(P)@3", "D(nDCG)@4", "TBG", "EEL", "RUR",
+                 "FAIR(protected='B')@4", "GF", "Compat", "aRBP", "CAM(AP)"]  # fmt: skip
+
+
+def _judged(tmp_path: Any, run: Any, **policies: Any) -> JudgedRuns:
+    (tmp_path / "intents.txt").write_text(INTENTS)
+    other = {"q1": {"d3": 1, "d4": 0}, "q2": {"d8": 1}, "q3": {"d2": 1}}
+    aspects = {"understandability": other, "credibility": other}
+    qrels = cf.read_qrels(tmp_path / "intents.txt", subtopics=True)
+    return cf.judge(run, qrels, lengths=LENGTHS, groups=GROUPS, aspects=aspects, **policies)
+
+
+@pytest.mark.parametrize("unjudged", ["nonrelevant", "condensed"])
+def test_reversed_ties_are_in_ascending_order_of_ids(tmp_path: Any, unjudged: str) -> None:
+    judged = _judged(tmp_path, SCORED, unjudged=unjudged)
+    backwards = judged.permuted(lambda position, size: size - 1 - position)
+    n_changed = 0
+    ascending = _judged(tmp_path, SCORED, unjudged=unjudged, ties="id-ascending")
+    for measure in cf.parse_measures(BEYOND_GRADES):
+        expected = measure.score(ascending)
+        assert measure.score(backwards).tolist() == expected.tolist(), measure
+        n_changed += measure.score(judged).tolist() != expected.tolist()
+    assert n_changed > 9
+
+
+def test_measures_of_more_than_grades_are_scored_in_several_orders(tmp_path: Any) -> None:
+    # The judged order, the reverse, and each group moved by half its size.
+    moves: list[Any] = [
+        lambda group: group,
+        lambda group: group[::-1],
+        lambda group: group[len(group) - len(group) // 2 :] + group[: len(group) - len(group) // 2],
+    ]
+    orders = []
+    for move in moves:
+        run = {}
+        for topic, docs in SCORED.items():
+            groups = [[d for d in sorted(docs)[::-1] if docs[d] == v] for v in (3.0, 2.0, 1.0, 0.0)]
+            ranking = [doc for group in groups for doc in move(group)]
+            run[topic] = {doc: -float(k) for k, doc in enumerate(ranking)}
+        orders.append(run)
+    for measure in cf.parse_measures(BEYOND_GRADES):
+        values = np.stack([measure.score(_judged(tmp_path, order)) for order in orders])
+        judged = _judged(tmp_path, SCORED)
+        [tie] = tie_effects(judged, score(judged, measure))
+        # Topics are independent: each has its best or its worst of these orders.
+        assert tie.effect == pytest.approx(float(np.ptp(values, axis=0).mean()), abs=1e-12), measure
+        assert not tie.is_bound
+
+
+def test_ties_in_measures_by_intent_are_reported(tmp_path: Any) -> None:
+    (tmp_path / "q").write_text("1 1 a 1\n1 2 b 1\n1 1 c 0\n1 2 d 0\n1 1 d 0\n")
+    scores = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0}
+    [note] = cf.evaluate({"1": scores}, tmp_path / "q", "alpha_nDCG@2").notes
+    assert note == (
+        "ties can change alpha_nDCG@2 of 'run' by at least 1 (100% of its documents are tied)"
+    )
+    # Ties below the cutoff change nothing.
+    below = {"a": 3.0, "b": 2.0, "c": 1.0, "d": 1.0}
+    assert cf.evaluate({"1": below}, tmp_path / "q", "alpha_nDCG@2").notes == []
+
+
+def test_the_proportion_of_ties_is_that_of_the_judged_ranks() -> None:
+    run = {"q": {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0}, "unjudged": {"a": 1.0, "b": 1.0}}
+    ev = cf.evaluate(run, {"q": {"a": 1, "d": 0}}, "RR", depth=2)
+    assert ev.notes[-1] == (
+        "ties can change RR of 'run' by up to 1 (100% of its documents are tied)"
+    )

@@ -289,7 +289,7 @@ def test_command(tmp_path: Path) -> None:
     for arguments, message in (
         ((), "expected two runs or more, or --list"),
         (files[:1], "at least 2 runs, got 1"),
-        ((*files, "--weights", "a,b"), "--weights must be numbers"),
+        ((*files, "--weights", "a,b"), "--weights must be numbers such as 0.3,0.7"),
     ):
         assert message in cranfield(tmp_path, "fuse", *arguments, status=2)[1]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from cranfield.base.errors import CranfieldWarning, InputError
+from cranfield.base.errors import CranfieldWarning, InputError, collect_warnings
 from cranfield.sessions import Sessions, read_session_topics, read_sessions
 from tests.sessions.samples import XML, written
 
@@ -192,6 +192,7 @@ def test_order_of_a_table() -> None:
     ]
 
 
+@pytest.mark.filterwarnings("ignore:.*are tied with another result")
 def test_scores_become_ranks_and_named_queries_numbers() -> None:
     rows = [
         {"session": "s", "query": query, "score": score, "doc": doc}
@@ -286,3 +287,41 @@ def test_a_session_of_two_users() -> None:
     read_sessions({**rows, "user": ["u", "u"]})
     with pytest.raises(InputError, match="session 's' has user 'u' and 'v'"):
         read_sessions({**rows, "user": ["u", "v"]})
+
+
+def _lists(header: str, *lines: str) -> pl.DataFrame:
+    rows = [line.split() for line in lines]
+    names = ["session", "query", *header.split()]
+    frame = pl.DataFrame(rows, schema=names, orient="row")
+    return frame.with_columns(pl.col("^(rank|score)$").cast(pl.Float64))
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (
+            _lists("doc rank", "s 1 a 2", "s 1 b 3", "s 2 a 1"),
+            "1 rank missing, such as rank 1 of session 's, query 1'",
+        ),
+        (
+            _lists("doc rank score", "s 1 a 1 .1", "s 1 b 2 .9"),
+            r"ranks contradict the scores \(1 contradiction\); results of sessions are ordered by",
+        ),
+        (_lists("doc score", "s 1 a 1", "s 1 b 1", "s 2 a 1"), "2 of 3 results are tied with"),
+        (
+            _lists("doc score", *(f"s {q} d{k} {k}" for q in (1, 2) for k in (1, 2, 3))),
+            "the scores of every list rise in the order of the file",
+        ),
+    ],
+)
+def test_doubtful_orders_of_lists_are_reported(frame: pl.DataFrame, message: str) -> None:
+    with pytest.warns(CranfieldWarning, match=message):
+        read_sessions(frame)
+
+
+def test_usual_orders_of_lists_are_not_reported() -> None:
+    with collect_warnings() as warnings:
+        read_sessions(_lists("doc rank score", "s 1 a 1 .9", "s 1 b 2 .9", "s 2 a 1 .3"))
+        read_sessions(_lists("doc score", "s 1 a 2", "s 1 b 1", "s 2 a 1", "s 2 b 3"))
+        read_sessions(_lists("doc rank", "s 1 b 2", "s 1 a 1", "s 2 a 1"))
+    assert warnings == []

@@ -106,7 +106,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
     "clicks": [
         (
             lambda: read_sessions(
-                [row | {"system": str(row["rank"])} for row in ROWS], clicks=[CLICK]
+                [row | {"system": str(row["rank"]), "rank": 1} for row in ROWS], clicks=[CLICK]
             ),
             "expected a column system",
         ),

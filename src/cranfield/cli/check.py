@@ -28,7 +28,7 @@ from cranfield.cli import options as cli
 @cli.options_from("cranfield.campaign.check_run", "all=all_faults")
 @cli.options_from(
     "cranfield.read_runs",
-    "format encoding separator numbers",
+    "format encoding separator numbers system",
     requires="!--rules",
     format={"flag": "--input-format"},
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -139,6 +140,8 @@ class Run(ReadPairs):
     def merged(self, separator: str) -> Run:
         """Merge chunks into documents, each with the score of its best chunk (MaxP).
 
+        A document also has the best rank and the first place in the file of its chunks.
+
         Parameters
         ----------
         separator
@@ -165,16 +168,70 @@ class Run(ReadPairs):
             row = int(is_empty.arg_true()[0])
             reason = f"expected a document before {quoted(separator)} in the id of a chunk"
             raise row_error(self, reason, row)
-        order = np.argsort(-self.scores, kind="stable")
-        pairs = pl.DataFrame({"topic": self.codes, "doc": docs})[order]
-        rows = np.sort(order[pairs.select(pl.struct(pl.all()).is_first_distinct()).to_series()])
-        return self._rows(rows, docs=docs[rows], chunks=len(self))
+        rows, best = best_rows(self.codes, docs, self.scores, self.ranks, self.unranked)
+        return self._rows(rows, docs=docs[rows], chunks=len(self), **best)
+
+    def warn_of_missing_ranks(self) -> None:
+        """Warn of ranks that no document has, unless ranks are scores or chunks were merged."""
+        ranks = None if self.chunks or self.unranked is not None else self.ranks
+        if ranks is not None and not np.array_equal(self.scores, -ranks.astype(np.float64)):
+            warn_of_missing_ranks(self.origin.name, self.topics, self.codes, ranks)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the rows as a data frame: topic, doc, score, and rank if the run has ranks."""
         columns = {"topic": topic_column(self), "doc": self.docs, "score": self.scores}
         frame = pl.DataFrame(columns)
         return frame if self.ranks is None else frame.with_columns(rank=pl.Series(self.ranks))
+
+
+def best_rows(
+    codes: Codes,
+    docs: pl.Series,
+    scores: NDArray[np.float64],
+    ranks: NDArray[np.int32] | None,
+    unranked: Bools | None,
+) -> tuple[Indices, dict[str, Any]]:
+    """Return the first row of each document, and its best score and rank in all its rows."""
+    last = np.iinfo(np.int32).max
+    numbers = np.full(scores.size, last) if ranks is None else ranks
+    numbers = numbers if unranked is None else np.where(unranked, last, numbers)
+    frame = pl.DataFrame({"topic": codes, "doc": docs, "score": scores, "rank": numbers})
+    best = (
+        frame.with_row_index("row")
+        .group_by("topic", "doc", maintain_order=True)
+        .agg(pl.col("row").first(), pl.col("score").max(), pl.col("rank").min())
+    )
+    number = best["rank"].to_numpy()
+    is_unranked = None if unranked is None else number == last
+    return best["row"].to_numpy().astype(np.intp), {
+        "scores": best["score"].to_numpy(),
+        "ranks": None if ranks is None else np.where(number == last, 0, number).astype(np.int32),
+        "unranked": is_unranked,
+    }
+
+
+def warn_of_missing_ranks(
+    source: str,
+    topics: Sequence[str],
+    codes: Codes,
+    ranks: NDArray[np.int32],
+    noun: str = "topic",
+) -> None:
+    """Warn of ranks that no document has; ranks of ties, such as 1, 1, 3, are complete."""
+    deepest = np.full(len(topics), 0, dtype=np.int64)
+    np.maximum.at(deepest, codes, ranks)
+    lowest = min(int(ranks.min(initial=1)), 1)
+    n_missing = (deepest - lowest + 1 - np.bincount(codes, minlength=len(topics))).clip(0)
+    if n_missing.any():
+        topic = int(n_missing.argmax())
+        own = np.sort(ranks[codes == topic]) - lowest
+        first = int(np.argmax(own > np.arange(own.size)))
+        rank = lowest + (int(own[first - 1]) + 1 if first else 0)
+        warn(
+            f"{source}: {counted(int(n_missing.sum()), 'rank')} missing, such as rank {rank} of"
+            f" {noun} {quoted(topics[topic])}; documents below missing ranks move up",
+            stacklevel=4,
+        )
 
 
 def rows_of_mask(mask: NDArray[np.bool_], rows: int) -> Indices:

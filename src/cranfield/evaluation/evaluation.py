@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import (
     CranfieldError,
     MeasureError,
@@ -57,6 +57,7 @@ class TieEffect:
     system: str
     effect: float  # difference between overall values with the best and the worst order
     tied: float  # proportion of retrieved documents that are tied with another one of the topic
+    is_bound: bool = True  # no other order can have a larger effect
 
 
 def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEffect]:
@@ -64,28 +65,85 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
 
     Each group of ties is scored in descending and in ascending order of grades: bounds over all
     orders for measures that never decrease when a better document moves up (`Info.monotone`).
-    Measures that need more than grades by rank are ignored.
+    Measures that need more than grades by rank are scored in a few orders.
     """
-    cells, *_, first, _ = judged.ties
     measures = {
         name: table.definition
         for name, table in scores.items()
-        if isinstance(table.definition, Measure) and depends_on_grades(table.definition)
+        if isinstance(table.definition, Measure) and table.definition.data_class is JudgedRuns
     }
-    depths = [np.inf if m.judged_only else m.deepest or np.inf for m in measures.values()]
-    systems = np.unique(cells[first <= max(depths, default=0)] // len(judged.topics))
-    if not systems.size:
+    effects: dict[tuple[str, bool], Floats] = {}
+    for is_bound in (True, False):
+        group = {n: m for n, m in measures.items() if depends_on_grades(m) == is_bound}
+        if has_ties(judged, group.values(), judged.ties[3] if is_bound else None):
+            orders = tuple(order_ties(judged) if is_bound else permute_ties(judged))
+            effects |= {
+                (name, is_bound): _tie_effect(scores[name], m, orders) for name, m in group.items()
+            }
+    return list_effects(judged, effects)
+
+
+def has_ties(judged: JudgedRuns, measures: Iterable[Measure], first: Ints | None = None) -> bool:
+    """Return True if a group of ties (the first ranks, by default of all) can change a score."""
+    first = judged.tie_groups[1] if first is None else first
+    depths = [np.inf if m.judged_only else m.deepest or np.inf for m in measures]
+    return bool((first <= max(depths, default=0)).any())
+
+
+def count_tied(judged: JudgedRuns) -> Floats:
+    """Return the number of tied documents of each run within the judged ranks."""
+    cells, _, sizes = judged.tie_groups
+    tied = np.bincount(cells // len(judged.topics), sizes, len(judged.systems))
+    return tied.astype(np.float64)
+
+
+def list_effects(
+    judged: JudgedRuns,
+    effects: Mapping[tuple[str, bool], Floats],
+    systems: Sequence[str] | None = None,
+    run_systems: Ints | None = None,
+) -> list[TieEffect]:
+    """Return the largest effect of each system with ties, by (measure, is_bound) and system.
+
+    `run_systems` is the index in `systems` of each run; by default each run is a system.
+    """
+    if not effects:
         return []
-    orders = tuple(order_ties(judged))
-    effects = np.array([_tie_effect(scores[name], m, orders) for name, m in measures.items()])
-    largest, names = effects.max(axis=0), np.array([*measures])[effects.argmax(axis=0)].tolist()
-    n_tied = [coverage.tied for coverage in judged.coverage.systems]
-    n_retrieved = judged.retrieved.sum(axis=0).clip(1)
+    systems = judged.systems if systems is None else systems
+    by_measure = np.stack([*effects.values()])
+    names, largest = [*effects], by_measure.argmax(axis=0)
+    tied, retrieved = np.zeros((2, len(systems)))
+    run_index = np.arange(len(systems)) if run_systems is None else run_systems
+    np.add.at(tied, run_index, count_tied(judged))
+    np.add.at(retrieved, run_index, judged.retrieved.sum(axis=0))
     ties = [
-        TieEffect(names[k], judged.systems[k], float(largest[k]), n_tied[k] / int(n_retrieved[k]))
-        for k in systems
+        TieEffect(
+            names[largest[k]][0],
+            system,
+            float(by_measure[largest[k], k]),
+            float(tied[k] / max(retrieved[k], 1)),
+            names[largest[k]][1],
+        )
+        for k, system in enumerate(systems)
+        if tied[k]
     ]
     return sorted(ties, key=lambda tie: -tie.effect)
+
+
+def permute_ties(judged: JudgedRuns) -> tuple[JudgedRuns, ...]:
+    """Return the runs with ties in their order, in the reverse order, and moved by half a group."""
+    backwards = judged.permuted(lambda position, size: size - 1 - position)
+    return judged, backwards, judged.permuted(lambda place, size: (place + size // 2) % size)
+
+
+def effect_of_orders(
+    orders: Iterable[JudgedRuns],
+    score: Callable[[JudgedRuns], Floats],
+    overall: Callable[[Floats], Floats],
+) -> Floats:
+    """Return the overall value of the highest scores by topic, minus that of the lowest."""
+    values = np.stack([score(order) for order in orders])
+    return np.asarray(np.nan_to_num(overall(values.max(axis=0)) - overall(values.min(axis=0))))
 
 
 def depends_on_grades(measure: Measure) -> bool:
@@ -126,19 +184,25 @@ def order_ties(judged: JudgedRuns) -> Iterator[JudgedRuns]:
 
 def _tie_effect(scores: Scores, measure: Measure, orders: Iterable[JudgedRuns]) -> Floats:
     """Return the difference between the largest and smallest overall values, by system."""
-    values = np.stack([np.where(order.scored, measure.score(order), np.nan) for order in orders])
-    bounds = (values.min(axis=0), values.max(axis=0))
-    low, high = (replace(scores, values=bound).overall() for bound in bounds)
-    return np.asarray(np.nan_to_num(high - low))
+    return effect_of_orders(
+        orders,
+        lambda order: np.where(order.scored, measure.score(order), np.nan),
+        lambda values: replace(scores, values=values).overall(),
+    )
 
 
 def _tie_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Report the runs whose overall values can change the most through ties."""
-    if judged.policies.ties == "expected":
-        return
-    effects = [tie for tie in tie_effects(judged, scores) if tie.effect > TIE_EFFECT]
+    if judged.policies.ties != "expected":
+        yield from describe_effects(tie_effects(judged, scores))
+
+
+def describe_effects(ties: Iterable[TieEffect]) -> Iterator[str]:
+    """Report effects of ties that are not negligible."""
+    effects = [tie for tie in ties if tie.effect > TIE_EFFECT]
     changes = [
-        f"{tie.measure} of {quoted(tie.system)} by up to {tie.effect:.2g}"
+        f"{tie.measure} of {quoted(tie.system)} by {'up to' if tie.is_bound else 'at least'}"
+        f" {tie.effect:.2g}"
         f" ({tie.tied:.0%} of its documents are tied)"
         for tie in effects[:MAX_RUNS]
     ]
@@ -151,15 +215,22 @@ def _tie_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str
 def _empty_topic_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Report topics without a relevant document that are averaged with a score of 0."""
     measures: dict[int, list[str]] = {}
+    zeros: dict[int, list[str]] = {}
     for name, table in scores.items():
         level = lowest_relevant_grade(table.definition)
         is_empty = judged.recall_base(level)[:, 0] == 0
         values = np.nan_to_num(table.values[is_empty])
-        # If no judgment has the grade, all topics are empty; another note reports that.
+        if is_empty.all() and not values.any():
+            zeros.setdefault(level, []).append(name)
         is_average = table.aggregate != "sum" and not table.lower_is_better
         counts_as_zero = is_average and (table.values > 0).any() and not values.any()
         if is_empty.any() and not is_empty.all() and counts_as_zero:
             measures.setdefault(level, []).append(name)
+    for level, names in zeros.items():
+        yield (
+            f"no document is relevant: no judgment of these topics has grade {level} or more"
+            f" ({names_or_count(names, 'measure')})"
+        )
     for level, names in measures.items():
         n_empty = int((judged.recall_base(level) == 0).sum())
         verb, count = ("has", "counts") if n_empty == 1 else ("have", "count")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
@@ -14,10 +14,18 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, PolicyError, quoted
 from cranfield.base.kinds import Flag, Integer, UnitInterval, check_arguments, check_keywords
 from cranfield.base.text import counted, some_of
+from cranfield.collection.judged.coverage import lowest_relevant_grade
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import NO_TIES, Judgments, Rows
 from cranfield.collection.probabilities import DRAWS_PER_BLOCK, Probabilities, read_probabilities
+from cranfield.evaluation.evaluation import (
+    describe_effects,
+    effect_of_orders,
+    has_ties,
+    list_effects,
+    permute_ties,
+)
 from cranfield.evaluation.expected_scores import score_rankings
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
@@ -426,7 +434,8 @@ def evaluate_probabilities(
             columns |= mean_intervals(expected, variance, n_draws, confidence, fixed_topics)
         frames.append(pl.DataFrame({**columns, "measure": name, "draws": n_draws}))
     rows = pl.concat(frames).fill_nan(None)
-    notes = [*judged.coverage.notes, *_assumption_notes(probable)]
+    notes = [*judged.coverage.notes, *_tie_notes(probable, parsed, scores, draws, seed)]
+    notes += _assumption_notes(probable, parsed)
     if sampled_names:
         notes.append(f"{some_of(sampled_names, 5)}: estimated from {draws:,} draws, seed {seed}")
     if not by_topic:
@@ -462,6 +471,31 @@ def _compute_moments(
     return moments
 
 
+def _tie_notes(
+    runs: ProbableRuns,
+    measures: list[Measure],
+    scores: Mapping[str, Scores],
+    draws: int,
+    seed: int,
+) -> Iterator[str]:
+    """Report how ties can change the overall values, by up to 50 draws."""
+    if not has_ties(runs.judged, measures):
+        return
+
+    def expected_scores(order: JudgedRuns) -> Floats:
+        moments = _compute_moments(replace(runs, judged=order), measures, min(draws, 50), seed)
+        return np.stack([np.where(order.scored, mean, np.nan) for mean, _, _ in moments])
+
+    n_topics = runs.judged.scored.sum(axis=0).clip(1)
+    ranges = effect_of_orders(
+        permute_ties(runs.judged),
+        expected_scores,
+        lambda values: np.nan_to_num(values).sum(axis=1) / n_topics,
+    )
+    effects = {(name, False): effect for name, effect in zip(scores, ranges, strict=True)}
+    yield from describe_effects(list_effects(runs.judged, effects))
+
+
 def mean_intervals(
     expected: Floats, variance: Floats, draws: int, confidence: float, fixed_topics: bool
 ) -> dict[str, Floats]:
@@ -494,20 +528,22 @@ def mean_intervals(
     }
 
 
-def _assumption_notes(runs: ProbableRuns) -> list[str]:
+def _assumption_notes(runs: ProbableRuns, measures: Iterable[Measure]) -> list[str]:
     notes = [
         "probabilities are assumed calibrated, and documents independent; systematic errors of the"
         " probabilities are not in the intervals"
     ]
-    # Probability that a topic has no relevant document.
-    zero_probability = np.ones(len(runs.judged.topics))
-    relevance = runs.probabilities.at_least(1)[runs.row]
-    np.multiply.at(zero_probability, runs.judged.judgments.topic, 1 - relevance)
-    if n_topics := int((zero_probability > 0.05).sum()):
-        worst = int(zero_probability.argmax())
-        notes.append(
-            f"{counted(n_topics, 'topic')} may have no relevant document, with a probability above"
-            f" 0.05 ({zero_probability[worst]:.2g} for {quoted(runs.judged.topics[worst])});"
-            " measures such as AP are then 0"
-        )
+    for level in sorted({lowest_relevant_grade(measure) for measure in measures}):
+        # Probability that a topic has no relevant document.
+        zero_probability = np.ones(len(runs.judged.topics))
+        relevance = runs.probabilities.at_least(level)[runs.row]
+        np.multiply.at(zero_probability, runs.judged.judgments.topic, 1 - relevance)
+        document = "relevant document" if level == 1 else f"document of grade {level} or higher"
+        if n_topics := int((zero_probability > 0.05).sum()):
+            worst = int(zero_probability.argmax())
+            notes.append(
+                f"{counted(n_topics, 'topic')} may have no {document}, with a probability above"
+                f" 0.05 ({zero_probability[worst]:.2g} for {quoted(runs.judged.topics[worst])});"
+                " measures such as AP are then 0"
+            )
     return notes

@@ -8,14 +8,15 @@ therefore each document becomes a group of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import MeasureError
+from cranfield.base.errors import MeasureError, warn
 from cranfield.base.text import counted
 from cranfield.collection.document_tables import DocumentTable
 from cranfield.collection.files.many_runs import read_runs
@@ -25,6 +26,13 @@ from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import find_positions, ratio
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
+from cranfield.evaluation.evaluation import (
+    describe_effects,
+    effect_of_orders,
+    has_ties,
+    list_effects,
+    permute_ties,
+)
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.measures.fairness.attention import InequityOfAttention
@@ -99,12 +107,24 @@ def expected_exposure(
     {'EEL': 0.28125, 'EED': 1.09375, 'EER': 1.0}
     """
     parsed = _parse_family(measures, ExpectedExposure, "EEL, EED or EER")
-    scores = {}
+    scores: dict[str, Scores] = {}
     for measure, judged in _judge_by_measure(parsed, runs, qrels, options):
         systems, run_systems = _find_systems(judged, replicates)
         values = _score_exposure(measure, judged, run_systems, len(systems))
         settings = judged.settings_for(measure)
         table = Scores(values, judged.topics, systems, definition=measure, settings=settings)
+
+        if not scores:
+            judged.coverage.warn()
+        if has_ties(judged, [measure]):
+            effect = effect_of_orders(
+                permute_ties(judged),
+                partial(_score_exposure, measure, run_systems=run_systems, n_systems=len(systems)),
+                lambda values: replace(table, values=values).overall(),  # noqa: B023
+            )
+            effects = {(measure.label, False): effect}
+            for note in describe_effects(list_effects(judged, effects, systems, run_systems)):
+                warn(note, stacklevel=2)
         scores[measure.label] = table
     return scores
 
@@ -193,7 +213,7 @@ class EquityOfAttention(TableResult):
     measure
         The measure, with its parameters.
     notes
-        Rankings that are excluded.
+        Coverage of runs by judgments, effects of ties, and rankings that are excluded.
     """
 
     name: ClassVar[str] = "equity"
@@ -270,6 +290,26 @@ def equity_of_attention(
         raise MeasureError(f"expected one measure, got {len(measures)}")
     [(parsed, judged)] = _judge_by_measure(measures, runs, qrels, options)
     systems, run_systems = _find_systems(judged, replicates)
+    table, n_excluded = _accumulate(parsed, judged, systems, run_systems)
+
+    def per_ranking(order: JudgedRuns) -> Floats:
+        return _accumulate(parsed, order, systems, run_systems)[0]["per ranking"].to_numpy()
+
+    notes = [*judged.coverage.notes]
+    if has_ties(judged, measures):
+        effect = effect_of_orders(permute_ties(judged), per_ranking, np.asarray)
+        effects = {(parsed.label, False): effect}
+        notes += describe_effects(list_effects(judged, effects, systems, run_systems))
+    if n_excluded:
+        excluded = counted(n_excluded, "ranking")
+        notes.append(f"{excluded} excluded: empty, or without relevant judgments")
+    return EquityOfAttention(table, str(parsed), tuple(notes))
+
+
+def _accumulate(
+    parsed: InequityOfAttention, judged: JudgedRuns, systems: Sequence[str], run_systems: Ints
+) -> tuple[pl.DataFrame, int]:
+    """Return the table of equity of attention, and the number of excluded rankings."""
     view = parsed.cut_off(judged)
     n_topics, n_groups = view.shape[0], len(view.groups(str(parsed)).names)
     rows, exposed = parsed.by_group(view)
@@ -293,6 +333,4 @@ def equity_of_attention(
         "unfairness": unfairness,
         "per ranking": ratio(unfairness, n_rankings),
     }
-    n_excluded = int((view.scored & ~is_counted).sum())
-    note = f"{counted(n_excluded, 'ranking')} excluded: empty, or without relevant judgments"
-    return EquityOfAttention(pl.DataFrame(columns), str(parsed), (note,) if n_excluded else ())
+    return pl.DataFrame(columns), int((view.scored & ~is_counted).sum())

@@ -11,7 +11,12 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.text import some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.evaluation.evaluation import Evaluation, depends_on_grades, order_ties
+from cranfield.evaluation.evaluation import (
+    Evaluation,
+    count_tied,
+    depends_on_grades,
+    order_ties,
+)
 from cranfield.evaluation.expected_scores import expected_scores, has_bounds, with_trec_ties
 from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, TableResult
@@ -89,8 +94,7 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     """
     judged = with_trec_ties(evaluation.judged)
     orders = tuple(order_ties(judged))
-    retrieved = judged.retrieved.sum(axis=0).clip(1)
-    tied = np.array([coverage.tied for coverage in judged.coverage.systems]) / retrieved
+    tied = count_tied(judged) / judged.retrieved.sum(axis=0).clip(1)
     labels: dict[str, Any] = {"system": judged.systems, "tied": tied}
     if by_topic:
         n_topics, n_systems = judged.shape

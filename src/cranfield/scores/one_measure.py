@@ -26,6 +26,7 @@ from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.showing import Plotted
 from cranfield.base.text import counted, did_you_mean, html, plain, some_of
 from cranfield.scores.averages import Averages, fill_missing
+from cranfield.sources.values import plain as plain_id
 from cranfield.tabular import FrameMixin, frame_html
 
 if TYPE_CHECKING:
@@ -90,6 +91,17 @@ def label_indices(selection: Any, labels: Sequence[str], kind: str = "system") -
     index_of = {label: index for index, label in enumerate(labels)}
     indices = (index_of[n] if n in index_of else label_index(n, labels, kind) for n in names)
     return np.fromiter(indices, dtype=np.intp)
+
+
+def _check_frame_labels(data: Any, labels: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a data frame whose columns or rows have the same labels in another order."""
+    for name, axis in (("columns", "system"), ("index", "topic")):
+        own = [str(plain_id(label)) for label in getattr(data, name, ())]
+        if own != [*labels[axis]] and {*own} in ({*labels["topic"]}, {*labels["system"]}):
+            raise CranfieldError(
+                f"{axis}s must be in the order of the {name} of the data frame, {some_of(own, 5)};"
+                f" got {some_of(labels[axis], 5)}"
+            )
 
 
 def first_missing_label(labels: Sequence[str], other_labels: Sequence[str]) -> str | None:
@@ -185,12 +197,13 @@ class Scores(Averages, FrameMixin, Plotted):
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
-        set_(self, "values", np.asarray(self.values, dtype=np.float64))
+        data = self.values
+        set_(self, "values", np.ma.filled(np.ma.asarray(data, dtype=np.float64), np.nan))
         shape = self.values.shape
         if len(shape) == 3 and not self.shards:
             set_(self, "shards", range(1, shape[2] + 1))
         for axis in ("topics", "systems", "shards"):
-            set_(self, axis, tuple(str(label) for label in getattr(self, axis)))
+            set_(self, axis, tuple(str(plain_id(label)) for label in getattr(self, axis)))
         set_(self, "axis", (self.axis or AXES[0]) if self.shards else "")
         check_choice("axis", self.axis, (*AXES, ""))
         labels = self.labels
@@ -201,6 +214,8 @@ class Scores(Averages, FrameMixin, Plotted):
             if len(set(names)) < len(names):
                 duplicate = next(label for label in names if names.count(label) > 1)
                 raise CranfieldError(f"two {axis}s are called {quoted(duplicate)}")
+        if hasattr(data, "columns"):
+            _check_frame_labels(data, labels)
         if self.scale is not None:
             set_(self, "scale", find_scale(self.scale))
             set_(self, "scale_source", self.scale_source or "user")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import nan
 from os import PathLike, fspath
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from cranfield.base.errors import InputError, check_choice, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC, SCORE
+from cranfield.collection.run import warn_of_missing_ranks
 from cranfield.sessions.log import (
     CLICK_SCHEMA,
     DEFAULT_SYSTEM,
@@ -348,6 +350,45 @@ def _sessions_of_xml(source: Source, topics: Any) -> Sessions:
     )
 
 
+def _warn_of_order(
+    results: pl.DataFrame, columns: Sequence[str], names: Sequence[str], source: str
+) -> None:
+    """Warn of missing ranks, of scores that contradict ranks, and of scores that rise or tie."""
+    if "rank" in columns:
+        lists = results.select(LIST_KEY).unique(maintain_order=True).with_row_index("list")
+        codes = results.join(lists, on=LIST_KEY, how="left", maintain_order="left")["list"]
+        labels = [f"{names[row[2]]}, query {row[3]}" for row in lists.rows()]
+        ranks = results["rank"].to_numpy().astype(np.int32)
+        warn_of_missing_ranks(source, labels, codes.to_numpy().astype(np.int32), ranks, "session")
+    if "score" not in columns:
+        return
+    ordered = results.sort(RESULT_KEY, maintain_order=True) if "rank" in columns else results
+    change = pl.col("score").diff().over(LIST_KEY)
+    rises = ordered.filter(change > 0)
+    if "rank" in columns and rises.height:
+        number = counted(rises.height, "contradiction")
+        warn(
+            f"{source}: ranks contradict the scores ({number}); results of sessions are ordered"
+            " by rank",
+            stacklevel=4,
+        )
+    elif "rank" not in columns:
+        has_falls = ordered.select((change < 0).any()).item()
+        if not has_falls and rises.height >= 4 and rises.select(LIST_KEY).n_unique() > 1:
+            warn(
+                f"{source}: the scores of every list rise in the order of the file, and the"
+                " highest scores rank first",
+                stacklevel=4,
+            )
+        n_tied = int(results.select(*LIST_KEY, "score").is_duplicated().sum())
+        if n_tied > 0.2 * results.height:
+            warn(
+                f"{source}: {n_tied:,} of {counted(results.height, 'result')} are tied with another"
+                " result of the list; document ids break the ties",
+                stacklevel=4,
+            )
+
+
 def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessions:
     table = read_table(data, _SESSIONS)
     source = table.source
@@ -380,6 +421,7 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
             stacklevel=3,
         )
     results = _encode(frame, keys, names, systems)
+    _warn_of_order(results, table.names, names, source)
     if "rank" not in table.names:
         rank = pl.int_range(pl.len(), dtype=pl.Int64).over(LIST_KEY) + 1
         results = results.sort("score", "doc", descending=True, maintain_order=True)

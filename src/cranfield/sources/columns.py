@@ -616,6 +616,9 @@ _MISSING_TEXTS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
 _TEXT_COLUMNS = {"query", "text", "title", "snippet", "grade"}
 """Columns of text and of grades, whose numbers are not ids."""
 
+_MISSING_IDS = [*_MISSING_TEXTS, "NA", "N/A", "n/a", "#N/A", "-"]
+"""Texts that people write for a missing id, except for users, whose logs have their own words."""
+
 
 def _warn_of_decimal_ids(ids: pl.Series, noun: str, source: str) -> None:
     """Warn of ids such as `3` and `3.0`, which a spreadsheet may have written for the same id."""
@@ -652,7 +655,9 @@ def convert_columns(
                 cell = str(error)
             reason = column.kind.reason(noun, cell)
             raise error_at_row(bad, reason, source, lines, topic)
-        if series.dtype == pl.String and (is_missing_text := series.is_in(_MISSING_TEXTS)).any():
+        is_id = column.name not in _TEXT_COLUMNS | {"user"}
+        marks = _MISSING_IDS if is_id else _MISSING_TEXTS
+        if series.dtype == pl.String and (is_missing_text := series.is_in(marks)).any():
             texts = series.filter(is_missing_text).unique(maintain_order=True)
             rows = counted(int(is_missing_text.sum()), "row")
             values = f"{some_of(map(quoted, texts), 3)} in {rows}"

@@ -202,9 +202,19 @@ SUMMARIES = TOTALS | frozenset(
         *("count", "min", "max"),
         *("mean", "average", "avg", "amean", "gmean", "hmean", "median"),
         *("std", "stdev", "stddev", "sd", "variance", "macroavg", "microavg", "weightedavg"),
+        *("arithmeticmean", "geometricmean", "harmonicmean", "grandmean", "alltopics"),
+        *("allqueries", "mittelwert", "durchschnitt", "gesamt"),
     }
 )
 """Names of rows and columns that summarise others, spelt as by `schemas.spelt`."""
+
+_POSSIBLE_SUMMARIES = frozenset(
+    {"n", "se", "sem", "stderr", "standarderror", "var", "ci", "map", "macro", "micro", "aggregate"}
+)
+"""Names of rows that summarise others, if the names of all others have digits."""
+
+_OF_ALL = re.compile(r"\s*\((all\b|n *=|\d)[^()]*\)$", re.IGNORECASE)
+_QUANTILE = re.compile(r"\d+(\.\d+)?%")
 
 PLAIN = (
     "id q0 topic doc docid document text title body contents content snippet abstract url"
@@ -245,6 +255,24 @@ def _kind_of_decisive(name: str) -> str:
     """Return the kind of a decisive column, or an empty text for other columns."""
     ends = (kind for end, kind in _DECISIVE_ENDS.items() if name.endswith(end))
     return _DECISIVE.get(name) or next(ends, "")
+
+
+def find_summaries(labels: Iterable[str | None]) -> set[str]:
+    """Return the labels of rows that summarise the others.
+
+    >>> sorted(find_summaries(["q1", "q2", "Mean (all)", "25%", "SE"]))
+    ['25%', 'Mean (all)', 'SE']
+    >>> sorted(find_summaries(["de", "se", "25%", "50%"]))
+    []
+    """
+    names = {label for label in labels if label}
+    summaries = {name for name in names if spelt(_OF_ALL.sub("", name) or name) in SUMMARIES}
+    possible = {name for name in names - summaries if spelt(name) in _POSSIBLE_SUMMARIES}
+    quantiles = {name for name in names - summaries if _QUANTILE.fullmatch(name)}
+    others = names - summaries - possible - quantiles
+    if others and all(any(map(str.isdigit, name)) for name in others):
+        summaries |= possible
+    return summaries | quantiles if summaries - {"all"} and others else summaries
 
 
 @dataclass(frozen=True)
@@ -382,10 +410,14 @@ class Schema:
         self, names: Sequence[object], source: str, own_names: Mapping[str, str] = NO_OWN_NAMES
     ) -> dict[str, int]:
         """Return the position of each column, by its own name or by any of its usual names."""
-        places = {}
+        # The columns that the user set come first: no other column may be read from them.
+        places = {
+            column.name: place_of(own_names[column.name], names, source, column.name)
+            for column in self.columns
+            if column.name in own_names
+        }
         for column in self.columns:
             if column.name in own_names:
-                places[column.name] = place_of(own_names[column.name], names, source, column.name)
                 continue
             # Each column of the table has one meaning only.
             matches = [k for k in column.named_in(names) if k not in places.values()]
@@ -402,7 +434,9 @@ class Schema:
                 is_headless = any(isinstance(name, str) and is_number(name) for name in names)
                 reason = self._headless_reason if is_headless else self._missing_reason
                 raise InputError(reason(column, names), source=source)
-        return places
+        return {
+            column.name: places[column.name] for column in self.columns if column.name in places
+        }
 
     def column_of(self, name: object) -> str | None:
         """Return the column with this usual name, or None."""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.arrays import Indices
+from cranfield.base.errors import collect_warnings
 from cranfield.collection.judged.ranking import RunOrder, order_documents
 from cranfield.collection.policies import TIES
 
@@ -200,3 +201,32 @@ def test_ranks_that_decide_are_integers(tmp_path: Path, name: str, rank: str) ->
     kept = cf.read_run(tmp_path / name, on_duplicate="first")
     with pytest.raises(cf.InputError, match="the rank is not an integer"):
         order_documents(kept, "rank")
+
+
+@pytest.mark.parametrize(
+    ("ties", "expected"), [("rank", ["b", "a"]), ("file", ["b", "a"]), ("trec", ["b", "a"])]
+)
+@pytest.mark.parametrize("kind", ["chunks", "repeats"])
+def test_the_best_chunk_is_that_of_the_policy(
+    tmp_path: Any, ties: Any, expected: list[str], kind: str
+) -> None:
+    # b is first by rank and by line, and its second chunk has the highest score.
+    text = "1 Q0 b#1 1 1.0 s\n1 Q0 a#1 2 2.0 s\n1 Q0 b#2 3 9.0 s\n"
+    options: dict[str, str] = {"chunk_separator": "#"}
+    if kind == "repeats":
+        text, options = text.replace("#1", "").replace("#2", ""), {"on_duplicate": "best"}
+    (tmp_path / "s.run").write_text(text)
+    with collect_warnings():
+        run = cf.read_run(tmp_path / "s.run", **options)
+    assert (run.docs.to_list(), run.scores.tolist()) == (["b", "a"], [9.0, 2.0])
+    assert run.ranks is not None and run.ranks.tolist() == [1, 2]
+    assert run.docs[order_documents(run, ties).rows].to_list() == expected
+
+
+def test_a_rank_that_is_no_integer_does_not_hide_another(tmp_path: Any) -> None:
+    text = "1 Q0 b#1 x 1.0 s\n1 Q0 a#1 2 2.0 s\n1 Q0 b#2 3 0.5 s\n1 Q0 c#1 y 0.1 s\n"
+    (tmp_path / "s.run").write_text(text)
+    run = cf.read_run(tmp_path / "s.run", chunk_separator="#")
+    assert run.ranks is not None and run.unranked is not None
+    assert run.docs.to_list() == ["b", "a", "c"]
+    assert (run.ranks.tolist(), run.unranked.tolist()) == ([3, 2, 0], [False, False, True])

@@ -13,6 +13,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
+from tests.evaluation.scorefiles.files import read
 
 WIDE = "topic,bm25,dense\nq1,0.5,1\nq2,,0.25\n"
 NAN = float("nan")
@@ -133,3 +134,26 @@ def test_other_faults(tmp_path: Path) -> None:
         cf.read_scores({})
     with pytest.raises(PolicyError, match="unknown format 'xls'; expected one of:"):
         cf.read_scores("x", format="xls")
+
+
+SUMMARY_NAMES = ["SE", "sem", "stderr", "var", "CI", "MAP", "mAP", "arithmetic_mean", "Grand Mean",
+                 "macro", "micro", "aggregate", "All topics", "all_topics", "mean (all)", "n",
+                 "Average (4)", "Mittelwert", "Gesamt"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SUMMARY_NAMES)
+def test_rows_that_summarise_topics_are_skipped(name: str, tmp_path: Path) -> None:
+    with pytest.warns(cf.CranfieldWarning, match="rows of summaries over topics are skipped"):
+        scores = read(f"topic,a\nq1,0.5\nq2,0.25\n{name},0.9\n", tmp_path)
+    assert scores.topics == ("q1", "q2")
+
+
+def test_a_description_by_pandas_is_skipped(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [0.1, 0.2, 0.4]}, index=["q1", "q2", "q3"])
+    text = pd.concat([frame, frame.describe()]).to_csv(index_label="topic")
+    with pytest.warns(cf.CranfieldWarning, match="skipped: '25%', '50%', '75%', 'count', 'max'"):
+        assert read(text, tmp_path).topics == ("q1", "q2", "q3")
+    # Countries, queries and proportions may have the same names.
+    for labels in (["de", "se", "n"], ["map", "new york"], ["25%", "50%", "75%"]):
+        rows = "".join(f"{label},0.5\n" for label in labels)
+        assert read(f"topic,a\n{rows}all,0.5\n", tmp_path).topics == tuple(labels)

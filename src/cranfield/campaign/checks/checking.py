@@ -280,6 +280,21 @@ def check_duplicates(rows: pl.DataFrame, key: list[str], faults: Faults) -> pl.D
     return rows.filter(~pl.col("line").is_in(repeats["line"].implode()))
 
 
+def describe_contradictions(number: int) -> str:
+    """Describe the number of ranks that contradict the scores of a run."""
+    cases = counted(number, "case")
+    return f"the rank column contradicts the scores in {cases}; documents are ranked by score"
+
+
+def describe_ties(n_tied: int, n_documents: int, ties: str = "trec") -> str:
+    """Describe the number of tied documents of a run, and what breaks the ties."""
+    breaks = "lines" if ties == "input" else "document ids"
+    return (
+        f"{n_tied:,} of {counted(n_documents, 'document')} are tied with another document of the"
+        f" topic; {breaks} break the ties"
+    )
+
+
 def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | None:
     """Check for ties and for ranks that contradict scores; return the SHA-256 of the ranking.
 
@@ -306,13 +321,10 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
         n_pairs = len(ranked.run) - len(ranked.run.topics)
         limit = {"order": 0, "integer": max(1, n_pairs / 2)}.get(task.rank, n_pairs)
         if ranked.contradictions > limit:
-            message = f"contradicts the scores in {counted(ranked.contradictions, 'case')}"
-            message = f"the rank column {message}; documents are ranked by score"
+            message = describe_contradictions(ranked.contradictions)
             faults.add("rank-order", message, count=ranked.contradictions)
         if order.n_tied / len(run) > task.tied:
-            message = f"{order.n_tied:,} of {counted(len(run), 'document')} are tied with"
-            breaks = "lines" if ties == "input" else "document ids"
-            message += f" another document of the topic; {breaks} break the ties"
+            message = describe_ties(order.n_tied, len(run), ties)
             faults.add("tied", message, count=order.n_tied)
     return ranking_sha256(run, order)
 

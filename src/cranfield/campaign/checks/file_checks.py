@@ -15,11 +15,16 @@ import polars as pl
 
 from cranfield.base.errors import InputError, collect_warnings, quoted
 from cranfield.base.text import counted, some_of
-from cranfield.campaign.checks.checking import check_duplicates, check_run
+from cranfield.campaign.checks.checking import (
+    check_duplicates,
+    check_run,
+    describe_contradictions,
+    describe_ties,
+)
 from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import UNREADABLE, CheckReport, Fault, Faults
 from cranfield.campaign.rules.task_rules import TaskRules
-from cranfield.collection.files.many_runs import named_files
+from cranfield.collection.files.many_runs import named_files, read_runs
 from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.judged.coverage import SystemCoverage
 from cranfield.collection.judged.judging import can_be_read, judge
@@ -116,6 +121,7 @@ def check(
     encoding: str = "utf-8",
     separator: str = "auto",
     numbers: str = "auto",
+    system: str | None = None,
     all_faults: bool = False,
 ) -> FileChecks:
     """Check files of judgments and runs, each alone and in comparison with the other files.
@@ -128,14 +134,16 @@ def check(
         Files, folders or patterns of runs.
     format, encoding, separator, numbers
         As for :func:`cranfield.read_run`.
+    system
+        As for :func:`cranfield.read_runs`; each system of a file has a report.
     all_faults
         Whether to list every fault, instead of the first 25 of each kind.
 
     Returns
     -------
     FileChecks
-        Faults of each file: errors, which readers refuse, warnings and notes. Every line of TREC
-        text is checked; in other formats only the first fault is reported.
+        Faults of each file or system: errors, which readers refuse, warnings and notes. Every line
+        of TREC text is checked; in other formats only the first fault is reported.
 
     Raises
     ------
@@ -164,14 +172,20 @@ def check(
     patterns = [runs] if isinstance(runs, (str, PathLike)) else runs
     run_files = list(named_files([fspath(pattern) for pattern in patterns]))
     checks = [_check_file(fspath(qrels), check_qrels_lines, partial(read_qrels, **options))]
+    paths = []
     for name, path in run_files:
-        reader = partial(read_run, name=name, numbers=numbers, **options)
-        checks.append(_check_file(path, check_run_lines, reader))
+        readers = _run_readers(name, path, system, numbers=numbers, **options)
+        for k, reader in enumerate(readers):
+            run, report = _check_file(path, None if len(readers) > 1 else check_run_lines, reader)
+            if len(readers) > 1:
+                report = replace(report, source=f"{report.source} ({report.tag or k + 1})")
+            checks.append((run, report))
+            paths.append(path)
     judgments, *read_runs = [data for data, _ in checks]
     reports = [report for _, report in checks]
     swapped = [
         "a run, got judgments" if run is None and can_be_read(path, "qrels", **options) else ""
-        for (_, path), run in zip(run_files, read_runs, strict=True)
+        for path, run in zip(paths, read_runs, strict=True)
     ]
     is_suspect = any(swapped) or not reports[0].accepted
     is_run = is_suspect and can_be_read(fspath(qrels), "run", **options)
@@ -183,6 +197,20 @@ def check(
         order_faults = [Fault("place", "error", message)] if problem else []
         files.append(replace(report, faults=(*order_faults, *report.faults, *faults)))
     return FileChecks(tuple(files))
+
+
+def _run_readers(
+    name: str | None, path: str, system: str | None, **options: Any
+) -> list[Callable[[str], Run]]:
+    """Return a reader for each run of a file, which is a table of systems or one run."""
+    if name is None:
+        with suppress(InputError), collect_warnings():
+            runs = read_runs(path, system=system, **options)
+            if len(runs) > 1:
+                return [partial(lambda k, _: runs[k], k) for k in range(len(runs))]
+        if system is not None:
+            return [lambda path: read_runs(path, system=system, **options)[0]]
+    return [partial(read_run, name=name, **options)]
 
 
 def _check_file(
@@ -257,6 +285,12 @@ def _compare(
             warnings["depth"] = f"{message} {max_depth:,}"
         if report.ranking is not None and first is not report:
             warnings["ranking-same"] = f"the same ranking as {quoted(first.source)}"
+        if not report.lines and (row := coverage.get(str(k))):
+            # Lines of TREC text have been checked for these.
+            if row.contradictions:
+                warnings["rank-order"] = describe_contradictions(row.contradictions)
+            if row.tied / len(run) > _RULES.tied:
+                warnings["tied"] = describe_ties(row.tied, len(run))
         faults = [Fault(code, "warning", message) for code, message in warnings.items()]
         if judgments is not None:
             faults += _coverage_faults(run, coverage.get(str(k)))

@@ -52,6 +52,7 @@ _HINT = re.compile(
 _READER_ARGUMENTS = (
     "columns cut on_duplicate encoding format measure missing repeats scale worker_columns"
     " max_grade topics_with_grade numbers separator subtopics system ungraded grades"
+    " lower_is_better"
 )
 """Arguments of reading and judging; hints on arguments that a command lacks are removed."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import cranfield as cf
-from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
+from cranfield.base.errors import MeasureError, PolicyError, quoted
 from cranfield.cli.options import declaring
 from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.signatures import options_of, parse_pairs
@@ -395,8 +395,6 @@ def evaluate_runs(
     **judging: Any,
 ) -> cf.Evaluation:
     """Read, judge and score runs; warn of missing judgments and of options without effect."""
-    from cranfield.collection.judged.coverage import lowest_relevant_grade
-
     measure_list = cf.parse_measures(measures, compat=compat, rel=rel)
     judged = compute_from_runs(cf.judge, qrels, runs, compat=compat, **judging)
     evaluation = cf.score(judged, measure_list, compat=compat)
@@ -408,7 +406,4 @@ def evaluate_runs(
     if rel is not None and measure_list == cf.parse_measures(measures, compat=compat, rel=rel + 1):
         unused.append("rel")
     declaring.warn_unused(unused, "no requested measure uses it")
-    min_grade = max(map(lowest_relevant_grade, measure_list))
-    if judged.max_grade < min_grade:
-        warn(f"no document is relevant: no judgment has grade {min_grade} or more")
     return evaluation

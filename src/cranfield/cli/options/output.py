@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from threading import Event, Thread
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.files import whole_file
 from cranfield.base.text import plain
 from cranfield.cli.options.declaring import Decorator, IntegerRange, in_group, option, with_options
+from cranfield.cli.options.hints import as_options
 from cranfield.cli.options.signatures import options_of
 from cranfield.result import ALL, WRITERS, Result, ResultSet, check_table, combine_results
 from cranfield.tabular import Table
@@ -147,6 +148,12 @@ class ResultOutput:
         """
         if isinstance(results, Result):
             results = combine_results(results)
+        command = click.get_current_context().command
+        heading = [
+            as_options(line, command) if line.startswith("note: ") else line
+            for line in results.heading
+        ]
+        results = replace(results, heading=heading)
         write(results.write(self.format, self.table), self.output, write_more)
         if self.format == "csv":
             lines = [line for line in results.heading if line.startswith("note: ")]

@@ -201,7 +201,7 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
             numbers = []
         if numbers and (self.minimum is None or min(numbers) >= self.minimum):
             return numbers
-        expected = "numbers such as 0,0.05,0.1"
+        expected = "numbers such as 0.3,0.7"
         if self.minimum is not None:
             expected = f"integers >= {self.minimum}, such as 5,10,20"
         raise PolicyError(

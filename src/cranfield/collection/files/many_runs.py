@@ -296,7 +296,11 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
     except InputError:
         if path == "-":
             raise
-        return list(_systems_of_json(path, options["format"])) or [(None, data)]
+        table_options = {name: options[name] for name in ("encoding", "separator", "columns")}
+        systems_in_json = _systems_of_json(path, options["format"])
+        return [(name, _as_table(path, run, **table_options)) for name, run in systems_in_json] or [
+            (None, data)
+        ]
     if table is None:
         return [(None, data)]
     systems = table.split_by_system()
@@ -305,6 +309,18 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
     table.warn_of_systems()
     # The table of a file that can be read again is not kept in memory.
     return [(None, table if path is None or path == "-" or is_url(path) else data)]
+
+
+def _as_table(path: str | None, run: Any, **options: Any) -> Any:
+    """Return a run of a JSON file as a table of the file; unchanged if it cannot be read."""
+    try:
+        table = systems_table(run, format="auto", system=None, **options)
+    except InputError:
+        return run
+    if table is None:
+        return run
+    named = replace(table.table, source=Source(path or "").name)
+    return replace(table, table=named, path=path)
 
 
 def _systems_of_json(path: str | None, form: str) -> Iterator[Item]:

@@ -35,7 +35,17 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin
 from cranfield.sources.schemas import Column, Schema, optional, spelt
-from cranfield.sources.values import BLANKS, GRADE, GRADE_OR_NONE, ID, NUMBER, RANK, TAG, finite
+from cranfield.sources.values import (
+    BLANKS,
+    GRADE,
+    GRADE_OR_NONE,
+    ID,
+    NUMBER,
+    RANK,
+    TAG,
+    WHOLE,
+    finite,
+)
 
 TOPIC = Column("topic", ID)
 DOC = Column("doc", ID)
@@ -46,13 +56,21 @@ GRADED = Column("grade", GRADE, "judgment")
 _VALUE_COLUMNS = {"score": SCORE, "grade": GRADED}
 
 
+def _is_labelled(values: Any) -> bool:
+    """Return True for numbers with documents as labels: a series of pandas."""
+    # Numbers from 0, which a series has by default, are not labels.
+    index = getattr(values, "index", None)
+    has_labels = hasattr(values, "to_dict") and getattr(index, "start", 1) != 0
+    return has_labels and getattr(getattr(values, "dtype", None), "kind", "") in {"i", "u", "f"}
+
+
 def is_nonempty_document_list(documents: Any) -> bool:
     """Return True for a list of at least one document, perhaps with scores or grades."""
     if not _is_list(documents) or not len(documents):
         return False
-    first = documents[0]
+    first = next(iter(documents))
     is_document = isinstance(first, (str, int)) or hasattr(first, "dtype")
-    return is_document or _is_pair(first) or _is_hit(first)
+    return _is_labelled(documents) or is_document or _is_pair(first) or _is_hit(first)
 
 
 def _is_list(documents: Any) -> bool:
@@ -107,7 +125,7 @@ def _split_documents(
         return list(documents), list(documents.values())
     if value_name == "grade" and isinstance(documents, AbstractSet):
         documents = sorted(documents, key=str)
-    if is_nonempty_document_list(documents) or (_is_list(documents) and not documents):
+    if is_nonempty_document_list(documents) or (_is_list(documents) and len(documents) == 0):
         docs = documents.tolist() if hasattr(documents, "tolist") else list(documents)
         if docs and all(map(_is_pair, docs)):
             return [doc for doc, _ in docs], [number for _, number in docs]
@@ -129,6 +147,7 @@ def _split_documents(
 
 def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     """Convert a mapping of topics to `{document: value}`, or to lists of documents, to columns."""
+    data = {t: values.to_dict() if _is_labelled(values) else values for t, values in data.items()}
     is_nested = all(isinstance(documents, Mapping) for documents in data.values())
     if value_name == "score" and is_nested:
         firsts = (next(iter(documents.values()), None) for documents in data.values())
@@ -196,7 +215,7 @@ RUN = Schema(
     nested=partial(columns_of_nested, "run"),
 )
 
-RANKS = Schema("run", (TOPIC, DOC, Column("rank", GRADE), SYSTEM), noun="a run")
+RANKS = Schema("run", (TOPIC, DOC, Column("rank", WHOLE), SYSTEM), noun="a run")
 """A run without scores, in the order of its ranks."""
 
 

@@ -38,7 +38,7 @@ from cranfield.collection.policies import (
     UNGRADED,
 )
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.run import Run
+from cranfield.collection.run import Run, best_rows, warn_of_missing_ranks
 from cranfield.sources.chunks import (
     FORMAT_OF_SUFFIX,
     LineMap,
@@ -312,12 +312,7 @@ def read_run(
             reason = "expected scores, as lower is better, got ranks only"
             raise InputError(reason, source=rows.origin.name)
         scores = -scores
-    if (first_rows := rows.rows_without_repeats(on_duplicate, scores)) is not None:
-        rows, scores = rows.restricted(first_rows), scores[first_rows]
-        ranks = None if ranks is None else ranks[first_rows]
-    unranked = None
-    if ranks is not None and "rank" in rows.frame and rows.frame["rank"].null_count():
-        unranked = rows.frame["rank"].is_null().to_numpy()
+    rows, values = _without_repeats(rows, on_duplicate, scores, ranks)
     tags, source = rows.tags, rows.origin.name
     tag_names = some_of(map(quoted, tags), 3)
     if len(tags) > 1 and rows.table is not None:
@@ -333,11 +328,9 @@ def read_run(
             rows.topics,
             rows.codes,
             rows.frame["doc"],
-            scores,
-            ranks,
-            rows.origin,
-            place,
-            unranked=unranked,
+            origin=rows.origin,
+            described=place,
+            **values,
         )
     except InputError as error:
         raise rows.explain_repeats(error) from None
@@ -345,6 +338,24 @@ def read_run(
         different_tags = f"{len(tags)} different run tags ({tag_names})"
         warn(f"{source}: {different_tags}; the system is called {quoted(name)}", stacklevel=2)
     return _merged(run, chunk_separator)
+
+
+def _without_repeats(
+    rows: _Rows, on_duplicate: str, scores: Floats, ranks: NDArray[np.int32] | None
+) -> tuple[_Rows, dict[str, Any]]:
+    """Return the rows without repeated documents, and the scores and ranks of a run."""
+    unranked = None
+    if ranks is not None and "rank" in rows.frame and rows.frame["rank"].null_count():
+        unranked = rows.frame["rank"].is_null().to_numpy()
+    values: dict[str, Any] = {"scores": scores, "ranks": ranks, "unranked": unranked}
+    selected = rows.rows_without_repeats(on_duplicate, scores)
+    if selected is None:
+        return rows, values
+    if on_duplicate == "best":
+        selected, values = best_rows(rows.codes, rows.frame["doc"], **values)
+    else:
+        values = {k: None if v is None else v[selected] for k, v in values.items()}
+    return rows.restricted(selected), values
 
 
 def _merged(run: Run, separator: str | None) -> Run:
@@ -613,12 +624,19 @@ def _warn_of_rising(
 def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None]:
     """Return the scores of a run, and its ranks if it has any."""
     if rows.has("value"):
-        return _scores_or_ranks(rows.numbers("value"), rows.codes, rows.origin.name, numbers)
+        scores, ranks = _scores_or_ranks(
+            rows.numbers("value"), rows.codes, rows.origin.name, numbers
+        )
+        if ranks is not None and numbers == "ranks":
+            warn_of_missing_ranks(rows.origin.name, rows.topics, rows.codes, ranks)
+        return scores, ranks
     if numbers != "auto":
         reason = "as the columns are not topic, document and number"
         warn(f"{rows.origin.name}: numbers={numbers!r} has no effect, {reason}", stacklevel=3)
     scores = rows.numbers("score")
     ranks = rows.numbers("rank") if rows.has("rank") else None
+    if ranks is not None and np.array_equal(scores, -ranks.astype(np.float64)):
+        warn_of_missing_ranks(rows.origin.name, rows.topics, rows.codes, ranks)
     columns = rows.frame.columns if rows.table is None else rows.table.table.names
     if "rank" in columns:
         _refuse_swapped(scores, ranks, rows)

@@ -159,8 +159,9 @@ def read_system_table(
     if kind == "run":
         if "tag" not in names and (system := _system_column(columns)) is not None:
             names["tag"] = system
+        free_names = [name for name in columns.names if str(name) not in names.values()]
         has_score, has_rank = (
-            column.name in names or bool(column.named_in(columns.names))
+            column.name in names or bool(column.named_in(free_names))
             for column in (SCORE, RANKS.columns[2])
         )
         schema = RANKS if has_rank and not has_score else schema

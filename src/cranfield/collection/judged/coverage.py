@@ -136,7 +136,7 @@ class Coverage:
             )
         for count_of, description in (
             (attrgetter("excluded"), "excluded"),
-            (attrgetter("chunks"), "merged into documents by their best score"),
+            (attrgetter("chunks"), "merged into documents, each by its best chunk"),
         ):
             if rows := [row for row in self.systems if count_of(row)]:
                 counts = {*map(count_of, rows)}

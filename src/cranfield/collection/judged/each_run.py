@@ -72,7 +72,8 @@ class JudgedRun(_Compact):
     extra: number of documents of each topic without judgments, by topic.
     tied, contradictions, excluded, chunks: counts of :class:`SystemCoverage`.
     table_rows: retrieved documents that are in a table, by name of the table.
-    ties: tied documents, in the form of `NO_TIES`, with a topic for the cell.
+    ties, tie_groups: tied documents in the form of `NO_TIES`, and groups in that of `NO_GROUPS`,
+        with a topic for the cell.
     """
 
     name: str
@@ -88,6 +89,7 @@ class JudgedRun(_Compact):
     source: Ints
     table_rows: Mapping[str, TableRows]
     ties: Ints
+    tie_groups: Ints
     excluded: int = 0
     chunks: int = 0
 
@@ -140,16 +142,19 @@ def assemble_runs(
     shape = (len(labels), len(judged_runs))
     retrieved = np.zeros(shape, dtype=np.int64)
     scored = np.zeros(shape, dtype=bool)
-    rows, all_ties = [], []
+    rows: list[Ints] = []
+    all_ties: list[Ints] = []
+    tie_groups: list[Ints] = []
     for system, run in enumerate(judged_runs):
         # Judgments on another aspect may have topics that are not evaluated.
         columns = np.stack([run.topic, run.rank, run.grade, run.source])
         columns = columns[:, is_used[run.topic]]
         columns[0] = system * shape[0] + label_index[columns[0]]
         rows.append(columns)
-        ties = run.ties[:, is_used[run.ties[0]]]
-        ties[0] = system * shape[0] + label_index[ties[0]]
-        all_ties.append(ties)
+        for tables, table in ((all_ties, run.ties), (tie_groups, run.tie_groups)):
+            ties = table[:, is_used[table[0]]]
+            ties[0] = system * shape[0] + label_index[ties[0]]
+            tables.append(ties)
         retrieved[label_index[is_used], system] = run.retrieved[is_used]
         scored[label_index[is_used], system] = run.has_topic[is_used]
         for name, count in run.extra.items():
@@ -193,6 +198,7 @@ def assemble_runs(
             judged_runs, supplements, label_index, labels, judgment_rows, qrels
         ),
         ties=np.concatenate(all_ties, axis=1),
+        tie_groups=np.concatenate(tie_groups, axis=1),
     )
 
 

@@ -19,14 +19,17 @@ from cranfield.base.text import counted, some_of
 from cranfield.collection.intents import Intents
 from cranfield.collection.judged.coverage import Coverage, Scorable, Scorer
 from cranfield.collection.judged.rows import (
+    NO_GROUPS,
     NO_TIES,
     Clicks,
     Groups,
     Judgments,
     Rows,
+    condense_groups,
     condense_ties,
     find_positions,
     number_rows,
+    permute_groups,
     ranges,
 )
 from cranfield.collection.policies import Policies
@@ -76,6 +79,12 @@ class Annotations:
         """Return the annotations of judged documents, at their ranks in condensed lists."""
         return self._mapped(lambda rows: _at_judged_ranks(rows, judged), JudgedRuns.condensed)
 
+    def permuted(self, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> Annotations:
+        """Return the annotations of documents at their ranks in other orders of ties."""
+        return self._mapped(
+            lambda rows: permute_groups(rows, groups, shift), lambda runs: runs.permuted(shift)
+        )
+
     def _mapped(
         self, map_rows: Callable[[Rows], Rows], map_runs: Callable[[JudgedRuns], JudgedRuns]
     ) -> Annotations:
@@ -122,6 +131,8 @@ class JudgedRuns(Scorable):
     ties
         Judged documents in groups of ties with several grades: an array whose rows are cell, rank,
         grade, first rank of the group, and size of the group.
+    tie_groups
+        All groups of ties: an array whose rows are cell, first rank and size.
     views
         Cache of derived judged runs, by key.
     """
@@ -136,6 +147,7 @@ class JudgedRuns(Scorable):
     coverage: Coverage
     annotations: Annotations = field(default_factory=Annotations)
     ties: Ints = field(default_factory=NO_TIES.copy, repr=False)
+    tie_groups: Ints = field(default_factory=NO_GROUPS.copy, repr=False)
     views: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -215,10 +227,21 @@ class JudgedRuns(Scorable):
             retrieved=documents.count,
             annotations=self.annotations.condensed(judged),
             ties=condense_ties(self.ties, judged),
+            tie_groups=condense_groups(self.tie_groups, judged),
             views={},
         )
         view.views["condensed"] = view
         return view
+
+    def permuted(self, shift: Callable[[Ints, Ints], Ints]) -> JudgedRuns:
+        """Return the runs with tied documents in another order; see :func:`permute_groups`."""
+        groups = self.tie_groups
+        return replace(
+            self,
+            documents=permute_groups(self.documents, groups, shift),
+            annotations=self.annotations.permuted(groups, shift),
+            views={},
+        )
 
     def judged(self) -> Rows:
         """Return the retrieved documents that are judged by the policy for negative grades."""

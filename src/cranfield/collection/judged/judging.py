@@ -463,6 +463,8 @@ class _RunJudge:
 
     def __call__(self, run: Run, stem: str | None) -> tuple[JudgedRun, list[JudgedRun]]:
         rows = len(run)
+        if self.policies.ties == "rank":
+            run.warn_of_missing_ranks()
         if self.exclusion is not None:
             run = run.without(~self.exclusion.mask(run))
         order = order_documents(run, self.policies.order)
@@ -518,11 +520,14 @@ def judge_one(
         code_of[to_qrels[is_judged_topic]] = np.flatnonzero(is_judged_topic)
         rows, *groups = order.tied_rows(code_of[topic], rank, grade)
         ties = np.stack([topic[rows], rank[rows], grade[rows], *groups])
+    tie_groups = order.tie_groups()
+    tie_groups[0] = to_qrels[tie_groups[0]]
     counts = order.counts
     # Sort by cell and rank here, while other runs are still being read.
     by_cell = np.argsort((qrels.place[topic] << 32) | rank)
     if policy.depth is not None:
         counts = np.minimum(counts, policy.depth)
+        tie_groups[2] = np.minimum(tie_groups[2], policy.depth - tie_groups[1] + 1)
         by_cell = by_cell[rank[by_cell] <= policy.depth]
     retrieved = np.zeros(len(qrels.topics), dtype=np.int64)
     retrieved[to_qrels[is_judged_topic]] = counts[is_judged_topic]
@@ -544,6 +549,7 @@ def judge_one(
             for name, table in (tables or {}).items()
         },
         ties=ties,
+        tie_groups=tie_groups[:, (tie_groups[0] >= 0) & (tie_groups[2] > 1)],
     )
 
 

@@ -102,6 +102,13 @@ class RunOrder:
         first_ranks = firsts - self.starts[codes[rows]] + 1
         return np.stack([rows, first_ranks, sizes])[:, is_mixed]
 
+    def tie_groups(self) -> NDArray[np.int64]:
+        """Return topic code, first rank and size of each group of ties; shape (3, groups)."""
+        firsts = np.flatnonzero(self._ties_with_next & ~np.roll(self._ties_with_next, 1))
+        codes = np.searchsorted(self.starts, firsts, "right") - 1
+        _, sizes = self._groups(firsts)
+        return np.stack([codes, firsts - self.starts[codes] + 1, sizes]).astype(np.int64)
+
     def _groups(self, positions: Indices) -> tuple[Indices, Indices]:
         """Return the start and size of the group of tied documents at each position."""
         lasts = np.flatnonzero(~self._ties_with_next)
@@ -148,7 +155,7 @@ def _key(run: Run, ties: str) -> Key:
     if ties == "rank":
         if run.ranks is None:
             raise InputError(
-                "has no rank column, which ties='rank' requires", source=run.origin.name
+                "has no rank column of integers, which ties='rank' requires", source=run.origin.name
             )
         if run.unranked is not None and run.unranked.any():
             reason = "the rank is not an integer, and ranks decide the order (ties='rank')"

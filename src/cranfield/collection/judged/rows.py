@@ -249,6 +249,36 @@ NO_TIES: Ints = np.zeros((5, 0), dtype=np.int64)
 """No ties: an array with rows cell, rank, grade, first rank and size of the group."""
 
 
+NO_GROUPS: Ints = np.zeros((3, 0), dtype=np.int64)
+"""No groups of ties: an array with rows cell, first rank and size of each group."""
+
+
+def condense_groups(groups: Ints, judged: Rows) -> Ints:
+    """Restrict groups of ties to judged documents, with their ranks among these."""
+    cell, first, size = groups
+    keys = judged.cell << 32 | judged.rank
+    start, stop = (np.searchsorted(keys, cell << 32 | rank) for rank in (first, first + size))
+    is_group = stop - start > 1
+    start, stop = start[is_group], stop[is_group]
+    return np.stack([cell[is_group], judged.seen[start], stop - start])
+
+
+def permute_groups(rows: Rows, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> Rows:
+    """Move tied documents: `shift` maps positions (from 0) in groups of some sizes to others."""
+    cell, first, size = groups[:, np.lexsort((groups[1], groups[0]))]
+    # An impossible last group is that of rows above all groups.
+    starts, sizes = np.append(cell << 32 | first, -1), np.append(size, 0)
+    keys = rows.cell << 32 | rows.rank
+    group = np.searchsorted(starts[:-1], keys, "right") - 1
+    position = keys - starts[group]
+    is_tied = position < sizes[group]
+    moved = shift(position, np.maximum(sizes[group], 1)) - position
+    rank = rows.rank + np.where(is_tied, moved, 0)
+    order = np.argsort(rows.cell << 32 | rank, kind="stable")
+    gains = rows.gains[order] if rows.gains.size else rows.gains
+    return Rows(rows.cell[order], rank[order], rows.grade[order], rows.shape, gains, (rows, order))
+
+
 def condense_ties(ties: Ints, judged: Rows) -> Ints:
     """Restrict ties to judged documents, with their ranks in the ranking of judged documents."""
     cell, rank, grade, first, _ = ties

@@ -21,7 +21,7 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import suggests_lower
-from cranfield.sources.schemas import SUMMARIES, Schema, optional, spelt
+from cranfield.sources.schemas import Schema, find_summaries, optional, spelt
 from cranfield.sources.values import LABEL, NUMBER, absent, finite
 
 NO_SCORE = frozenset({"", "na", "nan", "n/a", "null", "none", "-", "<na>"})
@@ -251,7 +251,7 @@ def make_part(
 def _without_summaries(frame: pl.DataFrame, column: str, rows: str) -> pl.DataFrame:
     """Return the rows that do not summarise others, with a warning; no rows if all topics do."""
     labels = {*frame[column]}
-    summaries = sorted(label for label in labels if label and spelt(label) in SUMMARIES)
+    summaries = sorted(find_summaries(labels))
     if column == "topic" and AGGREGATE in summaries:
         # All programs write this summary.
         summaries.remove(AGGREGATE)

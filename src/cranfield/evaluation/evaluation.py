@@ -307,7 +307,16 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
         >>> ev.notes
         ["ties can change RR of 'run' by up to 0.5 (100% of its documents are tied)"]
         """
-        return self.whole.coverage.notes + self._score_notes()
+        return self._relevant_coverage().notes + self._score_notes()
+
+    def _relevant_coverage(self) -> Coverage:
+        """Return the coverage, without unjudged documents if all measures estimate from samples."""
+        coverage = self.whole.coverage
+        infos = [measure.info for measure in self.measures]
+        if all(info.family == "incomplete judgments" and info.inputs for info in infos):
+            rows = tuple(replace(row, unjudged_10=0) for row in coverage.systems)
+            return replace(coverage, systems=rows)
+        return coverage
 
     def _score_notes(self) -> list[str]:
         judged = self.whole.judged
@@ -318,7 +327,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
 
     def warn(self) -> None:
         """Issue the notes as warnings, except on skipped runs, which are reported when read."""
-        self.whole.coverage.warn()
+        self._relevant_coverage().warn()
         for note in self._score_notes():
             warn(note, stacklevel=2)
 

@@ -284,7 +284,7 @@ class Panel:
 
 def drop_unsampled(human: Qrels) -> Qrels:
     """Drop documents outside the sample, which have grades below 0 if there are strata."""
-    return human.restricted(human.grades >= 0) if "stratum" in human.columns else human
+    return human.restricted(human.grades >= 0) if human.lowest_judged() == 0 else human
 
 
 def read_panel(

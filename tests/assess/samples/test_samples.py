@@ -353,3 +353,21 @@ def test_measures_of_judged_documents_ignore_those_not_sampled() -> None:
     assert with_strata.coverage.systems[0].unjudged == 3
     assert any("unjudged documents in the top 10" in note for note in with_strata.notes)
     assert cf.evaluate(runs, listed, ["xinfAP", "infP@3"]).notes == []
+
+
+def test_judgments_of_another_sample_are_refused() -> None:
+    grades = {"q": {doc: int(doc in "abc") for doc in POOL.docs}}
+    drawn = cf.assess.sample(POOL, "uniform", size=3)
+    judged = drawn.to_qrels(grades, ["inclusion"])
+    other = next(s for s in map(drawn.redraw, range(1, 9)) if (s.drawn != drawn.drawn).any())
+    outside = [doc for doc in drawn.to_polars()["doc"] if doc not in other.to_polars()["doc"]]
+    assert outside
+    message = rf"got {len(outside)} judged documents? outside uniform\(size=3\), seed {other.seed}"
+    with pytest.raises(cf.PolicyError, match=message):
+        other.relevant(judged, unjudged="nonrelevant")
+    # The sample itself, part of it, judgments without probabilities, and those of all documents.
+    part = judged.restricted(np.arange(len(judged)) < 2)
+    everything = cf.assess.sample(POOL, "uniform", size=7).to_qrels(grades, ["inclusion"])
+    for qrels in (judged, part, everything, grades):
+        drawn.relevant(qrels, unjudged="nonrelevant")
+    other.relevant(everything)

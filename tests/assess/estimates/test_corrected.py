@@ -580,3 +580,6 @@ def test_the_population_of_a_sample_without_a_design_is_stated() -> None:
             judge.items()}  # fmt: skip
     notes = ppi_scores(runs, people, more, "P@2", **options).notes
     assert notes[0].startswith(f"{expected} 26 to 36 in each topic; 70 of these 88 documents are")
+    # Without unjudged documents there is no sample to describe.
+    notes = ppi_scores(runs, judge, judge, "P@2", **options).notes
+    assert not any("random sample" in note for note in notes)

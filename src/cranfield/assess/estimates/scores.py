@@ -346,7 +346,8 @@ def ppi_scores(
         if labels.n_unlabelled:
             n_unlabelled = counted(labels.n_unlabelled, "document")
             notes += (f"{n_unlabelled} without a label of the judge counted as 0",)
-        if not {"inclusion", "stratum"} & {*panel.human.columns}:
+        has_design = {"inclusion", "stratum"} & {*panel.human.columns}
+        if not (has_design or labels.is_sampled.all()):
             notes += (_population_note(labels, np.unique(judged.documents.judgment).size),)
     means = estimates.means()
     size = {"judged by people": int(means.human[0]), "of": means.items}

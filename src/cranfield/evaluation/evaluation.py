@@ -132,7 +132,7 @@ def _tie_effect(scores: Scores, measure: Measure, orders: Iterable[JudgedRuns]) 
     return np.asarray(np.nan_to_num(high - low))
 
 
-def _tie_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
+def tie_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Report the runs whose overall values can change the most through ties."""
     if judged.policies.ties == "expected":
         return
@@ -314,15 +314,14 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
         coverage = self.whole.coverage
         infos = [measure.info for measure in self.measures]
         if all(info.family == "incomplete judgments" and info.inputs for info in infos):
-            rows = tuple(replace(row, unjudged_10=0) for row in coverage.systems)
-            return replace(coverage, systems=rows)
+            return coverage.ignoring_unjudged()
         return coverage
 
     def _score_notes(self) -> list[str]:
         judged = self.whole.judged
         if not isinstance(judged, JudgedRuns):
             return []
-        functions = (_tie_notes, _empty_topic_notes, _grade_notes)
+        functions = (tie_notes, _empty_topic_notes, _grade_notes)
         return [note for function in functions for note in function(judged, self.whole)]
 
     def warn(self) -> None:

@@ -187,3 +187,16 @@ def test_what_a_method_makes_of_judgments_is_said(tmp_path: Path) -> None:
     assert "MaxMean treats 2 unjudged documents of the pool as not relevant" in err
     _, err = cranfield(tmp_path, *common[:-1], "depth", "--budget", "2")
     assert "warning" not in err
+
+
+def test_the_number_of_sampled_documents_without_a_judgment_is_reported(campaign: Path) -> None:
+    pool = cf.assess.pool(campaign.glob("s?.run"), 100)
+    drawn = cf.assess.sample(pool, "uniform", size=3)
+    rows = drawn.to_polars().select("topic", "doc").rows()
+    (campaign / "few.txt").write_text("".join(f"{t} 0 {d} 1\n" for t, d in rows[2:]))
+    args = ("pool", "s?.run", "--sample", "uniform", "--size", "3", "--missing", "nonrelevant")
+    _, err = cranfield(campaign, *args, "--judged", "few.txt")
+    assert f"2 of {len(rows)} sampled documents not judged and counted as not relevant" in err
+    (campaign / "all.txt").write_text("".join(f"{t} 0 {d} 1\n" for t, d in rows))
+    _, err = cranfield(campaign, *args, "--judged", "all.txt")
+    assert "warning" not in err

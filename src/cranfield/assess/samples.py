@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.assess.pools.pool import UNJUDGED, Pool
+from cranfield.assess.pools.pool import UNJUDGED, Pool, read_judgments
 from cranfield.assess.sampling_designs import DESIGNS, Cells, SampleSize, check_design
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import (
@@ -215,10 +215,14 @@ class Sample(Result):
         Raises
         ------
         PolicyError
-            If a sampled document has no judgment.
+            If a sampled document has no judgment, or the judgments are those of another sample, by
+            their column `inclusion`.
         """
         check_choice("unjudged", unjudged, UNJUDGED_POLICIES)
-        grades = self.pool.graded(judgments)
+        qrels = read_judgments(judgments)
+        if qrels is not None:
+            self._check_design(qrels)
+        grades = self.pool.graded(qrels)
         missing = np.flatnonzero(self.drawn & (grades == UNJUDGED))
         if missing.size and unjudged == "error":
             topic = self.pool.topics[self.pool.topic[missing[0]]]
@@ -228,6 +232,20 @@ class Sample(Result):
                 f" document {doc}); use unjudged='nonrelevant' to count them as not relevant"
             )
         return np.where(self.drawn, np.maximum(grades, 0), NOT_SAMPLED).astype(np.int32)
+
+    def _check_design(self, qrels: Qrels) -> None:
+        """Refuse judgments of another sample: drawn with a probability, but not in this sample."""
+        if "inclusion" not in qrels.columns:
+            return
+        docs, rows = self.pool.matching_rows(qrels)
+        inclusion = np.asarray(qrels.columns["inclusion"], dtype=np.float64)[rows]
+        is_other = ~self.drawn[docs] & (inclusion > 0) & (inclusion < 1)
+        if is_other.any():
+            raise PolicyError(
+                "judgments with inclusion probabilities must be those of the sample, got"
+                f" {counted(int(is_other.sum()), 'judged document')} outside {self.drawing}, seed"
+                f" {self.seed}; draw the sample with the seed and the sizes that were judged"
+            )
 
     def to_qrels(
         self, judgments: Any, columns: Sequence[str] | None = None, *, unjudged: str = "error"

@@ -76,7 +76,11 @@ def pool(
     cranfield campaign pool news --mark --assessors ann,bob -o "sheet-{}.tsv"
     cranfield campaign pool news --depth 10 --unjudged -o more.tsv
     """
-    from cranfield.campaign.results.stored_inputs import find_judgments, read_stored_qrels
+    from cranfield.campaign.results.stored_inputs import (
+        find_judgments,
+        judging_policies,
+        read_stored_qrels,
+    )
 
     rules = campaign.rules.task(task)
     documents_pool = campaign.pool(rules.name, **options)
@@ -89,7 +93,11 @@ def pool(
     documents: object = documents_pool
     if unjudged:
         record = find_judgments(campaign, rules.name, version)
-        documents = missing = documents_pool.unjudged(read_stored_qrels(campaign, rules, record))
+        qrels, negative = (
+            read_stored_qrels(campaign, rules, record),
+            judging_policies(rules).negative,
+        )
+        documents = missing = documents_pool.unjudged(qrels, negative=negative)
         lines.append(f"{len(missing):,} of them have no judgment in version {record.version}")
     path = "-" if output is None and unjudged else output
     if path is not None:

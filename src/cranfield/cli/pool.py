@@ -269,7 +269,7 @@ def pool(
     with cli.progress_of(run_list) as progress:
         documents_pool = cf.assess.pool(run_list, depth, progress=progress, **pooling)
     if sample is not None:
-        documents: Any = cf.assess.sample(documents_pool, sample, seed=seed, **design)
+        documents: Any = _draw_sample(documents_pool, qrels, missing, sample, seed=seed, **design)
     elif order:
         options = {"seed": seed, "rel": rel}
         inputs = (documents_pool, qrels, pooling_method)
@@ -338,6 +338,18 @@ def _pool_report(
     tables = [table_from_frame(frame, name.capitalize()) for name, frame in frames.items()]
     keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
     return ResultSet([*heading, *lines], tables, keyed, {**pool_facts, **facts})
+
+
+def _draw_sample(
+    pool: cf.assess.Pool, qrels: cf.Qrels | None, missing: str, design: str, **options: Any
+) -> cf.assess.Sample:
+    """Draw a sample, and warn of its documents that are assumed to be not relevant."""
+    sample = cf.assess.sample(pool, design, **options)
+    n_missing = int((sample.drawn & pool.unjudged(qrels).missing).sum())
+    if n_missing and missing == "nonrelevant":
+        sampled = counted(len(sample), "sampled document")
+        warn(f"{n_missing:,} of {sampled} not judged and counted as not relevant")
+    return sample
 
 
 def _sample_report(

@@ -41,7 +41,7 @@ class Qrels(ReadPairs):
         Document id of each judgment, as a polars string column.
     grades
         Relevance degree of each judgment: 0 is not relevant; grades below 0 are codes of judgments
-        that are not relevant.
+        that are not relevant, or with the column `stratum` of documents that are not judged.
     subtopics
         Subtopic (iteration column) of each judgment; None if no document of a topic is judged for
         more than one.
@@ -108,6 +108,13 @@ class Qrels(ReadPairs):
     def max_grade(self) -> int:
         """The highest grade of any judgment."""
         return int(self.grades.max())
+
+    def lowest_judged(self, negative: str = "judged") -> int:
+        """Return the lowest grade of a judged document, by the policy for grades below 0.
+
+        In a sample by strata, grades below 0 mark documents that were not sampled.
+        """
+        return 0 if negative == "unjudged" or "stratum" in self.columns else -(2**31)
 
     def flat(self) -> Qrels:
         """Return judgments without subtopics: each document has its highest grade."""

@@ -477,7 +477,7 @@ def judge_shards(
     with hint_at_order(runs, qrels, **read_options):
         run_list, qrels_read = read_inputs(runs, qrels, **options)
     whole = qrels_read.flat()
-    lowest_judged = 0 if policy.negative == "unjudged" else -(2**31)
+    lowest_judged = whole.lowest_judged(policy.negative)
     lowest = {lowest_relevant_grade(measure) for measure in measures} if rel is None else {int(rel)}
     grades = sorted({max(grade, lowest_judged) for grade in lowest or {1}})
     splits = [_split(whole, sharding, unmapped, grades) for sharding in shardings]

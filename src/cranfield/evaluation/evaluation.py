@@ -191,7 +191,7 @@ def _tie_effect(scores: Scores, measure: Measure, orders: Iterable[JudgedRuns]) 
     )
 
 
-def _tie_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
+def tie_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Report the runs whose overall values can change the most through ties."""
     if judged.policies.ties != "expected":
         yield from describe_effects(tie_effects(judged, scores))
@@ -378,18 +378,26 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
         >>> ev.notes
         ["ties can change RR of 'run' by up to 0.5 (100% of its documents are tied)"]
         """
-        return self.whole.coverage.notes + self._score_notes()
+        return self._relevant_coverage().notes + self._score_notes()
+
+    def _relevant_coverage(self) -> Coverage:
+        """Return the coverage, without unjudged documents if all measures estimate from samples."""
+        coverage = self.whole.coverage
+        infos = [measure.info for measure in self.measures]
+        if all(info.family == "incomplete judgments" and info.inputs for info in infos):
+            return coverage.ignoring_unjudged()
+        return coverage
 
     def _score_notes(self) -> list[str]:
         judged = self.whole.judged
         if not isinstance(judged, JudgedRuns):
             return []
-        functions = (_tie_notes, _empty_topic_notes, _grade_notes)
+        functions = (tie_notes, _empty_topic_notes, _grade_notes)
         return [note for function in functions for note in function(judged, self.whole)]
 
     def warn(self) -> None:
         """Issue the notes as warnings, except on skipped runs, which are reported when read."""
-        self.whole.coverage.warn()
+        self._relevant_coverage().warn()
         for note in self._score_notes():
             warn(note, stacklevel=2)
 

@@ -156,7 +156,9 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " valid is_valid deleted is_deleted deleted_at skipped is_skipped was_cancelled excluded"
         " is_excluded exclude outlier is_outlier fraud is_fraud is_internal is_employee is_qa"
         " qa_user eligible is_eligible qualified is_qualified multiple_exposures tainted parsed"
-        " failed error finish_reason rejection_time is_bot bot is_test",
+        " failed error finish_reason rejection_time is_bot bot is_test retracted is_retracted"
+        " withdrawn is_withdrawn",
+        "split": "split dataset data_set subset",
         "count": "impressions impression_count views view_count shows searches search_count count"
         " n num frequency freq occurrences sessions visits pageviews screen_page_views"
         " event_count exposures cnt impr total_impressions num_impressions n_impressions"

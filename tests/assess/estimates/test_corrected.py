@@ -184,7 +184,7 @@ def test_topics_that_the_judge_labelled_unequally_have_a_note() -> None:
     partial = {
         t: {d: g for d, g in docs.items() if t in people or d < "d5"} for t, docs in judge.items()
     }
-    [note] = ppi_scores(runs, people, partial, "P@10").notes
+    _, note = ppi_scores(runs, people, partial, "P@10").notes
     assert note.startswith(
         "the judge labelled 100% of the top 10 in topics that people judged, and 50% in other"
     )
@@ -554,3 +554,32 @@ def test_unsampled_documents_of_strata_are_no_grades() -> None:
     compared = cf.assess.compare_judges(people, judge, scale=(0, 2))
     assert compared.counts["pairs"] <= len(drawn)
     assert not any("below 0" in note for note in compared.notes)
+
+
+def test_documents_of_strata_that_were_not_sampled_are_not_judged() -> None:
+    runs = {name: {t: {d: -i for i, d in enumerate("abcd")} for t in "xyz"} for name in ("p", "q")}
+    judge = {topic: dict(zip("abcd", (1, 0, 1, 0), strict=True)) for topic in "xyz"}
+    rows = [
+        {"topic": topic, "doc": doc, "grade": int(doc == "a") if doc in "ab" else -1, "stratum": 1}
+        for topic in "xyz"
+        for doc in "abcd"
+    ]
+    notes = ppi_scores(runs, pl.DataFrame(rows), judge, "P@2").notes
+    assert any(note.startswith("people did not judge 6 of 12 documents") for note in notes)
+
+
+def test_the_population_of_a_sample_without_a_design_is_stated() -> None:
+    runs = {"a": {t: {f"d{k}": -k for k in range(6)} for t in "xyz"}}
+    people = {t: {"d0": 1, "d3": 0} for t in "xyz"}
+    judge = {t: {f"d{k}": k % 2 for k in range(6)} for t in "xyz"}
+    options: dict[str, Any] = {"unit": "document", "lambda_": 1}
+    notes = ppi_scores(runs, people, judge, "P@2", **options).notes
+    expected = "people's judgments are taken as a random sample of the judge's documents: 2 of"
+    assert notes[0] == f"{expected} 6 in each topic"
+    more = {t: {**docs, **{f"e{k}": 0 for k in range(30 if t == "x" else 20)}} for t, docs in
+            judge.items()}  # fmt: skip
+    notes = ppi_scores(runs, people, more, "P@2", **options).notes
+    assert notes[0].startswith(f"{expected} 26 to 36 in each topic; 70 of these 88 documents are")
+    # Without unjudged documents there is no sample to describe.
+    notes = ppi_scores(runs, judge, judge, "P@2", **options).notes
+    assert not any("random sample" in note for note in notes)

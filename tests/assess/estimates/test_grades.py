@@ -87,3 +87,32 @@ def test_the_command_takes_no_runs(tmp_path: Path) -> None:
     assert pl.read_csv(out.encode())["label"].to_list() == [0, 1, 2]
     _, err = cranfield(tmp_path, *start, "grade", "--own-runs", status=2)
     assert "--ppi grade cannot be combined with --runs and --own-runs" in err
+
+
+def test_a_sample_with_unequal_probabilities_within_a_grade_is_refused() -> None:
+    judge = {"q": {f"d{k}": k % 2 for k in range(40)}}
+    rows = [
+        {"topic": "q", "doc": f"d{k}", "grade": k % 3 % 2, "inclusion": 0.5 if k < 12 else 0.25}
+        for k in range(20)
+    ]
+    with pytest.raises(cf.PolicyError, match="from 0.25 to 0.5 of documents with its grade 0"):
+        cf.assess.ppi_grades(pl.DataFrame(rows), judge)
+    # Strata: 2 of 4 documents were sampled, and 8 of 8.
+    strata = [
+        {"topic": "q", "doc": f"d{k}", "grade": -1 if k in (0, 1) else k % 2, "stratum": k // 4}
+        for k in range(12)
+    ]
+    with pytest.raises(cf.PolicyError, match="from 0.5 to 1 of documents with its grade 0"):
+        cf.assess.ppi_grades(pl.DataFrame(strata), judge)
+
+
+def test_a_sample_drawn_by_grade_keeps_its_estimate() -> None:
+    judge, people = judged_pairs()
+    by_grade = {0: 0.1, 1: 0.3, 2: 0.5}
+    rows = [
+        {"topic": t, "doc": d, "grade": g, "inclusion": by_grade[judge[t][d]]}
+        for t, docs in people.items()
+        for d, g in docs.items()
+    ]
+    with_column = cf.assess.ppi_grades(pl.DataFrame(rows), judge).means
+    assert with_column.equals(cf.assess.ppi_grades(people, judge).means)

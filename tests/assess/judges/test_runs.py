@@ -256,3 +256,43 @@ def test_in_llmjudge_every_judge_puts_its_own_run_first(tmp_path: Path) -> None:
         rest = [shift[s] for s in judges() if teams[s] != teams[judge]]
         wanted = np.mean(related) - np.mean(rest)
         assert found.bias[found.judges.index(judge)] == pytest.approx(wanted, abs=1e-12)
+
+
+def test_notes_on_runs_are_those_of_an_evaluation() -> None:
+    topics = ("q1", "q2", "q3")
+    people = {topic: {"x": 1, "y": 0, "z": 1} for topic in topics}
+    judge = {topic: {"x": 0, "y": 1, "z": 1} for topic in topics}
+    whole = {topic: {"x": 3, "y": 2, "z": 1} for topic in topics}
+    tied = {topic: dict.fromkeys("xyz", 1) for topic in topics}
+    runs = {"whole": whole, "short": {"q1": whole["q1"]}, "tied": tied}
+    expected = cf.evaluate(runs, people, "P@1").notes
+    assert len(expected) == 2 and "no results" in expected[0] and "ties can" in expected[1]
+    assert list(cf.assess.judge_rankings(runs, people, {"llm": judge}, "P@1").notes) == expected
+    assert list(cf.assess.score_bias(runs, people, {"llm": judge}, "P@1").notes) == expected
+    by_topic = cf.assess.ppi_scores(runs, people, {"llm": judge}, "P@1").notes
+    assert by_topic[0] == expected[0] and by_topic[1].startswith("ties can change P@1 of 'tied'")
+    # Neither the scale, which is declared, nor regular runs have a note.
+    regular = {"a": whole, "b": whole}
+    for measure in ("nDCG@2", "P@1"):
+        assert cf.assess.judge_rankings(regular, people, {"llm": judge}, measure).notes == ()
+
+
+def test_documents_that_people_did_not_judge_have_a_note() -> None:
+    people = {f"q{k}": {"x": 1, "y": 0} for k in range(3)}
+    judges = {
+        "wide": {f"q{k}": {"x": 1, "y": 0, "z": 1} for k in range(3)},
+        "same": {f"q{k}": {"x": 1, "y": 1} for k in range(3)},
+    }
+    runs = {"a": {f"q{k}": {"x": 2, "y": 1} for k in range(3)}}
+    for function in (cf.assess.judge_rankings, cf.assess.score_bias):
+        [note] = function(runs, people, judges, "P@1").notes
+        assert note.startswith("wide: people did not judge 3 of 9 documents")
+        assert function(runs, people, judges, "P@1", unjudged="condensed").notes == ()
+
+
+def test_the_judge_whose_labels_lack_a_column_is_named() -> None:
+    rows = {"topic": ["q"] * 2, "doc": ["x", "y"], "grade": [1, 0], "inclusion": [1.0, 0.5]}
+    with pytest.raises(cf.MeasureError, match="^labels of 'llm': statAP requires a column 'incl"):
+        cf.assess.judge_rankings(
+            {"a": {"q": {"x": 1}}}, pl.DataFrame(rows), {"llm": {"q": {"x": 1, "y": 0}}}, "statAP"
+        )

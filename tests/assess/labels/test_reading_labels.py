@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield import CranfieldError, CranfieldWarning, InputError, PolicyError, read_qrels
-from cranfield.assess import Labels, dawid_skene, majority, read_labels
+from cranfield.assess import Labels, agreement_of, dawid_skene, majority, read_labels
 
 ROWS = [("q1", "d1", "ann", 1, 3), ("q1", "d1", "bob", 0, 1), ("q2", "d1", "ann", 2, 2)]
 NAMES = ("topic", "doc", "worker", "grade", "order")
@@ -288,3 +288,23 @@ def test_rows_of_totals_are_reported(recwarn: pytest.WarningsRecorder) -> None:
     read_labels(rows)
     read_labels([("all", "mean", "x", 1), ("all", "total", "x", 0)])
     assert not recwarn.list
+
+
+def test_documents_of_a_sample_by_strata_that_were_not_drawn_have_no_label() -> None:
+    """Ten documents of which four were drawn; both assessors agree on these."""
+    rows = [
+        {"topic": "q", "doc": f"d{k}", "grade": k % 2 if k < 4 else -1, "stratum": "1"}
+        for k in range(10)
+    ]
+    bob = {"q": {f"d{k}": k % 2 for k in range(10)}}
+    qrels = read_qrels(rows)
+    long = [{**row, "worker": "ann"} for row in rows]
+    long += [{"topic": "q", "doc": d, "grade": g, "worker": "bob"} for d, g in bob["q"].items()]
+    for data in ({"ann": rows, "bob": bob}, {"ann": qrels, "bob": bob}, long):
+        labels = read_labels(data)
+        assert labels.grades.tolist() == [0, 1]
+        kappa = agreement_of(labels, "kappa").to_polars()
+        assert kappa.select("value", "units").row(0) == (1.0, 4)
+    # Without a stratum, -1 is a grade.
+    plain = [{name: row[name] for name in ("topic", "doc", "grade")} for row in rows]
+    assert read_labels({"ann": plain, "bob": bob}).grades.tolist() == [-1, 0, 1]

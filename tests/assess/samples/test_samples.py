@@ -313,3 +313,61 @@ def test_topics_without_documents() -> None:
         assert len(drawn.to_qrels(judged)) == 2
     nothing = cf.assess.pool(runs, 5).select_systems(["a"])
     assert cf.assess.sheets(nothing, assessors=3).documents == 2
+
+
+def test_documents_of_strata_that_were_not_sampled_are_unjudged() -> None:
+    """A sample by strata lists the whole pool; only grades from 0 are judgments."""
+    grades = {doc: int(doc in "abc") for doc in POOL.docs}
+    drawn = cf.assess.sample(POOL, "uniform", size=3)
+    listed = drawn.to_qrels({"q": grades}, ["stratum"])
+    sampled = drawn.to_polars()["doc"].to_list()
+    assert len(listed) == len(POOL) == 7 and len(sampled) == 3
+    missing = POOL.unjudged(listed).to_polars()["doc"].to_list()
+    assert missing == [doc for doc in POOL.docs if doc not in sampled]
+    assert cf.assess.stopping_by_topic(POOL, listed, "Budget")["q"].after[-1] == 3
+    following = cf.assess.next_documents(POOL, listed, "depth", 9)
+    assert (len(following), following.judged, following.outside) == (4, 3, 0)
+    relevant = drawn.relevant(listed).to_polars()
+    assert relevant["estimate"][0] == pytest.approx(7 / 3 * sum(grades[doc] for doc in sampled))
+    with pytest.raises(cf.PolicyError, match="sampled documents? not judged"):
+        cf.assess.sample(POOL, "uniform", size=5, seed=4).relevant(listed)
+    # Without strata a grade below 0 is a judgment.
+    assert len(POOL.unjudged({"q": dict.fromkeys("abcdefg", -1)})) == 0
+    nothing = cf.assess.sample(POOL, "uniform", size=3).to_qrels({"q": grades}, ["stratum"])
+    nothing.grades[:] = -1
+    with pytest.warns(cf.CranfieldWarning, match="none of 7 rows is judged: nothing is judged yet"):
+        assert len(POOL.unjudged(nothing)) == 7
+
+
+def test_measures_of_judged_documents_ignore_those_not_sampled() -> None:
+    runs = runs_of("abcde")
+    drawn = cf.assess.sample(cf.assess.pool(runs, 5), "uniform", size=2, seed=3)
+    listed = drawn.to_qrels({"q": dict.fromkeys("abcde", 0) | {"a": 1, "e": 1}})
+    sampled = drawn.to_polars()["doc"].to_list()
+    grades = {"q": {doc: int(doc in "ae") for doc in sampled}}
+    measures = ["Judged@3", "Bpref", "AP(judged_only=True)", "P@5"]
+    with_strata, plain = (cf.evaluate(runs, qrels, measures) for qrels in (listed, grades))
+    assert with_strata["Judged@3"].overall()[0] == sum(doc in "abc" for doc in sampled) / 3
+    for name in measures:
+        assert with_strata[name].values.tolist() == plain[name].values.tolist()
+    assert with_strata.coverage.systems[0].unjudged == 3
+    assert any("unjudged documents in the top 10" in note for note in with_strata.notes)
+    assert cf.evaluate(runs, listed, ["xinfAP", "infP@3"]).notes == []
+
+
+def test_judgments_of_another_sample_are_refused() -> None:
+    grades = {"q": {doc: int(doc in "abc") for doc in POOL.docs}}
+    drawn = cf.assess.sample(POOL, "uniform", size=3)
+    judged = drawn.to_qrels(grades, ["inclusion"])
+    other = next(s for s in map(drawn.redraw, range(1, 9)) if (s.drawn != drawn.drawn).any())
+    outside = [doc for doc in drawn.to_polars()["doc"] if doc not in other.to_polars()["doc"]]
+    assert outside
+    message = rf"got {len(outside)} judged documents? outside uniform\(size=3\), seed {other.seed}"
+    with pytest.raises(cf.PolicyError, match=message):
+        other.relevant(judged, unjudged="nonrelevant")
+    # The sample itself, part of it, judgments without probabilities, and those of all documents.
+    part = judged.restricted(np.arange(len(judged)) < 2)
+    everything = cf.assess.sample(POOL, "uniform", size=7).to_qrels(grades, ["inclusion"])
+    for qrels in (judged, part, everything, grades):
+        drawn.relevant(qrels, unjudged="nonrelevant")
+    other.relevant(everything)

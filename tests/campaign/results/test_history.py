@@ -46,7 +46,10 @@ def test_a_measure_may_begin_the_name_of_one_column(tmp_path: Path) -> None:
     path.write_text("day,model,nDCG@10 (test)\n2024-01-01,a,0.5\n2024-02-01,b,\n")
     found = cf.campaign.history(path, "nDCG@10")
     assert found.records().select("entry", "score").rows() == [("a", 0.5)]
-    assert found.notes == ("1 of 2 entries has no score and is excluded",)
+    assert found.notes == (
+        "scores of nDCG@10 are the column 'nDCG@10 (test)'",
+        "1 of 2 entries has no score and is excluded",
+    )
 
 
 @pytest.mark.parametrize(
@@ -223,3 +226,47 @@ def test_the_folder_that_one_is_in_is_a_source(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError):
         cf.campaign.history(".", "nDCG@10")
+
+
+@pytest.mark.parametrize(
+    ("column", "measure"), [("nDCG@100", "nDCG@10"), ("AP std error", "AP"), ("P@5 (Dev)", "P")]
+)
+def test_the_column_of_another_measure_is_refused(
+    tmp_path: Path, column: str, measure: str
+) -> None:
+    path = tmp_path / "board.csv"
+    path.write_text(f"day,model,{column}\n2024-01-01,a,0.5\n")
+    with pytest.raises(InputError, match=f"has no column '{measure}'"):
+        cf.campaign.history(path, measure)
+
+
+def test_columns_that_may_exclude_entries_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "board.csv"
+    head = "day,model,AP,{}\n2024-01-01,a,0.5,{}\n2024-02-01,b,0.6,{}\n"
+    for name, first, second in [
+        ("status", "published", "withdrawn"),
+        ("retracted", "", "true"),
+        ("dataset", "dev", "test"),
+    ]:
+        path.write_text(head.format(name, first, second))
+        with pytest.warns(CranfieldWarning, match=rf"columns not used: '{name}' \("):
+            assert cf.campaign.history(path, "AP").records().height == 2
+    # One value for all entries, and another score.
+    for name, first, second in [("status", "final", "final"), ("error", "0.12", "0.11")]:
+        path.write_text(head.format(name, first, second))
+        assert cf.campaign.history(path, "AP").notes == ()
+
+
+def test_marks_and_directions_that_are_assumed_are_stated(tmp_path: Path) -> None:
+    path = tmp_path / "board.csv"
+    path.write_text("day,model,mark,AP\n2024-01-01,a,baseline,0.5\n2024-02-01,b,no,0.6\n")
+    [note] = cf.campaign.history(path, "AP").notes
+    assert note.startswith("entries with marks such as 'baseline' are not counted as the organ")
+    assert cf.campaign.history(path, "AP", own=["baseline"]).notes == ()
+    path.write_text("day,model,quality,RMSE\n2024-01-01,a,1,0.5\n2024-02-01,b,2,0.4\n")
+    [note] = cf.campaign.history(path, "quality").notes
+    assert note == "higher scores of quality count as better; lower_is_better=True reverses this"
+    with pytest.warns(CranfieldWarning, match="higher scores of RMSE count as better"):
+        assert cf.campaign.history(path, "RMSE").records().height == 1
+    lower = cf.campaign.history(path, "RMSE", lower_is_better=True)
+    assert lower.records().height == 2

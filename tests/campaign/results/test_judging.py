@@ -100,6 +100,14 @@ def test_the_rank_column_may_say_otherwise(tmp_path: Path) -> None:
     assert pool(campaign, depth=1, ties="rank").docs.to_list() == ["y"]
 
 
+def test_the_pool_has_the_order_of_the_rules(tmp_path: Path) -> None:
+    rules = RULES.replace("min_category", 'judging = {ties = "rank"}\nmin_category')
+    campaign = made(tmp_path / "c", rules=rules)
+    handed_in(campaign, "a", b"q1 Q0 x 2 3.0 a\nq1 Q0 y 1 2.0 a\n")
+    # Without a warning of ranks that contradict scores.
+    assert pool(campaign, depth=1).docs.to_list() == ["y"]
+
+
 def test_the_pool_is_that_of_assess(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
     covid = cf.bundled.trec_covid()

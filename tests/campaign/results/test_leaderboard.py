@@ -140,3 +140,20 @@ def test_missing_scores_are_never_good_ones(lower: bool) -> None:
     found = module.compare_pairs(scores.with_direction(lower_is_better=lower))
     assert found.topics == (10 if lower else 20)
     assert lower or found.systems[found.order[-1]] == "gaps"
+
+
+def test_topics_without_results_and_without_relevant_documents_are_noted(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c", 3)
+    docs = {"a": 1.0, "b": 0.0}
+    judged(campaign, {"q1": docs, "q2": docs, "q3": {"a": 0.0, "b": 0.0}})
+    whole = {f"q{k}": {"a": 2.0, "b": 1.0} for k in (1, 2, 3)}
+    handed_in(campaign, "whole", whole)
+    handed_in(campaign, "short", {"q1": whole["q1"], "q3": whole["q3"]})
+    notes = task_leaderboard(campaign).notes
+    assert (
+        "1 of 2 systems has no results for some judged topics (most in 'short': 1 topic"
+        in " ".join(notes)
+    )
+    assert notes[-1] == (
+        "1 of 3 topics has no document of grade 1 or higher, and no run can score there: 'q3'"
+    )

@@ -227,3 +227,16 @@ def test_runs_with_equal_means_of_other_sums_are_equal(tmp_path: Path) -> None:
         campaign.sheets("adhoc", tmp_path / "sheets")
         sheet = (tmp_path / "sheets" / "runs" / f"{tag}.txt").read_text()
         assert "Rank 1 of 3 runs by P@10, 0.2000" in sheet
+
+
+def test_notes_on_the_run_are_those_of_an_evaluation(
+    tmp_path: Path, campaign: cf.campaign.Campaign
+) -> None:
+    run = planted(5, 3)
+    tied = {topic: dict.fromkeys(docs, 1.0) for topic, docs in run.items()}
+    notes = campaign.standing(written(tmp_path, "short", dict(list(run.items())[:-2]))).notes
+    assert any(note.startswith("system 'short' has no results for some judged") for note in notes)
+    notes = campaign.standing(written(tmp_path, "tied", tied), measure="P@5").notes
+    assert any(note.startswith("ties can change P@5 of 'tied' by up to") for note in notes)
+    notes = campaign.standing(written(tmp_path, "plain", run)).notes
+    assert not any("results for" in note or "ties" in note or "grade" in note for note in notes)

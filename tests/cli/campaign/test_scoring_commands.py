@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from tests.campaign.results.made import handed_in, judged, lines, made
+from tests.campaign.results.made import RULES, handed_in, judged, lines, made
 from tests.campaign.results.test_scoring import qrels, rankings
 from tests.cli.running import cranfield
 
@@ -50,6 +50,18 @@ def test_pool(folder: Path) -> None:
     assert err == "cranfield: error: --format requires --output or --unjudged\n"
     _, err = command(folder, "pool", "news", "--judgments", "1", status=2)
     assert err == "cranfield: error: --judgments requires --unjudged\n"
+
+
+def test_unjudged_documents_are_those_by_the_rules(tmp_path: Path) -> None:
+    """A grade below 0 marks a document that was pooled but not judged, if the rules say so."""
+    for name, judging, number in (("one", "", 1), ("two", 'judging = {negative = "unjudged"}', 2)):
+        campaign = made(
+            tmp_path / name, 1, RULES.replace("min_category", f"{judging}\nmin_category")
+        )
+        judged(campaign, "q1 0 a 1\nq1 0 b -1\n")
+        handed_in(campaign, "run", {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}})
+        out, _ = command(tmp_path, "pool", name, "--unjudged", "-o", f"{name}.txt")
+        assert f"{number} of them have no judgment" in out
 
 
 def test_judgments(folder: Path) -> None:

@@ -12,10 +12,13 @@ import polars as pl
 from cranfield.assess.estimates.means import PPIMeans, stratified_mean
 from cranfield.assess.judges.reading import Judge, drop_unsampled, read_panel
 from cranfield.assess.sampling_designs import allocation
-from cranfield.base.errors import InputError, quoted
+from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result
+
+MAX_RATIO = 1.25
+"""Maximum ratio of inclusion probabilities within a grade; rounded sizes of samples differ."""
 
 _MEANS = ("estimate", "standard_error", "low", "high", "human")
 
@@ -102,7 +105,8 @@ def ppi_grades(
     InputError
         For a document that people judged but a judge did not label.
     PolicyError
-        For a grade of a judge of which people judged fewer than two pairs, and not all.
+        For a grade of a judge of which people judged fewer than two pairs, and not all; for pairs
+        of a grade whose probabilities (columns `inclusion` or `stratum`) differ by more than 25%.
 
     Examples
     --------
@@ -120,6 +124,7 @@ def ppi_grades(
     quantities = ["grade", *(f"grade >= {grade}" for grade in thresholds)]
     means, strata, notes = [], [], list(panel.notes)
     for judge in panel.judges:
+        _check_sample(panel.human, judge)
         label, grade = _match_grades(people, judge, panel.scale.low)
         # A missing grade stays missing in each of the quantities.
         reaches = [
@@ -143,6 +148,25 @@ def ppi_grades(
         strata.append(counts.select(pl.lit(judge.name).alias("judge"), "*", best))
         notes += [f"{judge.name}: {note}" for note in estimates.notes]
     return PPIGrades(pl.concat(means), pl.concat(strata), alpha, tuple(notes))
+
+
+def _check_sample(human: Qrels, judge: Judge) -> None:
+    """Refuse judgments whose inclusion probabilities differ within a grade of the judge."""
+    listed, is_sampled = human.to_polars(), pl.col("grade") >= human.lowest_judged()
+    if "stratum" in listed.columns and "inclusion" not in listed.columns:
+        listed = listed.with_columns(inclusion=is_sampled.mean().over("topic", "stratum"))
+    if "inclusion" not in listed.columns:
+        return
+    labels = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("label"))
+    inclusion = pl.col("inclusion")
+    strata = listed.filter(is_sampled).join(labels, ["topic", "doc"]).group_by("label")
+    bounds = strata.agg(low=inclusion.min(), high=inclusion.max()).sort("label")
+    for label, low, high in bounds.filter(pl.col("high") > MAX_RATIO * pl.col("low")).rows():
+        raise PolicyError(
+            f"expected a random sample of each grade by {quoted(judge.name)}, got inclusion"
+            f" probabilities from {low:g} to {high:g} of documents with its grade {label}; for a"
+            " sample of the documents of each topic, estimate scores of runs with unit='document'"
+        )
 
 
 def _match_grades(people: Qrels, judge: Judge, low: int) -> tuple[Any, Any]:

@@ -20,8 +20,10 @@ from cranfield.assess.estimates.documents import (
 )
 from cranfield.assess.estimates.means import FOLDS, Fit, PPIMeans, estimate_means, fit_means
 from cranfield.assess.judges.reading import (
+    MAX_GAPS,
     Panel,
     find_judged_topics,
+    gap_notes,
     read_judges,
     read_panel,
     set_highest_grade,
@@ -213,7 +215,6 @@ def _table_columns(means: PPIMeans) -> pl.DataFrame:
 
 
 UNITS = ("topic", "document")  # Sampling units: entire topics, or documents of each topic
-MAX_GAPS = 0.2  # Proportion of the judge's documents without people's judgments that is noted
 
 
 def ppi_scores(
@@ -328,22 +329,26 @@ def ppi_scores(
     if unit == "topic":
         if fixed_topics:
             raise PolicyError("fixed_topics requires unit='document', got unit='topic'")
-        estimates, topics, judge_scores, judged_shares = _estimate_by_topic(
+        estimates, topics, judge_scores, judged_shares, run_notes = _estimate_by_topic(
             runs, panel, parsed, fit, options
         )
-        values, notes = estimates.values(), panel.notes
+        values, notes = estimates.values(), panel.notes + run_notes
         if options.get("unjudged") != "condensed":
-            notes += _gap_notes(panel) + _share_notes(judged_shares)
+            notes += (*gap_notes(panel), *_share_notes(judged_shares))
     else:
         check_additive(parsed)
         labels = match_labels(panel)
         pool = replace(labels.pool, columns={"pool index": np.arange(len(labels.pool))})
         judged = set_highest_grade(judge_runs(runs, pool, **options), panel.scale.high)
         estimates, judge_scores = _estimate_by_document(judged, parsed, labels, fit, fixed_topics)
-        topics, values, notes = judge_scores.topics, estimates.values, panel.notes
+        topics, values = judge_scores.topics, estimates.values
+        notes = (*panel.notes, *score(judged, parsed).notes)
         if labels.n_unlabelled:
             n_unlabelled = counted(labels.n_unlabelled, "document")
             notes += (f"{n_unlabelled} without a label of the judge counted as 0",)
+        has_design = {"inclusion", "stratum"} & {*panel.human.columns}
+        if not (has_design or labels.is_sampled.all()):
+            notes += (_population_note(labels, np.unique(judged.documents.judgment).size),)
     means = estimates.means()
     size = {"judged by people": int(means.human[0]), "of": means.items}
     settings = {"PPI unit": unit, **size, "folds": means.folds, "seed": means.seed}
@@ -371,8 +376,8 @@ def ppi_scores(
 
 def _estimate_by_topic(
     runs: Any, panel: Panel, measure: Measure, fit: Fit, options: dict[str, Any]
-) -> tuple[TopicEstimates, tuple[str, ...], Scores, tuple[float, float]]:
-    """Return estimates, topics by people, scores by the judge, and its shares of the top 10."""
+) -> tuple[TopicEstimates, tuple[str, ...], Scores, tuple[float, float], tuple[str, ...]]:
+    """Return estimates, topics by people, scores by the judge, its shares of the top 10, notes."""
     [judge] = panel.judges
     topics = [find_judged_topics(qrels) for qrels in (judge.labels, panel.human)]
     if missing_topics := sorted(topics[1] - topics[0]):
@@ -380,8 +385,12 @@ def _estimate_by_topic(
         raise InputError(reason, topic=missing_topics[0])
     collection = read_runs(runs)
 
-    def score_labels(qrels: Qrels, topics_with_labels: set[str], *more: Measure) -> list[Scores]:
-        judged = set_highest_grade(judge_runs(collection, qrels, **options), panel.scale.high)
+    def judge_labels(qrels: Qrels) -> JudgedRuns:
+        return set_highest_grade(judge_runs(collection, qrels, **options), panel.scale.high)
+
+    def score_labels(
+        judged: JudgedRuns, topics_with_labels: set[str], *more: Measure
+    ) -> list[Scores]:
         tables = []
         for scores in score(judged, [measure, *more]).values():
             # Judgments may list topics without documents.
@@ -389,19 +398,20 @@ def _estimate_by_topic(
             tables.append(scores.select(topics).complete()[0])
         return tables
 
-    judge_scores, *other_scores = score_labels(
-        judge.labels, topics[0], *parse_measures("Judged@10")
-    )
+    judged = judge_labels(judge.labels)
+    judge_scores, *other_scores = score_labels(judged, topics[0], *parse_measures("Judged@10"))
     # A single table if the measure is Judged@10 itself.
     shares = other_scores[0] if other_scores else judge_scores
-    [people_scores] = score_labels(panel.human, topics[1])
+    [people_scores] = score_labels(judge_labels(panel.human), topics[1])
     is_judged = np.isin(shares.topics, list(topics[1]))
     means = [shares.values[rows].mean() if rows.any() else nan for rows in (is_judged, ~is_judged)]
     people = np.full(judge_scores.values.shape, np.nan)
     rows = [judge_scores.topics.index(topic) for topic in people_scores.topics]
     people[rows] = people_scores.values
     estimates = TopicEstimates(people.T, judge_scores.values.T, fit)
-    return estimates, people_scores.topics, judge_scores, (float(means[0]), float(means[1]))
+    run_notes = tuple(score(judged, measure).notes)
+    shares_by_group = (float(means[0]), float(means[1]))
+    return estimates, people_scores.topics, judge_scores, shares_by_group, run_notes
 
 
 def _share_notes(shares: tuple[float, float]) -> tuple[str, ...]:
@@ -416,19 +426,22 @@ def _share_notes(shares: tuple[float, float]) -> tuple[str, ...]:
     )
 
 
-def _gap_notes(panel: Panel) -> tuple[str, ...]:
-    """Return a note if people judged topics much less completely than the judge."""
-    [judge] = panel.judges
-    people = panel.human.to_polars().select("topic", "doc")
-    labels = judge.labels.to_polars().select("topic", "doc").join(people, "topic", how="semi")
-    n_gaps = len(labels.join(people, ["topic", "doc"], how="anti"))
-    if n_gaps <= MAX_GAPS * len(labels):
-        return ()
+def _population_note(labels: PooledLabels, n_retrieved: int) -> str:
+    """State the population of which people's judgments, without a design, are taken as a sample."""
+    n_pooled = len(labels.pool)
+    sizes = (np.bincount(labels.pool.codes[rows]) for rows in (labels.is_sampled, slice(None)))
+    sampled, pooled = (
+        f"{size.min():,}" + f" to {size.max():,}" * bool(np.ptp(size)) for size in sizes
+    )
+    note = (
+        f"people's judgments are taken as a random sample of the judge's documents: {sampled} of"
+        f" {pooled} in each topic"
+    )
+    if n_retrieved >= n_pooled / 2:
+        return note
     return (
-        f"people did not judge {n_gaps:,} of {len(labels):,} documents that the judge labelled in"
-        " their topics; these documents count as not relevant, so estimates are too low if some of"
-        " them are relevant; if people judged a random sample of documents, use unit='document'"
-        " (--ppi document)",
+        f"{note}; {n_pooled - n_retrieved:,} of these {n_pooled:,} documents are in no run: if the"
+        " sample was drawn from fewer documents, remove the labels of the others"
     )
 
 

@@ -198,7 +198,7 @@ def self_preference(
     is_estimable = is_family.any(axis=1) & is_other.any(axis=1)
     if not is_estimable.any():
         raise PolicyError("expected a judge with systems of its family and other systems, got none")
-    notes = [*judge_scores.panel.notes]
+    notes = [*judge_scores.notes]
     if not is_estimable.all():
         excluded = some_of((names[k] for k in np.flatnonzero(~is_estimable)), 5)
         notes.append(
@@ -263,6 +263,8 @@ class ScoreBias(TableResult):
         Data frame with a row for each measure, judge and system.
     confidence
         Confidence level of the intervals.
+    notes
+        Notes as for :class:`JudgeRankings`.
     """
 
     name: ClassVar[str] = "score-bias"
@@ -277,6 +279,7 @@ class ScoreBias(TableResult):
     }
 
     confidence: float
+    notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
         return [f"bias of scores: {counted(self.rows.height, 'value')}"]
@@ -343,4 +346,5 @@ def score_bias(
         "low": bias - half_width,
         "high": bias + half_width,
     }
-    return ScoreBias(tabulate(columns, **scored.names, system=scored.systems), confidence)
+    rows = tabulate(columns, **scored.names, system=scored.systems)
+    return ScoreBias(rows, confidence, scored.notes)

@@ -13,6 +13,7 @@ from cranfield.assess.agreement.coefficients import jackknife
 from cranfield.assess.judges.reading import (
     Panel,
     find_judged_topics,
+    gap_notes,
     read_panel,
     set_highest_grade,
     tabulate,
@@ -20,9 +21,11 @@ from cranfield.assess.judges.reading import (
 from cranfield.base.arrays import Floats, Ints, round_for_ranking
 from cranfield.base.errors import (
     CranfieldError,
+    MeasureError,
     PolicyError,
     check_proportion,
     collect_warnings,
+    quoted,
     warn,
 )
 from cranfield.base.kinds import check_keywords
@@ -31,7 +34,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge as judge_runs
 from cranfield.collection.run import Run
 from cranfield.correlation import kendall_tau, rbo_of_scores, tau_ap
-from cranfield.evaluation.evaluation import score
+from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, Result
@@ -50,6 +53,7 @@ class JudgeScores:
     people: Floats  # Shape (measures, topics, systems)
     # Shape (measures, judges, topics, systems); NaN on topics without a label of the judge
     judges: Floats
+    notes: tuple[str, ...]
 
     @property
     def names(self) -> dict[str, tuple[str, ...]]:
@@ -93,9 +97,12 @@ def score_by_judges(
         if not text.startswith("aspect "):
             warn(text, stacklevel=2)
 
-    def score_aspect(aspect: JudgedRuns) -> Floats:
+    def evaluate_aspect(aspect: JudgedRuns) -> Evaluation:
+        return score(set_highest_grade(aspect, panel.scale.high), parsed)
+
+    def oriented(evaluation: Evaluation) -> Floats:
         tables = []
-        for scores in score(set_highest_grade(aspect, panel.scale.high), parsed).values():
+        for scores in evaluation.values():
             table = -scores.values if scores.lower_is_better else scores.values
             if log_geometric and scores.aggregate == "geometric":
                 # Arithmetic means of logarithms order systems as geometric means do.
@@ -105,10 +112,19 @@ def score_by_judges(
 
     values = np.empty((len(parsed), len(labels), *judged.shape))
     for k, (name, qrels) in enumerate(labels.items()):
-        values[:, k] = score_aspect(judged.annotations.aspects[name])
+        try:
+            values[:, k] = oriented(evaluate_aspect(judged.annotations.aspects[name]))
+        except MeasureError as error:
+            raise MeasureError(f"labels of {quoted(name)}: {error}") from None
         labelled_topics = find_judged_topics(qrels)
         values[:, k, [topic not in labelled_topics for topic in judged.topics]] = np.nan
-    return JudgeScores(panel, parsed, judged.topics, judged.systems, score_aspect(judged), values)
+    by_people = evaluate_aspect(judged)
+    # Documents that only the judge labelled are unjudged in condensed lists, without an effect.
+    gaps = [] if judged.policies.unjudged == "condensed" else gap_notes(panel)
+    notes = (*panel.notes, *gaps, *by_people.notes)
+    return JudgeScores(
+        panel, parsed, judged.topics, judged.systems, oriented(by_people), values, notes
+    )
 
 
 def judges_as_runs(
@@ -154,7 +170,7 @@ class JudgeRankings(Result):
     p, confidence
         Persistence of RBO; confidence level of the intervals.
     notes
-        Notes on how labels were read.
+        Notes on how labels were read, and on the runs and their judgments by people.
     """
 
     columns: ClassVar[dict[str, Columns]] = {
@@ -352,7 +368,7 @@ def judge_rankings(
         systems=scored.systems,
         p=p,
         confidence=confidence,
-        notes=scored.panel.notes,
+        notes=scored.notes,
     )
 
 

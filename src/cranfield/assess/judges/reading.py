@@ -284,7 +284,7 @@ class Panel:
 
 def drop_unsampled(human: Qrels) -> Qrels:
     """Drop documents outside the sample, which have grades below 0 if there are strata."""
-    return human.restricted(human.grades >= 0) if "stratum" in human.columns else human
+    return human.restricted(human.grades >= 0) if human.lowest_judged() == 0 else human
 
 
 def read_panel(
@@ -337,6 +337,28 @@ def _fit_to_scale(judge: Judge, rows: Any, scale: GradeScale, cut: bool, origin:
     return replace(judge, labels=replace(labels, grades=clipped), cut=n_clipped)
 
 
+MAX_GAPS = 0.2
+"""Proportion of a judge's documents without people's judgments above which a note is added."""
+
+
+def gap_notes(panel: Panel) -> list[str]:
+    """Return a note for each judge that labelled topics much more completely than people."""
+    people = drop_unsampled(panel.human).to_polars().select("topic", "doc")
+    notes = []
+    for judge in panel.judges:
+        labels = judge.labels.to_polars().select("topic", "doc").join(people, "topic", how="semi")
+        n_gaps = len(labels.join(people, ["topic", "doc"], how="anti"))
+        if n_gaps > MAX_GAPS * len(labels):
+            name = f"{judge.name}: " if len(panel.judges) > 1 else ""
+            notes.append(
+                f"{name}people did not judge {n_gaps:,} of {len(labels):,} documents that the judge"
+                " labelled in their topics; these documents count as not relevant, so scores by"
+                " people are too low if some of them are relevant; if people judged a random sample"
+                " of documents, use --ppi document (ppi_scores with unit='document')"
+            )
+    return notes
+
+
 def tabulate(columns: Mapping[str, NDArray[Any]], **keys: Sequence[Any]) -> pl.DataFrame:
     """Return a row of values for each combination of key labels, the last key varying fastest."""
     rows = pl.DataFrame(list(product(*keys.values())), list(keys), orient="row")
@@ -351,7 +373,9 @@ def find_judged_topics(qrels: Qrels) -> set[str]:
 
 def set_highest_grade(judged: JudgedRuns, highest: int) -> JudgedRuns:
     """Set the highest grade of the scale of judged runs."""
-    return replace(judged, judgments=replace(judged.judgments, max_grade=highest), views={})
+    judgments = replace(judged.judgments, max_grade=highest)
+    policies = replace(judged.policies, max_grade=highest)
+    return replace(judged, judgments=judgments, policies=policies, views={})
 
 
 def count_grade_pairs(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]:

@@ -206,6 +206,7 @@ LABELS = Schema(
         Column("worker", ID),
         Column("grade", replace(GRADE_OR_NONE, problem=describe_invalid_grade), "judgment"),
         optional("order", NUMBER, "order"),
+        optional("stratum", replace(ID, missing=absent)),
     ),
     noun="labels",
     decisive=("status", "count", "weight"),
@@ -503,11 +504,19 @@ class _Reader:
             raise
         if qrels.subtopics is not None:
             raise InputError("expected labels, got judgments by subtopic", source=qrels.origin.name)
-        frame = qrels.to_polars().select("topic", "doc", "grade", order=pl.lit(None, pl.Float64))
+        judged = qrels.to_polars()
+        stratum = pl.col("stratum") if "stratum" in judged.columns else pl.lit(None)
+        columns = {"order": pl.lit(None, pl.Float64), "stratum": stratum.cast(pl.String)}
+        frame = judged.select("topic", "doc", "grade", **columns)
         return Table(frame, qrels.origin.name, (), qrels.origin.lines)
 
     def apply_policies(self, table: Table) -> tuple[Table, list[str]]:
         """Set missing topics, check grades and apply the policies; also return notes."""
+        # In a sample by strata, grades below 0 mark documents that were not sampled.
+        is_unsampled = table.frame["stratum"].is_not_null() & (table.frame["grade"] < 0)
+        if is_unsampled.any():
+            table = table.gather((~is_unsampled.fill_null(False)).arg_true())
+        table = replace(table, frame=table.frame.drop("stratum"))
         notes, frame, scale = [*self.notes], table.frame, self.scale
         name = "doc" if frame["topic"].null_count() == frame.height else "topic"
         ids = frame[name].unique(maintain_order=True).to_list()

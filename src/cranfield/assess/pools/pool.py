@@ -261,11 +261,19 @@ class Unjudged(Result):
 
 
 def read_judgments(judged: Any, reader: Callable[[Any], Qrels] | None = None) -> Qrels | None:
-    """Read judgments; None before the first, or with a warning for a sheet without grades."""
+    """Read judgments; None before the first, or with a warning for a sheet without grades.
+
+    Documents that a sample by strata lists as not sampled are dropped.
+    """
     if judged is None:
         return None
     try:
-        return (read_qrels(judged, ungraded="drop") if reader is None else reader(judged)).flat()
+        qrels = read_qrels(judged, ungraded="drop") if reader is None else reader(judged)
+        is_judged = qrels.grades >= qrels.lowest_judged()
+        if not is_judged.any():
+            rows = counted(len(qrels), "row")
+            raise UngradedError(f"none of {rows} is judged", source=qrels.origin.name)
+        return (qrels if is_judged.all() else qrels.restricted(is_judged)).flat()
     except UngradedError as error:
         warn(f"{error}: nothing is judged yet", stacklevel=3)
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from os import PathLike, fspath
@@ -30,11 +31,12 @@ from cranfield.campaign.store.records import REGISTRY, read_json
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
+from cranfield.scores.one_measure import suggests_lower
 from cranfield.sources.archives import match_files
 from cranfield.sources.chunks import Source
-from cranfield.sources.columns import columns_of_file, parquet_frame
+from cranfield.sources.columns import Columns, columns_of_file, parquet_frame
 from cranfield.sources.schemas import Column, Schema, optional, spelt
-from cranfield.sources.values import NUMBER, TAG, absent
+from cranfield.sources.values import NUMBER, TAG, absent, finite
 
 _BOARD = Schema(
     "table of a leaderboard",
@@ -46,6 +48,9 @@ _BOARD = Schema(
     ),
     hint="; set columns={{'{name}': ...}}",
 )
+
+NOT_OWN = ("", "-", "no", "false", "0")
+"""Marks of entries that are not the organisers'."""
 
 OWN_MARKS = ("🏛", "own", "organiser", "organizer", "organisers", "organizers", "yes", "true", "1")
 """Marks of entries of the organisers."""
@@ -80,6 +85,7 @@ class _EntryReader:
     retracted: bool
     used_options: set[str] = field(default_factory=set)  # that apply to any source
     unreadable: list[str] = field(default_factory=list)  # reasons, for runs of campaigns
+    notes: list[str] = field(default_factory=list)
 
     def read(self, source: PathName) -> pl.DataFrame:
         if not isinstance(source, str | PathLike):
@@ -161,8 +167,11 @@ class _EntryReader:
         name_of["score"] = self.columns.get("score") or _score_column(names, self.measure, path)
         if "mark" not in name_of and "" in names:
             name_of["mark"] = ""
+        if spelt(name_of["score"]) != spelt(self.measure):
+            self.notes.append(f"scores of {self.measure} are the column {quoted(name_of['score'])}")
         if "mark" in name_of:
             self.used_options.add("own")
+        _warn_of_excluding(source, {names.index(name) for name in name_of.values()})
         score_kind = replace(NUMBER, missing=absent)
         columns = tuple(
             Column(name, score_kind if name == name_of["score"] else TAG, None)
@@ -173,6 +182,14 @@ class _EntryReader:
         cells = {role: table.frame[name] for role, name in name_of.items()}
         blank = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
         marks = cells.get("mark", blank).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
+        own = [mark.strip(_BLANK).lower() for mark in self.own]
+        # Emoji, such as cups, are marks of records.
+        words = {mark for mark in marks if re.search(r"[^\W\d_]", mark)} - {*own, *NOT_OWN}
+        if words:
+            self.notes.append(
+                f"entries with marks such as {some_of(map(quoted, sorted(words)), 3)} are not"
+                " counted as the organisers'; set own=[...] to the marks of theirs"
+            )
         days = []
         for row, day in enumerate(cells["date"]):
             try:
@@ -185,7 +202,7 @@ class _EntryReader:
                 "entry": cells["entry"],
                 "team": cells.get("team", blank),
                 "score": cells["score"],
-                "own": marks.is_in([mark.strip(_BLANK).lower() for mark in self.own]),
+                "own": marks.is_in(own),
             }
         ).with_columns(collection=pl.lit(path.name), is_lower_better=False)
 
@@ -221,16 +238,47 @@ def _standardise(scores: Scores) -> pl.DataFrame:
     return pl.DataFrame({"entry": scaled.systems, "score": scaled.mean()})
 
 
+def _warn_of_excluding(table: Columns, used: set[int]) -> None:
+    """Warn of unused columns that may say that an entry does not count."""
+    schema = replace(_BOARD, decisive=("status", "split"), is_selected=True)
+    unused = []
+    for k in schema.unused(table.names, used)[2]:
+        values = {"" if cell is None else str(cell).strip() for cell in table.cells(k)}
+        # Other numbers are scores, such as an error rate.
+        words = {value for value in values if finite(value) is None} - {""}
+        if len(values) > 1 and (words or values <= {"", "0", "1"}):
+            unused.append(f"{quoted(table.names[k])} ({some_of(sorted(values - {''}), 3)})")
+    if unused:
+        warn(
+            f"{table.source}: columns not used: {', '.join(unused)}; all rows count as entries,"
+            " so remove those that should not count",
+            stacklevel=4,
+        )
+
+
+_QUALIFIER = re.compile(r"\s*[(\[].*[)\]]\s*$")
+"""Text in brackets at the end of a column's name, such as `(Eval)`."""
+
+
 def _score_column(names: list[str], measure: str, path: Path) -> str:
-    """Return the name of a measure's column: the same name, or the only one that begins with it."""
+    """Return the name of a measure's column: the same name, perhaps with a text in brackets."""
     exact_names = [name for name in names if spelt(name) == spelt(measure)]
-    candidates = exact_names or [name for name in names if spelt(name).startswith(spelt(measure))]
+    candidates = exact_names or [
+        name for name in names if spelt(_QUALIFIER.sub("", name)) == spelt(measure)
+    ]
     if len(candidates) == 1:
         return candidates[0]
     choices = some_of(map(quoted, candidates or names), 12)
     if candidates:
         raise PolicyError(f"{path}: several columns begin with {measure}: {choices}")
     raise InputError(f"has no column {quoted(measure)}; columns: {choices}", source=str(path))
+
+
+def _is_known(measure: str) -> bool:
+    """Return True if a measure of this name is declared, and thus its direction."""
+    with suppress(CranfieldError):
+        return bool(parse_measure(_QUALIFIER.sub("", measure)))
+    return False
 
 
 def _parse_day(text: str) -> date:
@@ -350,8 +398,8 @@ def history(
         Folders of campaigns, folders of releases, and tables of leaderboards (CSV and other files
         with named columns); patterns such as `releases/*`.
     measure
-        Measure, such as `nDCG@10`, or the column of scores in tables. The name of the column may
-        be longer, if no other column begins with the same text.
+        Measure, such as `nDCG@10`, or the column of scores in tables, to whose name a text in
+        brackets may be added, such as `nDCG@10 (test)`.
     task
         Name of the task; required for campaigns with several tasks.
     standardised
@@ -420,7 +468,7 @@ def history(
             " collections differ in difficulty; standardise them, or use one collection at a time"
         )
     scored = entries.filter(pl.col("score").is_not_null())
-    notes = []
+    notes = [*dict.fromkeys(reader.notes)]
     if scored.height < entries.height:
         n_missing = entries.height - scored.height
         verb = "has no score and is" if n_missing == 1 else "have no score and are"
@@ -433,6 +481,9 @@ def history(
     is_lower_better = lower_is_better or bool(entries["is_lower_better"].any())
     if is_lower_better:
         notes.append(f"lower scores of {measure} are better")
+    elif not _is_known(measure):
+        note = f"higher scores of {measure} count as better; lower_is_better=True reverses this"
+        (warn if suggests_lower(measure) else notes.append)(note)
     frame = mark_records(scored, is_lower_better)
     return History(measure, standardised, frame, tuple(notes), tuple(reader.unreadable))
 

@@ -139,7 +139,8 @@ class Leaderboard(TableResult):
     separation
         Result of the comparison of all pairs; None if runs were not compared.
     notes
-        Notes on the comparison and on runs that were not pooled.
+        Notes on the comparison, on runs that were not pooled, and on runs and topics as for
+        :func:`cranfield.evaluate`.
     task
         Title of the task; empty for runs outside a campaign.
     """
@@ -259,7 +260,8 @@ def _leaderboard(
         pl.Series("unjudged@10", unjudged, pl.Float64),
     ).sort("rank", "tag")
     unpooled = [quoted(tag) for tag in frame["tag"] if not runs_by_tag[tag].pooled]
-    notes = []
+    # A column has the unjudged documents.
+    notes = evaluation.coverage.ignoring_unjudged().notes
     if 0 < len(unpooled) < frame.height:
         notes.append(f"not pooled: {some_of(unpooled, 10)}")
     schema = {"tag": pl.String, "groups": pl.String, "low": pl.Float64, "high": pl.Float64}
@@ -300,7 +302,8 @@ def task_leaderboard(
     reason = reason_against_comparison(len(evaluation.systems), max_runs)
     groups = reason or _cached_separation(scoring, alpha)
     result = _leaderboard(evaluation, scoring.submissions, groups)
-    return replace(result, task=scoring.rules.title or scoring.rules.name)
+    notes = (*result.notes, *scoring.empty_topic_notes(evaluation.topics))
+    return replace(result, task=scoring.rules.title or scoring.rules.name, notes=notes)
 
 
 def _cached_separation(scoring: Scoring, alpha: float) -> Separation | str:

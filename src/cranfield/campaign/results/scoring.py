@@ -15,6 +15,7 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, InputError, check_list, quoted, warn
 from cranfield.base.files import whole_file
+from cranfield.base.text import counted, some_of
 from cranfield.base.version import __version__
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.results.stored_inputs import (
@@ -26,7 +27,13 @@ from cranfield.campaign.results.stored_inputs import (
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.rules.topics import topic_ids
 from cranfield.campaign.store.records import SCORES, Judgments, ScoreFile, Submission
-from cranfield.collection.judged.coverage import Coverage, Scorable, Scorer, SystemCoverage
+from cranfield.collection.judged.coverage import (
+    Coverage,
+    Scorable,
+    Scorer,
+    SystemCoverage,
+    lowest_relevant_grade,
+)
 from cranfield.collection.judged.judged_runs import JudgedRuns, judging_settings
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.policies import Policies, policies
@@ -291,6 +298,20 @@ class Scoring:
             values,
         )
         return score(cached_runs, self.measures, compat=self.compat)
+
+    def empty_topic_notes(self, topics: Sequence[str]) -> list[str]:
+        """Report the topics without a relevant document, on which no run can score."""
+        level = lowest_relevant_grade(self.measures[0])
+        qrels = read_stored_qrels(self.campaign, self.rules, self.judgments)
+        judged = {qrels.topics[code] for code in np.unique(qrels.codes[qrels.grades >= level])}
+        empty = [topic for topic in topics if topic not in judged]
+        if not empty:
+            return []
+        verb = "has" if len(empty) == 1 else "have"
+        return [
+            f"{len(empty):,} of {counted(len(topics), 'topic')} {verb} no document of grade {level}"
+            f" or higher, and no run can score there: {some_of(map(quoted, empty), 5)}"
+        ]
 
     def _coverage(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:
         """Return the coverage of each run by the judgments."""

@@ -27,7 +27,7 @@ from cranfield.campaign.rules.task_rules import PoolRules
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.run import Run
-from cranfield.evaluation.evaluation import Evaluation, score
+from cranfield.evaluation.evaluation import Evaluation, score, tie_notes
 from cranfield.meta.collection_studies.leave_one_out import leave_one_out
 from cranfield.result import Column, Columns, Result, readable_table
 from cranfield.scores import Scores
@@ -288,7 +288,12 @@ def standing(
     tags, type_text = _reference_tags(scoring, kind)
     campaign_tags = {run.tag for run in scoring.submissions}
     files = [new.name for new, path in zip(new_runs, paths, strict=True) if Path(path).is_file()]
-    notes = evaluation.coverage.contradiction_notes
+    # The heading reports the unjudged documents.
+    notes = [
+        *evaluation.coverage.ignoring_unjudged().notes,
+        *tie_notes(evaluation.judged, evaluation),
+    ]
+    notes += scoring.empty_topic_notes(evaluation.topics)
     if duplicate_names := [name for name in files if name in campaign_tags]:
         tags = [tag for tag in tags if tag not in duplicate_names]
         runs = f"run {', '.join(map(quoted, duplicate_names))} of the campaign"

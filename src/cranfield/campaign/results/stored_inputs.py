@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from os import fspath
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -38,6 +38,7 @@ from cranfield.collection.files.lines import BLANKS
 from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.judging import can_be_read
+from cranfield.collection.policies import Policies, policies
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
@@ -277,6 +278,11 @@ def _readable(
     return readable
 
 
+def judging_policies(rules: TaskRules) -> Policies:
+    """Return the policies of judging of a task."""
+    return policies(**dict[str, Any](rules.judging))
+
+
 def select_pool_runs(
     campaign: OpenedCampaign, task: str | None = None, without: Sequence[str] = ()
 ) -> tuple[Submission, ...]:
@@ -308,7 +314,7 @@ def pool(
     task: str | None = None,
     *,
     depth: Annotated[int | None, Integer(1)] = None,
-    ties: str = "trec",
+    ties: str | None = None,
     mark: bool = False,
     without: Sequence[str] = (),
 ) -> Pool:
@@ -322,8 +328,8 @@ def pool(
         Number of top documents to pool from each ranking; by default the depth of the rules, or
         100.
     ties
-        Order of documents with equal scores; by default by descending document id, as in trec_eval.
-        Ranks are computed from scores, and the rank column is ignored unless `ties` is `rank`.
+        Order of documents with equal scores; by default that of the rules. Ranks are computed from
+        scores, and the rank column is ignored unless `ties` is `rank`.
     without
         Tags of runs to exclude from the pool; with `mark`, they are recorded.
     mark
@@ -346,7 +352,7 @@ def pool(
     rules = campaign.rules.task(task)
     submissions = select_pool_runs(campaign, rules.name, without)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth
-    function = partial(pool_runs, depth=depth, ties=ties)
+    function = partial(pool_runs, depth=depth, ties=ties or judging_policies(rules).ties)
     new_pool = apply_to_runs(campaign, rules, submissions, function)
     if new_pool is None:
         raise no_readable_run_error(campaign, rules.name)

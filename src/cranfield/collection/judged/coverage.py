@@ -153,6 +153,10 @@ class Coverage:
         """Notes on ranks that contradict the scores."""
         return notes_on_contradictions({row.system: row.contradictions for row in self.systems})
 
+    def ignoring_unjudged(self) -> Coverage:
+        """Return the coverage for notes that do not report unjudged documents."""
+        return replace(self, systems=tuple(replace(row, unjudged_10=0) for row in self.systems))
+
     def warn(self) -> None:
         """Issue the notes as warnings, except on skipped runs, which were reported on reading."""
         for note in replace(self, skipped=()).notes:

@@ -170,7 +170,7 @@ def assemble_runs(
     judgment_rows = np.flatnonzero(topic >= 0)
     sort_keys = (topic[judgment_rows] << 32) - grade[judgment_rows]
     judgment_rows = judgment_rows[np.argsort(sort_keys, kind="stable")]
-    lowest_judged = 0 if policies.negative == "unjudged" else -(2**31)
+    lowest_judged = qrels.lowest_judged(policies.negative)
     cell, rank, graded, source = np.concatenate(rows, axis=1)
     if (cell[1:] < cell[:-1]).any():
         # Topics without judgments can change the order of the others.

@@ -9,6 +9,7 @@ import sys
 from inspect import getdoc, isclass, isfunction, ismodule
 from pathlib import Path
 from pkgutil import iter_modules, resolve_name
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -170,21 +171,22 @@ def test_bad_scores() -> None:
 
 
 def test_labels_and_masks_of_scores() -> None:
+    new_scores: Any = cf.Scores  # Takes data frames and lists
     frame = pd.DataFrame({"b": [0.1, 0.2], "a": [0.8, 0.9]}, index=["q2", "q1"])
     message = "systems must be in the order of the columns of the data frame, b, a; got a, b"
     with pytest.raises(cf.CranfieldError, match=message):
-        cf.Scores(frame, frame.index, ["a", "b"])
+        new_scores(frame, frame.index, ["a", "b"])
     with pytest.raises(cf.CranfieldError, match="the index of the data frame, q2, q1; got q1, q2"):
-        cf.Scores(frame, ["q1", "q2"], frame.columns)
+        new_scores(frame, ["q1", "q2"], frame.columns)
     with pytest.raises(cf.CranfieldError, match="the columns of the data frame, q2, q1; got b, a"):
-        cf.Scores(frame.T, frame.index, frame.columns)
+        new_scores(frame.T, frame.index, frame.columns)
     with pytest.raises(cf.CranfieldError, match="columns of the data frame, b, a; got a, b"):
-        cf.Scores(pl.DataFrame({"b": [0.1], "a": [0.8]}), ["q1"], ["a", "b"])
-    assert cf.Scores(frame, frame.index, frame.columns)["a"] == {"q2": 0.8, "q1": 0.9}
+        new_scores(pl.DataFrame({"b": [0.1], "a": [0.8]}), ["q1"], ["a", "b"])
+    assert new_scores(frame, frame.index, frame.columns)["a"] == {"q2": 0.8, "q1": 0.9}
     # Other names, and numbers that are no labels, may stand for the same order.
-    assert cf.Scores(frame, ["x", "y"], ["B", "A"])["A"] == {"x": 0.8, "y": 0.9}
-    assert cf.Scores(frame.reset_index(drop=True), ["1", "2"], ["b", "a"])["b"]["2"] == 0.2
+    assert new_scores(frame, ["x", "y"], ["B", "A"])["A"] == {"x": 0.8, "y": 0.9}
+    assert new_scores(frame.reset_index(drop=True), ["1", "2"], ["b", "a"])["b"]["2"] == 0.2
     masked = np.ma.masked_array([[0.5, 9.0], [0.25, 0.75]], mask=[[False, True], [False, False]])
-    scores = cf.Scores(masked, [1.0, 2.0], ["a", "b"])
+    scores = new_scores(masked, [1.0, 2.0], ["a", "b"])
     assert scores["b"] == {"2": 0.75}
     assert scores.mean().tolist() == [0.375, 0.75]

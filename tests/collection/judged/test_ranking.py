@@ -212,7 +212,7 @@ def test_the_best_chunk_is_that_of_the_policy(
 ) -> None:
     # b is first by rank and by line, and its second chunk has the highest score.
     text = "1 Q0 b#1 1 1.0 s\n1 Q0 a#1 2 2.0 s\n1 Q0 b#2 3 9.0 s\n"
-    options: dict[str, str] = {"chunk_separator": "#"}
+    options: dict[str, Any] = {"chunk_separator": "#"}
     if kind == "repeats":
         text, options = text.replace("#1", "").replace("#2", ""), {"on_duplicate": "best"}
     (tmp_path / "s.run").write_text(text)

@@ -138,7 +138,12 @@ def test_low_latencies_are_good_scores() -> None:
     assert study("quality").notes == ()
     with pytest.raises(PolicyError, match="AP is a measure for which higher is better"):
         prediction(
-            cf.Scores([[0.1], [0.2]], ("q0", "q1"), ("a",), definition=cf.parse_measures("AP")[0]),
+            cf.Scores(
+                np.array([[0.1], [0.2]]),
+                ("q0", "q1"),
+                ("a",),
+                definition=cf.parse_measures("AP")[0],
+            ),
             predictions,
             lower_is_better=["AP"],
         )

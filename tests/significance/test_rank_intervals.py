@@ -88,6 +88,7 @@ def test_signed_rank_limits_are_walsh_averages(topics: int, kind: str) -> None:
             assert ours.tolist() == pytest.approx(walsh_interval(d, level), rel=0, abs=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:an array of scores has shape")
 @settings(max_examples=75)
 @given(
     st.sampled_from(["sign", "signed-rank"]),

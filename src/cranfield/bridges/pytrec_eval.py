@@ -206,7 +206,7 @@ class RelevanceEvaluator:
         self._topics = frozenset(judged)
         # Every run gets this topic, as a run must not be empty. Its name is longer than all others.
         self._filler = "-" * (1 + max(map(len, judged), default=0))
-        self._qrels = read_qrels({**judged, self._filler: {"-": 0}})
+        self._qrels = read_qrels({**judged, self._filler: {"filler": 0}})
 
     def evaluate(
         self, scores: Mapping[str, Mapping[str, float]] | None
@@ -243,7 +243,7 @@ class RelevanceEvaluator:
         if self._measures:
             # A topic without documents scores like a topic that is missing in the run.
             run = {topic: scores[topic] for topic in topics if scores[topic]}
-            run[self._filler] = {"-": 0.0}
+            run[self._filler] = {"filler": 0.0}
             evaluation = evaluate(
                 {"run": run},
                 self._qrels,

@@ -177,9 +177,7 @@ class OverAspects(Wrapping, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
     def check(self, inner: Measure) -> None:
         name = self.outer_info.name
         if inner.info.aggregate != "mean":
-            raise MeasureError(
-                f"{name}: {inner} is not averaged over topics by the arithmetic mean"
-            )
+            raise MeasureError(f"{name} requires an arithmetic mean over topics, got {inner}")
         if "aspects" in inner.info.inputs:
             raise MeasureError(
                 f"{name}: {inner} uses aspects itself, so it cannot be the inner measure"

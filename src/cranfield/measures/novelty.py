@@ -90,7 +90,7 @@ class IntentAware(Wrapping):
                 f"IA: {inner} uses intents itself, so it cannot be the inner measure"
             )
         if inner.info.aggregate != "mean":
-            raise MeasureError(f"IA: {inner} is not averaged over topics by the arithmetic mean")
+            raise MeasureError(f"IA requires an arithmetic mean over topics, got {inner}")
         has_other_inputs = not set(inner.info.inputs) <= {"lengths"}
         if inner.info.family == "fairness" or not inner.scores_cut_rankings or has_other_inputs:
             raise MeasureError(f"IA: {inner} needs data that are not available for each intent")

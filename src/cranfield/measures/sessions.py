@@ -140,7 +140,7 @@ def _discount_clicks(
     inputs=("clicks",),
     at_usage="none",
     needs="clicks with an order in time; lengths of documents, or one length for all",
-    scale_note="not known to be interval",
+    scale_note="not known to be on an interval scale",
 )
 class ClickU(Measure):
     """Click-based U-measure, unnormalised; 0 for a session without clicks.

@@ -333,8 +333,12 @@ def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[s
     exclusions = (
         (len(predicted_systems - set(systems)), "system", "with predictions but no scores"),
         (len(scores.systems) - len(systems), "system", "without predictions"),
-        (n_unscored, "topic", "with predictions, but without a score of every system,"),
-        (n_unpredicted, "topic", "with scores, but without a prediction of every predictor,"),
+        (n_unscored, "topic", "with predictions, but without a score of at least one system,"),
+        (
+            n_unpredicted,
+            "topic",
+            "with scores, but without a prediction by at least one predictor,",
+        ),
     )
     notes = [f"{counted(n, noun)} {reason} excluded" for n, noun, reason in exclusions if n]
     is_common = has_scores & is_complete

@@ -157,7 +157,7 @@ def _top_sentence(name: str, comparison: PairwiseComparison) -> str:
     top_line = f"best: {join_labels(best_systems)}, {_format_mean(comparison, best)}"
     top = comparison.top_group
     if len(top) == 1:
-        return f"Of {number}, one stands alone at the top on {name} ({top_line})."
+        return f"Of {number}, one is significantly better than all others on {name} ({top_line})."
     if len(top) == len(comparison.systems):
         return (
             f"None of the {number} is significantly different from the best on {name} ({top_line})."

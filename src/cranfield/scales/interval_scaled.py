@@ -134,9 +134,7 @@ class Interval(Wrapping):
                 f" so it has no interval-scaled version; {HINT}"
             )
         if inner.info.aggregate != "mean":
-            raise MeasureError(
-                f"interval: {inner} is not averaged over topics by the arithmetic mean"
-            )
+            raise MeasureError(f"interval requires an arithmetic mean over topics, got {inner}")
         if inner.info.lower_is_better:
             raise MeasureError(f"interval: lower values of {inner} are better; {HINT}")
 

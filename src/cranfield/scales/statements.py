@@ -242,9 +242,11 @@ class Meaningfulness:
                 for rejects in (True, False)
             )
             if not significant:
-                return f"{opening} this pair is not significantly different for p = {insignificant}"
-            text = f"{opening} this pair is significantly different for p = {significant}"
-            return f"{text}, not for p = {insignificant}" if insignificant else text
+                return (
+                    f"{opening} this pair is not significantly different with p = {insignificant}"
+                )
+            text = f"{opening} this pair is significantly different with p = {significant}"
+            return f"{text}, not with p = {insignificant}" if insignificant else text
         masks = self.still_significant
         counts = [f"{mask.sum():,} (p = {power:g})" for power, mask in masks.items()]
         n_all = np.logical_and.reduce(list(masks.values())).sum()

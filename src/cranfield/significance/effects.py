@@ -361,7 +361,7 @@ def effect_sizes(
     if n_constant := int((~varies).sum()):
         notes.append(
             f"{counted(n_constant, 'pair')} without a confidence interval: the differences, or the"
-            " scores that standardise them, do not vary"
+            " scores whose standard deviation divides them, are constant"
         )
     rows = pair_names(table.systems, pairs.first, pairs.second).with_columns(
         difference=difference, effect=raw * correction, low=low, high=high

@@ -291,8 +291,12 @@ class Corroboration(TableResult):
         "other": Column("Second system.", key=True),
         "difference": Column("Mean score of the first system minus that of the second."),
         "p": Column("p-value of the test of the measure, corrected for the pairs.", pvalue=True),
-        "better": Column("Number of topics on which the first ranking is innately better.", 0),
-        "worse": Column("Number of topics on which the first ranking is innately worse.", 0),
+        "better": Column(
+            "Number of topics on which the first ranking is better by every measure.", 0
+        ),
+        "worse": Column(
+            "Number of topics on which the first ranking is worse by every measure.", 0
+        ),
         "same": Column("Number of topics on which the rankings have the same grades.", 0),
         "open": Column("Number of topics on which measures may disagree.", 0),
         "innate p": Column(

@@ -301,11 +301,11 @@ def test_mace_tells_of_starts_that_end_below_the_best() -> None:
 
 def test_too_many_grades_are_refused() -> None:
     rows = [("q", f"d{i}", f"w{i}", i) for i in range(1500)]
-    with pytest.raises(PolicyError, match="a table of 1,500 workers by 1,500 grades by .* too"):
+    with pytest.raises(PolicyError, match="got 1,500 workers by 1,500 grades by"):
         dawid_skene(read_labels(rows))
     many = read_labels([("q", f"d{i}", "w", i) for i in range(17_000)])
     for method in (majority, wawa, glad):
         with pytest.raises(PolicyError, match="17,000 grades"):
             method(many)
-    with pytest.raises(PolicyError, match="17,000 labels by 17,000 grades is too large"):
+    with pytest.raises(PolicyError, match="entries, got 17,000 labels by 17,000 grades"):
         LeadRule().replay(many)

@@ -352,7 +352,8 @@ def test_measures_of_judged_documents_ignore_those_not_sampled() -> None:
         assert with_strata[name].values.tolist() == plain[name].values.tolist()
     assert with_strata.coverage.systems[0].unjudged == 3
     assert any("unjudged documents in the top 10" in note for note in with_strata.notes)
-    assert cf.evaluate(runs, listed, ["xinfAP", "infP@3"]).notes == []
+    of_samples = cf.evaluate(runs, listed, ["xinfAP", "infP@3"])
+    assert not any("unjudged" in note for note in of_samples.notes)
 
 
 def test_judgments_of_another_sample_are_refused() -> None:

@@ -163,7 +163,7 @@ REPLACED = [
     (
         CHOICES,
         "",
-        "tasks.adhoc.categories: expected a question with choices, or 'type', got 'fields'",
+        "tasks.adhoc.categories: expected the name of a question with choices, or 'type'",
     ),
     ("tasks.adhoc", 'tasks."CON"', ":6: tasks.CON: .*'CON'"),
     ("tasks.adhoc", 'tasks."../x"', "tasks.'../x': .*'../x'"),

@@ -171,8 +171,8 @@ def test_only_common_topics_are_ranked() -> None:
     found = prediction(scores, more)
     assert found.summary.equals(prediction(SCORES, WIDE).summary)
     assert found.notes == (
-        "2 topics with predictions, but without a score of every system, excluded",
-        "1 topic with scores, but without a prediction of every predictor, excluded",
+        "2 topics with predictions, but without a score of at least one system, excluded",
+        "1 topic with scores, but without a prediction by at least one predictor, excluded",
     )
     with pytest.raises(CranfieldError, match=r"at least two topics .* got 0"):
         prediction({"S1": {"x": 1.0}}, WIDE)

@@ -38,8 +38,11 @@ BAD_FILES = {
         ("page,rank,doc\n1,1,a\n1,1,b\n", "results.csv:3: rank 1 occurs twice on page '1'"),
         ("page,rank,doc\n1,1,a\n2,x,b\n", "results.csv:3: rank 'x' is not a whole"),
         ("page,rank,doc\n1,1,\n", "results.csv:2: has no doc"),
-        ("page,rank,doc,propensity\n1,1,a,0\n", "propensity '0' is not above 0 and up to 1"),
-        ("page,rank,doc,propensity\n1,1,a,1.01\n", "'1.01' is not above 0 and up to 1"),
+        (
+            "page,rank,doc,propensity\n1,1,a,0\n",
+            "propensity '0' is not a number above 0 and at most 1",
+        ),
+        ("page,rank,doc,propensity\n1,1,a,1.01\n", "'1.01' is not a number above 0 and at most 1"),
         ("page,rank,doc,propensity\n1,1,a,inf\n", "results.csv:2: propensity 'inf'"),
     ],
     "clicks.csv": [

@@ -50,7 +50,7 @@ class PPIGrades(Result):
             "judge": Column("Judge.", key=True),
             "label": Column("Grade by the judge.", key=True),
             "pairs": Column("Number of pairs with this grade by the judge."),
-            "human": Column("Number of pairs with this grade by the judge that people judged."),
+            "human": Column("Number of these pairs that people judged, too."),
             "mean": Column("Mean grade by people."),
             "deviation": Column("Standard deviation of grades by people; null for a single grade."),
             "allocation": Column("Allocation of as many judgments with the least standard error."),

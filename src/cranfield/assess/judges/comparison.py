@@ -165,8 +165,12 @@ class JudgeComparison(Result):
             "*": Column("Kappa or nominal alpha of binary grades, as in `kappa 01|23`, or null."),
             "agreement": Column("Proportion of pairs with equal grades, from 0 to 1."),
             "bias": Column("Mean of the grade by the judge minus the grade by people."),
-            "over": Column("Proportion of pairs that the judge grades higher, from 0 to 1."),
-            "under": Column("Proportion of pairs that the judge grades lower, from 0 to 1."),
+            "over": Column(
+                "Proportion of pairs that the judge grades higher than people, from 0 to 1."
+            ),
+            "under": Column(
+                "Proportion of pairs that the judge grades lower than people, from 0 to 1."
+            ),
         },
         "intervals": {
             "judge": Column("Judge.", key=True),

@@ -194,7 +194,9 @@ class JudgeRankings(Result):
             "measure": Column("Measure.", key=True),
             "judge": Column("Judge.", key=True),
             "system": Column("System.", key=True),
-            "by people": Column("Mean score by people; of logarithms for a geometric mean."),
+            "by people": Column(
+                "Mean score by judgments of people, or mean logarithm for a geometric mean."
+            ),
             "by judge": Column("Mean score by the judge; both are negated if lower is better."),
             "rank by people": Column("Rank by people, from 1; equal means share a rank."),
             "rank by judge": Column("Rank by the judge."),

@@ -128,7 +128,7 @@ class Decisions(TableResult):
         "comparison": Column("Comparison with the tolerance: at least, at most, or within +/-."),
         "tolerance": Column("Tolerance of the quantity."),
         "verdict": Column("met: interval within the tolerance; not met: outside; or undecided."),
-        "topics": Column("If undecided by a t interval, number of topics that would decide."),
+        "topics": Column("Number of topics needed to decide, if undecided by a t interval."),
     }
 
     confidence: float

@@ -31,7 +31,7 @@ def check_size(sizes: Mapping[str, int]) -> None:
     """Raise an error if a dense table of these sizes would not fit into memory."""
     if prod(sizes.values()) > MAX_ENTRIES:
         shape = " by ".join(counted(size, noun) for noun, size in sizes.items())
-        raise PolicyError(f"a table of {shape} is too large")
+        raise PolicyError(f"expected a table of at most {MAX_ENTRIES:,} entries, got {shape}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

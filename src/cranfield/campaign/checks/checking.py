@@ -178,7 +178,7 @@ def _check_tag(
     if not full_matches(pl.Series([tag]), task.tag).item():
         faults.add("tag", f"{name} does not match the pattern {task.tag}", line)
     elif not is_safe_name(tag):
-        faults.add("tag", f"{name} is not a valid file name on all systems", line)
+        faults.add("tag", f"{name} is not a valid file name on some operating systems", line)
     other_tags = tags.filter(pl.col("line") > line, pl.col("tag") != tag)
     other_tags = other_tags.with_columns(run_tag=pl.lit(tag))
     faults.add_rows("tag-changes", other_tags, "tag {tag} differs from the run's tag {run_tag}")

@@ -185,7 +185,8 @@ def _anonymise(text: bytes, alias: str, form: str) -> bytes:
     csv = lines.write_csv(include_header=False, separator=separator, quote_style="never")
     anonymised = csv.encode()
     if not _columns(anonymised, form).equals(lines):
-        raise InputError(f"cannot be written with the tag {quoted(alias)}", source="the run")
+        reason = f"cannot be anonymised, as lines with the tag {quoted(alias)} are read otherwise"
+        raise InputError(reason, source="the run")
     return anonymised
 
 

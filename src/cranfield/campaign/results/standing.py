@@ -95,7 +95,9 @@ class Standing(Result):
 
     name: ClassVar[str] = "comparisons"
     columns: ClassVar[Columns] = {
-        "run": Column("The run that is compared, or its baseline.", key=True),
+        "run": Column(
+            "The run that is compared, or the baseline in rows that compare the baseline.", key=True
+        ),
         "against": Column("The other run: best, median or baseline.", key=True),
         "tag": Column("Tag of the other run."),
         "mean": Column("Mean score of the other run."),
@@ -272,7 +274,7 @@ def standing(
     scoring = Scoring(campaign, task, None if measure is None else [measure], judgments)
     scoring.measures = scoring.measures[:1]
     if scoring.measures[0].info.depends_on_others:
-        reason = "cannot compare a single run, because it depends on other runs"
+        reason = "cannot score a single run, as its values depend on the other runs"
         raise PolicyError(f"{scoring.measures[0]} {reason}")
     paths = [fspath(path) for path in (run, baseline) if path is not None]
     new_runs = [_read_run(scoring, path) for path in paths]

@@ -148,7 +148,7 @@ def topic_statistics(
 
 def _fill_missing(scores: Scores) -> tuple[Floats, list[str]]:
     """Replace missing scores by the worst possible score; return the scores and any notes."""
-    values = scores.flat("statistics of topics are of scores by topic and system")
+    values = scores.flat("statistics of topics require scores by topic and system")
     is_missing = np.isnan(values)
     worst = 0.0
     if scores.lower_is_better and is_missing.any():

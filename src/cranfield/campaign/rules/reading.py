@@ -213,7 +213,9 @@ def _check_consistency(task: TaskRules) -> None:
         if category not in questions:
             raise WrongValueError(unknown_name(category, questions, "question"), "categories")
         if category != "type" and not task.questions[category].choices:
-            reason = f"expected a question with choices, or 'type', got {quoted(category)}"
+            reason = (
+                f"expected the name of a question with choices, or 'type', got {quoted(category)}"
+            )
             raise WrongValueError(reason, "categories")
     if "type" in task.questions:
         reason = "a question must not be named type; use the key types"

@@ -324,7 +324,9 @@ def _tag_faults(
     has_tag_error = any(fault.code == "tag" for fault in copy.report.errors)
     if copy.report.tag is not None and not has_tag_error and not is_safe_name(tag):
         # Always an error, because the tag becomes a file name.
-        yield Fault("tag", "error", f"tag {quoted(tag)} is not a valid file name on all systems")
+        yield Fault(
+            "tag", "error", f"tag {quoted(tag)} is not a valid file name on some operating systems"
+        )
     for run in registry.submissions(None, (ACCEPTED, REPLACED), tag=tag):
         # Other teams cannot take the tag of a replaced run, to which links may exist.
         if run != replaced_run and (run.state == ACCEPTED or run.team != team):

@@ -260,7 +260,9 @@ def _rankings_of_response(details: Mapping[Any, Any], kind: str, source: str) ->
         if not isinstance(hits, list) or not all(
             isinstance(hit, Mapping) and isinstance(hit.get("hit"), Mapping) for hit in hits
         ):
-            raise InputError(f"expected hits in the details of topic {quoted(topic)}")
+            raise InputError(
+                f"topic {quoted(topic)}: expected 'hits', a list of results, in its details"
+            )
         rated = [hit for hit in hits if hit.get("rating") is not None or kind == "run"]
         n_hits += len(hits)
         n_unrated += len(hits) - len(rated)

@@ -160,7 +160,7 @@ def group_index(groups: Groups, name: str | None, measure: str) -> int:
     range=(0.0, 2.0),
     lower_is_better=True,
     needs="graded or binary judgments; groups of documents for by='group'",
-    scale_note="not known to be interval",
+    scale_note="not known to be on an interval scale",
     beyond_grades="which documents they are",
 )
 class InequityOfAttention(ExposureMeasure):

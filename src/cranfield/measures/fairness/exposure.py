@@ -60,7 +60,7 @@ _INFINITY = float("inf")
 class ExpectedExposure(
     ExposureMeasure,
     needs="graded or binary judgments; groups of documents for by='group'",
-    scale_note="not known to be interval",
+    scale_note="not known to be on an interval scale",
     range=(0.0, _INFINITY),
     beyond_grades="which documents they are",
 ):

@@ -120,7 +120,7 @@ def protected_rows(judged: JudgedRuns, protected: str | None, measure: str) -> R
 class _PrefixParity(
     _ProtectedGroup,
     source="Yang and Stoyanovich (2017)",
-    scale_note="not known to be interval",
+    scale_note="not known to be on an interval scale",
     lower_is_better=True,
 ):
     """Base class of measures of parity at cut points."""

@@ -175,7 +175,7 @@ class InferredAveragePrecision(RelevanceMeasure):
 
 _FAMILY = "average precision"
 _NEEDS = "graded or binary judgments"
-_GRADED_NOTE = "not interval: with one grade it is average precision"
+_GRADED_NOTE = "not on an interval scale: with one grade it is average precision"
 _DENOMINATOR = parameter(
     "min",
     choice("R", "min"),

@@ -304,7 +304,7 @@ class UserModel(UnitGains, family="user models"):
                 f" {continuation.shape}"
             )
         if not ((continuation >= 0) & (continuation <= 1)).all():
-            raise MeasureError(f"{self}: values of the continuation must be from 0 to 1")
+            raise MeasureError(f"{self}: continuation probabilities must be from 0 to 1")
         return Reading(page, continuation)
 
     def _refuse_unknown_lengths(self, n_unknown: int) -> None:

@@ -88,7 +88,9 @@ _COUNTS = {
     "both tied": Column(
         "Number of pairs of runs that people judged equal and the measure ties.", display=False
     ),
-    "missing": Column("Number of preferences without a score of both runs by the measure."),
+    "missing": Column(
+        "Number of preferences for which the measure has no score of at least one of the runs."
+    ),
 }
 
 

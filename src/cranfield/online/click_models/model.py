@@ -492,7 +492,7 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
         counts = fields["tallies"][name]
         tally = Tally(*(as_numbers(counts[field], field) for field in ("hits", "trials")))
         if not tally.hits.shape == tally.trials.shape == (size,):
-            raise PolicyError(f"{name} must have {size} hits and trials each")
+            raise PolicyError(f"hits and trials of {name} must be arrays of length {size}")
         # Expected counts have rounding errors.
         is_possible = (tally.hits >= 0) & (tally.hits <= tally.trials * (1 + 1e-9) + 1e-9)
         if not (is_possible & (tally.trials <= MAX_TRIALS)).all():

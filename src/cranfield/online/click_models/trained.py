@@ -366,7 +366,9 @@ class ClickModel(Result):
         name = self.model.name
         utility = None if name == "DCTR" else self.measure(unjudged=unjudged)
         if not isinstance(utility, Chain):
-            raise PolicyError(f"{name} has no user model: its users do not read from rank to rank")
+            raise PolicyError(
+                f"{name} has no user model, which requires users who read from rank to rank"
+            )
         return click_user_model(utility, **options)
 
     def user(self) -> ModelUser:

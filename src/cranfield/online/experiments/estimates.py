@@ -458,7 +458,7 @@ class MixtureSPRT(Sequential):
     """
 
     name = "mSPRT"
-    tau = parameter(0.1, number(0, open_low=True), "expected standard deviation of differences")
+    tau = parameter(0.1, number(0, open_low=True), "assumed standard deviation of differences")
 
     def prior_variance_ratio(self, squared_error: Floats, units: Floats, alpha: float) -> Floats:
         with np.errstate(divide="ignore"):

@@ -411,7 +411,7 @@ def _check_sums(
         if not covariate & summed_columns and all(is_constant[name].all() for name in covariate):
             once |= covariate
     sums = {part[k] for part in parts for k in (0, 2) if not part[k + 1]} - once - {""}
-    ratio = "a ratio such as clicks/impressions has the sums of two columns"
+    ratio = "a ratio such as clicks/impressions is one sum divided by another"
     for name in sorted(sums):
         values = frame[name].drop_nulls()
         if _is_rate(name):

@@ -228,7 +228,9 @@ class Bias(Result):
         return float(np.abs(self.outcomes).max())
 
     def heading(self) -> list[str]:
-        return [f"{self.method}: at most {self.largest:.6g} in favour of a ranker"]
+        return [
+            f"{self.method}: expected outcome of at most {self.largest:.6g} in favour of a ranker"
+        ]
 
     def _frame(self) -> pl.DataFrame:
         rows = [

@@ -244,7 +244,7 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
         "bias",
         "verdict",
         MARKERS,
-        f"bias: shift of the family minus shift of others, {measure}",
+        f"bias: shift of scores of the judge's family minus that of others, {measure}",
         theme.tooltips("judge:N", *columns, "verdict:N"),
         rules={" together": 1, "": 3},
         size=90,

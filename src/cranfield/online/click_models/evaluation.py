@@ -58,7 +58,10 @@ class ModelEvaluation(Result):
             "by rank of page": Column(r"Mean over pages of means of :math:`\ln q_r` (PyClick)."),
             "perplexity": Column("Mean over ranks; 1 is best."),
             "conditional perplexity": Column("Mean over ranks, given the clicks above; 1 is best."),
-            "AUC": Column("P(a clicked result has a higher P(C=1) than another); ties count half."),
+            "AUC": Column(
+                "Probability that P(C=1) is higher for a clicked result than for another result;"
+                " ties count one half."
+            ),
             "RMSE": Column("Root mean square of C - P(C=1)."),
             "unseen": Column("Number of results with a parameter that was not seen in training."),
             "impossible": Column("Number of observations of probability 0 given the clicks above."),
@@ -240,7 +243,10 @@ class PerplexityGain(Result):
         "model": Column("Click model B.", key=True),
         "baseline": Column("Click model A.", key=True),
         "gain": Column("(p_A - p_B) / (p_A - 1), of the mean perplexity over ranks."),
-        "low": Column("Lower bound of the interval over resampled queries; NaN for one query."),
+        "low": Column(
+            "Lower bound of the confidence interval over queries drawn with replacement; NaN for"
+            " one query."
+        ),
         "high": Column("Upper bound of the interval."),
         "queries": Column("Number of queries."),
     }

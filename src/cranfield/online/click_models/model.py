@@ -258,7 +258,16 @@ def values_at(values: Floats, rank: int | Indices) -> Floats:
 
 
 class Model(Spec):
-    """A click model: the behaviour of users on a page, with probabilities as parameters."""
+    """A click model: the behaviour of users on a page, with probabilities as parameters.
+
+    Its text form is its identity, as for measures; :func:`parse_model` parses it.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> cf.online.parse_model("dbn")(gamma=0.9)
+    DBN(gamma=0.9)
+    """
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""  # Publication that defines the model

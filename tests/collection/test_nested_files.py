@@ -49,7 +49,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "scores.jsonl": ({"qid": "q1", "docids": ["a"], "scores": [1, 2]}, "expected 1 scores"),
     "some.jsonl": ({"qid": "q1", "hits": [HITS[0], {"docid": "d2"}]}, "1 of 2 documents"),
     "request.json": ({"requests": [{"id": "q1", "ratings": []}], "metric": {}}, "judgments"),
-    "details.json": ({"metric_score": 1, "details": {"q1": {"hits": HITS}}}, "expected hits in"),
+    "details.json": (
+        {"metric_score": 1, "details": {"q1": {"hits": HITS}}},
+        "expected 'hits', a list",
+    ),
 }
 
 

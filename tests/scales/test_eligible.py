@@ -88,7 +88,9 @@ def test_every_measure(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if beyond_length(parse_measure(five)):
         assert all(f"grades by rank ({beyond_length(parse_measure(five))})" in s for s in scaled)
     elif info.lower_is_better or info.aggregate != "mean":
-        assert all("lower values of" in one or "not averaged" in one for one in scaled)
+        assert all(
+            "lower values of" in one or "requires an arithmetic mean" in one for one in scaled
+        )
     elif parse_measure(five).cutoff is None:
         assert all("needs a cutoff" in one for one in scaled)
     else:

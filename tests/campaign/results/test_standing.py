@@ -202,7 +202,7 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, campaign: cf.campaign.Ca
     path = written(tmp_path, "new", planted(6, 40))
     with pytest.raises(PolicyError, match="got 'new' twice"):
         campaign.standing(path, baseline=path)
-    with pytest.raises(PolicyError, match="depends on other runs"):
+    with pytest.raises(PolicyError, match="depend on the other runs"):
         campaign.standing(path, measure="URisk(AP, baseline='low')")
     with pytest.raises(CranfieldError, match="no run to compare with"):
         campaign.standing("by-hand", kind="manual")

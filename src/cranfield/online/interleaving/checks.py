@@ -271,7 +271,7 @@ def bias(
     >>> import cranfield as cf
     >>> rankings = [["a", "b", "c"], ["b", "c", "a"]]
     >>> cf.online.bias(rankings, "Balanced")
-    Bias(Balanced: at most 0.333333 in favour of a ranker)
+    Bias(Balanced: expected outcome of at most 0.333333 in favour of a ranker)
     >>> cf.online.bias(rankings, "TeamDraft").largest
     0.0
     """

@@ -406,7 +406,7 @@ def _preference(
             # The probability that a unit with several impressions has more wins is unknown.
             z, pvalue = np.array(np.nan), np.nan
             notes.append(
-                "the sign test by {unit} requires an expected proportion of 0.5; use the bootstrap"
+                f"the sign test by {unit} requires an expected proportion of 0.5; use the bootstrap"
                 " p-value of the outcome for other proportions, which apply to impressions"
             )
         samples = _resample_units(unit_outcomes, unit_counts, resamples, seed)

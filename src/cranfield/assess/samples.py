@@ -234,7 +234,7 @@ class Sample(Result):
         return np.where(self.drawn, np.maximum(grades, 0), NOT_SAMPLED).astype(np.int32)
 
     def _check_design(self, qrels: Qrels) -> None:
-        """Refuse judgments of another sample: drawn with a probability, but not in this sample."""
+        """Refuse judged documents with an inclusion probability that are not in this sample."""
         if "inclusion" not in qrels.columns:
             return
         docs, rows = self.pool.matching_rows(qrels)

@@ -128,23 +128,23 @@ class CranfieldWarning(UserWarning):
 
 _COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
-_COMMANDS: list[Callable[[str], str]] = []
-"""Functions that rewrite Python arguments as options, of the command that runs."""
+_REWRITE: ContextVar[Callable[[str], str] | None] = ContextVar("rewrite", default=None)
 
 
 @contextmanager
 def command_words(rewrite: Callable[[str], str]) -> Iterator[None]:
     """Within the context, notes name options of a command instead of Python arguments."""
-    _COMMANDS.append(rewrite)
+    token = _REWRITE.set(rewrite)
     try:
         yield
     finally:
-        _COMMANDS.pop()
+        _REWRITE.reset(token)
 
 
 def in_words_of_command(argument: str) -> str:
-    """Return the option of the command that runs for an argument; empty outside of commands."""
-    return _COMMANDS[-1](argument) if _COMMANDS else ""
+    """Return the running command's option for a Python argument; empty outside of commands."""
+    rewrite = _REWRITE.get()
+    return "" if rewrite is None else rewrite(argument)
 
 
 def warn(text: str, stacklevel: int = 1) -> None:

@@ -14,6 +14,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def number_range(numbers: Any) -> str:
+    """Return the least and the largest of an array of integers, such as `2 to 5`, or one number."""
+    least, largest = numbers.min(), numbers.max()
+    return f"{least:,}" if least == largest else f"{least:,} to {largest:,}"
+
+
 def capitalised(line: str) -> str:
     """Capitalise a line unless it starts with a name that has a capital already, such as nDCG."""
     name = line.partition(" ")[0]

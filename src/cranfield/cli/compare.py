@@ -198,7 +198,7 @@ USED_OPTIONS = {
     "factors": "factors measures alpha scale score_files",
     "costs": "costs measures scale score_files resamples seed",
 }
-"""Options that results other than pairwise tests of scores use, besides those of judging.
+"""Options of the results other than pairwise tests, in addition to the judging options.
 
 `comparing` stands for all options of comparisons.
 """
@@ -269,7 +269,7 @@ def _write_result(result: Result, format: str, output: str | None) -> None:
 
 
 def _write_notes(results: Mapping[str, Result], format: str) -> None:
-    """With CSV, write notes to standard error, as of other results."""
+    """With CSV, write notes to standard error, as for other results."""
     if format == "csv":
         notes = dict.fromkeys(note for result in results.values() for note in result.note_lines())
         sys.stderr.writelines(f"{plain(note)}\n" for note in notes)

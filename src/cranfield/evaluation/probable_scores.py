@@ -478,7 +478,7 @@ def _tie_notes(
     draws: int,
     seed: int,
 ) -> Iterator[str]:
-    """Report how ties can change the overall values, by up to 50 draws."""
+    """Report how ties can change the overall values, estimated from up to 50 draws of grades."""
     if not has_ties(runs.judged, measures):
         return
 

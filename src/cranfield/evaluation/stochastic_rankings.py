@@ -7,7 +7,7 @@ therefore each document becomes a group of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
@@ -116,17 +116,25 @@ def expected_exposure(
 
         if not scores:
             judged.coverage.warn()
-        if has_ties(judged, [measure]):
-            effect = effect_of_orders(
-                permute_ties(judged),
-                partial(_score_exposure, measure, run_systems=run_systems, n_systems=len(systems)),
-                lambda values: replace(table, values=values).overall(),  # noqa: B023
-            )
-            effects = {(measure.label, False): effect}
-            for note in describe_effects(list_effects(judged, effects, systems, run_systems)):
-                warn(note, stacklevel=2)
+        score = partial(_score_exposure, measure, run_systems=run_systems, n_systems=len(systems))
+        for note in _tie_notes(table, judged, score, run_systems):
+            warn(note, stacklevel=2)
         scores[measure.label] = table
     return scores
+
+
+def _tie_notes(
+    table: Scores, judged: JudgedRuns, score: Callable[[JudgedRuns], Floats], run_systems: Ints
+) -> Iterator[str]:
+    """Report how ties of rankings can change the overall values of a measure."""
+    measure = table.definition
+    if not isinstance(measure, Measure) or not has_ties(judged, [measure]):
+        return
+    effect = effect_of_orders(
+        permute_ties(judged), score, lambda values: replace(table, values=values).overall()
+    )
+    effects = {(measure.label, False): effect}
+    yield from describe_effects(list_effects(judged, effects, table.systems, run_systems))
 
 
 def _parse_family(measures: Any, family: type[Kind], names: str) -> list[Kind]:

@@ -211,7 +211,9 @@ class Persistence(Result):
     name: ClassVar[str] = "persistence"
     columns: ClassVar[Columns] = {
         "by": Column("`lowest click`, or the click model.", key=True),
-        "p": Column("Number of times that users continued / number of times that they could."),
+        "p": Column(
+            "Number of times that users continued, divided by the number of times that they could."
+        ),
         "error": Column("Standard error over units; NaN for one unit."),
         "low": Column("Lower bound of the confidence interval, computed on the logit scale."),
         "high": Column("Upper bound of the interval; NaN if there is none."),

@@ -29,7 +29,7 @@ from cranfield.tabular import NO_VALUE, Cell, Table, table_from_frame
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks of the scores of each system by measure; `letters` are those of systems."""
+    """Marks of significance by measure and system; `letters` of systems, if they have groups."""
 
     by_measure: Mapping[str, Sequence[str]] = field(default_factory=dict)
     letters: Sequence[str] = ()

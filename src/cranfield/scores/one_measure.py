@@ -61,7 +61,7 @@ def suggests_lower(name: str) -> bool:
 def direction_note(name: str, reader: str = " to read_scores") -> str:
     """Return the note for scores of unstated direction whose name suggests lower is better.
 
-    `reader` is the end of the advice in Python; commands name their option instead.
+    `reader` ends the advice for users of Python; commands name their option instead.
     """
     option = in_words_of_command(f"lower_is_better={name!r}")
     return (

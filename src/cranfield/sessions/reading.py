@@ -377,7 +377,7 @@ def _warn_of_order(
         if not has_falls and rises.height >= 4 and rises.select(LIST_KEY).n_unique() > 1:
             warn(
                 f"{source}: the scores of every list rise in the order of the file, and the"
-                " highest scores rank first",
+                " highest scores rank first; if low scores are better, add a column of ranks",
                 stacklevel=4,
             )
         n_tied = int(results.select(*LIST_KEY, "score").is_duplicated().sum())

@@ -292,10 +292,11 @@ class Corroboration(TableResult):
         "difference": Column("Mean score of the first system minus that of the second."),
         "p": Column("p-value of the test of the measure, corrected for the pairs.", pvalue=True),
         "better": Column(
-            "Number of topics on which the first ranking is better by every measure.", 0
+            "Number of topics where all measures that reward relevance prefer the first ranking.", 0
         ),
         "worse": Column(
-            "Number of topics on which the first ranking is worse by every measure.", 0
+            "Number of topics where all measures that reward relevance prefer the second ranking.",
+            0,
         ),
         "same": Column("Number of topics on which the rankings have the same grades.", 0),
         "open": Column("Number of topics on which measures may disagree.", 0),

@@ -12,7 +12,7 @@ import polars as pl
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.kinds import UnitInterval, check_arguments
-from cranfield.base.text import counted, plain, some_of
+from cranfield.base.text import counted, number_range, plain, some_of
 from cranfield.collection.files.named_columns import TOPIC
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
@@ -164,14 +164,14 @@ def _difference_notes(rows: pl.DataFrame, baseline: str | None) -> list[str]:
     if baseline is None:
         return []
     n_common = pl.sum_horizontal("wins", "losses", "ties")
-    groups = [name for name in ("group",) if name in rows.columns]
     n_baseline = pl.col("topics").filter(pl.col("system") == baseline).first()
-    n_topics = pl.max_horizontal("topics", n_baseline.over(groups) if groups else n_baseline)
+    if "group" in rows.columns:
+        n_baseline = n_baseline.over("group")
+    n_topics = pl.max_horizontal("topics", n_baseline)
     counts = rows.select(common=n_common, is_part=n_common < n_topics).filter("is_part")["common"]
     if counts.is_empty():
         return []
-    fewest, largest = counts.to_numpy().min(), counts.to_numpy().max()
-    number = f"{fewest}" if fewest == largest else f"{fewest} to {largest}"
+    number = number_range(counts.to_numpy())
     return [
         f"differences from {plain(baseline)} are over the {number} topics that both systems have;"
         " they are not differences of these means"

@@ -489,7 +489,7 @@ def transpose_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[
 
 
 def three_columns(*names: str, inner_form: str) -> MappingReader:
-    """Return a reader of mappings of mappings, whose items messages describe by `inner_form`."""
+    """Return a reader of nested mappings; messages describe the inner ones as `inner_form`."""
 
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
         pairs = pairs_of(data, names[0], inner_form, source)

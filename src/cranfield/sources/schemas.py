@@ -321,7 +321,7 @@ def optional(name: str, kind: Kind, meaning: str | None = "", noun: str = "") ->
 
 
 Suspicions = dict[str, pl.Expr]
-"""Reasons to refuse rows, which may name values of a row in braces, and the suspected rows."""
+"""Conditions of rows to refuse, by reason, which may have values of the row, as `{column}`."""
 
 
 def negative(column: str) -> Suspicions:
@@ -348,7 +348,7 @@ def is_repeated(*columns: str) -> pl.Expr:
 
 
 def differs(column: str, *key: str) -> pl.Expr:
-    """Mark rows whose value is not the first one of rows with the same key."""
+    """Mark rows whose value differs from the first value of rows with the same key."""
     return pl.col(column) != pl.col(column).drop_nulls().first().over(key)
 
 

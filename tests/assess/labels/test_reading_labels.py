@@ -240,7 +240,7 @@ def test_other_grades_beside_worker_columns_are_not_used() -> None:
     grades = [(row[2], row[3]) for row in labels.to_polars().rows()]
     assert grades == [(name, row[k]) for row in rows for k, name in ((2, "ann"), (3, "bob"))]
     for name in ("grade", "worker"):
-        with pytest.raises(PolicyError, match=f"so that columns must not name {name}"):
+        with pytest.raises(PolicyError, match=f"remove from columns: {name}"):
             read_labels(wide, worker_columns=["ann", "bob"], columns={name: "gold"})
     named = wide.rename({"topic": "t"}).drop("gold")
     assert len(read_labels(named, worker_columns=["ann", "bob"], columns={"topic": "t"})) == 8

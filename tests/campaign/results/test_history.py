@@ -261,7 +261,7 @@ def test_marks_and_directions_that_are_assumed_are_stated(tmp_path: Path) -> Non
     path = tmp_path / "board.csv"
     path.write_text("day,model,mark,AP\n2024-01-01,a,baseline,0.5\n2024-02-01,b,no,0.6\n")
     [note] = cf.campaign.history(path, "AP").notes
-    assert note.startswith("entries with marks such as 'baseline' are not counted as the organ")
+    assert note.startswith("entries with marks such as 'baseline' are counted as participants")
     assert cf.campaign.history(path, "AP", own=["baseline"]).notes == ()
     path.write_text("day,model,quality,RMSE\n2024-01-01,a,1,0.5\n2024-02-01,b,2,0.4\n")
     [note] = cf.campaign.history(path, "quality").notes

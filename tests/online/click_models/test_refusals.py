@@ -53,7 +53,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: trained("UBM").measure("effort"), "no measure of effort"),
         (lambda: trained("PBM").measure("effort"), "no measure of effort"),
         (lambda: trained("DBN").measure("cost"), "kind"),
-        (lambda: trained("UBM").user_model(), "from rank to rank"),
+        (lambda: trained("UBM").user_model(), "from top to bottom"),
         (
             lambda: trained("DCM").user_model(),
             "not a product of a probability by grade and one by rank",

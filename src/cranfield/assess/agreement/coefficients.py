@@ -1,4 +1,4 @@
-"""Agreement coefficients of tables of counts, with intervals over topics, and the tables."""
+"""Tables of counts of grades, and their agreement coefficients with intervals over topics."""
 
 from __future__ import annotations
 

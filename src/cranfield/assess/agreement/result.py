@@ -80,7 +80,9 @@ class Agreement(Result):
         "first": Column("First assessor of a pair.", key=True),
         "second": Column("Second assessor of a pair.", key=True),
         "measure": Column("Measure of agreement.", key=True),
-        "value": Column("Coefficient, or difference of coefficients; null if undefined."),
+        "value": Column(
+            "Value of the coefficient, or the difference of two values; null if undefined."
+        ),
         "low": Column("Lower bound of the confidence interval over topics; null if undefined."),
         "high": Column("Upper bound of the interval."),
         "units": Column("Number of units, such as judged pairs, with at least two labels."),

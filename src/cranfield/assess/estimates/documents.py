@@ -39,7 +39,7 @@ def check_additive(measure: Measure) -> None:
 
 @dataclass(frozen=True, eq=False)
 class PooledLabels:
-    """Labels of all documents of a pool; people judged a sample of them."""
+    """A judge's labels of all documents of a pool, of which people judged a sample."""
 
     pool: Qrels  # All documents, with the judge's grades; 0 if the judge gave no grade
     human: Ints  # People's grades; 0 outside the sample
@@ -97,7 +97,7 @@ def _check_documents(pool: Qrels, invalid: Bools, reason: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SampledDocuments:
-    """Sampled documents; each stratum other than -1 has a fixed sample size."""
+    """Sampled documents, by strata with fixed sample sizes; stratum -1 is none."""
 
     topic: Ints
     inclusion: Floats

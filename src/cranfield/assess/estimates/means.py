@@ -73,12 +73,18 @@ class PPIMeans(Result):
     name: ClassVar[str] = "means"
     columns: ClassVar[Columns] = {
         "estimate": Column("Estimated mean."),
-        "standard_error": Column("Standard error; 0, and not informative, if labels do not vary."),
-        "low": Column("Lower confidence bound; NaN if labels do not vary and are not grades."),
+        "standard_error": Column(
+            "Standard error of the estimate; 0, and not informative, if the labels do not vary."
+        ),
+        "low": Column(
+            "Lower bound of the confidence interval; NaN if labels do not vary and are not grades."
+        ),
         "high": Column("Upper bound of the interval."),
         "lambda": Column("Weight of the judge, from 0 (human labels only) to 1; mean over folds."),
         "human": Column("Number of human labels."),
-        "freedom": Column("Degrees of freedom of the t quantile; infinite if normal.", 1),
+        "freedom": Column(
+            "Degrees of freedom of the t quantile; infinite for the normal quantile.", 1
+        ),
     }
 
     estimate: Floats

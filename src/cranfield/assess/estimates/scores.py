@@ -39,7 +39,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.kinds import check_keywords
 from cranfield.base.streams import stream
-from cranfield.base.text import counted
+from cranfield.base.text import counted, number_range
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge as judge_runs
@@ -427,12 +427,10 @@ def _share_notes(shares: tuple[float, float]) -> tuple[str, ...]:
 
 
 def _population_note(labels: PooledLabels, n_retrieved: int) -> str:
-    """State the population of which people's judgments, without a design, are taken as a sample."""
+    """Return a note on the population that judgments without a sampling design are a sample of."""
     n_pooled = len(labels.pool)
     sizes = (np.bincount(labels.pool.codes[rows]) for rows in (labels.is_sampled, slice(None)))
-    sampled, pooled = (
-        f"{size.min():,}" + f" to {size.max():,}" * bool(np.ptp(size)) for size in sizes
-    )
+    sampled, pooled = map(number_range, sizes)
     note = (
         f"people's judgments are taken as a random sample of the judge's documents: {sampled} of"
         f" {pooled} in each topic"

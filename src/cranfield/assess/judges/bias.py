@@ -80,15 +80,25 @@ class SelfPreference(TableResult):
         "judge": Column("Judge.", key=True),
         "family": Column("Number of systems of the judge's family, without the judge itself."),
         "topics": Column("Number of topics with labels of the judge, and scores of all systems."),
-        "shift of family": Column("Mean score by the judge minus that by people, of its family."),
-        "shift of others": Column("The same difference, of all other systems."),
+        "shift of family": Column(
+            "Mean score by the judge minus mean score by people, of the systems of its family."
+        ),
+        "shift of others": Column(
+            "Mean score by the judge minus mean score by people, of all other systems."
+        ),
         "bias": Column("Difference of the shifts; above 0 for the family; null without both."),
         "low": Column("Lower bound of the t interval over topics; null if the bias is constant."),
         "high": Column("Upper bound of the interval."),
-        "low together": Column("Lower bound, simultaneous for all judges (Bonferroni)."),
+        "low together": Column(
+            "Lower bound of the interval of the bias, simultaneous for all judges (Bonferroni)."
+        ),
         "high together": Column("Upper bound of the interval."),
-        "p": Column("p-value of the two-sided t-test of bias 0, uncorrected.", pvalue=True),
-        "own rank by people": Column("Rank of the judge's own system by people; null without one."),
+        "p": Column(
+            "p-value of the two-sided t-test that the bias is 0, uncorrected.", pvalue=True
+        ),
+        "own rank by people": Column(
+            "Rank by people of the judge's own system; null if the judge is not a system."
+        ),
         "own rank by itself": Column("Rank of the judge's own system by the judge."),
     }
 

@@ -176,15 +176,21 @@ class JudgeComparison(Result):
             "judge": Column("Judge.", key=True),
             "statistic": Column("Statistic, a column of the table `agreement`.", key=True),
             "estimate": Column("Value of the statistic; null if undefined.", 3),
-            "low": Column("Lower bound of its interval over topics; null if undefined.", 3),
+            "low": Column(
+                "Lower bound of its confidence interval over topics; null if undefined.", 3
+            ),
             "high": Column("Upper bound of the interval.", 3),
         },
         "calibration": {
             "judge": Column("Judge.", key=True),
             "label": Column("Grade by the judge.", key=True),
             "grade": Column("Grade by people.", key=True),
-            "pairs": Column("Number of pairs with these grades by the judge and by people."),
-            "share": Column("Proportion of the grade among pairs with the label, or null.", 3),
+            "pairs": Column(
+                "Number of pairs with this grade by the judge and this grade by people."
+            ),
+            "share": Column(
+                "Proportion of the grade among pairs with the label; null for an unused label.", 3
+            ),
             "low": Column("Lower Wilson bound, adjusted by the design effect of topics.", 3),
             "high": Column("Upper bound of the interval.", 3),
         },
@@ -196,7 +202,9 @@ class JudgeComparison(Result):
                 key=True,
             ),
             "value": Column("Value over all pairs, from 0 to 1.", 4),
-            "low": Column("Lower bound of its interval over topics; null if undefined.", 4),
+            "low": Column(
+                "Lower bound of its confidence interval over topics; null if undefined.", 4
+            ),
             "high": Column("Upper bound of the interval.", 4),
             "mean": Column("Mean over topics of the value for the pairs of a topic.", 4),
         },

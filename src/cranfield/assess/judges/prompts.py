@@ -178,7 +178,9 @@ class ParsedAnswers(TableResult):
         "topic": Column("Topic.", key=True),
         "doc": Column("Document.", key=True),
         "grade": Column("Grade in the answer; null if it was not parsed."),
-        "outcome": Column("parsed, unparsed, refused (no text) or missing (no answer)."),
+        "outcome": Column(
+            "parsed, unparsed, refused (answer without text) or missing (no answer)."
+        ),
     }
 
     rule: str

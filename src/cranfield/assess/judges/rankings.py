@@ -177,18 +177,28 @@ class JudgeRankings(Result):
         "rankings": {
             "measure": Column("Measure.", key=True),
             "judge": Column("Judge.", key=True),
-            "topics": Column("Number of topics with labels of the judge and all scores."),
+            "topics": Column(
+                "Number of topics with a label of the judge, and scores of all systems."
+            ),
             "tau": Column("Kendall's tau-b of the rankings by the judge and by people.", 3),
-            "tau low": Column("Lower bound of the jackknife t interval over topics, or null.", 3),
+            "tau low": Column(
+                "Lower bound of the jackknife t interval of tau over topics; null if undefined.", 3
+            ),
             "tau high": Column("Upper bound of the interval of tau.", 3),
-            "tau AP": Column("Tau AP of the two rankings; that by people is the reference.", 3),
+            "tau AP": Column(
+                "Tau AP of the two rankings, with the ranking by people as the reference.", 3
+            ),
             "tau AP low": Column("Lower bound of the interval of tau AP, as for tau.", 3),
             "tau AP high": Column("Upper bound of the interval of tau AP.", 3),
             "RBO": Column("Rank-biased overlap of the two rankings, extrapolated.", 3),
             "tau by topic": Column("Mean of the taus of single topics, where defined.", 3),
             "flips": Column("Number of pairs of systems in opposite orders."),
-            "largest change": Column("Largest change of rank; above 0 if the judge ranks higher."),
-            "of system": Column("System with the largest change of rank, the first by name."),
+            "largest change": Column(
+                "Largest change of rank; above 0 if the judge ranks the system higher."
+            ),
+            "of system": Column(
+                "System with the largest change of rank; the first by name if several have it."
+            ),
         },
         "systems": {
             "measure": Column("Measure.", key=True),
@@ -197,7 +207,9 @@ class JudgeRankings(Result):
             "by people": Column(
                 "Mean score by judgments of people, or mean logarithm for a geometric mean."
             ),
-            "by judge": Column("Mean score by the judge; both are negated if lower is better."),
+            "by judge": Column(
+                "Mean score by the judge; both means are negated if lower scores are better."
+            ),
             "rank by people": Column("Rank by people, from 1; equal means share a rank."),
             "rank by judge": Column("Rank by the judge."),
             "change": Column("Rank by people minus rank by the judge."),

@@ -43,11 +43,19 @@ class Crowd:
     """Input of the models: labels, gold grades, prior of grades, and end of the iterations."""
 
     def __init__(
-        self, labels: Labels, gold: Any, prior: Any, stop: tuple[float, int], ties: tuple[str, int]
+        self,
+        labels: Labels,
+        gold: Any,
+        prior: Any,
+        tolerance: float,
+        iterations: int,
+        tie: str,
+        seed: int,
     ) -> None:
-        self.tolerance, self.iterations = stop
-        check_integer("iterations", self.iterations, 1)
-        check_number("tolerance", self.tolerance, 0)
+        check_integer("iterations", iterations, 1)
+        check_number("tolerance", tolerance, 0)
+        self.tolerance, self.iterations = tolerance, iterations
+        self.tie, self.seed = tie, seed
         n_grades = labels.grades.size
         check_size({"worker": len(labels.workers), "grade": n_grades, "true grade": n_grades})
         check_size({"label": len(labels), "grade": n_grades})
@@ -57,7 +65,6 @@ class Crowd:
         gold_pairs = np.flatnonzero(self.gold >= 0)
         self.gold_cells = gold_pairs, self.gold[gold_pairs]
         self.fixed_prior = _parse_prior(prior, n_grades)
-        self.tie, self.seed = ties
 
     def run_em(
         self,
@@ -196,7 +203,7 @@ def dawid_skene(
     """
     check_number("smoothing", smoothing, 0, _MAX_SMOOTHING)
     check_choice("unmet", unmet, UNMET)
-    crowd = Crowd(labels, gold, prior, (tolerance, iterations), (tie, seed))
+    crowd = Crowd(labels, gold, prior, tolerance, iterations, tie, seed)
 
     # The state: probabilities of labels, shape (workers, labels, true grades), and the prior.
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
@@ -258,7 +265,7 @@ def one_coin(
     >>> one_coin(read_labels(rows)).quality.round(4).tolist()
     [1.0, 1.0, 0.3333]
     """
-    crowd = Crowd(labels, gold, prior, (tolerance, iterations), (tie, seed))
+    crowd = Crowd(labels, gold, prior, tolerance, iterations, tie, seed)
     size = labels.grades.size
     n_labels = np.bincount(labels.worker, minlength=len(labels.workers))
 
@@ -345,7 +352,7 @@ def glad(
     if isinstance(prior, str) and prior == "estimated":
         reason = "prior of GLAD must be 'uniform' or probabilities of the grades, got 'estimated'"
         raise PolicyError(reason)
-    crowd = Crowd(labels, gold, prior, (tolerance, iterations), (tie, seed))
+    crowd = Crowd(labels, gold, prior, tolerance, iterations, tie, seed)
     grade_prior = np.asarray(crowd.fixed_prior)
     n_workers, shape = len(labels.workers), (len(labels.docs), labels.grades.size)
     log_prior, log_others = safe_log(grade_prior), np.log(max(1, shape[1] - 1))
@@ -457,7 +464,7 @@ def mace(
     [1, 0, 1]
     """
     check_arguments(mace, locals())
-    crowd = Crowd(labels, gold, prior, (tolerance, iterations), (tie, seed))
+    crowd = Crowd(labels, gold, prior, tolerance, iterations, tie, seed)
     n_workers, size = len(labels.workers), labels.grades.size
     label_counts = np.zeros((n_workers, size))
     np.add.at(label_counts, (labels.worker, labels.level), 1.0)

@@ -461,8 +461,8 @@ class _Reader:
         schema = set_grade_kind(schema, self.grade_map)
         own_names = schema.own_names(columns)
         if workers is not None and (own := {"worker", "grade"} & {*own_names}):
-            reason = "worker_columns names the columns of grades, so that columns must not name"
-            raise PolicyError(f"{reason} {' or '.join(sorted(own))}")
+            reason = "worker_columns already names the columns of grades; remove from columns:"
+            raise PolicyError(f"{reason} {', '.join(sorted(own))}")
         if form is not None:
             table = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
         elif encoding != "utf-8":

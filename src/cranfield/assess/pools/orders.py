@@ -400,7 +400,7 @@ def next_documents(
 def _choose_documents(
     state: MethodState, is_known: Bools, is_relevant: Bools, batch: int, *, wait: bool = False
 ) -> Indices:
-    """Choose documents in batches, and learn after each; or `wait` for the unjudged of a batch."""
+    """Choose documents in batches, learning after each; with `wait`, stop at unjudged ones."""
     remaining = np.diff(state.starts)
     active = np.flatnonzero(remaining)
     selected = [np.zeros(0, dtype=np.intp)]

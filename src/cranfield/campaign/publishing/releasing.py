@@ -185,7 +185,7 @@ def _anonymise(text: bytes, alias: str, form: str) -> bytes:
     csv = lines.write_csv(include_header=False, separator=separator, quote_style="never")
     anonymised = csv.encode()
     if not _columns(anonymised, form).equals(lines):
-        reason = f"cannot be anonymised, as lines with the tag {quoted(alias)} are read otherwise"
+        reason = f"cannot be anonymised: with the tag {quoted(alias)} its lines have other columns"
         raise InputError(reason, source="the run")
     return anonymised
 

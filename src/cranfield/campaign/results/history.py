@@ -187,8 +187,8 @@ class _EntryReader:
         words = {mark for mark in marks if re.search(r"[^\W\d_]", mark)} - {*own, *NOT_OWN}
         if words:
             self.notes.append(
-                f"entries with marks such as {some_of(map(quoted, sorted(words)), 3)} are not"
-                " counted as the organisers'; set own=[...] to the marks of theirs"
+                f"entries with marks such as {some_of(map(quoted, sorted(words)), 3)} are counted"
+                " as participants'; list the marks of the organisers' entries in own=[...]"
             )
         days = []
         for row, day in enumerate(cells["date"]):

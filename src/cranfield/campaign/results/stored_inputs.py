@@ -365,7 +365,7 @@ def pool(
             accepted = {run.id: run for run in change.submissions(rules.name)}
             for run in unmarked:
                 if run.id not in accepted:
-                    reason = "was withdrawn while the pool was made; make it again"
+                    reason = "was withdrawn while the pool was created; create the pool again"
                     raise PolicyError(f"run {quoted(run.tag)} {reason}")
                 change.update(replace(accepted[run.id], pooled=True))
     return new_pool

@@ -328,7 +328,7 @@ def has_tab_columns(text: bytes, width: int) -> bool:
 
 
 def _normalised(chunk: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
-    """Normalise text to single spaces; also return the numbers of remaining lines, None for all."""
+    """Collapse blanks; also return the indices of remaining lines, or None if all remain."""
     text = (_COMMENT.sub(b"", chunk) if b"#" in chunk else chunk).translate(_TO_SPACES)
     while b"  " in text:
         text = text.replace(b"  ", b" ")

@@ -312,7 +312,7 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
 
 
 def _as_table(path: str | None, run: Any, **options: Any) -> Any:
-    """Return a run of a JSON file as a table of the file; unchanged if it cannot be read."""
+    """Convert a run of a JSON file to a table of that file, or return it unchanged."""
     try:
         table = systems_table(run, format="auto", system=None, **options)
     except InputError:

@@ -214,7 +214,7 @@ def _topic(record: Mapping[Any, Any], place: str) -> Any:
 
 
 def key_of(column: Column, record: Mapping[Any, Any], place: str = "") -> Any:
-    """Return the key of a column in a record, or None; refuse two keys at a named place."""
+    """Return the key of a column in a record, or None; refuse two keys if there is a `place`."""
     names = [*record]
     places = column.named_in(names)
     if len(places) > 1 and place:

@@ -154,7 +154,7 @@ class Coverage:
         return notes_on_contradictions({row.system: row.contradictions for row in self.systems})
 
     def ignoring_unjudged(self) -> Coverage:
-        """Return the coverage for notes that do not report unjudged documents."""
+        """Return the coverage without unjudged documents, so that notes do not report them."""
         return replace(self, systems=tuple(replace(row, unjudged_10=0) for row in self.systems))
 
     def warn(self) -> None:

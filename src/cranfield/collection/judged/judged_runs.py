@@ -80,7 +80,7 @@ class Annotations:
         return self._mapped(lambda rows: _at_judged_ranks(rows, judged), JudgedRuns.condensed)
 
     def permuted(self, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> Annotations:
-        """Return the annotations of documents at their ranks in other orders of ties."""
+        """Return the annotations with tied documents in another order."""
         return self._mapped(
             lambda rows: permute_groups(rows, groups, shift), lambda runs: runs.permuted(shift)
         )

@@ -264,7 +264,7 @@ def condense_groups(groups: Ints, judged: Rows) -> Ints:
 
 
 def permute_groups(rows: Rows, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> Rows:
-    """Move tied documents: `shift` maps positions (from 0) in groups of some sizes to others."""
+    """Move tied documents: `shift(positions, sizes)` returns new positions in groups, from 0."""
     cell, first, size = groups[:, np.lexsort((groups[1], groups[0]))]
     # An impossible last group is that of rows above all groups.
     starts, sizes = np.append(cell << 32 | first, -1), np.append(size, 0)

@@ -249,7 +249,7 @@ def make_part(
 
 
 def _without_summaries(frame: pl.DataFrame, column: str, rows: str) -> pl.DataFrame:
-    """Return the rows that do not summarise others, with a warning; no rows if all topics do."""
+    """Remove rows that summarise others, with a warning; all rows if each has such a name."""
     labels = {*frame[column]}
     summaries = sorted(find_summaries(labels))
     if column == "topic" and AGGREGATE in summaries:

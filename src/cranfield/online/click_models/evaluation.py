@@ -57,14 +57,18 @@ class ModelEvaluation(Result):
             "by result": Column("Log-likelihood divided by the number of results."),
             "by rank of page": Column(r"Mean over pages of means of :math:`\ln q_r` (PyClick)."),
             "perplexity": Column("Mean over ranks; 1 is best."),
-            "conditional perplexity": Column("Mean over ranks, given the clicks above; 1 is best."),
+            "conditional perplexity": Column(
+                "Mean over ranks of the perplexity given the clicks above; 1 is best."
+            ),
             "AUC": Column(
                 "Probability that P(C=1) is higher for a clicked result than for another result;"
                 " ties count one half."
             ),
             "RMSE": Column("Root mean square of C - P(C=1)."),
             "unseen": Column("Number of results with a parameter that was not seen in training."),
-            "impossible": Column("Number of observations of probability 0 given the clicks above."),
+            "impossible": Column(
+                "Number of observations whose probability given the clicks above is 0."
+            ),
         },
         "ranks": {
             "model": Column("Click model.", key=True),

@@ -367,7 +367,7 @@ class ClickModel(Result):
         utility = None if name == "DCTR" else self.measure(unjudged=unjudged)
         if not isinstance(utility, Chain):
             raise PolicyError(
-                f"{name} has no user model, which requires users who read from rank to rank"
+                f"{name} has no user model, as its users do not read a page from top to bottom"
             )
         return click_user_model(utility, **options)
 

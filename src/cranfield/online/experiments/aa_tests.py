@@ -52,7 +52,9 @@ class AATests(Result):
     columns: ClassVar[Columns] = {
         "test": Column("Metric, or the sample ratio.", key=True),
         "tests": Column("Number of simulated A/A tests."),
-        "rejected": Column("Proportion of simulated tests that reject the null hypothesis."),
+        "rejected": Column(
+            "Proportion of simulated tests in which the null hypothesis is rejected."
+        ),
         "low": Column("Lower bound of the 0.95 confidence interval of the proportion (Wilson)."),
         "high": Column("Upper bound of the interval."),
         "uniform p": Column("Kolmogorov-Smirnov p-value; NaN for few distinct p.", pvalue=True),

@@ -356,7 +356,9 @@ class ExperimentSize(Result):
     name: ClassVar[str] = "size"
     columns: ClassVar[Columns] = {
         "mean": Column("Mean of the metric over units of the control."),
-        "deviation": Column("Standard deviation over units, after adjustment for a covariate."),
+        "deviation": Column(
+            "Standard deviation of the metric over units, after adjustment for a covariate."
+        ),
         "lift": Column("Lift to detect: the difference relative to the mean of the control."),
         "power": Column("Probability of detecting the lift."),
         "units": Column("Number of units of both variants."),

@@ -400,7 +400,7 @@ def _is_rate(name: str) -> bool:
 def _check_sums(
     frame: pl.DataFrame, unit: str, metrics: Mapping[str, Metric], source: str
 ) -> set[str]:
-    """Refuse sums of rates over rows of a unit; return covariates that its rows repeat."""
+    """Refuse to sum rates over the rows of a unit; return covariates constant in each unit."""
     if frame[unit].n_unique() == frame.height:
         return set()
     parts = [metric.parts() for metric in metrics.values()]

@@ -228,9 +228,7 @@ class Bias(Result):
         return float(np.abs(self.outcomes).max())
 
     def heading(self) -> list[str]:
-        return [
-            f"{self.method}: expected outcome of at most {self.largest:.6g} in favour of a ranker"
-        ]
+        return [f"{self.method}: largest expected outcome {self.largest:.6g}, 0 without bias"]
 
     def _frame(self) -> pl.DataFrame:
         rows = [
@@ -271,7 +269,7 @@ def bias(
     >>> import cranfield as cf
     >>> rankings = [["a", "b", "c"], ["b", "c", "a"]]
     >>> cf.online.bias(rankings, "Balanced")
-    Bias(Balanced: expected outcome of at most 0.333333 in favour of a ranker)
+    Bias(Balanced: largest expected outcome 0.333333, 0 without bias)
     >>> cf.online.bias(rankings, "TeamDraft").largest
     0.0
     """

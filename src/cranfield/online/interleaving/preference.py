@@ -406,8 +406,8 @@ def _preference(
             # The probability that a unit with several impressions has more wins is unknown.
             z, pvalue = np.array(np.nan), np.nan
             notes.append(
-                f"the sign test by {unit} requires an expected proportion of 0.5; use the bootstrap"
-                " p-value of the outcome for other proportions, which apply to impressions"
+                f"the sign test by {unit} requires an expected proportion of 0.5, as other"
+                " proportions are of impressions; use the bootstrap p-value of the outcome"
             )
         samples = _resample_units(unit_outcomes, unit_counts, resamples, seed)
         outcomes = win_proportion(samples)

@@ -180,8 +180,13 @@ class RankPropensities(TableResult):
     name: ClassVar[str] = "propensities"
     columns: ClassVar[Columns] = {
         "rank": Column("Rank, from 1.", key=True),
-        "propensity": Column("P(examination) relative to rank 1; null if it cannot be estimated."),
-        "low": Column("Lower bound of the confidence interval, for this rank alone."),
+        "propensity": Column(
+            "Probability of examining the rank, relative to rank 1; null if the log does not"
+            " determine it."
+        ),
+        "low": Column(
+            "Lower bound of the confidence interval, not adjusted for the number of ranks."
+        ),
         "high": Column("Upper bound of the interval."),
     }
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from cranfield.base.arrays import round_for_ranking
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice
-from cranfield.base.text import capitalised, counted, plain
+from cranfield.base.text import capitalised, counted, number_range, plain
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import summary
@@ -87,9 +87,8 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     tip = theme.tooltips("system:N", "topic:N", "score")
     n_topics = counted(len(table.topics), "topic")
     counts = boxes["topics"].to_numpy()
-    if (fewest := counts.min()) < len(table.topics):
-        most = counts.max()
-        n_topics = f"{fewest if fewest == most else f'{fewest} to {most}'} of {n_topics}"
+    if counts.min() < len(table.topics):
+        n_topics = f"{number_range(counts)} of {n_topics}"
     size = f"{counted(len(names), 'system')}, {n_topics}"
     measure = inputs.measure_title(table)
     return theme.combine(

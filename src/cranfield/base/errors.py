@@ -126,25 +126,25 @@ class CranfieldWarning(UserWarning):
         super().__init__(one_line(str(text)))
 
 
-_COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
-
-_REWRITE: ContextVar[Callable[[str], str] | None] = ContextVar("rewrite", default=None)
+_OPTION_OF: ContextVar[Callable[[str], str]] = ContextVar("option_of", default=lambda argument: "")
 
 
 @contextmanager
-def command_words(rewrite: Callable[[str], str]) -> Iterator[None]:
-    """Within the context, notes name options of a command instead of Python arguments."""
-    token = _REWRITE.set(rewrite)
+def options_in_notes(option_of: Callable[[str], str]) -> Iterator[None]:
+    """Within the context, notes name the options of a command instead of Python arguments."""
+    token = _OPTION_OF.set(option_of)
     try:
         yield
     finally:
-        _REWRITE.reset(token)
+        _OPTION_OF.reset(token)
 
 
-def in_words_of_command(argument: str) -> str:
+def command_option(argument: str) -> str:
     """Return the running command's option for a Python argument; empty outside of commands."""
-    rewrite = _REWRITE.get()
-    return "" if rewrite is None else rewrite(argument)
+    return _OPTION_OF.get()(argument)
+
+
+_COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
 def warn(text: str, stacklevel: int = 1) -> None:
@@ -227,6 +227,7 @@ def check_list(name: str, value: object) -> None:
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
+    """Raise an error unless the value is one of the choices."""
     if not isinstance(value, str) or value not in choices:
         hint = did_you_mean(value, choices, 1)
         raise PolicyError(

@@ -455,7 +455,7 @@ class Formula:
 
 COEFFICIENTS = Registry(
     "measure of agreement",
-    things={
+    components={
         "observed": Formula(observed_agreement, min_value=0.0),
         "positive": Formula(positive_agreement, requires_binary=True, min_value=0.0),
         "negative": Formula(negative_agreement, requires_binary=True, min_value=0.0),

@@ -29,7 +29,15 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
-from cranfield.base.spec import OPEN_PROBABILITY, choice, flag, integer, name, optional, parameter
+from cranfield.base.spec import (
+    OPEN_PROBABILITY,
+    any_name,
+    choice,
+    flag,
+    integer,
+    optional,
+    parameter,
+)
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
@@ -40,7 +48,7 @@ from cranfield.measures.ranked.precision import RelevanceMeasure
 class _ProtectedGroup(Measure, family="fairness", inputs=("groups",), needs="groups of documents"):
     """Base class of measures of a protected group."""
 
-    protected: str | None = parameter(None, optional(name), "protected group; required")
+    protected: str | None = parameter(None, optional(any_name), "protected group; required")
 
 
 @measure(

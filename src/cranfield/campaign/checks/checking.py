@@ -33,6 +33,7 @@ from cranfield.collection.metadata.metadata import Metadata
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.pairs import DocIndex, number_values
 from cranfield.collection.run import Run
+from cranfield.sources.archives import check_path
 from cranfield.sources.chunks import CHUNK, TOGETHER, Source
 from cranfield.sources.columns import check_parquet_file, reading_parquet
 from cranfield.sources.text import decode_text
@@ -132,7 +133,8 @@ def check_with_metadata(
     rows = _check_documents(rows, task, faults)
     ranking = _check_order(rows, task, faults)
     # A pipe can be read only once, and a device may be endless.
-    is_rereadable = name != "-" and _is_file(name) and not isinstance(error, TooLargeError)
+    is_file = name != "-" and check_path(Path.is_file, name)
+    is_rereadable = is_file and not isinstance(error, TooLargeError)
     if is_complete and is_rereadable and faults.is_readable:
         # A run is accepted only if the reader accepts it, too.
         try:
@@ -150,13 +152,6 @@ def check_with_metadata(
         ranking=ranking if faults.is_readable else None,
     )
     return report, metadata
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):  # not a possible file name
-        return False
 
 
 def _check_tag(

@@ -101,7 +101,7 @@ class _Ties:
         """Count the documents of a grade above each rank of a cell."""
         rows = self.judged.documents
         has_grade = rows.grade == self.grades[grade]
-        keys = rows.cell[has_grade] << 32 | rows.rank[has_grade]
+        keys = rows.keys[has_grade]
         start, stop = np.searchsorted(keys, [cell << 32, cell << 32 | rank])
         return np.asarray(stop - start, dtype=np.float64)
 
@@ -219,7 +219,7 @@ def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     """Return the expected value of the rank where a user stops; actual scores without ties."""
     rows = ties.judged.documents
     tied_cells = np.unique(ties.cell)
-    is_tied = np.isin(rows.cell << 32 | rows.rank, ties.doc_cell << 32 | ties.doc_rank)
+    is_tied = np.isin(rows.keys, ties.doc_cell << 32 | ties.doc_rank)
     untied = rows.where(~is_tied & np.isin(rows.cell, tied_cells) & (rows.rank <= ties.deepest))
     # In cells with ties, each untied document is a group of its own.
     ones = np.ones(untied.cell.size, dtype=np.int64)

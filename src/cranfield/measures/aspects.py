@@ -175,12 +175,12 @@ class OverAspects(Wrapping, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
     )
 
     def check(self, inner: Measure) -> None:
-        name = self.outer_info.name
+        outer = self.outer_info.name
         if inner.info.aggregate != "mean":
-            raise MeasureError(f"{name} requires an arithmetic mean over topics, got {inner}")
+            raise MeasureError(f"{outer} requires an arithmetic mean over topics, got {inner}")
         if "aspects" in inner.info.inputs:
             raise MeasureError(
-                f"{name}: {inner} uses aspects itself, so it cannot be the inner measure"
+                f"{outer}: {inner} uses aspects itself, so it cannot be the inner measure"
             )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -289,7 +289,7 @@ class _AspectRBP(
     def _degrees(self, aspect_runs: JudgedRuns, rows: Rows) -> Floats:
         """Return the degree to which each document has an aspect; 0 without a judgment."""
         judged_rows = aspect_runs.judged()
-        # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
+        # The keys of rows, but by their original ranks.
         positions, has_degree = find_positions(
             *(table.cell << 32 | original_ranks(table) for table in (judged_rows, rows))
         )

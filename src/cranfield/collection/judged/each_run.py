@@ -133,7 +133,7 @@ def assemble_runs(
         )
     is_retrieved = np.stack([run.has_topic for run in judged_runs], axis=1)
     if labels is None:
-        labels = _topics(judged_runs, qrels, policies, is_retrieved)
+        labels = _select_topics(judged_runs, qrels, policies, is_retrieved)
     position_of = {name: i for i, name in enumerate(labels)}
     # Index of each topic of the judgments in `labels`, or -1.
     label_index = find_label_positions(qrels.topics, labels)
@@ -142,19 +142,22 @@ def assemble_runs(
     shape = (len(labels), len(judged_runs))
     retrieved = np.zeros(shape, dtype=np.int64)
     scored = np.zeros(shape, dtype=bool)
+
+    def with_cells(table: Ints, system: int) -> Ints:
+        """Replace the topics in the first row of a table by cells."""
+        # Judgments on another aspect may have topics that are not evaluated.
+        table = table[:, is_used[table[0]]]
+        table[0] = system * shape[0] + label_index[table[0]]
+        return table
+
     rows: list[Ints] = []
-    all_ties: list[Ints] = []
+    ties: list[Ints] = []
     tie_groups: list[Ints] = []
     for system, run in enumerate(judged_runs):
-        # Judgments on another aspect may have topics that are not evaluated.
         columns = np.stack([run.topic, run.rank, run.grade, run.source])
-        columns = columns[:, is_used[run.topic]]
-        columns[0] = system * shape[0] + label_index[columns[0]]
-        rows.append(columns)
-        for tables, table in ((all_ties, run.ties), (tie_groups, run.tie_groups)):
-            ties = table[:, is_used[table[0]]]
-            ties[0] = system * shape[0] + label_index[ties[0]]
-            tables.append(ties)
+        rows.append(with_cells(columns, system))
+        ties.append(with_cells(run.ties, system))
+        tie_groups.append(with_cells(run.tie_groups, system))
         retrieved[label_index[is_used], system] = run.retrieved[is_used]
         scored[label_index[is_used], system] = run.has_topic[is_used]
         for name, count in run.extra.items():
@@ -197,7 +200,7 @@ def assemble_runs(
         annotations=_annotations(
             judged_runs, supplements, label_index, labels, judgment_rows, qrels
         ),
-        ties=np.concatenate(all_ties, axis=1),
+        ties=np.concatenate(ties, axis=1),
         tie_groups=np.concatenate(tie_groups, axis=1),
     )
 
@@ -209,7 +212,7 @@ def _positions(judgment_rows: Ints, size: int) -> Ints:
     return positions
 
 
-def _topics(
+def _select_topics(
     judged_runs: Sequence[JudgedRun],
     qrels: Qrels,
     policies: Policies,
@@ -384,7 +387,7 @@ class _Outcome(Generic[Result]):
     warnings: tuple[str, ...]
 
     @classmethod
-    def of(cls, function: Callable[[], Result]) -> _Outcome[Result]:
+    def of_call(cls, function: Callable[[], Result]) -> _Outcome[Result]:
         with collect_warnings() as warnings:
             try:
                 return cls(function(), None, tuple(warnings))
@@ -403,7 +406,7 @@ def _run_in_threads(
     runs: Runs, function: RunFunction[Result], jobs: int | None
 ) -> Generator[_Outcome[Result], None, None]:
     def outcome(i: int) -> _Outcome[Result]:
-        return _Outcome.of(lambda: function(runs[i], runs.stem(i)))
+        return _Outcome.of_call(lambda: function(runs[i], runs.stem(i)))
 
     # At least two threads, so that one run is read while another is judged. More threads than
     # processors would only cause more switches.
@@ -424,7 +427,7 @@ def _run_in_workers(
     runs: Runs, function: RunFunction[Result], **workers: Any
 ) -> Generator[_Outcome[Result], None, None]:
     # Runs in memory are read here, since not every input can be sent to a worker.
-    tasks = ((i, _Outcome.of(partial(runs.sendable, i))) for i in range(len(runs)))
+    tasks = ((i, _Outcome.of_call(partial(runs.sendable, i))) for i in range(len(runs)))
     outcomes: dict[int, _Outcome[Result]] = {}
     first = 0
     for i, outcome in compute_tasks(_call_in_worker, function, tasks, **workers):
@@ -440,5 +443,5 @@ def _call_in_worker(function: RunFunction[Result], task: _Outcome[Runs]) -> _Out
         return _Outcome(None, task.error, task.warnings)
     # Parallelism comes from several workers on a machine, not from threads of one worker.
     with at_most(1):
-        outcome = _Outcome.of(lambda: function(runs[0], runs.stem(0)))
+        outcome = _Outcome.of_call(lambda: function(runs[0], runs.stem(0)))
     return replace(outcome, warnings=task.warnings + outcome.warnings)

@@ -245,14 +245,14 @@ class JudgedRuns(Scorable):
 
     def judged(self) -> Rows:
         """Return the retrieved documents that are judged by the policy for negative grades."""
-        return self._from("judged", self.judgments.judged_from)
+        return self._rows_from("judged", self.judgments.judged_from)
 
     def relevant(self, rel: int = 1) -> Rows:
         """Return the retrieved documents with grade >= rel; `seen` counts them by rank."""
         low = max(rel, self.judgments.judged_from)
-        return self._from(("relevant", low), low)
+        return self._rows_from(("relevant", low), low)
 
-    def _from(self, key: Any, low: int) -> Rows:
+    def _rows_from(self, key: Any, low: int) -> Rows:
         return self.view(key, lambda: self.documents.where(self.documents.grade >= low))
 
     def binary(self, rel: int = 1) -> JudgedRuns:
@@ -358,9 +358,7 @@ def _required(annotation: View | None, requirement: str) -> View:
 
 def _at_judged_ranks(rows: Rows, judged: Rows) -> Rows:
     """Return the rows of judged documents, at their ranks among the judged documents."""
-    # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
-    keys, judged_keys = (table.cell << 32 | table.rank for table in (rows, judged))
-    positions, is_judged = find_positions(judged_keys, keys)
+    positions, is_judged = find_positions(judged.keys, rows.keys)
     ranks = judged.seen[positions[is_judged]]
     gains = rows.gains[is_judged] if rows.gains.size else rows.gains
     return Rows(rows.cell[is_judged], ranks, rows.grade[is_judged], rows.shape, gains)

@@ -48,7 +48,6 @@ from cranfield.measures.fairness.attention import (
     MODELS,
     ExposureMeasure,
     group_index,
-    row_keys,
     sum_by_group,
     sum_judged,
 )
@@ -283,7 +282,7 @@ class _RealisedUtilityMeasure(_ExposureRatio):
 
     def _weigh_exposure(self, judged: JudgedRuns, groups: Groups) -> Floats:
         rows, judged_rows = groups.rows, judged.judged()
-        positions, is_judged = find_positions(row_keys(judged_rows), row_keys(rows))
+        positions, is_judged = find_positions(judged_rows.keys, rows.keys)
         utility = np.append(self._utility(judged_rows.grade), 0.0)[positions]
         return super()._weigh_exposure(judged, groups) * np.where(is_judged, utility, 0.0)
 

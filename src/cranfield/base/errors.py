@@ -214,7 +214,7 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int | None = Non
     """Raise an error unless the value is an integer from minimum to maximum."""
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_whole or value < minimum or (maximum is not None and value > maximum):
-        bounds = f"from {minimum}" if maximum is None else f"from {minimum} to {maximum:,}"
+        bounds = f">= {minimum}" if maximum is None else f"from {minimum} to {maximum:,}"
         raise PolicyError(f"{name} must be an integer {bounds}, got {plain_repr(value)}")
 
 
@@ -260,7 +260,7 @@ def check_number(
 
     >>> check_number("rope", True, 0)
     Traceback (most recent call last):
-    cranfield.PolicyError: rope must be a number from 0, got True
+    cranfield.PolicyError: rope must be a number >= 0, got True
     >>> check_number("df", float("inf"), above=0, maximum=float("inf"))
     """
     low = above if minimum is None else minimum
@@ -270,8 +270,10 @@ def check_number(
         or not (isfinite(value) if maximum is None else value <= maximum)
         or (low is not None and (value < low or value == above))
     ):
-        first = "" if low is None else f" {'from' if above is None else 'above'} {low:g}"
-        last = "" if maximum is None or not isfinite(maximum) else f" to {maximum:g}"
+        has_maximum = maximum is not None and isfinite(maximum)
+        word = "above" if above is not None else "from" if has_maximum else ">="
+        first = "" if low is None else f" {word} {low:g}"
+        last = f" to {maximum:g}" if has_maximum else ""
         text = plain_repr(value) if not is_number or isinstance(value, Rational) else f"{value:g}"
         raise PolicyError(f"{name} must be a number{first}{last}, got {text}")
 

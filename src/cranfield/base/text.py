@@ -15,9 +15,9 @@ def counted(number: int, noun: str) -> str:
 
 
 def number_range(numbers: Any) -> str:
-    """Return the least and the largest of an array of integers, such as `2 to 5`, or one number."""
-    least, largest = numbers.min(), numbers.max()
-    return f"{least:,}" if least == largest else f"{least:,} to {largest:,}"
+    """Return the range of an array of integers as text, such as `2 to 5`; `2` if all are 2."""
+    lowest, highest = numbers.min(), numbers.max()
+    return f"{lowest:,}" if lowest == highest else f"{lowest:,} to {highest:,}"
 
 
 def capitalised(line: str) -> str:

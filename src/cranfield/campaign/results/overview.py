@@ -61,18 +61,18 @@ class Overview:
 
 def leaderboard_table(overview: Overview) -> Table:
     """Return the leaderboard as a table; the best score by each measure is bold."""
-    board = overview.leaderboard
-    bold = _best_scores(overview)
-    head = ["", "run", "team", "type", *board.measures, "groups", "unjudged@10"]
+    bold, measures = _best_scores(overview), overview.leaderboard.measures
+    head = ["", "run", "team", "type", *measures, "groups", "unjudged@10"]
     rows = []
-    for k, row in enumerate(board.rows.rows(named=True)):
+    for k, row in enumerate(overview.leaderboard.rows.rows(named=True)):
         tag = row["tag"] + (" (late)" if row["late"] else "")
-        scores = [Cell(format_number(row[name]), bold=bold[name][k]) for name in board.measures]
+        scores = [Cell(format_number(row[name]), bold=bold[name][k]) for name in measures]
         run = [str(row["rank"]), tag, row["team"], row["type"] or ""]
         groups, unjudged = shorten_letters(row["groups"] or ""), f"{row['unjudged@10']:.1%}"
         rows.append([*run, *scores, groups, unjudged])
     title = f"{overview.title}, {counted(len(rows), 'run')}"
-    return Table(title, head, rows, (1, 2, 3, 4 + len(board.measures)), remarks=board.remarks)
+    left = (1, 2, 3, 4 + len(measures))
+    return Table(title, head, rows, left, remarks=overview.leaderboard.remarks)
 
 
 def _best_scores(overview: Overview) -> Mapping[str, Sequence[bool]]:

@@ -497,18 +497,18 @@ def _block_of_intents(
     # The judgments of each intent are those of its topic, in order.
     first = np.searchsorted(judgments.topic, topic, "left")
     intent_of, judgment = ranges(first, np.searchsorted(judgments.topic, topic, "right"))
-    begins = np.searchsorted(intent_of, np.arange(topic.size))
+    starts = np.searchsorted(intent_of, np.arange(topic.size))
     grade = np.zeros(intent_of.size, dtype=np.int64)
-    number = np.full(intents.exists.shape, -1, dtype=np.int64)
-    number[topic, place] = np.arange(topic.size)
+    intent_at = np.full(intents.exists.shape, -1, dtype=np.int64)
+    intent_at[topic, place] = np.arange(topic.size)
     graded_rows = np.flatnonzero(np.isin(judgments.topic, topic))
     judgment_rows, entry = intents.entries(graded_rows)
     judgment_rows = graded_rows[judgment_rows]
-    intent = number[judgments.topic[judgment_rows], intents.place[entry]]
+    intent = intent_at[judgments.topic[judgment_rows], intents.place[entry]]
     has_intent = intent >= 0
     judgment_rows, entry, intent = np.stack([judgment_rows, entry, intent])[:, has_intent]
     graded = intents.grade[entry]
-    grade[begins[intent] + judgment_rows - first[intent]] = np.where(graded < low, 0, graded)
+    grade[starts[intent] + judgment_rows - first[intent]] = np.where(graded < low, 0, graded)
     if judgments.grade.min(initial=0) < low:
         # A document that is unjudged for the topic is unjudged for its intents.
         unjudged = judgments.grade[judgment] < low
@@ -521,7 +521,7 @@ def _block_of_intents(
 
     cell, rows = spread(documents)
     intent = cell % topic.size
-    document_grades = grade[documents.judgment[rows] + (begins - first)[intent]]
+    document_grades = grade[documents.judgment[rows] + (starts - first)[intent]]
     annotations = Annotations()
     lengths = judged.annotations.lengths
     if lengths is not None:
@@ -539,7 +539,7 @@ def _block_of_intents(
         judgments=Judgments(
             topic.size,
             intent_of,
-            _sorted_grades(intent_of, grade, begins),
+            _sorted_grades(intent_of, grade, starts),
             low,
             judgments.max_grade,
         ),
@@ -552,15 +552,15 @@ def _block_of_intents(
     )
 
 
-def _sorted_grades(intent: Ints, grade: Ints, begins: Ints) -> Ints:
+def _sorted_grades(intent: Ints, grade: Ints, starts: Ints) -> Ints:
     """Sort the grades of each intent in falling order; most are 0 and need no sorting."""
     nonzero = np.flatnonzero(grade)
     nonzero = nonzero[np.lexsort((-grade[nonzero], intent[nonzero]))]
-    counts = np.bincount(intent[nonzero], minlength=begins.size)
-    sizes = np.diff(begins, append=intent.size)
+    counts = np.bincount(intent[nonzero], minlength=starts.size)
+    sizes = np.diff(starts, append=intent.size)
     place = np.arange(nonzero.size) - np.repeat(np.cumsum(counts) - counts, counts)
     # Zeros are between the positive and the negative grades.
     place += np.where(grade[nonzero] < 0, np.repeat(sizes - counts, counts), 0)
     out = np.zeros_like(grade)
-    out[place + begins[intent[nonzero]]] = grade[nonzero]
+    out[place + starts[intent[nonzero]]] = grade[nonzero]
     return out

@@ -289,7 +289,7 @@ class _AspectRBP(
     def _degrees(self, aspect_runs: JudgedRuns, rows: Rows) -> Floats:
         """Return the degree to which each document has an aspect; 0 without a judgment."""
         judged_rows = aspect_runs.judged()
-        # The keys of rows, but by their original ranks.
+        # As `Rows.keys`, but with the original ranks.
         positions, has_degree = find_positions(
             *(table.cell << 32 | original_ranks(table) for table in (judged_rows, rows))
         )

@@ -79,9 +79,9 @@ class Ratings:
     assessors: tuple[str, ...]
     topic_of: Indices  # Topic of each unit
     scale: Floats
-    unit: Indices  # Unit, assessor and index of the grade of each label
-    assessor: Indices
-    level: Ints
+    unit: Indices  # Unit of each label
+    assessor: Indices  # Assessor of each label
+    level: Ints  # Index of the grade of each label in `scale`
     notes: tuple[str, ...] = ()
 
     def count_all(self) -> tuple[list[tuple[str, ...]], Tables]:

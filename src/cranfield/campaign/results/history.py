@@ -83,8 +83,8 @@ class _EntryReader:
     columns: Mapping[str, str]
     own: tuple[str, ...]
     retracted: bool
-    used_options: set[str] = field(default_factory=set)  # that apply to any source
-    unreadable: list[str] = field(default_factory=list)  # reasons, for runs of campaigns
+    used_options: set[str] = field(default_factory=set)  # options that apply to some source
+    unreadable: list[str] = field(default_factory=list)  # why runs of campaigns are excluded
     notes: list[str] = field(default_factory=list)
 
     def read(self, source: PathName) -> pl.DataFrame:

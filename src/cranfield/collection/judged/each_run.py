@@ -179,8 +179,10 @@ def assemble_runs(
         # Topics without judgments can change the order of the others.
         by_cell = np.lexsort((rank, cell))
         cell, rank, graded, source = (column[by_cell] for column in (cell, rank, graded, source))
-    judgment = _positions(judgment_rows, len(qrels))[source]
-    documents = Rows(cell, rank, graded, shape, source=judgment)
+    # Position of each judgment among those of the evaluated topics, or -1.
+    positions = np.full(len(qrels), -1, dtype=np.int64)
+    positions[judgment_rows] = np.arange(judgment_rows.size)
+    documents = Rows(cell, rank, graded, shape, source=positions[source])
     return JudgedRuns(
         topics=tuple(labels),
         systems=tuple(names),
@@ -198,18 +200,11 @@ def assemble_runs(
         policies=policies,
         coverage=_coverage(names, judged_runs, qrels, retrieved, documents, lowest_judged),
         annotations=_annotations(
-            judged_runs, supplements, label_index, labels, judgment_rows, qrels
+            judged_runs, supplements, label_index, labels, judgment_rows, positions, qrels
         ),
         ties=np.concatenate(ties, axis=1),
         tie_groups=np.concatenate(tie_groups, axis=1),
     )
-
-
-def _positions(judgment_rows: Ints, size: int) -> Ints:
-    """Return the position of each judgment in `judgment_rows`; -1 if it is not there."""
-    positions = np.full(size, -1, dtype=np.int64)
-    positions[judgment_rows] = np.arange(judgment_rows.size)
-    return positions
 
 
 def _select_topics(
@@ -252,6 +247,7 @@ def _annotations(
     label_index: Ints,
     labels: Sequence[str],
     judgment_rows: Ints,
+    positions: Ints,
     qrels: Qrels,
 ) -> Annotations:
     """Collect the annotations of documents and topics in the order of the judged runs."""
@@ -274,7 +270,7 @@ def _annotations(
     if "groups" in supplements.tables:
         table = supplements.tables["groups"]
         docs, rows = table.rows_of(qrels.docs)
-        judgment = _positions(judgment_rows, len(qrels))[docs]
+        judgment = positions[docs]
         docs, rows = judgment[judgment >= 0], rows[judgment >= 0]
         order = np.lexsort((table.codes[rows], docs))
         docs, rows = docs[order], rows[order]

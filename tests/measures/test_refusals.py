@@ -19,7 +19,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("uM(clicks={0: 0.1, 1: 0.5, 1: 0.6})", "duplicate key in a mapping"),
     ("AP(foo=1)", "AP: unknown parameter 'foo'; expected one of: rel, denominator, cutoff"),
     ("AP(rell=1)", "did you mean rel?"),
-    ("AP(rel=-1)", "rel must be an integer from 0"),
+    ("AP(rel=-1)", "rel must be an integer >= 0"),
     ("AP(rel=1.5)", "must be an integer"),
     ("AP(rel=True)", "must be an integer"),
     ("AP(denominator='N')", "must be one of 'R', 'min'"),

@@ -44,14 +44,19 @@ def parameter(default: Any, check: Check, doc: str) -> Any:
     return Parameter(default, check, doc)
 
 
-def integer(low: int, high: int = 10**9) -> Check:
+MAX_INTEGER = 10**9  # default maximum, which messages about lower numbers do not mention
+
+
+def integer(low: int, high: int = MAX_INTEGER) -> Check:
     """Return a check of integers from low to high."""
+    bounds = f"an integer from {low} to {high}"
+    description = f"an integer >= {low}" if high >= MAX_INTEGER else bounds
 
     def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, Integral):
-            raise ValueError(f"an integer >= {low}")
-        if not low <= int(value) <= high:
-            raise ValueError(f"an integer from {low} to {high}")
+        if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < low:
+            raise ValueError(description)
+        if int(value) > high:
+            raise ValueError(bounds)
         return int(value)
 
     return check

@@ -79,6 +79,16 @@ class InputError(CranfieldError):
         super().__init__(f"{text} ({', '.join(subject)})" if subject else text)
 
 
+def system_reason(error: Exception) -> str:
+    """Return the reason of an error of the operating system, such as `permission denied`."""
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def file_error(error: Exception, action: str, path: object) -> InputError:
+    """Return the error for a file or folder that cannot be `read`, `written` or `created`."""
+    return InputError(f"cannot be {action}: {system_reason(error)}", source=str(path))
+
+
 ErrorType = TypeVar("ErrorType", bound=InputError)
 
 

@@ -24,6 +24,7 @@ from cranfield.base.errors import (
     PolicyError,
     check_integer,
     quoted,
+    system_reason,
     warn,
 )
 from cranfield.base.files import whole_file
@@ -122,8 +123,8 @@ class ResultsFolder:
         except CranfieldError:
             raise
         except (OSError, ValueError) as error:
-            reason = (getattr(error, "strerror", None) or str(error)).lower()
-            raise InputError(f"not a results folder: {reason}", source=str(path)) from error
+            reason = f"not a results folder: {system_reason(error)}"
+            raise InputError(reason, source=str(path)) from error
         try:
             recorded = json.loads(content.decode())
         except (ValueError, RecursionError) as error:
@@ -143,8 +144,7 @@ class ResultsFolder:
             except FileNotFoundError:
                 continue
             except OSError as error:
-                reason = (error.strerror or str(error)).lower()
-                damage.append(f"{path.name} cannot be read: {reason}")
+                damage.append(f"{path.name} cannot be read: {system_reason(error)}")
             except InputError as error:
                 damage.append(f"{path.name} {error.reason}")
         if damage:

@@ -19,7 +19,14 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted, warn
+from cranfield.base.errors import (
+    CranfieldError,
+    InputError,
+    PolicyError,
+    quoted,
+    system_reason,
+    warn,
+)
 from cranfield.base.text import some_of
 from cranfield.sources.archives import (
     DAMAGED,
@@ -158,7 +165,7 @@ class Source:
             elif type(error).__name__ in DAMAGED:
                 reason = f"the archive is truncated or damaged: {error}"
             elif isinstance(error, OSError):
-                reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
+                reason = f"cannot be read: {system_reason(error)}"
             elif isinstance(error, UnicodeEncodeError):
                 reason = "cannot be read: no file has such a name"
             elif isinstance(error, ValueError) and "\0" in self.path:

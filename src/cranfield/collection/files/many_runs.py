@@ -22,6 +22,7 @@ from cranfield.base.errors import (
     PolicyError,
     check_choice,
     convert_error,
+    file_error,
     quoted,
     warn,
 )
@@ -469,8 +470,7 @@ def files_of(path: str) -> Iterator[str]:
             entries = sorted(Path(path).iterdir())
             files = [str(entry) for entry in entries if entry.is_file()]
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise InputError(f"cannot be read: {reason}", source=path) from error
+            raise file_error(error, "read", path) from error
         files = _runs_among(files)
         if not files:
             below = min((file for file in Path(path).rglob("*") if file.is_file()), default=None)

@@ -133,6 +133,11 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def measure_prefix(measure: str) -> str:
+    """Return `MEASURE: ` as the start of a line; empty without a measure."""
+    return f"{plain(measure)}: " if measure else ""
+
+
 _MAX_LENGTH = 500  # maximum length of a message: a few lines of a terminal
 
 

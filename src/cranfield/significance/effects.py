@@ -14,7 +14,7 @@ from scipy.special import chndtr, ndtr, ndtri, poch
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError, check_proportion
 from cranfield.base.spec import Registry
-from cranfield.base.text import counted, plain
+from cranfield.base.text import counted, measure_prefix
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.corrections.studentised import STRIP, make_quadrature
 from cranfield.significance.differences import (
@@ -259,11 +259,10 @@ class EffectSizes(TableResult):
 
     def heading(self) -> list[str]:
         kind = KINDS[self.kind]
-        measure = f"{plain(self.measure)}: " if self.measure else ""
         scope = "exact for normal scores" if self.exact else "for normal scores of many topics"
         bias = ", corrected for bias" if kind.is_unbiased else ""
         return [
-            f"{measure}{kind.title}, {counted(self.topics, 'topic')}",
+            f"{measure_prefix(self.measure)}{kind.title}, {counted(self.topics, 'topic')}",
             f"effect: mean difference divided by {kind.unit}{bias}",
             f"low, high: {self.confidence:.4g} confidence interval of the true effect, each pair"
             f" alone; {scope}",

@@ -17,7 +17,7 @@ from scipy.special import chdtrc
 from cranfield.base.arrays import Bools, Floats, Indices, row_slices
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quoted
 from cranfield.base.streams import stream
-from cranfield.base.text import counted, plain, some_of
+from cranfield.base.text import counted, measure_prefix, plain, some_of
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.differences import (
@@ -395,14 +395,14 @@ class MetaAnalysis(Result):
     def heading(self) -> list[str]:
         pairs = self.pairs
         measures = ", ".join(dict.fromkeys(filter(None, pairs.measures)))
-        measure = f"{plain(measures)}: " if measures else ""
         unit = "standardised differences" if self.standardised else "differences"
         title = CORRECTIONS[self.correction].title
         level = f"{1 - self.alpha:.4g}"
         names_and_topics = zip(pairs.names, pairs.topics, strict=True)
         collections = [f"{plain(name)} ({counted(n, 'topic')})" for name, n in names_and_topics]
         return [
-            f"{measure}random-effects meta-analysis of {unit}; {title}, alpha {self.alpha:g}",
+            f"{measure_prefix(measures)}random-effects meta-analysis of {unit}; {title}, alpha"
+            f" {self.alpha:g}",
             f"{counted(len(collections), 'collection')}: {', '.join(collections)}",
             f"variance between collections by {TITLES[self.tau2_by]}, errors {self.errors}",
             f"low, high: {level} confidence interval of the mean over such collections,"

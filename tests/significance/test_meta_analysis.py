@@ -120,7 +120,7 @@ def test_who_holds_what() -> None:
     assert names == [("y", "x"), ("z", "x")]
     mean = np.mean(COLLECTIONS["a"]["y"]) - np.mean(COLLECTIONS["a"]["x"])
     assert found.difference[0, 0] == pytest.approx(mean)
-    assert found.pooled.places.tolist() == [2, 1]
+    assert found.pooled.n_collections.tolist() == [2, 1]
     assert found.adjusted_pvalues[1] == 1
     assert np.isinf([limit[1] for limit in found.interval]).all()
     text = str(found)

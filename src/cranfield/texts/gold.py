@@ -110,7 +110,10 @@ def stem_of(data: Any) -> str:
 
 
 def warn_missing(
-    answered: Collection[tuple[int, int]], topics: Sequence[str], systems: Sequence[str]
+    answered: Collection[tuple[int, int]],
+    topics: Sequence[str],
+    systems: Sequence[str],
+    stacklevel: int = 4,
 ) -> None:
     """Warn of missing answers; `answered` contains indices of topic and system."""
     missing = [
@@ -122,7 +125,8 @@ def warn_missing(
     if missing:
         examples = (f"{quoted(topic)} of {quoted(system)}" for topic, system in missing)
         answers = f"{counted(len(missing), 'answer')} {'is' if len(missing) == 1 else 'are'}"
-        warn(f"{answers} missing and counted as 0: topic {some_of(examples, 5)}", stacklevel=4)
+        text = f"{answers} missing and counted as 0: topic {some_of(examples, 5)}"
+        warn(text, stacklevel=stacklevel)
 
 
 def warn_skipped(texts: str, topics: Collection[str], gold: str, stacklevel: int = 4) -> None:

@@ -49,7 +49,7 @@ _INTENTS = schema_of_lines(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IntentTable:
-    """Intents of topics, with Pr(intent | topic) and types; made by :func:`read_intents`.
+    """Intents of topics, with Pr(intent | topic) and types; returned by :func:`read_intents`.
 
     A navigational intent seeks one particular document, an informational intent any information.
     """

@@ -61,7 +61,7 @@ PROBABILITIES = schema_of_lines(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Probabilities(FrameMixin):
-    """Judgments as probabilities of grades; made by :func:`read_probabilities`.
+    """Judgments as probabilities of grades; returned by :func:`read_probabilities`.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Run(ReadPairs):
-    """The rankings of one system, one for each topic; made by :func:`read_run`.
+    """The rankings of one system, one for each topic; returned by :func:`read_run`.
 
     Attributes
     ----------

@@ -214,7 +214,7 @@ def _sum_by_group(measure: Measure, judged: JudgedRuns, values: Floats) -> tuple
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EquityOfAttention(TableResult):
-    """Equity of attention over a series of rankings; made by :func:`equity_of_attention`.
+    """Equity of attention over a series of rankings; returned by :func:`equity_of_attention`.
 
     Attributes
     ----------

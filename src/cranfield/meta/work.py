@@ -28,6 +28,7 @@ from cranfield.base.errors import (
     warn,
 )
 from cranfield.base.files import whole_file
+from cranfield.base.kinds import Function, replace_keywords
 from cranfield.base.parallel import MAX_JOBS, compute_tasks
 from cranfield.base.text import counted, plain
 from cranfield.base.version import __version__
@@ -193,7 +194,6 @@ def _describe_difference(recorded: Any, expected: Mapping[str, Any]) -> str:
 
 
 Task = TypeVar("Task")
-Function = TypeVar("Function", bound=Callable[..., Any])
 Progress = Callable[[int, int], None]
 
 REPEATS_PER_PART = 10
@@ -211,12 +211,8 @@ class WorkOptions(TypedDict, total=False):
 
 def with_work(function: Function) -> Function:
     """Replace `**work` in the signature of a study by the options of :class:`WorkOptions`."""
-    signature = inspect.signature(function)
-    work_parameters = inspect.signature(run_parts).parameters
-    parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    parameters += [work_parameters[name] for name in WorkOptions.__annotations__]
-    function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return function
+    parameters = inspect.signature(run_parts).parameters
+    return replace_keywords(function, [parameters[name] for name in WorkOptions.__annotations__])
 
 
 def make_part_name(text: str) -> str:

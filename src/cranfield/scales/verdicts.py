@@ -321,9 +321,8 @@ class RunSet:
 
 def with_required_cutoff(measure: Measure, length: int) -> Measure:
     """Return the measure, with the length as its cutoff if it needs one and has none."""
-    if measure.info.at_parameter == "cutoff" and measure.info.at_usage == "required":
-        return measure if measure.cutoff is not None else measure @ length
-    return measure
+    needs_cutoff = measure.info.at_parameter == "cutoff" and measure.info.at_usage == "required"
+    return measure @ length if needs_cutoff and measure.cutoff is None else measure
 
 
 def make_run_set(

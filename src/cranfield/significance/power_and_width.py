@@ -62,15 +62,16 @@ def power_t(
     return t_power(_half_noncentrality(n, difference, variance), n - 1, alpha, alternative)
 
 
-def t_power(half: Floats, df: Floats, alpha: float, alternative: str) -> Floats:
-    """Compute the power of a t-test from `half` its squared noncentrality."""
+def t_power(half_noncentrality: Floats, df: Floats, alpha: float, alternative: str) -> Floats:
+    """Compute the power of a t-test from half the noncentrality of F, the square of t."""
     if alternative == "two-sided":
-        return _tail(1.0, df, half, alpha)
+        return _tail(1.0, df, half_noncentrality, alpha)
     if alpha >= 0.5:
         raise PolicyError(f"alpha of a one-sided test must be below 0.5, got {alpha:g}")
     # Half the sum of both tails plus half their difference is the upper tail.
-    both_tails = _tail(1.0, df, half, 2 * alpha)
-    return np.asarray((both_tails + _tail(1.0, df, half, 2 * alpha, odd_terms=True)) / 2)
+    both_tails = _tail(1.0, df, half_noncentrality, 2 * alpha)
+    difference = _tail(1.0, df, half_noncentrality, 2 * alpha, odd_terms=True)
+    return np.asarray((both_tails + difference) / 2)
 
 
 def power_anova(

@@ -62,7 +62,7 @@ class BadRunError(InputError):
 
 
 class Runs(Sequence[Run]):
-    """A sequence of runs, each read on access and not cached; made by :func:`read_runs`.
+    """A sequence of runs, each read on access and not cached; returned by :func:`read_runs`.
 
     Hundreds of runs need the memory of a few. An index is an integer, a slice, or the name of a
     system in an evaluation.

@@ -108,7 +108,7 @@ def judging_settings(policies: Policies, measure: Scorer, max_grade: int) -> dic
 
 @dataclass(frozen=True, eq=False)
 class JudgedRuns(Scorable):
-    """Rankings of several systems, as grades by rank; made by :func:`cranfield.judge`.
+    """Rankings of several systems, as grades by rank; returned by :func:`cranfield.judge`.
 
     Attributes
     ----------

@@ -96,6 +96,7 @@ class UnitGains(Measure):
         if is_by_topic or self.gains.kind == "levels" or highest > MAX_COMPARED_GRADE:
             return None
         exact = copy(self)
+        # Gains in fractions are not a valid value of the parameter.
         vars(exact)["gains"] = self.gains.as_fractions()
         return np.asarray(exact.unit_gain(grades_up_to(highest), Fraction(1)), dtype=object)
 

@@ -187,8 +187,8 @@ def _sum_expected_clicks(rank_counts: pl.DataFrame, rates: dict[int, float]) -> 
         .group_by("query", "doc", maintain_order=True)
         .agg(pl.col("impressions", "clicks").cast(pl.Int64).sum(), pl.col("expected").sum())
     )
-    coec = pl.when(pl.col("expected") > 0).then(pl.col("clicks") / pl.col("expected"))
-    return ExpectedClicks(table.with_columns(coec=coec), rates)
+    ratio = pl.when(pl.col("expected") > 0).then(pl.col("clicks") / pl.col("expected"))
+    return ExpectedClicks(table.with_columns(coec=ratio), rates)
 
 
 def skip_above(log: Log) -> pl.DataFrame:

@@ -25,7 +25,7 @@ def name_method(info: TestInfo, correction: Correction, *, baseline: bool = Fals
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankSets(Result):
-    """Confidence sets of the ranks of systems; made by :func:`rank_sets` or by a comparison.
+    """Confidence sets of the ranks of systems; returned by :func:`rank_sets` or by a comparison.
 
     Rows are ordered by rank, the best system first. The columns `own from` and `own to` are absent
     where :attr:`own_pvalues` is None.

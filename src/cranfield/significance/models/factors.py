@@ -32,7 +32,7 @@ TOPIC = "topic"  # the factor of topics
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FactorialAnova(Result):
-    """Effects of the components of systems; made by :func:`factorial_anova`.
+    """Effects of the components of systems; returned by :func:`factorial_anova`.
 
     Attributes
     ----------

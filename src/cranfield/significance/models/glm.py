@@ -303,7 +303,7 @@ def correct_testable_pairs(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GlmComparison(TableResult):
-    """Comparison of systems by a generalised linear model; made by :func:`compare_glm`.
+    """Comparison of systems by a generalised linear model; returned by :func:`compare_glm`.
 
     Attributes
     ----------

@@ -662,7 +662,7 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
     if n_topics := np.unique(document_pool.topic[~inputs.is_evaluated]).size:
         yield f"{counted(n_topics, 'topic')} without judgments excluded"
     if any(signs is None for signs in inputs.signs):
-        yield "pairs of systems are not counted: with all judgments they cannot be tested"
+        yield "significant pairs are not counted: with all judgments no pair can be tested"
     elif n_untested := rows["significant"].null_count():
         budgets = counted(n_untested, "budget")
         yield f"pairs of systems could not be tested with the judgments of {budgets}"

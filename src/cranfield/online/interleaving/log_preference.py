@@ -73,7 +73,8 @@ def weigh_clicks(
         log.require("clicks", "dwell", purpose="satisfied clicks")
         weight = (pl.col("dwell") >= MIN_SATISFIED_DWELL).fill_null(False).cast(pl.Float64)
         if n_missing := rows["dwell"].null_count():
-            notes.append(f"{counted(n_missing, 'click')} of unknown dwell treated as not satisfied")
+            unknown = counted(n_missing, "click")
+            notes.append(f"{unknown} with an unknown dwell time treated as not satisfied")
     elif clicks != "all":
         numeric_columns = [name for name, dtype in rows.schema.items() if dtype.is_numeric()]
         # The first two columns are the page and the rank.

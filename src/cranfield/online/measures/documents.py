@@ -171,7 +171,7 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     table.refuse(clicks < 0, lambda row: f"clicks must be at least 0, got {row['clicks']}")
     bound = "clicks must be at most the number of impressions"
     is_excessive = clicks > impressions
-    table.refuse(is_excessive, lambda row: f"{bound}, {row['impressions']}, got {row['clicks']}")
+    table.refuse(is_excessive, lambda row: f"{bound} ({row['impressions']}), got {row['clicks']}")
     sums, keys = pl.col("impressions", "clicks").cast(pl.Int64).sum(), ("query", "doc", "rank")
     rank_counts = table.frame.group_by(keys).agg(sums).sort(keys)
     totals = rank_counts.group_by("rank").agg(sums).sort("rank")

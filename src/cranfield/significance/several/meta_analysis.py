@@ -554,10 +554,16 @@ def meta_analysis(
 
 def _notes(pairs: CommonPairs, has_error: Bools, pooled: Pooled, errors: str) -> list[str]:
     notes = []
-    if n_constant := int((~has_error & ~np.isnan(pairs.mean)).sum()):
+    varies = pairs.deviation > 0
+    if n_constant := int((~varies & ~np.isnan(pairs.mean)).sum()):
         notes.append(
             f"{counted(n_constant, 'pair')} of a collection excluded: the difference is the"
             " same on all topics, so that its standard error is unknown"
+        )
+    if n_small := int((varies & ~has_error).sum()):
+        notes.append(
+            f"{counted(n_small, 'pair')} of a collection excluded: a standardised difference"
+            " requires three topics"
         )
     if n_alone := int((pooled.n_collections < 2).sum()):
         notes.append(

@@ -118,8 +118,7 @@ def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
         others = f" (also in {counted(n_others, 'more topic')})" if n_others else ""
         warn(
             f"{name}: the probabilities of the intents of topic {quoted(topic)} sum to"
-            f" {total:.4g}, not 1{others}",
-            stacklevel=3,
+            f" {total:.4g}, not 1{others}"
         )
 
 

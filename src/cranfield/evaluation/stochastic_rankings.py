@@ -118,7 +118,7 @@ def expected_exposure(
             judged.coverage.warn()
         score = partial(_score_exposure, measure, run_systems=run_systems, n_systems=len(systems))
         for note in _tie_notes(table, judged, score, run_systems):
-            warn(note, stacklevel=2)
+            warn(note)
         scores[measure.label] = table
     return scores
 

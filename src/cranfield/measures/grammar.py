@@ -130,8 +130,7 @@ def parse_measures(
             if len(group) == 1 and (first := first_texts.setdefault(group[0], name)) != name:
                 warn(
                     f"{quoted(first)} and {quoted(name)} are the same measure, which is"
-                    f" reported once, as {quoted(first)}",
-                    stacklevel=3,
+                    f" reported once, as {quoted(first)}"
                 )
             measures |= dict.fromkeys(group)
     if not measures:

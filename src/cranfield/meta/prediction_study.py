@@ -283,7 +283,7 @@ def _read_predictions(data: Any) -> pl.DataFrame:
         is_index = columns.names[0] in others and spelt(columns.names[0]) not in _NOT_PREDICTORS
         if reported := others[is_index:]:
             listed = some_of(map(quoted, reported), 12)
-            warn(f"{columns.source}: columns not used: {listed}", stacklevel=4)
+            warn(f"{columns.source}: columns not used: {listed}")
         if not names:
             raise InputError("expected a column for each predictor", source=columns.source)
         predictors = (FileColumn(name, _PREDICTION_VALUE, None) for name in names)

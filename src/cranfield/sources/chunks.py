@@ -209,7 +209,7 @@ class Source:
     def in_encoding(self, encoding: str, form: str) -> Source:
         """Return the same file with the encoding of its text; warn of Parquet, which has none."""
         if form == "parquet" and not is_utf8(encoding):
-            warn(f"{self.name}: encoding has no effect on Parquet", stacklevel=5)
+            warn(f"{self.name}: encoding has no effect on Parquet")
             return self
         return replace(self, encoding=encoding)
 

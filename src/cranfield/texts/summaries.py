@@ -247,21 +247,21 @@ def judge_summaries(
             raise InputError(reason, source="summaries", topic=topic)
         else:
             sentences[topics[topic], system_index] = encode(text, topic)
-    warn_skipped("texts of", unknown_topics, "references", stacklevel=3)
+    warn_skipped("texts of", unknown_topics, "references")
     encoded_references = tuple(
         tuple(encode(text, topic) for text in group) for topic, group in reference_texts.items()
     )
     if wordless_topics:
         examples = f"topic {some_of(wordless_topics, 3)}"
         number = counted(len(wordless_topics), "text")
-        warn(f"{number} without letters and digits counted as empty ({examples})", stacklevel=2)
+        warn(f"{number} without letters and digits counted as empty ({examples})")
     if ignored_letters:
         topic, letter = next(iter(ignored_letters.items()))
         number = counted(len(ignored_letters), "topic")
         example = f"topic {quoted(topic)}: {quoted(letter)}"
         ignored = f"letters other than a to z ignored in texts of {number}"
-        warn(f"{ignored} ({example}){_ADVICE}", stacklevel=2)
-    warn_missing(sentences, tuple(topics), tuple(systems), stacklevel=3)
+        warn(f"{ignored} ({example}){_ADVICE}")
+    warn_missing(sentences, tuple(topics), tuple(systems))
     return JudgedSummaries(
         topics=tuple(topics),
         systems=tuple(systems),
@@ -277,8 +277,7 @@ def _default_tokeniser(texts: Iterable[tuple[str, str]]) -> str:
         if any(map(str.isalnum, text)) and not alphanumeric(text):
             warn(
                 "texts are split by tokeniser='unicode', as tokeniser='alphanumeric' finds no words"
-                f" in {quoted(text)} (topic {quoted(topic)})",
-                stacklevel=3,
+                f" in {quoted(text)} (topic {quoted(topic)})"
             )
             return "unicode"
     return "alphanumeric"
@@ -306,7 +305,7 @@ def _read_references(data: Any) -> dict[str, list[str]]:
     empty = table.frame.filter(pl.col("text").str.strip_chars() == "")["topic"].to_list()
     if empty and not isinstance(data, Mapping):
         text = f"the reference text of topic {quoted(empty[0])}"
-        warn(f"{table.source}: {text} is empty", stacklevel=3)
+        warn(f"{table.source}: {text} is empty")
     systems = table.frame["system"].unique(maintain_order=True)
     if len(systems) > 1:
         raise InputError(

@@ -133,11 +133,11 @@ def read_archive_table(
             raise PolicyError(f"{quoted(name)} {reason}; got {quoted(value)}")
     used = column_indices.values()
     if unused := [quoted(str(name)) for k, name in enumerate(source.names) if k not in used]:
-        warn(f"unused columns: {', '.join(unused)}", stacklevel=2)
+        warn(f"unused columns: {', '.join(unused)}")
     if files_without_row:
         count = counted(len(files_without_row), "file")
         names = some_of(map(quoted, files_without_row), 5)
-        warn(f"{count} without a row in the table: {names}", stacklevel=2)
+        warn(f"{count} without a row in the table: {names}")
     return ArchiveTable(source.source, tuple(rows))
 
 

@@ -170,8 +170,7 @@ class JudgedRuns(Scorable):
                 documents = counted(intents.differing, "document")
                 warn(
                     f"{documents} with different grades by subtopic; measures that use the highest:"
-                    f" {some_of(affected, 3)}",
-                    stacklevel=4,
+                    f" {some_of(affected, 3)}"
                 )
         return [np.where(self.scored, measure.score(self), np.nan) for measure in measures]
 

@@ -169,7 +169,7 @@ def score_trailtexts(
         cells.add(cell)
         lengths, gains = texts["length"], texts["gain"]
         values[cell] = u_measure(gains, lengths=lengths, limit=limit, decay=decay, norm=norm)
-    warn_missing(cells, topics, systems, stacklevel=3)
+    warn_missing(cells, topics, systems)
     options = "" if decay == "linear" else f", decay={decay}"
     options += "" if norm == 1 else f", N={norm:g}"
     return Scores(values, topics, systems, measure=f"U(L={limit:.15g}{options})")

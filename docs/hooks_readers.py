@@ -79,7 +79,7 @@ READERS = {
     "Pages to interleave": ("cranfield.online.interleaving.interleaver:_PAGES", "interleaving.md"),
     "Logged actions": ("cranfield.online.off_policy.policy_value:ACTIONS", "off-policy.md"),
     "Policies": ("cranfield.online.off_policy.policy_value:POLICY", "off-policy.md"),
-    "Boards": ("cranfield.campaign.results.history:_BOARD", "campaign-results.md"),
+    "Leaderboards": ("cranfield.campaign.results.history:_LEADERBOARD", "campaign-results.md"),
     "Tables of runs to submit": (
         "cranfield.campaign.submitting.archive:_SCHEMA",
         "campaigns.md",

@@ -81,10 +81,8 @@ def trec_covid() -> Collection:
     about = json.loads(pl.read_parquet_metadata(path)["cranfield"])
     table = pl.read_parquet(path)
     rankings = {
-        str(key[0]): rows.select("topic", "doc", "score")
-        for key, rows in table.filter(pl.col("run").is_not_null())
-        .partition_by("run", as_dict=True)
-        .items()
+        tag: rows.select("topic", "doc", "score")
+        for (tag,), rows in table.drop_nulls("run").partition_by("run", as_dict=True).items()
     }
     runs = Runs([(run["tag"], rankings[run["tag"]]) for run in about["runs"]])
     qrels = read_qrels(table.filter(pl.col("run").is_null()).select("topic", "doc", "grade"))

@@ -26,8 +26,8 @@ def test_scale(folder: Path) -> None:
     for arguments, message in (
         (("DCG", "--grades", "1"), "length is required"),
         (("DCG@0",), "cutoff"),
-        (("DCG@5", "--grades", "0"), "highest grade must be an integer from 1"),
-        (("DCG@5", "--length", "-1"), "length of a run must be an integer from 1"),
+        (("DCG@5", "--grades", "0"), "highest grade must be an integer >= 1"),
+        (("DCG@5", "--length", "-1"), "length of a run must be an integer >= 1"),
         (("nDGC@5",), "did you mean"),
         (("Bpref@5", "--length", "5"), "depends on more than the grades by rank"),
         (("P@5", "--length", "100000"), "at most 2,000"),

@@ -74,7 +74,7 @@ def test_formats(campaign: Path, kind: str) -> None:
         (("--table", "pools"), "unknown table 'pools'"),
         (
             ("--unjudged", "condensed"),
-            "setting unjudged cannot be combined with pools; use setting lists",
+            "setting unjudged cannot be combined with pools; use the setting lists",
         ),
         (("--test", "anova-3"), "requires scores by shard"),
         (("--contributors", "nobody.txt"), "cannot be read"),

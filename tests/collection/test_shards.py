@@ -169,7 +169,7 @@ def test_numbers_of_shards_that_are_none(shards: Any) -> None:
 
 
 def test_other_options_that_are_none() -> None:
-    with pytest.raises(cf.PolicyError, match="the seed must be an integer from 0, got -1"):
+    with pytest.raises(cf.PolicyError, match="the seed must be an integer >= 0, got -1"):
         random_shards(3, -1)
     with pytest.raises(cf.PolicyError, match="sampling must be"):
         random_shards(3, 0, 0.5)  # type: ignore[arg-type]

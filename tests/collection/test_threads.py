@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.parallel import at_most, available_threads, in_threads, ordered_results
-from cranfield.collection.files.lines import RUN, detect_layout, read_lines
+from cranfield.collection.files.lines import RUN, detect_layout, parse_lines
 from cranfield.sources import chunks
 from cranfield.sources.chunks import Source
 
@@ -74,7 +74,7 @@ def _by_line(path: Path) -> Any:
     before = (b"\n" + data).split(b"\n" + mark)[0]
     text = before[1:]
     try:
-        frame, numbers, _ = read_lines(text, layout, source="x", first_line=1)
+        frame, numbers, _ = parse_lines(text, layout, source="x", first_line=1)
     except cf.InputError as error:
         return error.reason, error.line
     if len(text) < len(data):

@@ -330,7 +330,7 @@ def test_what_cannot_be_scored() -> None:
     refused(cf.PolicyError, "the number of shards must be", shards=0)
     refused(cf.PolicyError, "the seed must be", seed=-1)
     refused(cf.PolicyError, "unknown unmapped 'keep'; expected one of", unmapped="keep")
-    refused(cf.PolicyError, "rel must be an integer from 0, got 0.5", rel=0.5)
+    refused(cf.PolicyError, "rel must be an integer >= 0, got 0.5", rel=0.5)
     refused(cf.PolicyError, "unknown ties 'none'; expected one of:", ties="none")
     refused(cf.PolicyError, "jobs must be an integer from 1", shards=MAP, jobs=0)
     refused(cf.MeasureError, "unknown measure", measures="Nothing")

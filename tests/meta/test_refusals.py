@@ -94,7 +94,7 @@ REFUSALS: Refusals = {
         ({"contributors": ["first new"], "depth": None}, "system 'first new' .* rank 1"),
         ({"depth": 0}, "depth must be an integer from 1"),
         ({"depth": 2.5}, "depth must be an integer from 1"),
-        ({"rel": 0}, "rel must be an integer from 1"),
+        ({"rel": 0}, "rel must be an integer >= 1"),
         ({"contributors": "judged", "depth": None}, "requires the depth"),
         ({"contributors": "all"}, "'all'"),
         ({"contributors": 3}, "'3'"),
@@ -115,7 +115,7 @@ REFUSALS: Refusals = {
         ({"contributors": "judged"}, "requires the depth of the pool"),
         ({"depths": "ten"}, "expected a list, got 'ten'"),
         ({"top": 0}, "top must be an integer from 1"),
-        ({"rel": "high"}, "rel must be an integer from 1"),
+        ({"rel": "high"}, "rel must be an integer >= 1"),
         ({"lists": "cooked"}, "unknown list 'cooked'; expected one of: raw, condensed"),
         ({"lists": ()}, "list"),
     ),
@@ -236,9 +236,9 @@ REFUSALS: Refusals = {
         *options(
             lambda measures=("P",), **more: study.study_scales(JUDGED, measures, **more),
             ({"cutoffs": "5"}, "expected a list"),
-            ({"cutoffs": None}, "cutoff must be an integer from 1, got None"),
+            ({"cutoffs": None}, "cutoff must be an integer >= 1, got None"),
             ({"cutoffs": []}, "cutoff"),
-            ({"cutoffs": [0]}, "cutoff must be an integer from 1"),
+            ({"cutoffs": [0]}, "cutoff must be an integer >= 1"),
             ({"cutoffs": [2.5]}, "cutoff must be an integer"),
             ({"cutoffs": ["5"]}, "cutoff must be an integer"),
             ({"measures": []}, "measure"),
@@ -285,7 +285,7 @@ REFUSALS: Refusals = {
             ({"sizes": [1]}, "size of topic sets must be an integer from 2 to 6, got 1"),
             ({"sizes": []}, "size"),
             ({"repeats": 0}, "repeats must be an integer from 1 to 1,000,000, got 0"),
-            ({"seed": -1}, "seed must be an integer from 0, got -1"),
+            ({"seed": -1}, "seed must be an integer >= 0, got -1"),
             ({"tests": []}, "test"),
             ({"tests": ["t", "t+holm"]}, "test t"),
             ({"tests": ["anova-3"]}, "by shard"),
@@ -440,7 +440,7 @@ REFUSALS: Refusals = {
             (lambda p=p: order_agreement(RUN, RUN, p=p), "p must be a number between 0 and 1")
             for p in (0, 1, -0.5, "0.9", True, float("nan"))
         ),
-        (lambda: order_agreement(RUN, RUN, depth=0), "depth must be an integer from 1"),
+        (lambda: order_agreement(RUN, RUN, depth=0), "depth must be an integer >= 1"),
     ],
 }
 

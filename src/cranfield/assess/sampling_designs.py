@@ -185,7 +185,7 @@ def _find_cells(pool: Pool, label: Ints) -> tuple[tuple[Ints, Ints], Ints, Ints]
 
 DESIGNS = Registry(
     "sampling design",
-    things={
+    components={
         "uniform": Design(lambda pool, size: _stratified_cells(pool, {pool.depth: size})),
         "strata": Design(_stratified_cells, requires_strata=True),
         "stat": Design(_stat_cells, columns=("inclusion",)),

@@ -138,25 +138,25 @@ class CranfieldWarning(UserWarning):
         super().__init__(one_line(str(text)))
 
 
-_COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
-
-_REWRITE: ContextVar[Callable[[str], str] | None] = ContextVar("rewrite", default=None)
+_OPTION_OF: ContextVar[Callable[[str], str]] = ContextVar("option_of", default=lambda argument: "")
 
 
 @contextmanager
-def command_words(rewrite: Callable[[str], str]) -> Iterator[None]:
-    """Within the context, notes name options of a command instead of Python arguments."""
-    token = _REWRITE.set(rewrite)
+def options_in_notes(option_of: Callable[[str], str]) -> Iterator[None]:
+    """Within the context, notes name the options of a command instead of Python arguments."""
+    token = _OPTION_OF.set(option_of)
     try:
         yield
     finally:
-        _REWRITE.reset(token)
+        _OPTION_OF.reset(token)
 
 
-def in_words_of_command(argument: str) -> str:
+def command_option(argument: str) -> str:
     """Return the running command's option for a Python argument; empty outside of commands."""
-    rewrite = _REWRITE.get()
-    return "" if rewrite is None else rewrite(argument)
+    return _OPTION_OF.get()(argument)
+
+
+_COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
 def warn(text: str) -> None:
@@ -238,7 +238,7 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int | None = Non
     """Raise an error unless the value is an integer from minimum to maximum."""
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_whole or value < minimum or (maximum is not None and value > maximum):
-        bounds = f"from {minimum}" if maximum is None else f"from {minimum} to {maximum:,}"
+        bounds = f">= {minimum}" if maximum is None else f"from {minimum} to {maximum:,}"
         raise PolicyError(f"{name} must be an integer {bounds}, got {plain_repr(value)}")
 
 
@@ -251,6 +251,7 @@ def check_list(name: str, value: object) -> None:
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
+    """Raise an error unless the value is one of the choices."""
     if not isinstance(value, str) or value not in choices:
         hint = did_you_mean(value, choices, 1)
         raise PolicyError(
@@ -283,7 +284,7 @@ def check_number(
 
     >>> check_number("rope", True, 0)
     Traceback (most recent call last):
-    cranfield.PolicyError: rope must be a number from 0, got True
+    cranfield.PolicyError: rope must be a number >= 0, got True
     >>> check_number("df", float("inf"), above=0, maximum=float("inf"))
     """
     low = above if minimum is None else minimum
@@ -293,8 +294,10 @@ def check_number(
         or not (isfinite(value) if maximum is None else value <= maximum)
         or (low is not None and (value < low or value == above))
     ):
-        first = "" if low is None else f" {'from' if above is None else 'above'} {low:g}"
-        last = "" if maximum is None or not isfinite(maximum) else f" to {maximum:g}"
+        has_maximum = maximum is not None and isfinite(maximum)
+        word = "above" if above is not None else "from" if has_maximum else ">="
+        first = "" if low is None else f" {word} {low:g}"
+        last = f" to {maximum:g}" if has_maximum else ""
         text = plain_repr(value) if not is_number or isinstance(value, Rational) else f"{value:g}"
         raise PolicyError(f"{name} must be a number{first}{last}, got {text}")
 

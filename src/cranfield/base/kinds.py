@@ -88,7 +88,7 @@ def allowed_values(function: Callable[..., Any]) -> Mapping[str, AllowedValues]:
     """Return the allowed values of the parameters of a function, by name."""
     hints = get_type_hints(function, include_extras=True)
     return {
-        name: kind for name, hint in hints.items() if (kind := allowed_values_of(hint)) is not None
+        name: kind for name, hint in hints.items() if (kind := allowed_by_hint(hint)) is not None
     }
 
 
@@ -114,19 +114,20 @@ def check_arguments(
     for name, kind in allowed_values(function).items():
         if arguments[name] is not None or parameters[name].default is not None:
             kind.check(name, arguments[name])
-    options = _keywords(function)
-    accepted = options if judging is None else _keywords(judging)
-    for name, value in arguments.items():
-        if name in parameters and parameters[name].kind is not Parameter.VAR_KEYWORD:
+    for name, parameter in parameters.items():
+        if parameter.kind is not Parameter.VAR_KEYWORD or name not in arguments:
             continue
         if judging is None:
-            check_keywords(function, value)
-        for keyword in set(value).difference(accepted):
-            raise ArgumentError(
-                f"{function.__name__} has no option {quoted(keyword)}; options of judging:"
-                f" {', '.join(accepted)}"
-            )
-    return {name: _plain(arguments[name]) for name in options if name in arguments}
+            check_keywords(function, arguments[name])
+            continue
+        accepted = _keywords(judging)
+        for keyword in arguments[name]:
+            if keyword not in accepted:
+                raise ArgumentError(
+                    f"{function.__name__} has no option {quoted(keyword)}; options of judging:"
+                    f" {', '.join(accepted)}"
+                )
+    return {k: _to_python(arguments[k]) for k in _keywords(function) if k in arguments}
 
 
 def check_keywords(
@@ -144,14 +145,14 @@ def _keywords(function: Callable[..., Any]) -> list[str]:
     return [p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
 
 
-def _plain(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     is_number = isinstance(value, Number) or type(value).__name__ == "bool"
     return value.item() if is_number and hasattr(value, "item") else value
 
 
-def allowed_values_of(hint: Any) -> AllowedValues | None:
-    """Return the allowed values that an annotation such as :data:`Repeats` declares."""
+def allowed_by_hint(hint: Any) -> AllowedValues | None:
+    """Return the allowed values that an annotation declares, such as `Integer(1)`, or None."""
     if hasattr(hint, "__metadata__"):
         return next((kind for kind in hint.__metadata__ if hasattr(kind, "check")), None)
-    kinds = (allowed_values_of(part) for part in get_args(hint))
+    kinds = (allowed_by_hint(part) for part in get_args(hint))
     return next((kind for kind in kinds if kind is not None), None)

@@ -44,14 +44,19 @@ def parameter(default: Any, check: Check, doc: str) -> Any:
     return Parameter(default, check, doc)
 
 
-def integer(low: int, high: int = 10**9) -> Check:
+MAX_INTEGER = 10**9  # default maximum, which messages about lower numbers do not mention
+
+
+def integer(low: int, high: int = MAX_INTEGER) -> Check:
     """Return a check of integers from low to high."""
+    bounds = f"an integer from {low} to {high}"
+    description = f"an integer >= {low}" if high >= MAX_INTEGER else bounds
 
     def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, Integral):
-            raise ValueError(f"an integer >= {low}")
-        if not low <= int(value) <= high:
-            raise ValueError(f"an integer from {low} to {high}")
+        if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < low:
+            raise ValueError(description)
+        if int(value) > high:
+            raise ValueError(bounds)
         return int(value)
 
     return check
@@ -164,13 +169,13 @@ def number_text(value: float) -> str:
     return text
 
 
-def name(value: Any) -> str:
+def any_name(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a name")
     return value.strip()
 
 
-def names(value: Any) -> str:
+def name_list(value: Any) -> str:
     """Check a text of names that are separated by commas."""
     if not isinstance(value, str) or not all(item.strip() for item in value.split(",")):
         raise ValueError("a name, or names separated by commas")
@@ -197,9 +202,8 @@ class NamedWeights:
 
     @property
     def text(self) -> str:
-        return (
-            "{" + ", ".join(f"{name!r}: {number_text(number)}" for name, number in self.pairs) + "}"
-        )
+        items = (f"{name!r}: {number_text(number)}" for name, number in self.pairs)
+        return f"{{{', '.join(items)}}}"
 
 
 def named_weights(value: Any) -> NamedWeights:
@@ -290,10 +294,10 @@ class Spec:
         names = cls.parameter_names()
         for name, value in parameters.items():
             if name not in names and not (name in cls.parameters and value is None):
-                hint = did_you_mean(name, names, 1)
-                choices = ", ".join(names) or "none"
+                choices = f"expected one of: {', '.join(names)}" if names else "it has none"
                 raise cls.error(
-                    f"{cls.base_name()} has no parameter {quoted(name)} (it has: {choices}){hint}"
+                    f"{cls.base_name()}: unknown parameter {quoted(name)}; {choices}"
+                    f"{did_you_mean(name, names, 1)}"
                 )
 
     @classmethod
@@ -336,7 +340,7 @@ def keywords_of(call: ast.Call, text: str, error: type[Exception]) -> dict[str, 
         if keyword.arg is None:
             raise error(f"{quoted(text)}: expected parameters as name=value")
         if keyword.arg in parameters:
-            raise error(f"{quoted(text)}: {keyword.arg} is given twice")
+            raise error(f"{quoted(text)}: {keyword.arg} occurs twice")
         parameters[keyword.arg] = literal(keyword.value, text, error)
     return parameters
 
@@ -418,12 +422,13 @@ class Registry(MutableMapping[str, T]):
 
     `modules` of a `package` declare components; `*` matches any part of a name. `decorators` that
     declare components, and modules, are separated by blanks. `base` is the base class of components
-    that are classes. `things` need no import, and have `aliases`. `reasons` explain why plausible
-    names, in lower case, are missing.
+    that are classes. `components` need no import, and have `aliases`. `reasons` explain why
+    plausible names, in lower case, are missing.
 
     Examples
     --------
-    >>> fruit = Registry("fruit", things={"apple": 1, "blood-orange": 2}, aliases={"moro": "apple"})
+    >>> fruits = {"apple": 1, "blood-orange": 2}
+    >>> fruit = Registry("fruit", components=fruits, aliases={"moro": "apple"})
     >>> fruit.named("Blood_Orange"), fruit.find("moro")
     (2, 'apple')
     >>> fruit.named("aple")
@@ -439,7 +444,7 @@ class Registry(MutableMapping[str, T]):
         package: str = "",
         decorators: str = "",
         base: type[Any] | None = None,
-        things: Mapping[str, T] | None = None,
+        components: Mapping[str, T] | None = None,
         aliases: Mapping[str, str] | None = None,
         reasons: Mapping[str, str] | None = None,
         error: type[ValueError] = PolicyError,
@@ -449,7 +454,7 @@ class Registry(MutableMapping[str, T]):
         self.error: type[ValueError] = getattr(base, "error", error)
         self._patterns, self._package = modules.split(), package
         self.decorators = decorators
-        self.components: dict[str, T] = {**(things or {})}
+        self.components: dict[str, T] = {**(components or {})}
         self._extra_aliases = {**(aliases or {})}
         self._reasons = {**(reasons or {})}
 
@@ -473,7 +478,7 @@ class Registry(MutableMapping[str, T]):
         ]
 
     @cached_property
-    def homes(self) -> dict[str, str]:
+    def module_of(self) -> dict[str, str]:
         """The module that declares each component, by name."""
         return {name: module for name, module, _ in self._declared}
 
@@ -484,9 +489,11 @@ class Registry(MutableMapping[str, T]):
         return declared | self._extra_aliases
 
     def __getitem__(self, name: str) -> T:
-        # While another thread imports the module of a component, `import_module` waits for it.
-        if (name not in self.components or "homes" in vars(self)) and name in self.homes:
-            module = import_module(self.homes[name])
+        # A decorator adds a component before its module is complete: `import_module` waits for the
+        # thread that imports it. Sources are not read only to find the module of a component.
+        is_declared = name not in self.components or "module_of" in vars(self)
+        if is_declared and name in self.module_of:
+            module = import_module(self.module_of[name])
             if name not in self.components:
                 self.components[name] = self._component(vars(module), name)
         return self.components[name]
@@ -499,14 +506,14 @@ class Registry(MutableMapping[str, T]):
             kind for kind in classes if issubclass(kind, self.base) and name_of(kind) == name
         )
 
-    def __setitem__(self, name: str, thing: T) -> None:
-        self.components[name] = thing
+    def __setitem__(self, name: str, component: T) -> None:
+        self.components[name] = component
 
     def __delitem__(self, name: str) -> None:
         del self.components[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self.homes or name in self.components
+        return name in self.module_of or name in self.components
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
@@ -516,14 +523,14 @@ class Registry(MutableMapping[str, T]):
 
     def names(self) -> list[str]:
         """Return all names, without importing modules."""
-        return list(dict.fromkeys((*self.homes, *self.components)))
+        return list(dict.fromkeys((*self.module_of, *self.components)))
 
     def where(self, **attributes: Any) -> dict[str, T]:
         """Return the components with these values of attributes, by name."""
         return {
-            name: thing
-            for name, thing in self.items()
-            if all(getattr(thing, key) == value for key, value in attributes.items())
+            name: component
+            for name, component in self.items()
+            if all(getattr(component, key) == value for key, value in attributes.items())
         }
 
     def other_names(self, name: str) -> list[str]:

@@ -15,9 +15,9 @@ def counted(number: int, noun: str) -> str:
 
 
 def number_range(numbers: Any) -> str:
-    """Return the least and the largest of an array of integers, such as `2 to 5`, or one number."""
-    least, largest = numbers.min(), numbers.max()
-    return f"{least:,}" if least == largest else f"{least:,} to {largest:,}"
+    """Return the range of an array of integers as text, such as `2 to 5`; `2` if all are 2."""
+    lowest, highest = numbers.min(), numbers.max()
+    return f"{lowest:,}" if lowest == highest else f"{lowest:,} to {highest:,}"
 
 
 def capitalised(line: str) -> str:
@@ -98,8 +98,8 @@ def did_you_mean(
     --------
     >>> did_you_mean("bm52", ["bm25", "dense"])
     '; did you mean bm25?'
-    >>> did_you_mean("x", ["bm25", "dense"], otherwise="there are bm25, dense")
-    '; there are bm25, dense'
+    >>> did_you_mean("x", ["bm25", "dense"], otherwise="expected one of: bm25, dense")
+    '; expected one of: bm25, dense'
     """
     near_names = dict.fromkeys(map(show, nearest(name, names, limit)))
     if near_names:
@@ -211,18 +211,18 @@ def html(text: str) -> str:
 
 def json_text(content: Any) -> str:
     """Return values, also of NumPy, as JSON; NaN and infinity become null."""
-    return json.dumps(plain_values(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(_json_values(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def plain_values(value: Any) -> Any:
+def _json_values(value: Any) -> Any:
     """Convert values of NumPy to Python, dates to text, and non-finite numbers to None."""
     # Arrays and scalars of NumPy have `tolist`, so NumPy need not be loaded to recognise them.
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):
-        return {key: plain_values(inner) for key, inner in value.items()}
+        return {key: _json_values(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain_values(inner) for inner in value]
+        return [_json_values(inner) for inner in value]
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, float) and not math.isfinite(value):

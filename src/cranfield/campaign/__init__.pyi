@@ -13,4 +13,4 @@ from .results.topic_statistics import (
 from .rules.reading import read_rules as read_rules
 from .rules.task_rules import Rules as Rules, TaskRules as TaskRules
 from .store.records import Event as Event, Submission as Submission, Team as Team
-from .store.whole_folder import Finding as Finding, Verification as Verification
+from .store.folder import Finding as Finding, Verification as Verification

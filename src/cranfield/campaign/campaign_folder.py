@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         standing,
         stored_inputs,
     )
-    from cranfield.campaign.store import whole_folder as store
+    from cranfield.campaign.store import folder as store
     from cranfield.campaign.store.records import Event, Submission, Team
     from cranfield.campaign.submitting import submit, teams
     from cranfield.campaign.submitting.archive import RowOutcome
@@ -93,8 +93,8 @@ class Campaign(OpenedCampaign):
         release = _Method("publishing.releasing.release")
         retract = _Method("publishing.releasing.retract")
         site = _Method("publishing.site.writing.write_site")
-        export = _Method("store.whole_folder.export")
-        verify = _Method("store.whole_folder.verify")
+        export = _Method("store.folder.export")
+        verify = _Method("store.folder.verify")
 
     def teams(self) -> tuple[Team, ...]:
         """Return all teams, by id."""
@@ -187,7 +187,7 @@ def create(
     InputError
         If the rules or a file that they name cannot be read, or the folder cannot be created.
     """
-    from cranfield.campaign.store.whole_folder import create_folder
+    from cranfield.campaign.store.folder import create_folder
 
     create_folder(Path(folder), None if rules is None else Path(rules), actor)
     return Campaign(folder, actor=actor)

@@ -18,7 +18,7 @@ import click
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.text import counted, plain
+from cranfield.base.text import counted, json_text, plain
 from cranfield.cli import options as cli
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _demonstrate(words: list[str]) -> None:
 
 @cli.command()
 @cli.campaign_argument
-@cli.options_from(f"{cli.CAMPAIGN}.store.whole_folder.verify", "repair")
+@cli.options_from(f"{cli.CAMPAIGN}.store.folder.verify", "repair")
 @cli.listing_options
 def verify(campaign: cf.campaign.Campaign, repair: bool, format: str, output: str | None) -> int:
     """Verify every file of a campaign.
@@ -462,7 +462,7 @@ def list_runs(
             text += f"not shown: {', '.join(counts)} (--state all)\n"
     elif format == "json":
         records = [row | {"answers": run.answers} for row, run in zip(rows, runs, strict=True)]
-        text = json.dumps(records, ensure_ascii=False, indent=1) + "\n"
+        text = json_text(records)
     else:
         import polars as pl
 
@@ -495,7 +495,7 @@ def show(
     """
     records = campaign.run_records(tag, contacts=contacts)
     if format == "json":
-        cli.write(json.dumps(records, ensure_ascii=False, indent=1) + "\n", output)
+        cli.write(json_text(records), output)
     else:
         cli.write("\n".join(map(_format_record, records)), output)
 

@@ -203,7 +203,7 @@ USED_OPTIONS = {
 `comparing` stands for all options of comparisons.
 """
 
-NOTED = ("corroboration", "checklist")  # results with notes on the direction of scores
+WITH_DIRECTION_NOTES = ("corroboration", "checklist")  # with notes on the direction of scores
 OUTPUT_OPTIONS = ("format", "output", "settings", "qrels", "runs")
 
 
@@ -244,7 +244,7 @@ def _compute_other_result(
         correction = comparing["correction"] or "holm"
         return cf.compare_preferences(judged, rel=rel, baseline=baseline, correction=correction)
     options = cli.check_comparison(comparing) | {"jobs": judging["jobs"]}
-    scores: Any = source.scores(judging, has_notes=analysis in NOTED, scale=scale)
+    scores: Any = source.scores(judging, has_notes=analysis in WITH_DIRECTION_NOTES, scale=scale)
     if analysis == "summary":
         return summarise_each(scores, baseline=baseline, groups=table_file, confidence=1 - alpha)
     if analysis == "corroboration":
@@ -262,6 +262,7 @@ def _compute_other_result(
 
 
 def _write_result(result: Result, format: str, output: str | None) -> None:
+    """Write a result; as text with all its tables, because `compare` has no --table."""
     if format == "text":
         cli.write(f"{result}\n", output)
     else:
@@ -414,7 +415,7 @@ def _check_view(view: str, format: str, printing: cli.MarkupOptions, marks: str 
         )
 
 
-PAGE = "cranfield-demo.html"  # file of the report, in the current folder
+DEMO_REPORT = "cranfield-demo.html"  # file of the report, in the current folder
 MAX_SYSTEMS = 10  # maximum number of systems in the tables; the report has all
 
 
@@ -460,8 +461,8 @@ def demo() -> None:
     table = systems_table(evaluation)
     console.print(rich_table(replace(table, rows=table.rows[:MAX_SYSTEMS])))
     n_hidden = len(evaluation.systems) - MAX_SYSTEMS
-    print_line(f"{n_hidden} more systems, with intervals and pairs, are in {PAGE}")
+    print_line(f"{n_hidden} more systems, with intervals and pairs, are in {DEMO_REPORT}")
     for note in (*evaluation.notes, *comparison.notes):
         print_line(f"note: {note}")
-    cf.report(evaluation, PAGE, title=collection.name, command="cranfield demo")
-    console.print(f"\nThe report: {PAGE}", highlight=False)
+    cf.report(evaluation, DEMO_REPORT, title=collection.name, command="cranfield demo")
+    console.print(f"\nThe report: {DEMO_REPORT}", highlight=False)

@@ -251,6 +251,8 @@ TABLE_CONDITIONS = {
     "decisions": "--tolerance",
 }
 
+TOLERANCE_CONDITIONS = TABLE_CONDITIONS | {"score-bias": TABLE_CONDITIONS["rankings"]}
+
 RUN_CONDITIONS = ("--runs", "--own-runs")
 
 
@@ -367,7 +369,7 @@ def judges(
         "score-bias": is_ranked and has_bias,
     }
     tables = [name for name, holds in conditions.items() if holds]
-    bounds = check_tolerances(tolerances, ["intervals", *tables])
+    bounds = check_tolerances(tolerances, ["intervals", *tables], TOLERANCE_CONDITIONS)
     tables += ["decisions"] if bounds else []
     _check_table(result_output, tables)
     measure_list = cf.parse_measures(measures, rel=judging.pop("rel"), compat=judging["compat"])

@@ -17,7 +17,7 @@ from cranfield.result import Result, combine_results
 from cranfield.tabular import table_from_frame
 
 
-def _traffic(
+def _parse_traffic(
     context: click.Context, param: click.Parameter, text: str
 ) -> float | tuple[float, float]:
     """Parse a proportion, or an interval of proportions such as 0.5-1."""
@@ -39,7 +39,7 @@ def _traffic(
     name={"required": True},
     traffic={
         "default": "1",
-        "callback": _traffic,
+        "callback": _parse_traffic,
         "help": "Proportion of the units in the experiment, or its part of the layer, such as"
         " 0.5-1.",
     },
@@ -148,6 +148,7 @@ def experiment(
     cranfield online experiment users.csv --metric revenue --report experiment.html
     """
     from cranfield.cli.report import command_of
+    from cranfield.online.experiments.units import TotalsError
 
     if counts is None and bool(measures) == bool(metrics):
         raise PolicyError("expected -m MEASURE for a log, or --metric COLUMN for a table of units")
@@ -159,15 +160,13 @@ def experiment(
     elif not data:
         raise PolicyError("expected DATA or --counts, got neither")
     else:
-        metric_list = _metrics(measures, metrics, covariates, margins, down)
+        metric_list = _make_metrics(measures, metrics, covariates, margins, down)
         if metrics and len(data) > 1:
             raise PolicyError("--metric requires a single table of units")
         source = read_log(data, log_options) if measures else data[0]
         try:
             result = cf.online.analyse_experiment(source, metric_list, **options)
-        except PolicyError as error:
-            if "totals of many units" not in str(error):
-                raise
+        except TotalsError as error:
             advice = "or analyse totals by variant with --counts VARIANT=SUCCESSES/UNITS,..."
             raise PolicyError(f"{error}; {advice}") from None
     if counts is None and not result.resamples:
@@ -175,10 +174,11 @@ def experiment(
 
     def report() -> None:
         if page is not None:
-            line = command_of(click.get_current_context(), "--report")
+            command = command_of(click.get_current_context(), "--report")
+            # An argument may be NAME=FILE, a table of a log.
             paths = [path for text in data for path in (text, text.partition("=")[2]) if path]
             files = [path for path in paths if Path(path).is_file()]
-            cf.report(result, page, inputs=files, command=line)
+            cf.report(result, page, inputs=files, command=command)
 
     result_output.write(result, report)
 
@@ -197,7 +197,7 @@ def _analyse_counts(counts: str, options: Mapping[str, Any]) -> cf.online.Experi
     )
 
 
-def _metrics(
+def _make_metrics(
     measures: tuple[str, ...],
     metrics: tuple[str, ...],
     covariates: dict[str, str],
@@ -223,7 +223,7 @@ def _metrics(
     }
 
 
-RUNS = (".run", ".txt", ".trec")  # suffixes of output files that are written as runs
+RUN_SUFFIXES = (".run", ".txt", ".trec")  # of output files that are written as runs
 
 
 @cli.command()
@@ -283,7 +283,7 @@ def interleave(
 
     if format == "parquet" and output in {None, "-"}:
         raise PolicyError("--format parquet requires --output FILE")
-    if format == "auto" and PurePath(output or "").suffix.lower() in RUNS:
+    if format == "auto" and PurePath(output or "").suffix.lower() in RUN_SUFFIXES:
         format = "trec"
     if list_methods:
         methods = cf.online.interleaving_methods()

@@ -147,10 +147,10 @@ class DocIndex:
         return positions[is_equal], rows[is_equal]
 
 
-Table = TypeVar("Table")
+T = TypeVar("T")
 
-_FEW = 8
-"""Look-ups in dicts are faster than keys if at most 1 / _FEW of the rows can match."""
+_MIN_RATIO = 8
+"""Look-ups in dicts are faster than keys if a table has this many times the rows of the other."""
 
 
 class Pairs:
@@ -204,7 +204,7 @@ class ReadPairs(Pairs, FrameMixin):
     def __len__(self) -> int:
         return self.codes.size
 
-    def _rows(self, rows: Indices, **changes: Any) -> Self:
+    def _select(self, rows: Indices, **changes: Any) -> Self:
         """Return the table with some rows, and with changes of its fields."""
 
         def select(value: Any) -> Any:
@@ -261,7 +261,7 @@ class DictPairs(Pairs):
 
     def matching_rows(self, others: Pairs) -> tuple[Indices, Indices]:
         """Return pairs (row, row of `others`) of the same topic and document, in no order."""
-        if not isinstance(others, DictPairs) or _FEW * len(others.codes) > len(self.codes):
+        if not isinstance(others, DictPairs) or _MIN_RATIO * len(others.codes) > len(self.codes):
             return super().matching_rows(others)
         own_rows: list[int] = []
         other_rows: list[int] = []
@@ -275,7 +275,7 @@ class DictPairs(Pairs):
         return np.array(own_rows, dtype=np.intp), np.array(other_rows, dtype=np.intp)
 
 
-def unchecked(table_type: type[Table], **fields: Any) -> Table:
+def unchecked(table_type: type[T], **fields: Any) -> T:
     """Create a table without the checks of its constructor, from rows without repeats."""
     table = object.__new__(table_type)
     table.__dict__.update(fields)
@@ -316,6 +316,6 @@ def warn_of_ungraded(source: str, dropped: int, rows: int) -> None:
         warn(f"{source}: {dropped:,} of {counted(rows, 'row')} {verbs} as unjudged")
 
 
-def warn_of_pairs(source: str) -> None:
+def warn_of_missing_grades(source: str) -> None:
     """Warn of judgments without grades, which list the relevant documents."""
     warn(f"{source}: no column of grades; each document is read as relevant")

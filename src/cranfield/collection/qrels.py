@@ -123,7 +123,7 @@ class Qrels(ReadPairs):
         first = np.flatnonzero(np.diff(np.maximum.accumulate(self.documents), prepend=-1))
         best = self.grades[first]
         np.maximum.at(best, self.documents, self.grades)
-        return self._rows(first, grades=best, subtopics=None, columns={})
+        return self._select(first, grades=best, subtopics=None, columns={})
 
     def restricted(self, mask: NDArray[np.bool_]) -> Qrels:
         """Return the selected judgments; topics without any of them are kept.
@@ -150,7 +150,7 @@ class Qrels(ReadPairs):
         rows = rows_of_mask(mask, len(self))
         if not rows.size:
             raise InputError("expected at least one judgment, got none", source=self.origin.name)
-        return self._rows(rows)
+        return self._select(rows)
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.topics), 'topic')}, {counted(len(self), 'judgment')}"

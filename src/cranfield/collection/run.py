@@ -130,12 +130,12 @@ class Run(ReadPairs):
         code_of = np.zeros(len(self.topics), dtype=np.int32)
         code_of[by_first] = np.arange(by_first.size)
         topics = tuple(self.topics[code] for code in by_first.tolist())
-        return self._rows(rows, topics=topics, codes=code_of[codes])
+        return self._select(rows, topics=topics, codes=code_of[codes])
 
     def without(self, excluded: NDArray[np.bool_]) -> Run:
         """Return the run without some rows; topics without any other row have an empty ranking."""
         rows = rows_of_mask(~excluded, len(self))
-        return self if rows.size == len(self) else self._rows(rows)
+        return self if rows.size == len(self) else self._select(rows)
 
     def merged(self, separator: str) -> Run:
         """Merge chunks into documents, each with the score of its best chunk (MaxP).
@@ -169,7 +169,7 @@ class Run(ReadPairs):
             reason = f"expected a document before {quoted(separator)} in the id of a chunk"
             raise row_error(self, reason, row)
         rows, best = best_rows(self.codes, docs, self.scores, self.ranks, self.unranked)
-        return self._rows(rows, docs=docs[rows], chunks=len(self), **best)
+        return self._select(rows, docs=docs[rows], chunks=len(self), **best)
 
     def warn_of_missing_ranks(self) -> None:
         """Warn of ranks that no document has, unless ranks are scores or chunks were merged."""

@@ -5,20 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from cranfield.base.errors import PolicyError, check_integer, check_list
 from cranfield.base.kinds import Function, check_keywords, replace_keywords
 from cranfield.collection.judged.judging import Judging, RankingOptions, judge
 from cranfield.collection.policies import Compat
+from cranfield.collection.shards import Sharding, as_sharding, judge_shards, random_shards
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.sessions.log import concatenated
 from cranfield.sessions.reading import read_sessions
-
-if TYPE_CHECKING:
-    from cranfield.collection.shards import Sharding
 
 
 class SessionOptions(RankingOptions, total=False):
@@ -149,11 +147,9 @@ def evaluate(
     if shards is None:
         for name in ("unmapped", "rel", "seed"):
             if name in policies:
-                hint = "; a measure takes it as a parameter: 'AP(rel=2)'" * (name == "rel")
+                hint = "; a measure takes it as a parameter: 'AP(rel=2)'" if name == "rel" else ""
                 raise PolicyError(f"{name} requires shards=...{hint}")
         return score(judge(runs, qrels, compat=compat, **policies), parsed, compat=compat)
-    from cranfield.collection.shards import as_sharding
-
     sharding = as_sharding(shards, policies.pop("seed", 0))
     [evaluation] = _score_shards(runs, qrels, parsed, [sharding], compat=compat, **policies)
     return evaluation
@@ -198,8 +194,6 @@ def score_samplings(
     >>> [ev["RR"].values.ravel().tolist() for ev in evaluations]
     [[1.0, 1.0], [1.0, 1.0], [0.25, 1.0]]
     """
-    from cranfield.collection.shards import random_shards
-
     check_keywords(score_samplings, options)
     check_integer("samplings", samplings, 1, MAX_SAMPLINGS)
     check_list("grades", options.get("grades"))
@@ -217,8 +211,6 @@ def _score_shards(
     compat: str | None = None,
     **options: Any,
 ) -> tuple[Evaluation, ...]:
-    from cranfield.collection.shards import judge_shards
-
     if options.get("rel") is not None:
         check_integer("rel", options["rel"], 0)
     if options.get("ties") == "expected":

@@ -157,7 +157,7 @@ def order_ties(judged: JudgedRuns) -> Iterator[JudgedRuns]:
     """Yield the runs with ties in descending order of grades (best), then in ascending (worst)."""
     cell, rank, grade, first, size = judged.ties
     rows = judged.documents
-    keys = rows.cell << 32 | rows.rank
+    keys = rows.keys
     indices, is_listed = find_positions(keys, cell << 32 | rank)
     untied = np.delete(np.arange(keys.size), indices[is_listed])
     # Rows of a group are adjacent, in descending order of grades.

@@ -12,7 +12,7 @@ from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import some_of
 from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
-from cranfield.collection.judged.rows import NO_TIES, Rows, number_rows, ranges, scan
+from cranfield.collection.judged.rows import NO_TIES, Rows, number_rows, ranges, ratio, scan
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 
@@ -101,7 +101,7 @@ class _Ties:
         """Count the documents of a grade above each rank of a cell."""
         rows = self.judged.documents
         has_grade = rows.grade == self.grades[grade]
-        keys = rows.cell[has_grade] << 32 | rows.rank[has_grade]
+        keys = rows.keys[has_grade]
         start, stop = np.searchsorted(keys, [cell << 32, cell << 32 | rank])
         return np.asarray(stop - start, dtype=np.float64)
 
@@ -198,7 +198,7 @@ def _pair_change(ties: _Ties) -> Floats:
         if not interaction.any():
             continue
         sums, by_rank = _cumulate(interaction), _cumulate(interaction * ranks)
-        worth, worth_by_rank = (
+        total, total_by_rank = (
             table[topic, ties.grade, last] - table[topic, ties.grade, first - 1]
             for table in (sums, by_rank)
         )
@@ -207,8 +207,8 @@ def _pair_change(ties: _Ties) -> Floats:
         n_upper = np.zeros(ties.first.size)
         n_upper[ties.group[ties.grade == upper]] = ties.count[ties.grade == upper]
         n_others = n_upper[ties.group] - (ties.grade == upper)
-        within_group = n_others / np.maximum(size - 1, 1) * (worth_by_rank - first * worth)
-        expected = ties.count / size * (ties.count_above(cell, first, upper) * worth + within_group)
+        within_group = n_others / np.maximum(size - 1, 1) * (total_by_rank - first * total)
+        expected = ties.count / size * (ties.count_above(cell, first, upper) * total + within_group)
         judged = interaction[doc_topic, ties.doc_grade, ties.doc_rank - 1]
         judged = judged * ties.count_above(ties.doc_cell, ties.doc_rank, upper)
         change += ties.total(cell, expected) - ties.total(ties.doc_cell, judged)
@@ -219,7 +219,7 @@ def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     """Return the expected value of the rank where a user stops; actual scores without ties."""
     rows = ties.judged.documents
     tied_cells = np.unique(ties.cell)
-    is_tied = np.isin(rows.cell << 32 | rows.rank, ties.doc_cell << 32 | ties.doc_rank)
+    is_tied = np.isin(rows.keys, ties.doc_cell << 32 | ties.doc_rank)
     untied = rows.where(~is_tied & np.isin(rows.cell, tied_cells) & (rows.rank <= ties.deepest))
     # In cells with ties, each untied document is a group of its own.
     ones = np.ones(untied.cell.size, dtype=np.int64)
@@ -239,12 +239,11 @@ def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     added_gain = pair_scores - ties.empty_score() - gains[:, :, 0]
     np.divide(added_gain, gains[:, :, 1], out=survival, where=gains[:, :, 1] != 0)
     survival = survival.clip(0.0, 1.0)
-    # The worth of a rank is derived from the grade with the highest stopping probability.
+    # The gain of stopping at a rank follows from the grade with the highest stopping probability.
     stop_grade = survival.argmin(axis=1)
     topics = np.arange(stop_grade.size)
     stopping = 1.0 - survival[topics, stop_grade]
-    worth = np.zeros(gains[:, 0].shape)
-    np.divide(gains[topics, stop_grade], stopping[:, None], out=worth, where=stopping[:, None] > 0)
+    stop_gain = ratio(gains[topics, stop_grade], stopping[:, None])
 
     row_survival = survival[ties.topic(cell[group]), grade]
     passing = np.ones(cell.size)
@@ -262,8 +261,8 @@ def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     )
     groups, offset = ranges(np.zeros_like(n_ranks), n_ranks)
     rank = first[groups] + offset
-    stop_gains = worth[ties.topic(cell[groups]), rank - 1] * reach[groups] * stops
-    expected = ties.empty_score() + ties.total(cell[groups], stop_gains)
+    expected_gains = stop_gain[ties.topic(cell[groups]), rank - 1] * reach[groups] * stops
+    expected = ties.empty_score() + ties.total(cell[groups], expected_gains)
     has_ties = ties.total(tied_cells, np.ones(tied_cells.size)) > 0
     return np.where(has_ties, expected, actual)
 

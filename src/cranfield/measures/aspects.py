@@ -40,11 +40,11 @@ from cranfield.base.errors import MeasureError
 from cranfield.base.spec import (
     OPEN_PROBABILITY,
     NamedWeights,
+    any_name,
     flag,
     integer,
-    name,
+    name_list,
     named_weights,
-    names,
     optional,
     parameter,
 )
@@ -142,7 +142,7 @@ class CompatibilityDifference(_Compatibility):
 
     harm: str | None = parameter(
         None,
-        optional(name),
+        optional(any_name),
         "aspect that grades the harm of documents; by default grades below 0 are harmful",
     )
 
@@ -155,7 +155,7 @@ class CompatibilityDifference(_Compatibility):
 RELEVANCE = "relevance"
 """Name of the judgments of relevance in weights."""
 
-NO_ASPECT = "{} needs judgments on another aspect, got none; pass them as aspects={{'harm': ...}}"
+NO_ASPECT = "{} requires judgments on another aspect, got none; pass aspects={{'harm': ...}}"
 
 _FAMILY = "several aspects"
 _NEEDS = "judgments on relevance and on other aspects"
@@ -175,12 +175,12 @@ class OverAspects(Wrapping, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
     )
 
     def check(self, inner: Measure) -> None:
-        name = self.outer_info.name
+        outer = self.outer_info.name
         if inner.info.aggregate != "mean":
-            raise MeasureError(f"{name} requires an arithmetic mean over topics, got {inner}")
+            raise MeasureError(f"{outer} requires an arithmetic mean over topics, got {inner}")
         if "aspects" in inner.info.inputs:
             raise MeasureError(
-                f"{name}: {inner} uses aspects itself, so it cannot be the inner measure"
+                f"{outer}: {inner} uses aspects itself, so it cannot be the inner measure"
             )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -225,7 +225,7 @@ class MultidimensionalMeasure(OverAspects):
         super().check(inner)
         if inner.info.range[0] < 0 or inner.info.lower_is_better:
             raise MeasureError(
-                f"MM: the harmonic mean requires scores of at least 0 for which higher is better,"
+                "MM: the harmonic mean requires scores of at least 0 for which higher is better,"
                 f" got {inner}"
             )
 
@@ -289,7 +289,7 @@ class _AspectRBP(
     def _degrees(self, aspect_runs: JudgedRuns, rows: Rows) -> Floats:
         """Return the degree to which each document has an aspect; 0 without a judgment."""
         judged_rows = aspect_runs.judged()
-        # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
+        # As `Rows.keys`, but with the original ranks.
         positions, has_degree = find_positions(
             *(table.cell << 32 | original_ranks(table) for table in (judged_rows, rows))
         )
@@ -318,7 +318,7 @@ class UnderstandabilityRBP(_AspectRBP):
     gives the same scores, if its `normalization_factor` is 1 over the highest grade.
     """
 
-    aspects: str = parameter("understandability", names, _ASPECTS_DOC)
+    aspects: str = parameter("understandability", name_list, _ASPECTS_DOC)
 
 
 @measure(
@@ -331,7 +331,7 @@ class UnderstandabilityRBP(_AspectRBP):
 class CredibilityRBP(_AspectRBP):
     """Credibility-biased RBP."""
 
-    aspects: str = parameter("credibility", names, _ASPECTS_DOC)
+    aspects: str = parameter("credibility", name_list, _ASPECTS_DOC)
 
 
 @measure(
@@ -347,4 +347,4 @@ class AspectRBP(_AspectRBP):
     Aspects are assumed to be independent, as relevance and understandability are in the source.
     """
 
-    aspects: str | None = parameter(None, optional(names), _ASPECTS_DOC + "; all by default")
+    aspects: str | None = parameter(None, optional(name_list), _ASPECTS_DOC + "; all by default")

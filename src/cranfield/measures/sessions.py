@@ -280,9 +280,7 @@ class SessionGainMeasure(
         queries = judged.queries(str(self))
         lists, list_of_row = split_lists(queries)
         # Every retrieved document belongs to a query, so each key has a match.
-        positions = np.searchsorted(
-            (queries.cell << 32) | queries.rank, (rows.cell << 32) | rows.rank
-        )
+        positions = np.searchsorted(queries.keys, rows.keys)
         list_index = list_of_row[positions]
         list_rank = rows.rank - lists.offset[list_index]
         return rows.total(gains / self.discount(lists.query[list_index], rows.rank, list_rank))

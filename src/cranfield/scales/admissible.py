@@ -80,7 +80,7 @@ operations that they allow on a scale."""
 _INFOS: list[Statistic | TestInfo] = [*STATISTICS.values(), *(test.info for test in TESTS.values())]
 STATISTICS_AND_TESTS: Registry[Statistic | TestInfo] = Registry(
     "statistic or test",
-    things={info.name: info for info in _INFOS},
+    components={info.name: info for info in _INFOS},
     # Tests may be named with the word "test", as in "sign test".
     aliases={
         f"{alias}{word}": info.name

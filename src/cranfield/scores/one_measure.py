@@ -18,7 +18,7 @@ from cranfield.base.errors import (
     PolicyError,
     check_choice,
     check_list,
-    in_words_of_command,
+    command_option,
     optional_module,
     quoted,
 )
@@ -63,7 +63,7 @@ def direction_note(name: str, reader: str = " to read_scores") -> str:
 
     `reader` ends the advice for users of Python; commands name their option instead.
     """
-    option = in_words_of_command(f"lower_is_better={name!r}")
+    option = command_option(f"lower_is_better={name!r}")
     return (
         f"{name}: higher scores are treated as better; if lower is better, pass"
         f" {option or f'lower_is_better=True{reader}'}"

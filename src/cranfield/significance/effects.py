@@ -170,7 +170,7 @@ SD = "the standard deviation of the"
 
 KINDS = Registry(
     "effect size",
-    things={
+    components={
         "hedges": EffectKind("Hedges' g of the differences", f"{SD} differences", True, True),
         "cohen": EffectKind("Cohen's d of the differences", f"{SD} differences", False, True),
         "average": EffectKind(

@@ -309,7 +309,8 @@ class Test:
         if self.spec is None:
             raise PolicyError(f"the test {self.info.name} has no parameters, got {quoted(text)}")
         spec_class = type(self.spec)
-        spec = Registry("test", base=spec_class, things={self.info.name: spec_class}).parse(text)
+        tests = Registry("test", base=spec_class, components={self.info.name: spec_class})
+        spec = tests.parse(text)
         info = replace(self.info, name=str(spec))
         return replace(self, info=info, run=partial(self.run, spec=spec), spec=spec)
 

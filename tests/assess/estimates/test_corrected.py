@@ -406,7 +406,7 @@ def test_no_sum_over_documents(measure: str) -> None:
             {"unit": "document"},
             "expected at least one sampled document",
         ),
-        ({}, {"unit": "document", "folds": 1}, "folds must be an integer from 2"),
+        ({}, {"unit": "document", "folds": 1}, "folds must be an integer >= 2"),
         ({}, {"unit": "document", "unjudged": "condensed"}, "in condensed lists"),
         (
             {"human": {**HUMAN, "t": {"z": 3, "d1": 1}}},

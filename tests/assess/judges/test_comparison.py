@@ -240,3 +240,12 @@ def test_different_grades_of_people_and_judge_are_noted() -> None:
     assert notes_of(graded, [max(grade, 1) for grade in graded]) == ()
     assert notes_of([0, 1, 2, 0], [0, 1, 1, 0]) == ()
     assert notes_of([0, 1] * 6, [1, 0] * 6) == ()
+
+
+def test_lower_bounds_are_values_that_the_statistics_can_have() -> None:
+    people = {"1": {"a": 0, "b": 1, "c": 2}, "2": {"a": 2, "d": 0, "e": 1}}
+    judge = {"1": {"a": 0, "b": 2, "c": 2}, "2": {"a": 2, "d": 1}}
+    table = cf.assess.compare_judges(people, {"llm": judge}).frames()["intervals"]
+    low = dict(table.select("statistic", "low").drop_nulls().rows())
+    assert low["kappa"] == -1.0
+    assert low["alpha"] >= -1.0

@@ -129,12 +129,15 @@ def test_several_judges_have_one_sentence() -> None:
     [
         ({"kapa": 1}, "unknown quantity 'kapa' of a tolerance; did you mean kappa"),
         ({"difference": 1}, "unknown quantity 'difference' of a tolerance; did you mean"),
-        ({"tau": 0.5}, "the tolerance of tau requires runs"),
+        ({"tau": 0.5}, "the tolerance of tau requires a result of judge_rankings"),
         ({"kappa": "high"}, "tolerance of kappa must be a number, got 'high'"),
         ({"kappa": 40}, "tolerance of kappa must be from -1 to 1, got '40'"),
         ({"agreement": 1.1}, "tolerance of agreement must be from -1 to 1"),
         ({"bias": -0.1}, "tolerance of bias must be at least 0, got '-0.1'"),
-        ({"kappa 0|1": 0.5}, "the labels have no kappa 0|1"),
+        (
+            {"kappa 0|1": 0.5},
+            "no 'kappa 0|1' for these grades; expected one of: kappa, kappa 0|12, kappa 01|2",
+        ),
     ],
 )
 def test_refusals(limits: dict[str, float], reason: str) -> None:
@@ -142,6 +145,12 @@ def test_refusals(limits: dict[str, float], reason: str) -> None:
     with pytest.raises(PolicyError) as error:
         cf.assess.decide(limits, comparison)
     assert reason in str(error.value)
+
+
+def test_a_quantity_requires_the_result_that_contains_it() -> None:
+    rankings = cf.assess.judge_rankings(RUNS, COVID.qrels, JUDGES, "nDCG@10")
+    with pytest.raises(PolicyError, match="kappa requires a result of compare_judges"):
+        cf.assess.decide({"kappa": 0.5}, rankings)
 
 
 def test_tolerances_at_the_bounds_are_accepted() -> None:

@@ -102,13 +102,13 @@ def test_what_is_private_is_dropped_and_listed() -> None:
     metadata = read_metadata(PRIVATE.encode())
     assert metadata is not None
     text, dropped = public_metadata(metadata)
-    assert b"CANARY" not in text
+    assert "CANARY" not in text
     assert dropped == (
         *("actor.mail", "actor.name", "implementation.executable.cmd"),
         *("implementation.script.path", "implementation.source.archive.path"),
         *("implementation.notes", "a key"),
     )
-    kept = read_metadata(text)
+    kept = read_metadata(text.encode())
     assert kept is not None
     assert kept.values == {
         "tag": "a",
@@ -119,12 +119,6 @@ def test_what_is_private_is_dropped_and_listed() -> None:
         },
         "method": {"name": "BM25 and/or RM3", "description": "tf/idf at 1/2, http://ir.org/x"},
     }
-    with_mail, _ = public_metadata(metadata, consent_mail=True)
-    assert b"CANARY@example.org" in with_mail
-    assert b"home" not in with_mail
-    anonymous, _ = public_metadata(metadata, anonymous=True)
-    assert b"team" not in anonymous
-    assert b"github" not in anonymous
 
 
 @pytest.mark.parametrize(

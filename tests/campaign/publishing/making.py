@@ -14,6 +14,7 @@ import polars as pl
 from cranfield.campaign.checks.report import Fault
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.store import records
+from cranfield.campaign.store.folder import create_folder
 from cranfield.campaign.store.records import (
     ACCEPTED,
     REFUSED,
@@ -23,7 +24,6 @@ from cranfield.campaign.store.records import (
     Submission,
     Team,
 )
-from cranfield.campaign.store.whole_folder import create_folder
 
 RULES = """
 # canary-comment: call Ann before the first of July

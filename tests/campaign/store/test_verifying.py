@@ -19,10 +19,11 @@ from cranfield.base.errors import InputError
 from cranfield.base.files import file_sha256
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import write_bag
-from cranfield.campaign.store import records, whole_folder
+from cranfield.campaign.store import folder as folder_module
+from cranfield.campaign.store import records
+from cranfield.campaign.store.folder import Verification
 from cranfield.campaign.store.records import Event, ReleaseRecord, ScoreFile
 from cranfield.campaign.store.registry import KEYS, TABLES
-from cranfield.campaign.store.whole_folder import Verification
 
 from .conftest import Enter, entered, judged
 
@@ -339,7 +340,7 @@ def test_what_is_purged_meanwhile_is_not_missing(
                 tx.forget(run.object)
         return look(path)
 
-    monkeypatch.setattr(whole_folder, "file_sha256", purges)
+    monkeypatch.setattr(folder_module, "file_sha256", purges)
     assert not whole.verify().findings
 
 
@@ -393,7 +394,7 @@ def test_what_vanishes_while_it_is_looked_at_is_looked_at_again(
     whole: campaign.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The name of a file that is being written is gone a moment later.
-    look = whole_folder._verify_once
+    look = folder_module._verify_once
     left = [1, 2]
 
     def vanishing(folder: Path) -> Verification:
@@ -402,6 +403,6 @@ def test_what_vanishes_while_it_is_looked_at_is_looked_at_again(
             raise FileNotFoundError
         return look(folder)
 
-    monkeypatch.setattr(whole_folder, "_verify_once", vanishing)
+    monkeypatch.setattr(folder_module, "_verify_once", vanishing)
     assert whole.verify().ok
     assert not left

@@ -31,7 +31,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
             ("DBN(gamma=1.5)", "gamma"),
             ("PBM(alpha=0.5)", "alpha"),
             ("PBM(beta=1e308)", "beta"),
-            ("DBN(gamma=0.5, gamma=0.6)", "gamma is given twice"),
+            ("DBN(gamma=0.5, gamma=0.6)", "gamma occurs twice"),
             ("XYZ", "unknown click model"),
             ("UBM(iterations=0)", "iterations"),
         )

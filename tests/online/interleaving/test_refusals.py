@@ -37,7 +37,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: interleave([["a"], NOTHING]), "document id"),
         (lambda: interleave([["a"], ["b"], ["c"]], "Balanced"), "2 rankings, got 3"),
         (lambda: interleave([["a"], ["b"]], "TeamDrafd"), "did you mean"),
-        (lambda: interleave([["a"], ["b"]], "TeamDraft(tau=1)"), "no parameter 'tau'"),
+        (lambda: interleave([["a"], ["b"]], "TeamDraft(tau=1)"), "unknown parameter 'tau'"),
         (lambda: interleave([["a"], ["b"]], length=0), "length must be"),
         (lambda: made("abcd", "dcba", method="TDM").distribution(limit=3), "more than 3 lists"),
     ],

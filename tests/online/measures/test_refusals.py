@@ -42,7 +42,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: parse("CTR@0"), "cutoff must be"),
         (lambda: parse("CTR@three"), "cutoff"),
         (lambda: parse("pSkip@3"), "pSkip cannot have a cutoff"),
-        (lambda: parse("CTR(rank=3)"), "no parameter 'rank'"),
+        (lambda: parse("CTR(rank=3)"), "unknown parameter 'rank'"),
         (lambda: parse("Dwell(__import__('os'))"), "name=value"),
         (lambda: parse("SATRate(unknown='maybe')"), "'drop', 'sat', 'not'"),
         (lambda: parse("x" * 300), "is not a valid online measure"),

@@ -1,4 +1,4 @@
-"""Tables of counts of grades, and their agreement coefficients with intervals over topics."""
+"""Read ratings, count pairs of grades, and compute agreement coefficients and their intervals."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from cranfield.sources.columns import is_frame
 from cranfield.sources.schemas import NO_NAME, SUMMARIES, spelt
 
 MAX_ENTRIES = 2**25  # Maximum number of entries in the tables of all topics (256 MB)
+MAX_PAIRS = 2**25  # Maximum number of pairs of labels of the same unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +71,6 @@ def tables_from_joint(joint: Floats, grades: Floats) -> Tables:
     return Tables(grades, pairs, pairs / 2, pairs.sum(axis=-1) / 2, joint)
 
 
-MAX_PAIRS = 2**25  # Maximum number of pairs of labels of a unit, and of entries of joint tables
-
-
 @dataclass(frozen=True, eq=False)
 class Ratings:
     """Labels as indices, one per assessor and unit, in order of units and assessors."""
@@ -81,9 +79,9 @@ class Ratings:
     assessors: tuple[str, ...]
     topic_of: Indices  # Topic of each unit
     scale: Floats
-    unit: Indices  # Unit, assessor and index of the grade of each label
-    assessor: Indices
-    level: Ints
+    unit: Indices  # Unit of each label
+    assessor: Indices  # Assessor of each label
+    level: Ints  # Index of the grade of each label in `scale`
     notes: tuple[str, ...] = ()
 
     def count_all(self) -> tuple[list[tuple[str, ...]], Tables]:
@@ -152,7 +150,7 @@ class Ratings:
         n_grades, n_topics = self.scale.size, len(self.topics)
         shape = (n_topics, n_pairs, n_grades, n_grades)
         n_entries = math.prod(shape)
-        if n_entries > MAX_PAIRS:
+        if n_entries > MAX_ENTRIES:
             sizes = f"{counted(n_pairs, 'pair')} of assessors and {counted(n_grades, 'grade')}"
             raise CranfieldError(f"{sizes} in {counted(n_topics, 'topic')} are too many for tables")
         cell = self.topic_of[self.unit[first]] * n_pairs + pair
@@ -186,12 +184,12 @@ def read_ratings(
                 warn(f"columns read as assessors: {listing}; remove columns that are not assessors")
             names, axis = columns, 1
         return _ratings_from_array(ratings, topics, grades, names, axis)
-    is_list = isinstance(annotations, list)
-    if is_list and annotations:
-        # Rows of ratings consist of numbers only.
+    is_array = isinstance(annotations, (list, np.ndarray))
+    if isinstance(annotations, list) and annotations:
+        # Rows of ratings consist of numbers only; rows of labels have text.
         row = annotations[0]
-        is_list = isinstance(row, (tuple, list)) and not any(isinstance(cell, str) for cell in row)
-    if is_list or isinstance(annotations, np.ndarray):
+        is_array = isinstance(row, (tuple, list)) and not any(isinstance(cell, str) for cell in row)
+    if is_array:
         return _ratings_from_array(annotations, topics, grades, names, axis)
     if topics is not None or names is not None or axis is not None:
         raise PolicyError("topics, names and axis apply to ratings only, got labels")
@@ -252,7 +250,8 @@ def _ratings_from_array(
         # The number of names or of topics decides which axis has the assessors.
         is_by_row = [n_rows == len(names)] if names is not None else []
         is_by_row += [n_columns == len(topics)] if topics is not None else []
-        axis = None if not is_by_row else 0 if all(is_by_row) else 1
+        if is_by_row:
+            axis = 0 if all(is_by_row) else 1
     if axis is None:
         raise PolicyError(
             f"an array of {n_rows} rows and {n_columns} columns requires axis or names of the"
@@ -324,8 +323,9 @@ def grade_distances(name: str, grades: Floats, frequencies: Floats | None = None
 
     `nominal`: 1 for two different grades. `linear`: :math:`|c - v|`. `quadratic`, or `interval`:
     :math:`(c - v)^2`. `ratio`: :math:`((c - v)/(c + v))^2`. `ordinal`, from the frequencies of the
-    grades: :math:`(\sum_{g=c}^{v} n_g - (n_c + n_v)/2)^2`. Other grades are first scaled to a range
-    of 1. Sources: Cohen (1968) for weights, Krippendorff (2011) for levels of measurement.
+    grades: :math:`(\sum_{g=c}^{v} n_g - (n_c + n_v)/2)^2`. The other distances scale
+    grades to a range of 1 first. Sources: Cohen (1968) for weights, Krippendorff (2011) for levels
+    of measurement.
     """
     if name == "ordinal":
         assert frequencies is not None
@@ -452,7 +452,7 @@ class Formula:
 
 COEFFICIENTS = Registry(
     "measure of agreement",
-    things={
+    components={
         "observed": Formula(observed_agreement, min_value=0.0),
         "positive": Formula(positive_agreement, requires_binary=True, min_value=0.0),
         "negative": Formula(negative_agreement, requires_binary=True, min_value=0.0),
@@ -626,7 +626,7 @@ def degrees_of_freedom(deviations: Floats, n_topics: Ints) -> Floats:
 def percentiles(resampled: Floats, confidence: float) -> tuple[Floats, Floats]:
     """Compute percentile intervals of the defined bootstrap values."""
     is_defined = ~np.isnan(resampled).all(axis=0)
-    low, high = (np.full(resampled.shape[1:], np.nan) for _ in range(2))
+    low, high = np.full((2, *resampled.shape[1:]), np.nan)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
     if is_defined.any():
         low[is_defined], high[is_defined] = np.nanquantile(resampled[:, is_defined], tails, axis=0)

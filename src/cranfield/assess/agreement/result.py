@@ -119,7 +119,8 @@ class Agreement(Result):
         if {*assessors} not in names:
             listing = ", ".join(map(quoted, assessors))
             raise PolicyError(f"expected assessors of a comparison, got {listing}")
-        row = slice(index := names.index({*assessors}), index + 1)
+        index = names.index({*assessors})
+        row = slice(index, index + 1)
         per_row = ("comparisons", "value", "low", "high", "units", "topics")
         parts = {name: getattr(self, name)[row] for name in per_row}
         parts |= {name: getattr(self, name)[:, row] for name in ("replicates", "has_units")}
@@ -224,9 +225,8 @@ class Agreement(Result):
         if (has_several_topics & (self.topics < MIN_TOPICS)).any():
             note = f"confidence intervals over fewer than {MIN_TOPICS} topics are approximate"
             notes.append(note)
-        if n_without := int(
-            (np.isnan(self.low) & ~is_undefined & has_several_topics[:, None]).sum()
-        ):
+        has_no_interval = np.isnan(self.low) & ~is_undefined & has_several_topics[:, None]
+        if n_without := int(has_no_interval.sum()):
             notes.append(
                 f"{counted(n_without, 'value')} without a confidence interval: agreement is equal"
                 " in all topics, or undefined if a topic is excluded (jackknife)"
@@ -289,13 +289,15 @@ class Agreement(Result):
         has_intervals = self.interval != "none"
         head = ["assessors", "units", "topics"]
         for measure in self.measures:
-            head += [measure, "interval"][: 1 + has_intervals]
+            head += [measure, "interval"] if has_intervals else [measure]
         rows = []
         for k, names in enumerate(self.comparisons[:limit]):
             row = [comparison_label(names), f"{self.units[k]:,}", f"{self.topics[k]:,}"]
             for cell in zip(self.value[k], self.low[k], self.high[k], strict=True):
                 value, low, high = (format_number(bound, places) for bound in cell)
-                row += [value or "-", f"[{low}, {high}]" if low else "-"][: 1 + has_intervals]
+                row.append(value or "-")
+                if has_intervals:
+                    row.append(f"[{low}, {high}]" if low else "-")
             rows.append(row)
         n_hidden = len(self.comparisons) - len(rows)
         remarks = [f"{counted(n_hidden, 'other comparison')} not shown"] if n_hidden else []

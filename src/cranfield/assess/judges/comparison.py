@@ -405,7 +405,10 @@ def compare_judges(
         # Only the bias can exceed 1.
         on_scale = {"bounded": name != "bias", "are_proportions": name in PROPORTIONS}
         bounds = jackknife(values[k], replicates, has_pairs, confidence, **on_scale)
-        low[k], high[k] = np.clip(bounds, 0.0, 1.0) if name in PROPORTIONS else bounds
+        # Bounds beyond the values that a statistic can have say nothing more.
+        lowest = 0.0 if name in PROPORTIONS else -np.inf if name == "bias" else -1.0
+        low[k] = np.maximum(bounds[0], lowest)
+        high[k] = np.minimum(bounds[1], 1.0) if name in PROPORTIONS else bounds[1]
     names = tuple(judge.name for judge in panel.judges)
     notes = [*panel.notes]
     for name, is_undefined in zip(names, np.isnan(values.T), strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar
@@ -25,28 +25,32 @@ VERDICTS = ("met", "undecided", "not met")
 MAX_SENTENCES = 3  # Maximum number of judges that are reported by a sentence each
 
 QUANTITIES = {
-    **dict.fromkeys(("kappa", "alpha", "agreement"), ("intervals", AT_LEAST)),
-    "bias": ("intervals", WITHIN),
-    **dict.fromkeys(("tau", "tau AP"), ("rankings", AT_LEAST)),
-    "score-bias": ("score-bias", WITHIN),
-    "self-preference": ("self-preference", AT_MOST),
-    "difference(A, B)": ("ppi", AT_LEAST),
+    "kappa": ("intervals", AT_LEAST, (-1, 1)),
+    "alpha": ("intervals", AT_LEAST, (-1, 1)),
+    "agreement": ("intervals", AT_LEAST, (-1, 1)),
+    "bias": ("intervals", WITHIN, (0, inf)),
+    "tau": ("rankings", AT_LEAST, (-1, 1)),
+    "tau AP": ("rankings", AT_LEAST, (-1, 1)),
+    "score-bias": ("score-bias", WITHIN, (0, inf)),
+    "self-preference": ("self-preference", AT_MOST, (-inf, inf)),
+    "difference(A, B)": ("ppi", AT_LEAST, (-inf, inf)),
 }
-"""Table that contains a quantity, and its comparison with the tolerance."""
+"""Table that contains a quantity, its comparison with the tolerance, and the tolerance's bounds."""
 
-REQUIREMENTS = {
-    "rankings": "runs (--runs), without --ppi",
-    "score-bias": "runs (--runs), without --ppi",
-    "self-preference": "runs and families (--families)",
-    "ppi": "prediction-powered scores (--ppi)",
+RESULTS = {
+    "intervals": "a result of compare_judges",
+    "rankings": "a result of judge_rankings",
+    "score-bias": "a result of score_bias",
+    "self-preference": "a result of self_preference",
+    "ppi": "a result of ppi_scores",
 }
-"""Input that a table of quantities requires."""
+"""Result that contains a table of quantities."""
 
 MAX_TOPICS = 1_000_000  # Maximum number of topics that is reported as sufficient
 
 
-def quantity_of(name: str) -> tuple[str, str]:
-    """Return the table that contains a quantity, and its comparison with the tolerance."""
+def quantity_of(name: str) -> tuple[str, str, tuple[float, float]]:
+    """Return the entry of `QUANTITIES` for a quantity such as `kappa 0|12`."""
     name = name.strip()
     form = re.sub(r"(?s)^difference\(.+\)$", "difference(A, B)", name)
     form = re.sub(r"^(kappa|alpha) [0-9|]+$", r"\1", form)
@@ -57,19 +61,23 @@ def quantity_of(name: str) -> tuple[str, str]:
     return QUANTITIES[form]
 
 
-def check_tolerances(tolerances: Mapping[str, Any], tables: Any) -> dict[str, float]:
-    """Return tolerances as numbers; raise an error for quantities that no table contains."""
+def check_tolerances(
+    tolerances: Mapping[str, Any],
+    tables: Collection[str],
+    requirements: Mapping[str, str] = RESULTS,
+) -> dict[str, float]:
+    """Return tolerances as numbers; raise an error for quantities that no table contains.
+
+    `requirements` describes how to obtain each table.
+    """
     numbers = {}
     for name, value in tolerances.items():
-        table, comparison = quantity_of(name)
+        table, _, (low, high) = quantity_of(name)
         if table not in tables:
-            raise PolicyError(f"the tolerance of {name} requires {REQUIREMENTS[table]}")
+            raise PolicyError(f"the tolerance of {name} requires {requirements[table]}")
         number = finite(value)
-        is_bounded = table in {"intervals", "rankings"} and comparison == AT_LEAST
-        low = -inf if comparison == AT_MOST or table == "ppi" else 0 if comparison == WITHIN else -1
-        high = 1 if is_bounded else inf
         if number is None or not low <= number <= high:
-            bounds = f"from {low} to {high}" if is_bounded else "at least 0"
+            bounds = f"at least {low}" if high == inf else f"from {low} to {high}"
             expected = "a number" if number is None else bounds
             raise PolicyError(f"tolerance of {name} must be {expected}, got {quoted(value)}")
         numbers[name] = number
@@ -90,8 +98,8 @@ def verdict_of(low: float | None, high: float | None, tolerance: float, comparis
 def topics_to_decide(half_width: float, topics: int, distance: float, level: float) -> int | None:
     r"""Compute the number of topics at which the half-width of a t interval is below a distance.
 
-    It is the smallest T with :math:`t_{T-1} s / \sqrt T < d`, where s is the standard deviation by
-    the half-width of the interval over `topics` topics; None if T exceeds a million.
+    It is the smallest T with :math:`t_{T-1} s / \sqrt T < d`, where s is the standard deviation
+    that gives this half-width for `topics` topics; None if T exceeds a million.
     """
     tail = (1 + level) / 2
     spread = half_width * topics**0.5 / stdtrit(topics - 1, tail)
@@ -165,7 +173,7 @@ class Decisions(TableResult):
                 " and standard deviation."
             )
         if str(row["quantity"]).startswith("difference("):
-            text += " A difference has its own lambda, so it may differ from that of two estimates."
+            text += " With its own lambda, it may not equal the difference of the two estimates."
         return text
 
     def heading(self) -> list[str]:
@@ -218,8 +226,8 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     results_by_table: dict[str, list[Result]] = {}
     levels = set()
     for result in results:
-        confidence = vars(result).get("confidence")
-        level = 1 - vars(result)["means"].alpha if confidence is None else confidence
+        fields = vars(result)
+        level = fields["confidence"] if "confidence" in fields else 1 - fields["means"].alpha
         levels.add(float(round(level, 12)))
         for table in result.frames():
             results_by_table.setdefault(table, []).append(result)
@@ -229,7 +237,7 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     [level] = levels
     rows = []
     for name, tolerance in check_tolerances(tolerances, results_by_table).items():
-        table, comparison = quantity_of(name)
+        table, comparison, _ = quantity_of(name)
         settings = {"quantity": name, "comparison": comparison, "tolerance": tolerance}
         for result in results_by_table[table]:
             estimates = _select_estimates(name.strip(), table, result)
@@ -250,9 +258,11 @@ def _select_estimates(name: str, table: str, result: Any) -> pl.DataFrame:
         differences = result.differences(second).filter(system=first)
         frame = differences.drop("system").with_columns(**labels)
     elif table == "intervals":
+        statistics = frame["statistic"].unique(maintain_order=True).to_list()
+        if name not in statistics:
+            available = ", ".join(key for key in statistics if key.split()[0] in QUANTITIES)
+            raise PolicyError(f"no {quoted(name)} for these grades; expected one of: {available}")
         frame = frame.filter(statistic=name).with_columns(measure=pl.lit(""))
-        if frame.is_empty():
-            raise PolicyError(f"the labels have no {name}; cuts must be those of the scale")
     elif table == "rankings":
         columns = {"estimate": name, "low": f"{name} low", "high": f"{name} high"}
         frame = frame.select("measure", "judge", **columns)

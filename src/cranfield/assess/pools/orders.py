@@ -173,7 +173,7 @@ def order(
     seed: Annotated[int, Integer(0)] = 0,
     rel: Annotated[int, Integer(1)] = 1,
     unjudged: Annotated[str, OneOf(UNJUDGED_POLICIES)] = "nonrelevant",
-    negative: str = "judged",
+    negative: Annotated[str, OneOf(NEGATIVE)] = "judged",
     batch: Annotated[int, Integer(1)] = 1,
 ) -> Order:
     """Order all documents of a pool by a method, so that a budget covers the first documents.
@@ -376,7 +376,7 @@ def next_documents(
     if parsed_method.learns:
         state = parsed_method.initial_state(document_pool, int(seed))
         documents = _choose_documents(state, is_known, grades >= rel, int(n), wait=True)
-        if state.starts.size > 2:
+        if np.array_equal(state.starts, document_pool.starts):
             documents = documents[np.argsort(document_pool.topic[documents], kind="stable")]
         n_ahead = int((is_known & state.is_free).sum())
     else:

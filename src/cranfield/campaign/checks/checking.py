@@ -33,6 +33,7 @@ from cranfield.collection.metadata.metadata import Metadata
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.pairs import DocIndex, number_values
 from cranfield.collection.run import Run
+from cranfield.sources.archives import check_path
 from cranfield.sources.chunks import CHUNK, TOGETHER, Source
 from cranfield.sources.columns import check_parquet_file, reading_parquet
 from cranfield.sources.text import decode_text
@@ -132,7 +133,8 @@ def check_with_metadata(
     rows = _check_documents(rows, task, faults)
     ranking = _check_order(rows, task, faults)
     # A pipe can be read only once, and a device may be endless.
-    is_rereadable = name != "-" and _is_file(name) and not isinstance(error, TooLargeError)
+    is_file = name != "-" and check_path(Path.is_file, name)
+    is_rereadable = is_file and not isinstance(error, TooLargeError)
     if is_complete and is_rereadable and faults.is_readable:
         # A run is accepted only if the reader accepts it, too.
         try:
@@ -150,13 +152,6 @@ def check_with_metadata(
         ranking=ranking if faults.is_readable else None,
     )
     return report, metadata
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):  # not a possible file name
-        return False
 
 
 def _check_tag(
@@ -422,9 +417,6 @@ def is_excluded(rows: pl.DataFrame, path: Path) -> Bools:
 PRIVATE_KEYS = ("actor.mail", "implementation.source.archive.path", "implementation.script.path")
 """Metadata keys that are not published."""
 
-PERSONAL_KEYS = ("actor", "implementation.source", "research goal.publication")
-"""Metadata keys whose values identify people."""
-
 _LOCAL_PATH = re.compile(
     r"(?<![\w.:/])~?/[\w.~+-]+/"  # /home/me, not http://a/b
     r"|(?<!\w)[A-Za-z]:[\\/](?!/)|\\\\\w|file:/|(?<!\w)(?:/root|~)(?:/|\b)"
@@ -463,42 +455,27 @@ def check_metadata(
     return metadata
 
 
-def public_metadata(
-    metadata: Metadata, *, consent_mail: bool = False, anonymous: bool = False
-) -> tuple[bytes, tuple[str, ...]]:
+def public_metadata(metadata: Metadata) -> tuple[str, tuple[str, ...]]:
     """Return the public part of metadata, as YAML, and the keys that were removed.
 
     Comments are removed, the keys of mail addresses and local paths, and all values that look like
     an address or a path. Other values are kept, so private information may remain.
-
-    Parameters
-    ----------
-    metadata
-        The metadata of a run.
-    consent_mail
-        Whether mail addresses may be published.
-    anonymous
-        Whether to remove the keys that identify people, too.
 
     Examples
     --------
     >>> from cranfield.collection import read_metadata
     >>> about = read_metadata(b"actor: {team: a, mail: me@a.org}\\nmethod: {name: /home/me/bm25}")
     >>> public_metadata(about)
-    (b'actor:\\n  team: a\\n', ('actor.mail', 'method.name'))
+    ('actor:\\n  team: a\\n', ('actor.mail', 'method.name'))
     """
-    private_keys = {*PRIVATE_KEYS} - ({"actor.mail"} if consent_mail else set())
-    if anonymous:
-        private_keys |= {*PERSONAL_KEYS}
     removed_keys: dict[str, None] = {}
     removed = object()
 
     def is_private(text: str) -> bool:
-        has_address = not consent_mail and _MAIL_ADDRESS.search(text)
-        return bool(has_address or _LOCAL_PATH.search(text))
+        return bool(_MAIL_ADDRESS.search(text) or _LOCAL_PATH.search(text))
 
     def remove_private(value: Any, path: str) -> Any:
-        if path in private_keys or (isinstance(value, str) and is_private(value)):
+        if path in PRIVATE_KEYS or (isinstance(value, str) and is_private(value)):
             removed_keys[path] = None
             return removed
         if not value or not isinstance(value, (dict, list)):
@@ -519,4 +496,4 @@ def public_metadata(
         return values or removed
 
     values = remove_private(metadata.values, "")
-    return Metadata({} if values is removed else values).to_yaml().encode(), tuple(removed_keys)
+    return Metadata({} if values is removed else values).to_yaml(), tuple(removed_keys)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import lzma
 import os
 import re
@@ -23,7 +22,7 @@ from cranfield.base.errors import CranfieldError, InputError, PolicyError, conve
 from cranfield.base.files import sync_folder, whole_file
 from cranfield.base.kinds import Integer
 from cranfield.base.parallel import in_threads
-from cranfield.base.text import counted
+from cranfield.base.text import counted, json_text
 from cranfield.base.version import __version__
 from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import Faults
@@ -179,18 +178,18 @@ def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> 
 def _anonymise(text: bytes, alias: str, form: str) -> bytes:
     """Return lines of a run with an alias as tag, after checking that they can be read back."""
     rank = pl.when(integers_in(pl.col("rank")).is_not_null()).then("rank").otherwise(pl.lit("0"))
-    lines = _columns(text, form).with_columns(q0=pl.lit("Q0"), rank=rank, tag=pl.lit(alias))
+    lines = _read_columns(text, form).with_columns(q0=pl.lit("Q0"), rank=rank, tag=pl.lit(alias))
     has_blanks = lines["topic"].str.contains(" ").any() or lines["doc"].str.contains(" ").any()
     separator = ";" if form == "ntcir" else "\t" if has_blanks else " "
     csv = lines.write_csv(include_header=False, separator=separator, quote_style="never")
     anonymised = csv.encode()
-    if not _columns(anonymised, form).equals(lines):
+    if not _read_columns(anonymised, form).equals(lines):
         reason = f"cannot be anonymised: with the tag {quoted(alias)} its lines have other columns"
         raise InputError(reason, source="the run")
     return anonymised
 
 
-def _columns(text: bytes, form: str) -> pl.DataFrame:
+def _read_columns(text: bytes, form: str) -> pl.DataFrame:
     """Read lines of a run into six columns of text."""
     faults = Faults(TaskRules("release"))
     rows, _, _ = read_lines([text], faults, form)
@@ -248,7 +247,7 @@ def write_payload(folder: Path, payload: Payload) -> None:
         "leaderboard.csv": leaderboard(released, runs).to_csv(),
         "topic-statistics.csv": _statistics(released, payload).write_csv(),
         **{f"metadata/{tag}.yml": text for tag, text in metadata.items()},
-        "about.json": json.dumps(about, indent=1, ensure_ascii=False) + "\n",
+        "about.json": json_text(about),
     }
     version, teams_by_id = payload.judgments.version, payload.teams
     inputs = SheetInputs(
@@ -452,7 +451,7 @@ def release(
         (new_folder / PAYLOAD).mkdir()
         write_payload(new_folder / PAYLOAD, payload)
         manifest = write_bag(new_folder, bag_info)
-        _sync(new_folder)
+        _make_private_and_sync(new_folder)
         with campaign.registry.change("release", name, options) as tx:
             if tx.submissions(name) != payload.submissions:
                 raise _changed_error(name)
@@ -565,7 +564,7 @@ def _temporary_folder(folder: Path, name: str = "") -> tempfile.TemporaryDirecto
     return tempfile.TemporaryDirectory(prefix=f".{name}", dir=folder, ignore_cleanup_errors=True)
 
 
-def _sync(folder: Path) -> None:
+def _make_private_and_sync(folder: Path) -> None:
     """Make a folder private, whatever the umask, and flush it to the disk."""
     paths = sorted(folder.rglob("*"))
     folders = [path for path in paths if path.is_dir()]
@@ -605,10 +604,12 @@ def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
         if releases[release].state == "retracted":
             raise PolicyError(f"{release} is already retracted")
         note = {"release": release, "retracted": utc_text(campaign.clock()), "reason": reason}
-        text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
+        text = json_text(note).encode()
         # A note without a commit, if the process is killed, is overwritten by a later retraction.
         path = campaign.folder / RELEASES / f"{release}.retracted.json"
         with whole_file(path, private=True, synced=True) as out:
             out.write(text)
-        about = {"reason": reason, "retraction": sha256(text).hexdigest()}
-        tx.update(replace(releases[release], state="retracted", **about))
+        retraction = sha256(text).hexdigest()
+        tx.update(
+            replace(releases[release], state="retracted", reason=reason, retraction=retraction)
+        )

@@ -38,7 +38,7 @@ from cranfield.sources.columns import Columns, columns_of_file, parquet_frame
 from cranfield.sources.schemas import Column, Schema, optional, spelt
 from cranfield.sources.values import NUMBER, TAG, absent, finite
 
-_BOARD = Schema(
+_LEADERBOARD = Schema(
     "table of a leaderboard",
     (
         Column("date", TAG, "date of entry"),
@@ -60,7 +60,7 @@ _BLANK = " \ufe0f"
 
 _DAY = re.compile(r"(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:$|\D.*)", re.ASCII)
 
-ENTRIES = {
+_DTYPES = {
     "date": pl.Date,
     "entry": pl.String,
     "team": pl.String,
@@ -70,7 +70,7 @@ ENTRIES = {
     "collection": pl.String,
     "is_lower_better": pl.Boolean,
 }
-"""Columns of entries; `is_lower_better` is True if the source says that lower is better."""
+"""Types of the columns of entries; `is_lower_better` is True if lower scores are better."""
 
 
 @dataclass
@@ -83,14 +83,14 @@ class _EntryReader:
     columns: Mapping[str, str]
     own: tuple[str, ...]
     retracted: bool
-    used_options: set[str] = field(default_factory=set)  # that apply to any source
-    unreadable: list[str] = field(default_factory=list)  # reasons, for runs of campaigns
+    used_options: set[str] = field(default_factory=set)  # options that apply to some source
+    unreadable: list[str] = field(default_factory=list)  # why runs of campaigns are excluded
     notes: list[str] = field(default_factory=list)
 
     def read(self, source: PathName) -> pl.DataFrame:
         if not isinstance(source, str | PathLike):
             raise ArgumentError(f"a source must be a path, got {quoted(source)}")
-        frames = [pl.DataFrame(schema=ENTRIES)]
+        frames = [pl.DataFrame(schema=_DTYPES)]
         for path in _paths(fspath(source)):
             # A relative path such as `.` has no name.
             full_path = path.absolute()
@@ -108,7 +108,7 @@ class _EntryReader:
                 frame, option = self.read_table(path), "columns"
             self.used_options.add(option)
             frame = frame.with_columns(source=pl.lit(str(path)))
-            frames.append(frame.select(pl.col(name).cast(dtype) for name, dtype in ENTRIES.items()))
+            frames.append(frame.select(pl.col(name).cast(dtype) for name, dtype in _DTYPES.items()))
         return pl.concat(frames)
 
     def read_campaign(self, folder: Path) -> pl.DataFrame:
@@ -140,11 +140,11 @@ class _EntryReader:
             frame = parquet_frame(path.read_bytes(), str(path))
             wide = frame.pivot("system", index="topic", values=name)
             topics, systems = tuple(wide["topic"]), tuple(wide.columns[1:])
-            table = wide.drop("topic").to_numpy()
-            values = _standardise(Scores(table, topics, systems, definition=measure))
+            cells = wide.drop("topic").to_numpy()
+            values = _standardise(Scores(cells, topics, systems, definition=measure))
         else:
-            board = pl.read_csv(data / "leaderboard.csv", schema_overrides={"tag": pl.String})
-            values = board.select(entry="tag", score=pl.col(name).cast(pl.Float64))
+            table = pl.read_csv(data / "leaderboard.csv", schema_overrides={"tag": pl.String})
+            values = table.select(entry="tag", score=pl.col(name).cast(pl.Float64))
         runs = pl.read_csv(data / "runs.csv", infer_schema=False)
         if not all(runs["received"]):
             raise InputError(
@@ -159,10 +159,10 @@ class _EntryReader:
                 f"{path} has no scores by topic, so its scores cannot be standardised; compare a"
                 " table of overall values with scores of the same collection only"
             )
-        source = columns_of_file(Source(str(path)), replace(_BOARD, columns=()))
+        source = columns_of_file(Source(str(path)), replace(_LEADERBOARD, columns=()))
         names = [str(name) for name in source.names]
         own_names = {role: name for role, name in self.columns.items() if role != "score"}
-        indices = _BOARD.places(names, str(path), own_names)
+        indices = _LEADERBOARD.places(names, str(path), own_names)
         name_of = {role: names[k] for role, k in indices.items()}
         name_of["score"] = self.columns.get("score") or _score_column(names, self.measure, path)
         if "mark" not in name_of and "" in names:
@@ -177,7 +177,7 @@ class _EntryReader:
             Column(name, score_kind if name == name_of["score"] else TAG, None)
             for name in dict.fromkeys(name_of.values())
         )
-        schema = replace(_BOARD, columns=columns, decisive=(), is_selected=True)
+        schema = replace(_LEADERBOARD, columns=columns, decisive=(), is_selected=True)
         table = source.table(schema)
         cells = {role: table.frame[name] for role, name in name_of.items()}
         blank = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
@@ -240,7 +240,7 @@ def _standardise(scores: Scores) -> pl.DataFrame:
 
 def _warn_of_excluding(table: Columns, used: set[int]) -> None:
     """Warn of unused columns that may say that an entry does not count."""
-    schema = replace(_BOARD, decisive=("status", "split"), is_selected=True)
+    schema = replace(_LEADERBOARD, decisive=("status", "split"), is_selected=True)
     unused = []
     for k in schema.unused(table.names, used)[2]:
         values = {"" if cell is None else str(cell).strip() for cell in table.cells(k)}
@@ -273,7 +273,7 @@ def _score_column(names: list[str], measure: str, path: Path) -> str:
     raise InputError(f"has no column {quoted(measure)}; columns: {choices}", source=str(path))
 
 
-def _is_known(measure: str) -> bool:
+def _has_known_direction(measure: str) -> bool:
     """Return True if a measure of this name is declared, and thus its direction."""
     with suppress(CranfieldError):
         return bool(parse_measure(_QUALIFIER.sub("", measure)))
@@ -290,7 +290,7 @@ def _parse_day(text: str) -> date:
         raise CranfieldError(f"{quoted(text)} is not a date of the calendar") from None
 
 
-_ENTRIES: result.Columns = {
+_ENTRY_COLUMNS: result.Columns = {
     "date": result.Column("Day of the entry.", key=True),
     "entry": result.Column(
         "Name of the entry; for a campaign or release, the tag of the run.", key=True
@@ -325,7 +325,10 @@ class History(result.Result):
         Reasons why runs of campaigns cannot be read, and are excluded.
     """
 
-    columns: ClassVar[Mapping[str, result.Columns]] = {"entries": _ENTRIES, "records": _ENTRIES}
+    columns: ClassVar[Mapping[str, result.Columns]] = {
+        "entries": _ENTRY_COLUMNS,
+        "records": _ENTRY_COLUMNS,
+    }
 
     measure: str
     standardised: bool
@@ -480,7 +483,7 @@ def history(
     is_lower_better = lower_is_better or bool(entries["is_lower_better"].any())
     if is_lower_better:
         notes.append(f"lower scores of {measure} are better")
-    elif not _is_known(measure):
+    elif not _has_known_direction(measure):
         note = f"higher scores of {measure} count as better; lower_is_better=True reverses this"
         (warn if suggests_lower(measure) else notes.append)(note)
     frame = mark_records(scored, is_lower_better)

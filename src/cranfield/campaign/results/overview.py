@@ -61,20 +61,22 @@ class Overview:
 
 def leaderboard_table(overview: Overview) -> Table:
     """Return the leaderboard as a table; the best score by each measure is bold."""
-    board = overview.leaderboard
-    bold = _is_best(overview)
-    head = ["", "run", "team", "type", *board.measures, "groups", "unjudged@10"]
+    bold, measures = _best_scores(overview), overview.leaderboard.measures
+    head = ["", "run", "team", "type", *measures, "groups", "unjudged@10"]
     rows = []
-    for k, row in enumerate(board.rows.rows(named=True)):
+    for k, row in enumerate(overview.leaderboard.rows.rows(named=True)):
         tag = row["tag"] + (" (late)" if row["late"] else "")
-        scores = [Cell(format_number(row[name]), bold=bold[name][k]) for name in board.measures]
-        ends = [shorten_letters(row["groups"] or ""), f"{row['unjudged@10']:.1%}"]
-        rows.append([str(row["rank"]), tag, row["team"], row["type"] or "", *scores, *ends])
+        scores = [Cell(format_number(row[name]), bold=bold[name][k]) for name in measures]
+        run = [str(row["rank"]), tag, row["team"], row["type"] or ""]
+        groups, unjudged = shorten_letters(row["groups"] or ""), f"{row['unjudged@10']:.1%}"
+        rows.append([*run, *scores, groups, unjudged])
     title = f"{overview.title}, {counted(len(rows), 'run')}"
-    return Table(title, head, rows, (1, 2, 3, 4 + len(board.measures)), remarks=board.remarks)
+    left = (1, 2, 3, 4 + len(measures))
+    return Table(title, head, rows, left, remarks=overview.leaderboard.remarks)
 
 
-def _is_best(overview: Overview) -> Mapping[str, Sequence[bool]]:
+def _best_scores(overview: Overview) -> Mapping[str, Sequence[bool]]:
+    """Return masks of the rows of the leaderboard that have the best score by each measure."""
     masks = {}
     for name in overview.leaderboard.measures:
         values = overview.leaderboard.rows[name].to_numpy().astype(np.float64)
@@ -106,7 +108,7 @@ def overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence
         headings=headings,
         skip="Skip to the leaderboard",
         leaderboard=overview.leaderboard,
-        best=_is_best(overview),
+        best=_best_scores(overview),
         measure=first,
         rows=topics.sort("median", descending=not easiest_last).rows(),
         charts=charts,
@@ -180,8 +182,9 @@ def write_overview(
     scoring = Scoring(campaign, rules.name, task_measures(rules), judgments)
     evaluation, version = scoring.evaluation(), scoring.judgments.version
     title = f"{campaign.rules.title or campaign.rules.id}: {rules.title or rules.name}"
-    about = {"title": title, "judgments": version, "median": rules.median}
-    overview = make_overview(evaluation, scoring.submissions, rules, **about)
+    overview = make_overview(
+        evaluation, scoring.submissions, rules, title=title, judgments=version, median=rules.median
+    )
     rows, parquet = overview.leaderboard.rows, BytesIO()
     rows.write_parquet(parquet)
     latex = leaderboard_table(overview).to_latex(caption=True, long=True)

@@ -215,10 +215,7 @@ def sheet_inputs(
 def public_run_metadata(run: Submission) -> tuple[str, tuple[str, ...]]:
     """Return the public part of the metadata of a run, as YAML, and the removed keys."""
     metadata = read_metadata((run.metadata or "").encode())
-    if metadata is None:
-        return "", ()
-    text, removed_keys = public_metadata(metadata)
-    return text.decode(), removed_keys
+    return ("", ()) if metadata is None else public_metadata(metadata)
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,12 +87,14 @@ class Declaration:
 
 
 def _check_reason(reason: str) -> None:
-    if problem := _unprintable_error("reason", reason) if reason.strip() else "reason is missing":
+    if not reason.strip():
+        raise PolicyError("reason must not be empty")
+    if problem := _control_character_problem("reason", reason):
         raise PolicyError(problem)
 
 
-def _unprintable_error(name: str, text: str) -> str:
-    """Return an error message for control characters other than line breaks and tabs, if any."""
+def _control_character_problem(name: str, text: str) -> str:
+    """Return a message about control characters other than line breaks and tabs, if any."""
     if text.translate(dict.fromkeys(map(ord, "\n\r\t"))).isprintable():
         return ""
     return f"{quoted(name)} must not contain control characters, got {quoted(text)}"
@@ -283,9 +285,9 @@ def _declaration_problems(task: TaskRules, declaration: Declaration) -> Iterator
                 yield f"answer {quoted(name)} is missing: {question.ask}{choices}"
         elif question.choices and answer not in question.choices:
             yield f"unknown answer {quoted(answer)} to {quoted(name)}{choices}"
-        elif problem := _unprintable_error(name, answer):
+        elif problem := _control_character_problem(name, answer):
             yield problem
-    if problem := _unprintable_error("description", declaration.description):
+    if problem := _control_character_problem("description", declaration.description):
         yield problem
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from cranfield.base.errors import CranfieldError, PolicyError, command_words, quoted, warn
+from cranfield.base.errors import CranfieldError, PolicyError, options_in_notes, quoted, warn
 from cranfield.base.spec import Registry
 from cranfield.base.text import nearest
 from cranfield.cli.options.hints import as_options, describe_unknown, option_for
@@ -404,7 +404,7 @@ class Command(click.Command):
         try:
             choose_format(ctx)
             check_conditions(ctx)
-            with command_words(lambda argument: option_for(argument, self)):
+            with options_in_notes(lambda argument: option_for(argument, self)):
                 return super().invoke(ctx)
         except CranfieldError as error:
             raise click.ClickException(as_options(str(error), self)) from error

@@ -267,7 +267,7 @@ def collect_pairs(
 
 def _click_type(hint: Any) -> dict[str, Any]:
     """Convert an annotation to the `type` argument of a click option."""
-    kind = kinds.allowed_values_of(hint)
+    kind = kinds.allowed_by_hint(hint)
     if isinstance(kind, kinds.Integer):
         return {"type": declaring.IntegerRange(kind.minimum)}
     if isinstance(kind, kinds.UnitInterval):

@@ -67,7 +67,7 @@ def refuse_resamples(choices: Collection[TestChoice]) -> None:
 
 def refuse_for_pools() -> None:
     """Refuse options of judging that studies of pools do not support."""
-    refuse_options(("unjudged",), "cannot be combined with pools; use setting lists")
+    refuse_options(("unjudged",), "cannot be combined with pools; use the setting lists")
     refuse_options(
         (*DOCUMENT_OPTIONS, "max_grade", "topics_with_grade"), "cannot be combined with pools"
     )

@@ -245,8 +245,9 @@ def _layout_of_line(
         return is_number(text) if kind == "run" else (grade or whole_in)(text) is not None
 
     if kind == "run":
-        is_short, is_complete = len(cells) == 3 and is_value(2), len(cells) >= 6 and is_value(4)
-        return SHORT_RUN if is_short else RUN if is_complete else None
+        if len(cells) == 3 and is_value(2):
+            return SHORT_RUN
+        return RUN if len(cells) >= 6 and is_value(4) else None
     # Between tabs, an empty document is a column, too.
     lacks_document = separator != "blank" and len(by_tabs) == 4 and not by_tabs[2]
     if len(cells) == 3 and is_value(2) and cells[1] not in Q0 and not lacks_document:
@@ -327,7 +328,7 @@ def has_tab_columns(text: bytes, width: int) -> bool:
     return bool((widths == width).all()) and not any(pattern in text for pattern in irregular)
 
 
-def _normalised(chunk: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
+def _collapse_blanks(chunk: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
     """Collapse blanks; also return the indices of remaining lines, or None if all remain."""
     text = (_COMMENT.sub(b"", chunk) if b"#" in chunk else chunk).translate(_TO_SPACES)
     while b"  " in text:
@@ -366,7 +367,7 @@ def read_chunk(
     expected = len(layout.columns)
     frame = None
     if _has_blank_separators(chunk, separator, layout):
-        text, numbers = (chunk, None) if separator else _normalised(chunk)
+        text, numbers = (chunk, None) if separator else _collapse_blanks(chunk)
         frame = None if text.startswith(_UNSUPPORTED) else _read_csv(text, layout, separator or " ")
         n_expected = 0 if frame is None else (expected - 1) * frame.height
         # The CSV reader ignores further columns unless it reads all; the line reader checks them.
@@ -377,7 +378,7 @@ def read_chunk(
             n_separators = sum(int(np.count_nonzero(block == code)) for block in blocks)
             frame = frame if n_separators == n_expected else None
     if frame is None:
-        frame, numbers, expected = read_lines(
+        frame, numbers, expected = parse_lines(
             chunk, layout, source=source, first_line=first_line, width=width
         )
         numbers -= first_line
@@ -433,49 +434,53 @@ def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | Non
 def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.DataFrame]:
     """Yield the rows of a file by chunk, to bound memory; add their line numbers to `lines`."""
 
-    def parse(chunk: bytes) -> tuple[int, Chunk | bytes]:
+    def parse(data: bytes) -> tuple[int, Chunk | bytes]:
         try:
-            text = source.as_utf8(chunk, 0)
-            return len(chunk), read_chunk(text, layout, source=source.name, first_line=0)
+            text = source.as_utf8(data, 0)
+            return len(data), read_chunk(text, layout, source=source.name, first_line=0)
         except InputError:
             # The number of the line is only known when the previous chunks have been read.
-            return len(chunk), chunk
+            return len(data), data
 
     first_line, fruitless, width, dropped = 1, 0, 0, 0
     with closing(ordered_results(parse, source.chunks(), available_threads())) as results:
-        for size, result in results:
-            error = None
-            if isinstance(result, bytes):
-                try:
-                    text = source.as_utf8(result, first_line)
-                except InputError as decoding_error:
-                    # The lines above it may have an error, too.
-                    error = decoding_error
-                    above = result.split(b"\n")[: (error.line or 0) - first_line]
-                    text = source.as_utf8(b"\n".join([*above, b""]))
-                result = read_chunk(  # noqa: PLW2901
+        for size, parsed in results:
+            if isinstance(parsed, Chunk):
+                chunk, error = parsed, None
+            else:
+                text, error = _decode(parsed, source, first_line)
+                chunk = read_chunk(
                     text, layout, source=source.name, first_line=first_line, width=width
                 )
-            rows = result.frame.height
-            lines.add(rows, first_line, result.numbers)
-            if rows and width not in {0, result.width}:
-                raise _ragged(width, result.width, source.name, lines[len(lines) - rows])
+            rows = chunk.frame.height
+            lines.add(rows, first_line, chunk.numbers)
+            if rows and width not in {0, chunk.width}:
+                raise _ragged_error(width, chunk.width, source.name, lines[len(lines) - rows])
             if error is not None:
                 raise error
-            first_line += result.lines
-            dropped += result.dropped
-            fruitless = 0 if rows or result.dropped else fruitless + size
+            first_line += chunk.lines
+            dropped += chunk.dropped
+            fruitless = 0 if rows or chunk.dropped else fruitless + size
             check_fruitless(fruitless, source.name)
             if rows:
-                width = result.width
-                yield result.frame
+                width = chunk.width
+                yield chunk.frame
     if layout.allows_missing_grades and len(lines) + dropped:
         warn_of_ungraded(source.name, dropped, len(lines) + dropped)
     elif not width:
         raise InputError(f"is empty: a {layout.kind} has at least one line", source=source.name)
 
 
-def read_lines(
+def _decode(data: bytes, source: Source, first_line: int) -> tuple[bytes, InputError | None]:
+    """Decode a chunk to UTF-8; if that fails, return the lines above the error, and the error."""
+    try:
+        return source.as_utf8(data, first_line), None
+    except InputError as error:
+        above = data.split(b"\n")[: (error.line or 0) - first_line]
+        return source.as_utf8(b"\n".join([*above, b""])), error
+
+
+def parse_lines(
     chunk: bytes, layout: Layout, *, source: str, first_line: int, width: int = 0
 ) -> tuple[pl.DataFrame, NDArray[np.int64], int]:
     """Parse text line by line; return the rows, the line of each row, and the width of lines."""
@@ -483,7 +488,7 @@ def read_lines(
     numbers: list[int] = []
     for number, line in lines_with_text(chunk, first_line):
         try:
-            fields = _fields(line.decode().strip(" \v\f\r"), layout)
+            fields = _split_fields(line.decode().strip(" \v\f\r"), layout)
             if layout.allows_missing_grades and _lacks_grade(fields, layout):
                 fields.append("")
             _check_width(fields, layout)
@@ -491,13 +496,13 @@ def read_lines(
                 reason = f"a carriage return within a line of {len(fields)} columns"
                 raise InputError(f"{reason}; convert line ends to LF")
             if width not in {0, len(fields)}:
-                raise _ragged(width, len(fields), source, number)
+                raise _ragged_error(width, len(fields), source, number)
             width = len(fields)
             if width > len(layout.columns) and layout.separator == "auto":
-                _check_further(fields, layout)
+                _check_further_columns(fields, layout)
             row = dict(zip(layout.columns, fields, strict=False))
             for name in layout.read:
-                values[name].append(_value(row, name, layout))
+                values[name].append(_parse_value(row, name, layout))
         except InputError as error:
             place = {"source": source, "topic": error.topic, "doc": error.doc}
             raise InputError(error.reason, line=number, **place) from None
@@ -505,7 +510,7 @@ def read_lines(
     return pl.DataFrame(values, schema=layout.schema), np.array(numbers, dtype=np.int64), width
 
 
-def _fields(line: str, layout: Layout) -> list[str]:
+def _split_fields(line: str, layout: Layout) -> list[str]:
     """Split a line at tabs if these give the expected columns, else at any blanks."""
     if layout.separator == ";":
         return line.rstrip(BLANKS).split(";")
@@ -517,7 +522,7 @@ def _fields(line: str, layout: Layout) -> list[str]:
     if layout.separator == "tab":
         if len(tabs) >= width and "" not in tabs[:width]:
             return tabs
-        got = f"{len(tabs)}"
+        got = str(len(tabs))
         if len(tabs) >= width:
             got = f"no {list(layout.columns)[tabs.index('')]} between tabs"
         raise InputError(f"expected {width} columns separated by tabs, got {got}")
@@ -529,13 +534,13 @@ def _fields(line: str, layout: Layout) -> list[str]:
     numbers = [k for k, dtype in enumerate(layout.columns.values()) if dtype == pl.Float64]
     if len(tabs) == width == len(blanks) and all(is_number(tabs[k]) for k in numbers):
         raise InputError(
-            f"expected {width} columns, got {width} both by tabs (one of them empty) and by blanks:"
-            " set separator='tab' or separator='blank'"
+            f"expected {width} columns; tabs separate {width}, one of them empty, but blanks"
+            f" separate {width}, too: set separator='tab' or separator='blank'"
         )
     return blanks
 
 
-def _check_further(fields: list[str], layout: Layout) -> None:
+def _check_further_columns(fields: list[str], layout: Layout) -> None:
     """Refuse further columns if an id with blanks, or two lines in one, may be the cause."""
     if integer_in(fields[3]) is None:
         cause = f"; the 4th, {quoted(fields[3])}, is not a rank"
@@ -550,7 +555,7 @@ def _check_further(fields: list[str], layout: Layout) -> None:
     )
 
 
-def _ragged(expected: int, width: int, source: str, line: int) -> InputError:
+def _ragged_error(expected: int, width: int, source: str, line: int) -> InputError:
     reason = f"expected {expected} columns as in the previous lines, got {width}"
     return InputError(reason + _JOINED, source=source, line=line)
 
@@ -577,7 +582,7 @@ def _check_width(fields: list[str], layout: Layout) -> None:
         raise InputError(reason, topic=fields[0] if "topic" in list(layout.columns)[:1] else None)
 
 
-def _value(row: dict[str, str], name: str, layout: Layout) -> Any:
+def _parse_value(row: dict[str, str], name: str, layout: Layout) -> Any:
     text, dtype = row[name], layout.columns[name]
     if layout.separator == ";":
         # Ids of documents are compared by character, blanks included.

@@ -163,20 +163,20 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
     rising: list[bool] = []
     ranks: list[int] = []
     others: dict[str, list[Any]] = {}
-    have_ranks = have_scores = False
+    has_ranks = has_scores = False
     for topic, documents in data.items():
         docs, values = _split_documents(value_name, topic, documents, source)
         topic_ranks, numbers = [*range(1, len(docs) + 1)], dict[str, list[Any]]()
         if value_name == "score" and len(docs) and all(map(_is_hit, documents)):
-            has_scores = key_of(SCORE, documents[0]) is not None
+            is_scored = key_of(SCORE, documents[0]) is not None
             with in_source(source):
-                numbers = numbers_of_hits(documents, has_scores, topic)
-            have_ranks |= "rank" in numbers
+                numbers = numbers_of_hits(documents, is_scored, topic)
+            has_ranks |= "rank" in numbers
             topic_ranks = numbers.pop("rank", topic_ranks)
-            values = values if has_scores else [-rank for rank in topic_ranks]
-            have_scores |= has_scores
+            values = values if is_scored else [-rank for rank in topic_ranks]
+            has_scores |= is_scored
         else:
-            have_scores |= len(docs) > 0
+            has_scores |= len(docs) > 0
         append_columns(others, len(ranks), numbers, max(len(docs), 1))
         if value_name == "score" and not len(docs):
             docs, values = [NO_DOCUMENT], [0.0]
@@ -186,10 +186,10 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
         columns["topic"].extend([topic] * len(docs))
         columns["doc"].extend(docs)
         columns[value_name].extend(values)
-    if (rising and all(rising)) or have_ranks or others:
+    if (rising and all(rising)) or has_ranks or others:
         # The scores look like ranks or distances: they contradict the order of documents.
         columns["rank"] = ranks
-    if others and not have_scores:
+    if others and not has_scores:
         del columns["score"]
     return columns | others
 
@@ -299,7 +299,7 @@ def requested_columns(
     names = {
         column: str(name)
         for key, name in (columns or {}).items()
-        for kind_of_column, column in _columns_named(key)
+        for kind_of_column, column in _find_columns(key)
         if kind_of_column == kind
     }
     if system is not None and kind == "run" and names.setdefault("tag", system) != system:
@@ -314,7 +314,7 @@ def requested_qrels_and_run_columns(
     """Read the names of columns for judgments and runs; a name may apply to one of them only."""
     qrels = requested_columns(columns, "qrels", None)
     run = requested_columns(columns, "run", system)
-    meanings = map(_columns_named, columns or {})
+    meanings = map(_find_columns, columns or {})
     ambiguous_columns = frozenset(
         column for pairs in meanings if len(pairs) == 2 for _, column in pairs
     )
@@ -322,8 +322,8 @@ def requested_qrels_and_run_columns(
     return qrels, run
 
 
-def _columns_named(key: object) -> list[tuple[str, str]]:
-    """Return the kinds of tables, and their columns, to which a name refers."""
+def _find_columns(key: object) -> list[tuple[str, str]]:
+    """Return the kinds of tables, and their columns, to which a key of `columns` refers."""
     prefix, _, name = str(key).rpartition(".")
     meanings = [
         (kind, column)

@@ -27,7 +27,7 @@ from cranfield.collection.files.named_columns import (
 from cranfield.collection.files.system_tables import SystemTable, read_line_table, read_system_table
 from cranfield.collection.judged.rows import number_rows
 from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.collection.pairs import Codes, number_values, warn_of_pairs
+from cranfield.collection.pairs import Codes, number_values, warn_of_missing_grades
 from cranfield.collection.policies import (
     DUPLICATES,
     FORMATS,
@@ -564,7 +564,7 @@ def _with_grades(
     if "grade" not in layout.columns:
         for frame in frames:
             yield frame.with_columns(grade=pl.lit(1, pl.Int32))
-        warn_of_pairs(origin.name)
+        warn_of_missing_grades(origin.name)
         return
     if grades is None:
         yield from frames

@@ -29,7 +29,7 @@ from cranfield.collection.files.named_columns import (
     describe_structure,
 )
 from cranfield.collection.files.nested_json import NO_DOCUMENT
-from cranfield.collection.pairs import warn_of_pairs, warn_of_ungraded
+from cranfield.collection.pairs import warn_of_missing_grades, warn_of_ungraded
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import (
     Columns,
@@ -168,7 +168,7 @@ def read_system_table(
     has_only_ids = kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS
     readable = schema
     if has_only_ids and grades is None:
-        warn_of_pairs(columns.source)
+        warn_of_missing_grades(columns.source)
         other_columns = tuple(column for column in schema.columns if column.name != "grade")
         readable = replace(schema, columns=other_columns)
     try:

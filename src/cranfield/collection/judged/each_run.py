@@ -133,7 +133,7 @@ def assemble_runs(
         )
     is_retrieved = np.stack([run.has_topic for run in judged_runs], axis=1)
     if labels is None:
-        labels = _topics(judged_runs, qrels, policies, is_retrieved)
+        labels = _select_topics(judged_runs, qrels, policies, is_retrieved)
     position_of = {name: i for i, name in enumerate(labels)}
     # Index of each topic of the judgments in `labels`, or -1.
     label_index = find_label_positions(qrels.topics, labels)
@@ -142,19 +142,22 @@ def assemble_runs(
     shape = (len(labels), len(judged_runs))
     retrieved = np.zeros(shape, dtype=np.int64)
     scored = np.zeros(shape, dtype=bool)
+
+    def with_cells(table: Ints, system: int) -> Ints:
+        """Replace the topics in the first row of a table by cells."""
+        # Judgments on another aspect may have topics that are not evaluated.
+        table = table[:, is_used[table[0]]]
+        table[0] = system * shape[0] + label_index[table[0]]
+        return table
+
     rows: list[Ints] = []
-    all_ties: list[Ints] = []
+    ties: list[Ints] = []
     tie_groups: list[Ints] = []
     for system, run in enumerate(judged_runs):
-        # Judgments on another aspect may have topics that are not evaluated.
         columns = np.stack([run.topic, run.rank, run.grade, run.source])
-        columns = columns[:, is_used[run.topic]]
-        columns[0] = system * shape[0] + label_index[columns[0]]
-        rows.append(columns)
-        for tables, table in ((all_ties, run.ties), (tie_groups, run.tie_groups)):
-            ties = table[:, is_used[table[0]]]
-            ties[0] = system * shape[0] + label_index[ties[0]]
-            tables.append(ties)
+        rows.append(with_cells(columns, system))
+        ties.append(with_cells(run.ties, system))
+        tie_groups.append(with_cells(run.tie_groups, system))
         retrieved[label_index[is_used], system] = run.retrieved[is_used]
         scored[label_index[is_used], system] = run.has_topic[is_used]
         for name, count in run.extra.items():
@@ -176,8 +179,10 @@ def assemble_runs(
         # Topics without judgments can change the order of the others.
         by_cell = np.lexsort((rank, cell))
         cell, rank, graded, source = (column[by_cell] for column in (cell, rank, graded, source))
-    judgment = _positions(judgment_rows, len(qrels))[source]
-    documents = Rows(cell, rank, graded, shape, source=judgment)
+    # Position of each judgment among those of the evaluated topics, or -1.
+    positions = np.full(len(qrels), -1, dtype=np.int64)
+    positions[judgment_rows] = np.arange(judgment_rows.size)
+    documents = Rows(cell, rank, graded, shape, source=positions[source])
     return JudgedRuns(
         topics=tuple(labels),
         systems=tuple(names),
@@ -195,21 +200,14 @@ def assemble_runs(
         policies=policies,
         coverage=_coverage(names, judged_runs, qrels, retrieved, documents, lowest_judged),
         annotations=_annotations(
-            judged_runs, supplements, label_index, labels, judgment_rows, qrels
+            judged_runs, supplements, label_index, labels, judgment_rows, positions, qrels
         ),
-        ties=np.concatenate(all_ties, axis=1),
+        ties=np.concatenate(ties, axis=1),
         tie_groups=np.concatenate(tie_groups, axis=1),
     )
 
 
-def _positions(judgment_rows: Ints, size: int) -> Ints:
-    """Return the position of each judgment in `judgment_rows`; -1 if it is not there."""
-    positions = np.full(size, -1, dtype=np.int64)
-    positions[judgment_rows] = np.arange(judgment_rows.size)
-    return positions
-
-
-def _topics(
+def _select_topics(
     judged_runs: Sequence[JudgedRun],
     qrels: Qrels,
     policies: Policies,
@@ -249,6 +247,7 @@ def _annotations(
     label_index: Ints,
     labels: Sequence[str],
     judgment_rows: Ints,
+    positions: Ints,
     qrels: Qrels,
 ) -> Annotations:
     """Collect the annotations of documents and topics in the order of the judged runs."""
@@ -271,7 +270,7 @@ def _annotations(
     if "groups" in supplements.tables:
         table = supplements.tables["groups"]
         docs, rows = table.rows_of(qrels.docs)
-        judgment = _positions(judgment_rows, len(qrels))[docs]
+        judgment = positions[docs]
         docs, rows = judgment[judgment >= 0], rows[judgment >= 0]
         order = np.lexsort((table.codes[rows], docs))
         docs, rows = docs[order], rows[order]
@@ -384,7 +383,7 @@ class _Outcome(Generic[Result]):
     warnings: tuple[str, ...]
 
     @classmethod
-    def of(cls, function: Callable[[], Result]) -> _Outcome[Result]:
+    def of_call(cls, function: Callable[[], Result]) -> _Outcome[Result]:
         with collect_warnings() as warnings:
             try:
                 return cls(function(), None, tuple(warnings))
@@ -403,7 +402,7 @@ def _run_in_threads(
     runs: Runs, function: RunFunction[Result], jobs: int | None
 ) -> Generator[_Outcome[Result], None, None]:
     def outcome(i: int) -> _Outcome[Result]:
-        return _Outcome.of(lambda: function(runs[i], runs.stem(i)))
+        return _Outcome.of_call(lambda: function(runs[i], runs.stem(i)))
 
     # At least two threads, so that one run is read while another is judged. More threads than
     # processors would only cause more switches.
@@ -424,7 +423,7 @@ def _run_in_workers(
     runs: Runs, function: RunFunction[Result], **workers: Any
 ) -> Generator[_Outcome[Result], None, None]:
     # Runs in memory are read here, since not every input can be sent to a worker.
-    tasks = ((i, _Outcome.of(partial(runs.sendable, i))) for i in range(len(runs)))
+    tasks = ((i, _Outcome.of_call(partial(runs.sendable, i))) for i in range(len(runs)))
     outcomes: dict[int, _Outcome[Result]] = {}
     first = 0
     for i, outcome in compute_tasks(_call_in_worker, function, tasks, **workers):
@@ -440,5 +439,5 @@ def _call_in_worker(function: RunFunction[Result], task: _Outcome[Runs]) -> _Out
         return _Outcome(None, task.error, task.warnings)
     # Parallelism comes from several workers on a machine, not from threads of one worker.
     with at_most(1):
-        outcome = _Outcome.of(lambda: function(runs[0], runs.stem(0)))
+        outcome = _Outcome.of_call(lambda: function(runs[0], runs.stem(0)))
     return replace(outcome, warnings=task.warnings + outcome.warnings)

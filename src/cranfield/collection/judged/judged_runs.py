@@ -244,14 +244,14 @@ class JudgedRuns(Scorable):
 
     def judged(self) -> Rows:
         """Return the retrieved documents that are judged by the policy for negative grades."""
-        return self._from("judged", self.judgments.judged_from)
+        return self._rows_from("judged", self.judgments.judged_from)
 
     def relevant(self, rel: int = 1) -> Rows:
         """Return the retrieved documents with grade >= rel; `seen` counts them by rank."""
         low = max(rel, self.judgments.judged_from)
-        return self._from(("relevant", low), low)
+        return self._rows_from(("relevant", low), low)
 
-    def _from(self, key: Any, low: int) -> Rows:
+    def _rows_from(self, key: Any, low: int) -> Rows:
         return self.view(key, lambda: self.documents.where(self.documents.grade >= low))
 
     def binary(self, rel: int = 1) -> JudgedRuns:
@@ -357,9 +357,7 @@ def _required(annotation: View | None, requirement: str) -> View:
 
 def _at_judged_ranks(rows: Rows, judged: Rows) -> Rows:
     """Return the rows of judged documents, at their ranks among the judged documents."""
-    # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
-    keys, judged_keys = (table.cell << 32 | table.rank for table in (rows, judged))
-    positions, is_judged = find_positions(judged_keys, keys)
+    positions, is_judged = find_positions(judged.keys, rows.keys)
     ranks = judged.seen[positions[is_judged]]
     gains = rows.gains[is_judged] if rows.gains.size else rows.gains
     return Rows(rows.cell[is_judged], ranks, rows.grade[is_judged], rows.shape, gains)
@@ -498,18 +496,18 @@ def _block_of_intents(
     # The judgments of each intent are those of its topic, in order.
     first = np.searchsorted(judgments.topic, topic, "left")
     intent_of, judgment = ranges(first, np.searchsorted(judgments.topic, topic, "right"))
-    begins = np.searchsorted(intent_of, np.arange(topic.size))
+    starts = np.searchsorted(intent_of, np.arange(topic.size))
     grade = np.zeros(intent_of.size, dtype=np.int64)
-    number = np.full(intents.exists.shape, -1, dtype=np.int64)
-    number[topic, place] = np.arange(topic.size)
+    intent_at = np.full(intents.exists.shape, -1, dtype=np.int64)
+    intent_at[topic, place] = np.arange(topic.size)
     graded_rows = np.flatnonzero(np.isin(judgments.topic, topic))
     judgment_rows, entry = intents.entries(graded_rows)
     judgment_rows = graded_rows[judgment_rows]
-    intent = number[judgments.topic[judgment_rows], intents.place[entry]]
+    intent = intent_at[judgments.topic[judgment_rows], intents.place[entry]]
     has_intent = intent >= 0
     judgment_rows, entry, intent = np.stack([judgment_rows, entry, intent])[:, has_intent]
     graded = intents.grade[entry]
-    grade[begins[intent] + judgment_rows - first[intent]] = np.where(graded < low, 0, graded)
+    grade[starts[intent] + judgment_rows - first[intent]] = np.where(graded < low, 0, graded)
     if judgments.grade.min(initial=0) < low:
         # A document that is unjudged for the topic is unjudged for its intents.
         unjudged = judgments.grade[judgment] < low
@@ -522,7 +520,7 @@ def _block_of_intents(
 
     cell, rows = spread(documents)
     intent = cell % topic.size
-    document_grades = grade[documents.judgment[rows] + (begins - first)[intent]]
+    document_grades = grade[documents.judgment[rows] + (starts - first)[intent]]
     annotations = Annotations()
     lengths = judged.annotations.lengths
     if lengths is not None:
@@ -540,7 +538,7 @@ def _block_of_intents(
         judgments=Judgments(
             topic.size,
             intent_of,
-            _sorted_grades(intent_of, grade, begins),
+            _sorted_grades(intent_of, grade, starts),
             low,
             judgments.max_grade,
         ),
@@ -553,15 +551,15 @@ def _block_of_intents(
     )
 
 
-def _sorted_grades(intent: Ints, grade: Ints, begins: Ints) -> Ints:
+def _sorted_grades(intent: Ints, grade: Ints, starts: Ints) -> Ints:
     """Sort the grades of each intent in falling order; most are 0 and need no sorting."""
     nonzero = np.flatnonzero(grade)
     nonzero = nonzero[np.lexsort((-grade[nonzero], intent[nonzero]))]
-    counts = np.bincount(intent[nonzero], minlength=begins.size)
-    sizes = np.diff(begins, append=intent.size)
+    counts = np.bincount(intent[nonzero], minlength=starts.size)
+    sizes = np.diff(starts, append=intent.size)
     place = np.arange(nonzero.size) - np.repeat(np.cumsum(counts) - counts, counts)
     # Zeros are between the positive and the negative grades.
     place += np.where(grade[nonzero] < 0, np.repeat(sizes - counts, counts), 0)
     out = np.zeros_like(grade)
-    out[place + begins[intent[nonzero]]] = grade[nonzero]
+    out[place + starts[intent[nonzero]]] = grade[nonzero]
     return out

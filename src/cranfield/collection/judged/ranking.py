@@ -17,7 +17,7 @@ from cranfield.collection.pairs import row_error
 from cranfield.collection.policies import TIES
 from cranfield.collection.run import Run
 
-Key = NDArray[np.floating[Any]]
+Keys = NDArray[np.floating[Any]]
 
 _BY_ROW = {"input", "rank"}
 """Policies under which tied documents keep the order of the input."""
@@ -57,10 +57,9 @@ class RunOrder:
         """Row numbers by topic code, in order of rank."""
         unresolved = self._unresolved
         rows = np.arange(len(self.run)) if unresolved is None else unresolved.copy()
-        # Each group is represented by its first document.
-        group_starts = np.flatnonzero(self._ties_with_next & ~np.roll(self._ties_with_next, 1))
+        group_starts = self._group_starts()
         if group_starts.size:
-            positions, by_policy = self._resolve(*self._groups(group_starts))
+            positions, by_policy = self._resolve(*self._groups_at(group_starts))
             rows[positions] = rows[positions][by_policy]
         return rows
 
@@ -71,11 +70,9 @@ class RunOrder:
             position_of = np.empty(self._unresolved.size, dtype=np.int64)
             position_of[self._unresolved] = np.arange(self._unresolved.size)
             positions = position_of[rows]
-        tied_rows = np.flatnonzero(
-            self._ties_with_next[positions] | self._ties_with_next[positions - 1]
-        )
+        tied_rows = self._find_tied(positions)
         if tied_rows.size:
-            firsts, sizes = self._groups(positions[tied_rows])
+            firsts, sizes = self._groups_at(positions[tied_rows])
             firsts, unique = np.unique(firsts, return_index=True)
             tied_positions, by_policy = self._resolve(firsts, sizes[unique])
             resolved = np.empty_like(tied_positions)
@@ -91,8 +88,8 @@ class RunOrder:
         order of group and descending grade. Groups of documents of a single grade are excluded.
         """
         positions = self.starts[codes] + ranks - 1
-        rows = np.flatnonzero(self._ties_with_next[positions] | self._ties_with_next[positions - 1])
-        firsts, sizes = self._groups(positions[rows])
+        rows = self._find_tied(positions)
+        firsts, sizes = self._groups_at(positions[rows])
         order = np.lexsort((-grades[rows], firsts))
         rows, firsts, sizes = rows[order], firsts[order], sizes[order]
         starts = np.flatnonzero(np.diff(firsts, prepend=-1))
@@ -104,12 +101,20 @@ class RunOrder:
 
     def tie_groups(self) -> NDArray[np.int64]:
         """Return topic code, first rank and size of each group of ties; shape (3, groups)."""
-        firsts = np.flatnonzero(self._ties_with_next & ~np.roll(self._ties_with_next, 1))
+        firsts = self._group_starts()
         codes = np.searchsorted(self.starts, firsts, "right") - 1
-        _, sizes = self._groups(firsts)
+        _, sizes = self._groups_at(firsts)
         return np.stack([codes, firsts - self.starts[codes] + 1, sizes]).astype(np.int64)
 
-    def _groups(self, positions: Indices) -> tuple[Indices, Indices]:
+    def _group_starts(self) -> Indices:
+        """Return the position of the first document of each group of tied documents."""
+        return np.flatnonzero(self._ties_with_next & ~np.roll(self._ties_with_next, 1))
+
+    def _find_tied(self, positions: Indices) -> Indices:
+        """Return the indices of the positions whose documents are tied."""
+        return np.flatnonzero(self._ties_with_next[positions] | self._ties_with_next[positions - 1])
+
+    def _groups_at(self, positions: Indices) -> tuple[Indices, Indices]:
         """Return the start and size of the group of tied documents at each position."""
         lasts = np.flatnonzero(~self._ties_with_next)
         group = np.searchsorted(lasts, positions)
@@ -131,7 +136,7 @@ class RunOrder:
 def order_documents(run: Run, ties: str) -> RunOrder:
     """Order the documents of each topic."""
     check_choice("ties", ties, TIES)
-    keys, codes = _key(run, ties), run.codes
+    keys, codes = _sort_keys(run, ties), run.codes
     counts = np.bincount(codes, minlength=len(run.topics))
     unresolved = None
     is_same_topic = codes[1:] == codes[:-1]
@@ -150,8 +155,8 @@ def order_documents(run: Run, ties: str) -> RunOrder:
     return RunOrder(run, ties, counts, n_tied, contradictions, unresolved, is_tied)
 
 
-def _key(run: Run, ties: str) -> Key:
-    """Return the sort key, higher values first: the scores, or values from ranks or rows."""
+def _sort_keys(run: Run, ties: str) -> Keys:
+    """Return the sort key of each row, highest first: its score, or a value of its rank or line."""
     if ties == "rank":
         if run.ranks is None:
             raise InputError(
@@ -169,27 +174,27 @@ def _key(run: Run, ties: str) -> Key:
     return run.scores
 
 
-def _sorted_rows(codes: NDArray[np.int32], key: Key, counts: NDArray[np.int64]) -> Indices:
+def _sorted_rows(codes: NDArray[np.int32], keys: Keys, counts: NDArray[np.int64]) -> Indices:
     """Return the rows sorted by topic, then by ascending key."""
-    by_topic = _stable_by_code(codes, counts.size)
+    by_topic = _argsort_codes(codes, counts.size)
     width = int(counts.max())
     if width * counts.size > _MAX_PADDING * codes.size:
         # Few long topics among many short ones: a matrix would be mostly padding.
-        order = by_topic[np.argsort(key[by_topic], kind="stable")]
-        return order[_stable_by_code(codes[order], counts.size)]
+        order = by_topic[np.argsort(keys[by_topic], kind="stable")]
+        return order[_argsort_codes(codes[order], counts.size)]
     padded = np.full((counts.size, width), np.inf)
     is_filled = np.arange(width) < counts[:, None]
-    padded[is_filled] = key[by_topic]
+    padded[is_filled] = keys[by_topic]
     order_in_topic = np.argsort(padded, axis=1, kind="stable")
     starts = (np.cumsum(counts) - counts)[:, None]
     out: Indices = by_topic[(starts + order_in_topic)[is_filled]]
     return out
 
 
-def _stable_by_code(codes: NDArray[np.int32], topics: int) -> Indices:
+def _argsort_codes(codes: NDArray[np.int32], n_topics: int) -> Indices:
     """Return the stable order of codes, 16 bits at a time, for which NumPy has a radix sort."""
     order = np.argsort(codes.astype(np.uint16), kind="stable")
-    if topics <= 1 << 16:
+    if n_topics <= 1 << 16:
         return order
     return order[np.argsort((codes[order] >> 16).astype(np.uint16), kind="stable")]
 

@@ -94,6 +94,11 @@ class Rows:
     gains: Floats = field(default_factory=lambda: np.empty(0))
     source: Ints | tuple[Rows, Ints | None] | None = None
 
+    @property
+    def keys(self) -> Ints:
+        """Cell and rank of each row as one number, ascending; ranks stay far below 2^31."""
+        return self.cell << 32 | self.rank
+
     @cached_property
     def judgment(self) -> Ints:
         """Judgment of each row, as an index into the arrays of `Judgments`; looked up on access."""
@@ -256,7 +261,7 @@ NO_GROUPS: Ints = np.zeros((3, 0), dtype=np.int64)
 def condense_groups(groups: Ints, judged: Rows) -> Ints:
     """Restrict groups of ties to judged documents, with their ranks among these."""
     cell, first, size = groups
-    keys = judged.cell << 32 | judged.rank
+    keys = judged.keys
     start, stop = (np.searchsorted(keys, cell << 32 | rank) for rank in (first, first + size))
     is_group = stop - start > 1
     start, stop = start[is_group], stop[is_group]
@@ -268,7 +273,7 @@ def permute_groups(rows: Rows, groups: Ints, shift: Callable[[Ints, Ints], Ints]
     cell, first, size = groups[:, np.lexsort((groups[1], groups[0]))]
     # An impossible last group is that of rows above all groups.
     starts, sizes = np.append(cell << 32 | first, -1), np.append(size, 0)
-    keys = rows.cell << 32 | rows.rank
+    keys = rows.keys
     group = np.searchsorted(starts[:-1], keys, "right") - 1
     position = keys - starts[group]
     is_tied = position < sizes[group]
@@ -282,7 +287,7 @@ def permute_groups(rows: Rows, groups: Ints, shift: Callable[[Ints, Ints], Ints]
 def condense_ties(ties: Ints, judged: Rows) -> Ints:
     """Restrict ties to judged documents, with their ranks in the ranking of judged documents."""
     cell, rank, grade, first, _ = ties
-    positions, is_judged = find_positions(judged.cell << 32 | judged.rank, cell << 32 | rank)
+    positions, is_judged = find_positions(judged.keys, cell << 32 | rank)
     ranks = judged.seen[positions[is_judged]]
     groups = (cell << 32 | first)[is_judged]
     _, starts, size = np.unique(groups, return_index=True, return_counts=True)

@@ -87,8 +87,8 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
         weights = rows.by_rank(self.weights)
         if self.browsing != "cascade":
             return weights
-        keys = row_keys(judged.relevant(self.rel))
-        n_above = np.searchsorted(keys, row_keys(rows))
+        keys = judged.relevant(self.rel).keys
+        n_above = np.searchsorted(keys, rows.keys)
         n_above -= np.searchsorted(keys, rows.cell << 32)
         return np.asarray(weights * (1.0 - self.stop) ** n_above)
 
@@ -111,11 +111,6 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
         groups = judged.groups(str(self))
         exposure = self.exposure(judged, groups.rows) * groups.rows.gains
         return sum_by_group(groups.rows, exposure, len(groups.names))
-
-
-def row_keys(rows: Rows) -> Ints:
-    """Combine cell and rank of each row into one number; ranks stay far below 2^31."""
-    return rows.cell << 32 | rows.rank
 
 
 def sum_by_group(rows: Rows, values: Floats, n_groups: int) -> tuple[Rows, Floats]:

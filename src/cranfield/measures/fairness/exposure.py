@@ -39,7 +39,7 @@ from dataclasses import replace
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.spec import choice, name, optional, parameter
+from cranfield.base.spec import any_name, choice, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Judgments, Rows, find_positions, ratio
 from cranfield.measures.base import measure
@@ -48,7 +48,6 @@ from cranfield.measures.fairness.attention import (
     MODELS,
     ExposureMeasure,
     group_index,
-    row_keys,
     sum_by_group,
     sum_judged,
 )
@@ -187,7 +186,7 @@ class _ExposureRatio(
     """Base class of measures of parity of exposure: the lowest value over the highest."""
 
     protected: str | None = parameter(
-        None, optional(name), _PROTECTED_DOC + "; by default all groups are compared"
+        None, optional(any_name), _PROTECTED_DOC + "; by default all groups are compared"
     )
     browsing: str = parameter("log2(rank+1)", choice(*MODELS), BROWSING_DOC)
     gains: Gain | None = parameter(
@@ -245,7 +244,7 @@ class _ExposureRatio(
 class _LogExposureRatio(_ExposureRatio, source=_LOG_SOURCE, range=(-_INFINITY, _INFINITY)):
     """Base class of logarithmic measures of parity of exposure."""
 
-    protected: str | None = parameter(None, optional(name), _PROTECTED_DOC + "; required")
+    protected: str | None = parameter(None, optional(any_name), _PROTECTED_DOC + "; required")
 
     def values(self, judged: JudgedRuns) -> Floats:
         group_index(judged.groups(str(self)), self.protected, str(self))
@@ -283,7 +282,7 @@ class _RealisedUtilityMeasure(_ExposureRatio):
 
     def _weigh_exposure(self, judged: JudgedRuns, groups: Groups) -> Floats:
         rows, judged_rows = groups.rows, judged.judged()
-        positions, is_judged = find_positions(row_keys(judged_rows), row_keys(rows))
+        positions, is_judged = find_positions(judged_rows.keys, rows.keys)
         utility = np.append(self._utility(judged_rows.grade), 0.0)[positions]
         return super()._weigh_exposure(judged, groups) * np.where(is_judged, utility, 0.0)
 

@@ -41,7 +41,6 @@ from cranfield.collection.judged.rows import Groups, Rows, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.fairness.attention import (
     TARGET_DOC,
-    row_keys,
     target_distribution,
     target_distribution_check,
 )
@@ -121,14 +120,14 @@ class _GroupFairnessMeasure(
 def _documents_with_groups(rows: Rows) -> Rows:
     """Return a row for each document with a group, with the sum of its weights as the gain."""
     rows = rows.where(rows.gains > 0)
-    is_first = np.diff(row_keys(rows), prepend=-1) != 0
+    is_first = np.diff(rows.keys, prepend=-1) != 0
     totals = np.add.reduceat(rows.gains, np.flatnonzero(is_first))
     return rows.where(is_first).with_gains(totals)
 
 
 def _running_sum(terms: Rows, values: Floats, rows: Rows) -> Floats:
     """Sum the values of `terms` down to the rank of each of `rows`, in the same cell."""
-    positions = np.searchsorted(row_keys(terms), row_keys(rows), side="right") - 1
+    positions = np.searchsorted(terms.keys, rows.keys, side="right") - 1
     is_same_cell = np.append(terms.cell, -1)[positions] == rows.cell
     return np.where(is_same_cell, np.append(terms.running(values), 0.0)[positions], 0.0)
 
@@ -137,7 +136,7 @@ def _group_counts(groups: Groups, documents: Rows, rows: Rows) -> Iterator[Float
     """Yield the number of documents of each group, by weight, down to each row."""
     for group in range(len(groups.names)):
         members = groups.rows.where((groups.rows.grade == group) & (groups.rows.gains > 0))
-        document = np.searchsorted(row_keys(documents), row_keys(members))
+        document = np.searchsorted(documents.keys, members.keys)
         yield _running_sum(members, members.gains / documents.gains[document], rows)
 
 

@@ -29,18 +29,26 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
-from cranfield.base.spec import OPEN_PROBABILITY, choice, flag, integer, name, optional, parameter
+from cranfield.base.spec import (
+    OPEN_PROBABILITY,
+    any_name,
+    choice,
+    flag,
+    integer,
+    optional,
+    parameter,
+)
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.fairness.attention import group_index, row_keys
+from cranfield.measures.fairness.attention import group_index
 from cranfield.measures.ranked.precision import RelevanceMeasure
 
 
 class _ProtectedGroup(Measure, family="fairness", inputs=("groups",), needs="groups of documents"):
     """Base class of measures of a protected group."""
 
-    protected: str | None = parameter(None, optional(name), "protected group; required")
+    protected: str | None = parameter(None, optional(any_name), "protected group; required")
 
 
 @measure(
@@ -75,7 +83,7 @@ class PairwiseParity(_ProtectedGroup, RelevanceMeasure):
         groups = judged.groups(str(self))
         members = groups.rows.where(groups.rows.gains > 0)
         is_protected = members.grade == group_index(groups, self.protected, str(self))
-        keys = row_keys(members)
+        keys = members.keys
         protected = np.unique(keys[is_protected])
         others = np.setdiff1d(keys, protected)
         shape = judged.shape
@@ -84,8 +92,8 @@ class PairwiseParity(_ProtectedGroup, RelevanceMeasure):
             return np.abs(ratio(2 * n_above - n_pairs, n_pairs))
         rows = judged.judged()
         is_relevant = rows.grade >= self.rel
-        relevant = row_keys(rows.where(is_relevant))
-        nonrelevant = row_keys(rows.where(~is_relevant))
+        relevant = rows.where(is_relevant).keys
+        nonrelevant = rows.where(~is_relevant).keys
         proportions, is_defined = [], np.ones(shape, dtype=bool)
         for side, opposite in ((protected, others), (others, protected)):
             n_above, n_pairs = _count_pairs(

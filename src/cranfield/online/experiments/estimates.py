@@ -467,7 +467,7 @@ class MixtureSPRT(Sequential):
 
 SEQUENTIAL: Registry[type[Sequential]] = Registry(
     "sequential method",
-    things={"CS": ConfidenceSequence, "mSPRT": MixtureSPRT},
+    components={"CS": ConfidenceSequence, "mSPRT": MixtureSPRT},
     aliases={"confidence-sequence": "CS", "MixtureSPRT": "mSPRT"},
     base=Sequential,
 )

@@ -226,6 +226,10 @@ def _convert_to_text(cells: Cells) -> pl.Series:
 _MIN_REPEATS = 10  # All are in one variant with probability 2^-10 by chance
 
 
+class TotalsError(PolicyError):
+    """Raised for rows that are totals of many units."""
+
+
 def check_rows(table: _UnitTable, metrics: Names, denominators: Names) -> None:
     """Refuse rows that are parts of a unit, or totals of many units."""
     for k in table.unused:
@@ -265,7 +269,7 @@ def check_rows(table: _UnitTable, metrics: Names, denominators: Names) -> None:
     remedy = "pass the rows of the units, or set unit='row' if each row was randomised as a whole"
     for evidence in _find_totals(table, kinds, metrics):
         problem = f"got {evidence}, so rows seem to be totals of many units"
-        raise PolicyError(f"{table.source}: expected one row per unit, {problem}: {remedy}")
+        raise TotalsError(f"{table.source}: expected one row per unit, {problem}: {remedy}")
 
 
 def _make_cluster_error(table: _UnitTable, k: int, n_rows: int, n_values: int) -> PolicyError:

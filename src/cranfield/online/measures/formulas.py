@@ -13,8 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.spec import choice, integer, number, optional, parameter
-from cranfield.base.spec import name as text
+from cranfield.base.spec import any_name, choice, integer, number, optional, parameter
 from cranfield.online.measures.online_measure import (
     MICROSECONDS,
     UNIT,
@@ -307,7 +306,9 @@ def ZeroResults(by: str = parameter("shown", choice("shown", "found"), _NO_RESUL
     "higher",
 )
 def GoodAbandonment(
-    label: str = parameter("good", text, "label of pages that answered the query without a click"),
+    label: str = parameter(
+        "good", any_name, "label of pages that answered the query without a click"
+    ),
 ) -> Sums:
     """Proportion of the abandoned pages with a label that are labelled good."""
     return Sums(pl.when(CLICKS == 0).then(_indicator(pl.col("label") == label)))

@@ -68,7 +68,7 @@ def _read_charts() -> dict[str, ChartKind]:
 
 _CHARTS = _read_charts()
 CHARTS = Registry(
-    "chart", things=_CHARTS, aliases={chart.function: name for name, chart in _CHARTS.items()}
+    "chart", components=_CHARTS, aliases={chart.function: name for name, chart in _CHARTS.items()}
 )
 """Charts by name; in Python names have `_` instead of `-`."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import json
 import os
 import re
 import secrets
@@ -14,12 +13,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO, ClassVar
+from typing import TYPE_CHECKING, BinaryIO, ClassVar, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.files import file_sha256, whole_file, whole_folder
-from cranfield.base.text import counted, plain
+from cranfield.base.text import counted, json_text, plain
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import TAG_MANIFEST, validate_bag
 from cranfield.campaign.rules.reading import check_rules, read_rules, template
@@ -137,34 +136,42 @@ _FILE_PATTERN = re.compile(
 )
 """Names of the files that a campaign writes; killed processes leave some without a record."""
 
-_RELEASE_TEXT, _SCORES_TEXT = "release", "scores; remove it to have them computed"
-"""Descriptions of releases and of files of scores, which also distinguish them from other files."""
 
-_Hashes = dict[str, tuple[str, str]]
-"""SHA-256 and description of each file by path; a release has the SHA-256 of its tag manifest."""
+class _Record(NamedTuple):
+    """The recorded SHA-256 of a file, or of the tag manifest of a release, and what it is."""
+
+    sha256: str
+    description: str
+    kind: str = "file"  # or `scores`, which can be computed again, or `release`
 
 
-def _recorded_hashes(registry: RegistryReader) -> _Hashes:
-    text = "rules as they were last used"
-    hashes = {path: (sha256, text) for path, sha256 in registry.rules_files().items()}
+_Records = dict[str, _Record]
+"""Records by path."""
+
+
+def _recorded_files(registry: RegistryReader) -> _Records:
+    rules = registry.rules_files().items()
+    files = {path: _Record(sha256, "rules as they were last used") for path, sha256 in rules}
     runs = (run for run in registry.submissions(None, None) if run.kept)
     objects = {run.object: f"run {quoted(run.tag)}" for run in runs}
     objects |= {item.object: f"judgments {quoted(item.version)}" for item in registry.judgments()}
     for sha256, description in objects.items():
-        hashes[records.object_path(Path(), sha256).as_posix()] = sha256, description
+        path = records.object_path(Path(), sha256).as_posix()
+        files[path] = _Record(sha256, description)
     for file in registry.score_files():
-        hashes[file.path] = file.sha256, _SCORES_TEXT
+        description = "scores; remove it to have them computed"
+        files[file.path] = _Record(file.sha256, description, "scores")
     for release in registry.releases():
-        hashes[release.path] = release.manifest, _RELEASE_TEXT
+        files[release.path] = _Record(release.manifest, "release", "release")
         if release.retraction is not None:
             note = f"{release.path}.retracted.json"
-            hashes[note] = release.retraction, "note of a retracted release"
-    return hashes
+            files[note] = _Record(release.retraction, "note of a retracted release")
+    return files
 
 
-def _unrecorded_files(folder: Path, hashes: _Hashes) -> Iterator[Finding]:
+def _unrecorded_files(folder: Path, files: _Records) -> Iterator[Finding]:
     """Yield files without a record: left over by a killed process, or not part of the campaign."""
-    parents = {str(parent) for name in hashes for parent in PurePosixPath(name).parents}
+    parents = {str(parent) for name in files for parent in PurePosixPath(name).parents}
     pending = sorted(folder.iterdir(), reverse=True)
     while pending:
         path = pending.pop()
@@ -173,7 +180,7 @@ def _unrecorded_files(folder: Path, hashes: _Hashes) -> Iterator[Finding]:
         if is_own and path.is_dir() and not path.is_symlink():
             # Releases, and folders that are not part of the campaign, are not searched.
             pending.extend(sorted(path.iterdir(), reverse=True))
-        elif name in hashes or name in CAMPAIGN_PATHS:
+        elif name in files or name in CAMPAIGN_PATHS:
             continue
         elif _FILE_PATTERN.fullmatch(name) or (path / "bagit.txt").exists():
             yield Finding(name, "no record names it", LEFT_OVER)
@@ -238,7 +245,7 @@ def _verify(folder: Path) -> Verification:
 def _verify_once(folder: Path) -> Verification:
     findings: list[Finding] = []
     n_files, n_events = 1, 0
-    recorded_hashes: _Hashes | None = None
+    recorded_files: _Records | None = None
     try:
         with open_registry(folder) as connection:
             connection.execute("BEGIN")
@@ -246,43 +253,44 @@ def _verify_once(folder: Path) -> Verification:
             findings = [Finding(REGISTRY, problem) for problem in problems]
             if not findings:
                 n_events, _ = last_event(connection)
-                recorded_hashes = _recorded_hashes(Transaction(connection, folder))
+                recorded_files = _recorded_files(Transaction(connection, folder))
     except InputError as error:
         n_files = 0
         findings.append(Finding(REGISTRY, error.reason))
-    if recorded_hashes is None:
+    if recorded_files is None:
         reason = "rules, scores and missing files were not checked, because the registry is damaged"
         findings.append(Finding(".", reason, NOTE))
-    hashes = _hashes_from_names(folder) if recorded_hashes is None else recorded_hashes
-    for name, (sha256, description) in hashes.items():
-        if description == _RELEASE_TEXT:
-            n_compared, new_findings = _compare_bag(folder, name, sha256)
-        elif description == _SCORES_TEXT and not (folder / name).exists():
+    files = _files_by_name(folder) if recorded_files is None else recorded_files
+    for name, record in files.items():
+        if record.kind == "release":
+            n_compared, new_findings = _compare_bag(folder, name, record.sha256)
+        elif record.kind == "scores" and not (folder / name).exists():
             n_compared = 0
             new_findings = [Finding(name, "is missing; it will be computed again", NOTE)]
         else:
-            n_compared, new_findings = _compare(folder, name, sha256, description)
+            n_compared, new_findings = _compare(folder, name, record)
         n_files += n_compared
         findings += new_findings
-    if recorded_hashes is not None:
-        findings.extend(_unrecorded_files(folder, recorded_hashes))
+    if recorded_files is not None:
+        findings.extend(_unrecorded_files(folder, recorded_files))
     if os.name == "posix" and folder.stat().st_mode & 0o077:
         findings.append(Finding(".", "the folder is readable by other users", NOTE))
     findings.sort(key=lambda finding: (PROBLEM, LEFT_OVER, NOTE).index(finding.kind))
     return Verification(tuple(findings), n_files, n_events)
 
 
-def _hashes_from_names(folder: Path) -> _Hashes:
-    """Return the hashes of objects, which are their names, and the releases."""
+def _files_by_name(folder: Path) -> _Records:
+    """Return the objects, whose names are their hashes, and the releases."""
     objects = (path for path in sorted((folder / OBJECTS).glob("*/*")) if path.name[0] != ".")
     bags = (path.parent for path in sorted((folder / RELEASES).glob("*/bagit.txt")))
-    hashes = {path.relative_to(folder).as_posix(): (path.name, "by its name") for path in objects}
-    return hashes | {path.relative_to(folder).as_posix(): ("", _RELEASE_TEXT) for path in bags}
+    files = {path: _Record(path.name, "by its name") for path in objects}
+    files |= {path: _Record("", "release", "release") for path in bags}
+    return {path.relative_to(folder).as_posix(): record for path, record in files.items()}
 
 
-def _compare(folder: Path, name: str, sha256: str, description: str) -> tuple[int, list[Finding]]:
+def _compare(folder: Path, name: str, record: _Record) -> tuple[int, list[Finding]]:
     """Compare a file with its hash; return 1 if it can be read, and the findings."""
-    path = folder / name
+    path, description = folder / name, record.description
     if path.exists() and not path.is_file():
         # Reading from a pipe would block until a process writes to it.
         return 0, [Finding(name, f"is not a regular file ({description})")]
@@ -291,7 +299,7 @@ def _compare(folder: Path, name: str, sha256: str, description: str) -> tuple[in
         reason = f"is a link: a copy of the folder may not contain the file ({description})"
         findings.append(Finding(name, reason, NOTE))
     try:
-        is_unchanged = file_sha256(path) == sha256
+        is_unchanged = file_sha256(path) == record.sha256
     except InputError as error:
         return 0, [*findings, Finding(name, f"{error.reason} ({description})")]
     if not is_unchanged:
@@ -307,7 +315,8 @@ def _compare_bag(folder: Path, path: str, manifest: str) -> tuple[int, list[Find
     n_files = 0
     findings: list[Finding] = []
     if manifest:
-        n_files, findings = _compare(folder, f"{path}/{TAG_MANIFEST}", manifest, _RELEASE_TEXT)
+        record = _Record(manifest, "release")
+        n_files, findings = _compare(folder, f"{path}/{TAG_MANIFEST}", record)
     for line in validate_bag(bag):
         name, _, reason = line.partition(": ")
         findings.append(Finding(f"{path}/{name}", f"{reason} (release)"))
@@ -324,7 +333,7 @@ def _remove_left_over(campaign: OpenedCampaign, verification: Verification) -> l
     removed = []
     with registry.change("repair", details={"removed": sorted(names)}) as tx:
         # The lock keeps other processes from recording one of these files.
-        for finding in _unrecorded_files(campaign.folder, _recorded_hashes(tx)):
+        for finding in _unrecorded_files(campaign.folder, _recorded_files(tx)):
             path = campaign.folder / finding.file
             if finding.kind != LEFT_OVER or finding.file not in names:
                 continue
@@ -390,7 +399,7 @@ def export(campaign: OpenedCampaign, path: str | PathLike[str]) -> Path:
     campaign.check_outside(target)
     with open_registry(campaign.folder) as connection:
         connection.execute("BEGIN")
-        hashes = _recorded_hashes(Transaction(connection, campaign.folder))
+        files = _recorded_files(Transaction(connection, campaign.folder))
         contents = {REGISTRY: connection.serialize()}
         for table in (*KEYS, "event"):
             rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
@@ -399,16 +408,15 @@ def export(campaign: OpenedCampaign, path: str | PathLike[str]) -> Path:
             lines = [*rows[:1], *(row.values() for row in rows)]
             csv.writer(text_file, lineterminator="\n").writerows(lines)
             contents[f"tables/{table}.csv"] = text_file.getvalue().encode()
-            text = json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
-            contents[f"tables/{table}.json"] = text.encode()
+            contents[f"tables/{table}.json"] = json_text(rows).encode()
     with (
         whole_file(target, private=True, synced=True) as out,
         ZipFile(out, "w", ZIP_DEFLATED) as archive,
     ):
         sums = [_add_file(archive, name, io.BytesIO(data)) for name, data in contents.items()]
-        for path_in_folder, (_, description) in sorted(hashes.items()):
+        for path_in_folder, record in sorted(files.items()):
             source = campaign.folder / path_in_folder
-            if description == _SCORES_TEXT and not source.exists():
+            if record.kind == "scores" and not source.exists():
                 continue
             files_in_release = sorted(file for file in source.rglob("*") if file.is_file())
             for file in files_in_release if source.is_dir() else [source]:

@@ -93,8 +93,10 @@ def test_families_of_trec_eval() -> None:
     assert len(cf.parse_measures("official")) == 9 + 11 + 9
     assert len(cf.parse_measures("all_trec")) == 93
     assert len(cf.parse_measures("all_trec", compat="trec_eval-10")) == 98
-    with pytest.warns(cf.CranfieldWarning, match="'map' and 'AP' are the same measure"):
+    with pytest.warns(cf.CranfieldWarning, match="'map' and 'AP' are the same measure") as warned:
         assert cf.parse_measures(["map", "AP", nDCG @ 5, "ndcg_cut.5"]) == [AP, nDCG @ 5]
+        cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, ["map", "AP"])
+    assert {warning.filename for warning in warned} == {__file__}
     # Who names all of a family and one of them means both.
     assert cf.parse_measures(["official", "map"]) == cf.parse_measures("official")
 

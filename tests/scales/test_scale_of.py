@@ -322,12 +322,14 @@ def test_reports_read_well() -> None:
 
 def test_recall_base_leaves_runs_out() -> None:
     found = scale_of(RBP(p=0.5), 5, judgments=2)
+    assert "recall base 2 (" in str(found)
     assert found.runs == 16
     # 11100 cannot be, and so 01100 and 10000 are neighbours.
     assert found.own.scale is ORDINAL
     assert scale_of(RBP(p=0.5), 5, judgments=5).own.scale is INTERVAL
     assert scale_of(P, 5, judgments=2).set_based.scale is INTERVAL
     graded = scale_of(DCG, 3, 2, judgments=[2, 1, 1])
+    assert "grades 0 to 2, judgments (2, 1, 1) (" in str(graded)
     fits = [r for r in product(range(3), repeat=3) if r.count(2) <= 1 and r.count(1) <= 2]
     assert graded.runs == len(fits)
 

@@ -120,7 +120,7 @@ def test_who_holds_what() -> None:
     assert names == [("y", "x"), ("z", "x")]
     mean = np.mean(COLLECTIONS["a"]["y"]) - np.mean(COLLECTIONS["a"]["x"])
     assert found.difference[0, 0] == pytest.approx(mean)
-    assert found.pooled.places.tolist() == [2, 1]
+    assert found.pooled.n_collections.tolist() == [2, 1]
     assert found.adjusted_pvalues[1] == 1
     assert np.isinf([limit[1] for limit in found.interval]).all()
     text = str(found)
@@ -129,6 +129,23 @@ def test_who_holds_what() -> None:
     assert "1 pair in fewer than two collections" in text
     weights = found.by_collection().group_by("first", "second").agg(pl.col("weight").sum())
     assert weights["weight"].to_list() == pytest.approx([1, 1])
+
+
+def test_excluded_differences() -> None:
+    """Notes give the reason: constant differences, or too few topics for a standardised one."""
+    constant = {"x": [0.1, 0.3, 0.2], "y": [0.2, 0.4, 0.3]}
+    two_topics = {"x": [0.1, 0.3], "y": [0.2, 0.5]}
+    collections = {"a": COLLECTIONS["a"], "b": COLLECTIONS["b"]}
+    excluded = "1 pair of a collection excluded: "
+    for scores, reason in (
+        (constant, "the difference is the same on all topics, so that its standard error is"),
+        (two_topics, "a standardised difference requires three topics"),
+    ):
+        found = meta_analysis({**collections, "c": scores}, baseline="x", standardised=True)
+        assert [note for note in found.notes if note.startswith(excluded + reason)]
+        assert len([note for note in found.notes if note.startswith(excluded)]) == 1
+    unstandardised = meta_analysis({**collections, "c": two_topics}, baseline="x")
+    assert not [note for note in unstandardised.notes if note.startswith(excluded)]
 
 
 def test_holm_and_bonferroni() -> None:

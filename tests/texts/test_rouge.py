@@ -153,8 +153,9 @@ def test_tables_of_texts(tmp_path: Path) -> None:
         {"topic": "q", "reference": "dogs"},
         {"topic": "t", "reference": "missing"},
     ]
-    with pytest.warns(CranfieldWarning, match="reference text of topic 'r' is empty"):
+    with pytest.warns(CranfieldWarning, match="reference text of topic 'r' is empty") as warned:
         judged = judge_summaries(path, references)
+    assert [Path(warning.filename) for warning in warned] == [Path(__file__)] * 2
     assert (judged.topics, judged.systems) == (("q", "r", "t"), ("mine",))
     assert evaluate_answers(judged, "RougeN")["RougeN"].values.tolist() == [[1], [0], [0]]
     assert repr(judged) == "JudgedSummaries(3 topics, 1 system, 2 texts)"

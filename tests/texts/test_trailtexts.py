@@ -59,8 +59,9 @@ def test_s_measure_is_u_over_that_of_the_minimal_output() -> None:
 def test_table_of_systems(tmp_path: Path) -> None:
     path = tmp_path / "trails.csv"
     path.write_text("topic,system,length,gain\n1,a,100,0\n1,b,10,1\n1,a,50,1\n2,a,5,2\n")
-    with pytest.warns(cf.CranfieldWarning, match="1 answer is missing and counted as 0"):
+    with pytest.warns(cf.CranfieldWarning, match="1 answer is missing and counted as 0") as warned:
         scores = score_trailtexts(path, limit=1000)
+    assert warned[0].filename == __file__
     assert scores.systems == ("a", "b")
     assert scores.values.ravel().tolist() == pytest.approx([0.85, 0.99, 2 * 0.995, 0])
 

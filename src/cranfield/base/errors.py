@@ -5,6 +5,7 @@ Commands check arguments before they load NumPy.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from contextvars import ContextVar
 from importlib import import_module
 from math import isfinite
 from numbers import Integral, Rational, Real
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cranfield.base.text import did_you_mean, one_line, plain
@@ -77,6 +79,16 @@ class InputError(CranfieldError):
         ]
         text = f"{location}: {reason}" if location else reason
         super().__init__(f"{text} ({', '.join(subject)})" if subject else text)
+
+
+def system_reason(error: Exception) -> str:
+    """Return the reason of an error of the operating system, such as `permission denied`."""
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def file_error(error: Exception, action: str, path: object) -> InputError:
+    """Return the error for a file or folder that cannot be `read`, `written` or `created`."""
+    return InputError(f"cannot be {action}: {system_reason(error)}", source=str(path))
 
 
 ErrorType = TypeVar("ErrorType", bound=InputError)
@@ -147,13 +159,25 @@ def command_option(argument: str) -> str:
 _COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
-def warn(text: str, stacklevel: int = 1) -> None:
-    """Issue a warning, or collect it within :func:`collect_warnings`."""
+def warn(text: str) -> None:
+    """Warn at the line that called this package, or collect within :func:`collect_warnings`."""
     collected = _COLLECTED.get()
     if collected is None:
-        warnings.warn(CranfieldWarning(text), stacklevel=stacklevel + 1)
+        warnings.warn(CranfieldWarning(text), stacklevel=_find_caller())
     else:
         collected.append(one_line(text))
+
+
+def _find_caller() -> int:
+    """Return the stack level, as seen by :func:`warn`, of the caller of this package."""
+    level = caller_level = 1
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        level += 1
+        if frame.f_globals.get("__name__", "").partition(".")[0] == "cranfield":
+            caller_level = level
+        frame = frame.f_back
+    return caller_level
 
 
 @contextmanager

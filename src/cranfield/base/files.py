@@ -14,7 +14,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import IO
 
-from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.errors import InputError, PolicyError, file_error, quoted
 
 _LINKS = 40  # maximum number of symbolic links to follow, as on Linux
 
@@ -48,7 +48,7 @@ def whole_file(
             file = os.fdopen(handle, "wb")
     except (OSError, ValueError) as error:
         # For example for a name that is too long or contains a null character.
-        raise _write_error(target, error) from error
+        raise file_error(error, "written", target) from error
     try:
         with file:
             yield file
@@ -63,7 +63,7 @@ def whole_file(
             if synced:
                 sync_folder(target.parent)
     except OSError as error:
-        raise _write_error(target, error) from error
+        raise file_error(error, "written", target) from error
     finally:
         if name is not None:
             Path(name).unlink(missing_ok=True)
@@ -92,7 +92,7 @@ def whole_folder(
         if not is_occupied:
             building = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", dir=target.parent))
     except (OSError, ValueError) as error:
-        raise _write_error(Path(fspath(path)), error, "made") from error
+        raise file_error(error, "created", fspath(path)) from error
     if is_occupied:
         raise PolicyError(f"{quoted(path)} already exists and is not empty")
     try:
@@ -105,7 +105,7 @@ def whole_folder(
         if synced:
             sync_folder(target.parent)
     except OSError as error:
-        raise _write_error(Path(fspath(path)), error, "made") from error
+        raise file_error(error, "created", fspath(path)) from error
     finally:
         shutil.rmtree(building, ignore_errors=True)
 
@@ -138,9 +138,13 @@ def _umask() -> int:
     return mask
 
 
-def _write_error(target: Path, error: Exception, action: str = "written") -> InputError:
-    reason = (getattr(error, "strerror", None) or str(error)).lower()
-    return InputError(f"cannot be {action}: {reason}", source=str(target))
+def make_folder(folder: Path) -> None:
+    """Create a folder and its parents, unless it exists."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        # A null character in the name raises a ValueError.
+        raise file_error(error, "created", folder) from error
 
 
 def file_sha256(path: str | PathLike[str]) -> str:
@@ -152,5 +156,4 @@ def file_sha256(path: str | PathLike[str]) -> str:
     except FileNotFoundError as error:
         raise InputError("is missing", source=str(source)) from error
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(f"cannot be read: {reason}", source=str(source)) from error
+        raise file_error(error, "read", source) from error

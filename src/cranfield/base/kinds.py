@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from inspect import Parameter, signature
 from numbers import Number
-from typing import Any, Protocol, get_args, get_type_hints
+from typing import Any, Protocol, TypeVar, get_args, get_type_hints
 
 from cranfield.base.errors import (
     ArgumentError,
@@ -22,6 +22,8 @@ from cranfield.base.errors import (
     check_proportion,
     quoted,
 )
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class AllowedValues(Protocol):
@@ -88,6 +90,14 @@ def allowed_values(function: Callable[..., Any]) -> Mapping[str, AllowedValues]:
     return {
         name: kind for name, hint in hints.items() if (kind := allowed_by_hint(hint)) is not None
     }
+
+
+def replace_keywords(function: Function, parameters: Iterable[Parameter]) -> Function:
+    """Replace `**keywords` in the signature of a function by parameters."""
+    declared = signature(function)
+    named = [p for p in declared.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    function.__signature__ = declared.replace(parameters=[*named, *parameters])  # type: ignore[attr-defined]
+    return function
 
 
 def check_arguments(

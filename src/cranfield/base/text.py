@@ -38,19 +38,24 @@ def some_of(words: Iterable[str], limit: int) -> str:
     return ", ".join(words_list[:limit]) + (", …" if len(words_list) > limit else "")
 
 
+def join_with_and(words: Sequence[str]) -> str:
+    """Join words as in a sentence.
+
+    >>> join_with_and(["AP", "nDCG", "RR"])
+    'AP, nDCG and RR'
+    """
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
 def names_or_count(names: Sequence[str], noun: str, limit: int = 5) -> str:
     """List the names of a few things, or count them when there are many.
 
     Examples
     --------
-    >>> names_or_count(["AP", "nDCG", "RR"], "measure")
-    'AP, nDCG and RR'
     >>> names_or_count(["a", "b", "c"], "test", limit=2)
     '3 tests'
     """
-    if len(names) > limit:
-        return counted(len(names), noun)
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return counted(len(names), noun) if len(names) > limit else join_with_and(names)
 
 
 MIN_SIMILARITY = 0.65
@@ -131,6 +136,11 @@ def plain(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def measure_prefix(measure: str) -> str:
+    """Return `MEASURE: ` as the start of a line; empty without a measure."""
+    return f"{plain(measure)}: " if measure else ""
 
 
 _MAX_LENGTH = 500  # maximum length of a message: a few lines of a terminal

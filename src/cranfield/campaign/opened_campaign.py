@@ -132,8 +132,7 @@ class Registry(RegistryReader):
             names = {name for name, _ in {*current.items()} ^ {*previous.items()}}
             warn(
                 f"{', '.join(sorted(names))}: changed since last used; the change is recorded in"
-                " the log of events",
-                stacklevel=2,
+                " the log of events"
             )
 
 

@@ -12,8 +12,8 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from cranfield.base.errors import InputError, PolicyError, quoted
-from cranfield.base.files import whole_file
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.files import make_folder, whole_file
 from cranfield.base.text import capitalised, counted, markdown, plain
 from cranfield.campaign.opened_campaign import PathName
 from cranfield.campaign.rules.task_rules import time_text
@@ -134,12 +134,3 @@ def write_files(
         with whole_file(target / name, private=private) as out:
             out.write(content)
     return tuple(target / name for name in files)
-
-
-def make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        # A null character in the name raises a ValueError.
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(f"cannot be created: {reason}", source=str(folder)) from error

@@ -13,7 +13,7 @@ from typing import Any
 import click
 from click.shell_completion import get_completion_class
 
-from cranfield.base.errors import CranfieldError, CranfieldWarning
+from cranfield.base.errors import CranfieldError, CranfieldWarning, system_reason
 from cranfield.base.text import one_line, plain
 from cranfield.base.version import __version__
 from cranfield.cli import options as cli
@@ -87,8 +87,8 @@ def run() -> int:
             return 0
         raise
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        print(f"cranfield: error: output failed: {plain(reason)}", file=sys.stderr)
+        reason = plain(system_reason(error))
+        print(f"cranfield: error: output failed: {reason}", file=sys.stderr)
     except (KeyboardInterrupt, click.Abort):
         return 130
     return 2

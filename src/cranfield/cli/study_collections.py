@@ -11,6 +11,7 @@ import click
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError, check_proportion, quoted
 from cranfield.base.kinds import UnitInterval
+from cranfield.base.text import measure_prefix
 from cranfield.cli import options as cli
 from cranfield.result import Result
 
@@ -122,8 +123,8 @@ def _study_topics(
     except PolicyError:
         raise
     except CranfieldError as error:
-        prefix = f"{scores.measure}: " if scores.measure else ""
-        notes.append(f"note: {prefix}other numbers of topics were not studied: {error}")
+        label = measure_prefix(scores.measure)
+        notes.append(f"note: {label}other numbers of topics were not studied: {error}")
     return studies
 
 

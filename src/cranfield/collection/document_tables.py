@@ -21,7 +21,7 @@ from cranfield.sources.values import ID, NUMBER
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DocumentTable(IndexedTable):
-    """Lengths or groups of documents; made by :func:`read_lengths` and :func:`read_groups`.
+    """Lengths or groups of documents; returned by :func:`read_lengths` and :func:`read_groups`.
 
     docs: document id of each row.
     values: length, or weight of the document in the group.

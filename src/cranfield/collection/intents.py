@@ -49,7 +49,7 @@ _INTENTS = schema_of_lines(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IntentTable:
-    """Intents of topics, with Pr(intent | topic) and types; made by :func:`read_intents`.
+    """Intents of topics, with Pr(intent | topic) and types; returned by :func:`read_intents`.
 
     A navigational intent seeks one particular document, an informational intent any information.
     """
@@ -118,8 +118,7 @@ def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
         others = f" (also in {counted(n_others, 'more topic')})" if n_others else ""
         warn(
             f"{name}: the probabilities of the intents of topic {quoted(topic)} sum to"
-            f" {total:.4g}, not 1{others}",
-            stacklevel=3,
+            f" {total:.4g}, not 1{others}"
         )
 
 

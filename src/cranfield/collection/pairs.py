@@ -313,9 +313,9 @@ def warn_of_ungraded(source: str, dropped: int, rows: int) -> None:
         raise UngradedError(f"none of {counted(rows, 'row')} has a grade", source=source)
     if dropped:
         verbs = "has no grade and counts" if dropped == 1 else "have no grade and count"
-        warn(f"{source}: {dropped:,} of {counted(rows, 'row')} {verbs} as unjudged", stacklevel=6)
+        warn(f"{source}: {dropped:,} of {counted(rows, 'row')} {verbs} as unjudged")
 
 
-def warn_of_missing_grades(source: str, stacklevel: int = 6) -> None:
+def warn_of_missing_grades(source: str) -> None:
     """Warn of judgments without grades, which list the relevant documents."""
-    warn(f"{source}: no column of grades; each document is read as relevant", stacklevel=stacklevel)
+    warn(f"{source}: no column of grades; each document is read as relevant")

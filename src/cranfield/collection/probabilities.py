@@ -61,7 +61,7 @@ PROBABILITIES = schema_of_lines(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Probabilities(FrameMixin):
-    """Judgments as probabilities of grades; made by :func:`read_probabilities`.
+    """Judgments as probabilities of grades; returned by :func:`read_probabilities`.
 
     Attributes
     ----------
@@ -104,8 +104,7 @@ class Probabilities(FrameMixin):
             documents = counted(int((deviations > 1e-9).sum()), "document")
             warn(
                 f"{self.origin.name}: the probabilities of the grades of {documents} do not sum to"
-                f" 1 and were rescaled (largest deviation {deviations.max():.2g})",
-                stacklevel=4,
+                f" 1 and were rescaled (largest deviation {deviations.max():.2g})"
             )
         if deviations.any():
             object.__setattr__(self, "values", self.values / sums)

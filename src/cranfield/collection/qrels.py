@@ -29,7 +29,7 @@ from cranfield.sources.chunks import Origin
 
 @dataclass(frozen=True, eq=False)
 class Qrels(ReadPairs):
-    """Relevance judgments; made by :func:`read_qrels`.
+    """Relevance judgments; returned by :func:`read_qrels`.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Run(ReadPairs):
-    """The rankings of one system, one for each topic; made by :func:`read_run`.
+    """The rankings of one system, one for each topic; returned by :func:`read_run`.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class Run(ReadPairs):
         """
         if not self.docs.str.contains(separator, literal=True).any():
             name = f"{self.origin.name}: " if self.origin.lines is not None else ""
-            warn(f"{name}no document id has the chunk separator {quoted(separator)}", stacklevel=4)
+            warn(f"{name}no document id has the chunk separator {quoted(separator)}")
             return self
         docs = self.docs.str.split_exact(separator, 1).struct.field("field_0")
         if (is_empty := docs == "").any():
@@ -229,8 +229,7 @@ def warn_of_missing_ranks(
         rank = lowest + (int(own[first - 1]) + 1 if first else 0)
         warn(
             f"{source}: {counted(int(n_missing.sum()), 'rank')} missing, such as rank {rank} of"
-            f" {noun} {quoted(topics[topic])}; documents below missing ranks move up",
-            stacklevel=4,
+            f" {noun} {quoted(topics[topic])}; documents below missing ranks move up"
         )
 
 

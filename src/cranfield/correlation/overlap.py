@@ -234,8 +234,7 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     if are_numbers in ([{True}, {False}], [{False}, {True}]):
         warn(
             "rbo: the ids of one ranking are numbers and those of the other are not, so the"
-            " rankings have no item in common",
-            stacklevel=2,
+            " rankings have no item in common"
         )
     codes = {item: code for code, item in enumerate(items)}
     first_ranks, second_ranks = (_index_groups(g, codes) for g in (first_groups, second_groups))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, Unpack
+from typing import Any, Unpack
 
 from cranfield.base.errors import PolicyError, check_integer, check_list
-from cranfield.base.kinds import check_keywords
+from cranfield.base.kinds import Function, check_keywords, replace_keywords
 from cranfield.collection.judged.judging import Judging, RankingOptions, judge
 from cranfield.collection.policies import Compat
 from cranfield.collection.shards import Sharding, as_sharding, judge_shards, random_shards
@@ -17,8 +17,6 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.sessions.log import concatenated
 from cranfield.sessions.reading import read_sessions
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class SessionOptions(RankingOptions, total=False):
@@ -49,15 +47,8 @@ _PARAMETERS = [p for f in (judge, _shard_options) for p in inspect.signature(f).
 
 def with_options(options: type[Any]) -> Callable[[Function], Function]:
     """Return a decorator that replaces `**options` in a signature by the options with defaults."""
-
-    def decorate(function: Function) -> Function:
-        signature = inspect.signature(function)
-        parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        parameters += [p for p in _PARAMETERS if p.name in options.__annotations__]
-        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        return function
-
-    return decorate
+    parameters = [p for p in _PARAMETERS if p.name in options.__annotations__]
+    return lambda function: replace_keywords(function, parameters)
 
 
 MAX_SAMPLINGS = 100  # each partition needs 24 bytes of memory per judged document

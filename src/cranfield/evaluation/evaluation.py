@@ -399,7 +399,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
         """Issue the notes as warnings, except on skipped runs, which are reported when read."""
         self._relevant_coverage().warn()
         for note in self._score_notes():
-            warn(note, stacklevel=2)
+            warn(note)
 
     def with_scale(self, scale: Scale | str) -> Evaluation:
         """Return the evaluation with all scores declared to be on a measurement scale.

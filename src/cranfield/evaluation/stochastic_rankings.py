@@ -118,7 +118,7 @@ def expected_exposure(
             judged.coverage.warn()
         score = partial(_score_exposure, measure, run_systems=run_systems, n_systems=len(systems))
         for note in _tie_notes(table, judged, score, run_systems):
-            warn(note, stacklevel=2)
+            warn(note)
         scores[measure.label] = table
     return scores
 
@@ -214,7 +214,7 @@ def _sum_by_group(measure: Measure, judged: JudgedRuns, values: Floats) -> tuple
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EquityOfAttention(TableResult):
-    """Equity of attention over a series of rankings; made by :func:`equity_of_attention`.
+    """Equity of attention over a series of rankings; returned by :func:`equity_of_attention`.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ _RANGE = ("lowest", "expected", "highest")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TieRanges(TableResult):
-    """Scores over all orders of tied documents; made by :func:`tie_ranges`.
+    """Scores over all orders of tied documents; returned by :func:`tie_ranges`.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     Parameters
     ----------
     evaluation
-        Scores of runs; made by :func:`cranfield.evaluate`.
+        Scores of runs; returned by :func:`cranfield.evaluate`.
     by_topic
         Whether to return the scores of each topic instead of the overall scores.
 

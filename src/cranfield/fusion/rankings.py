@@ -65,7 +65,7 @@ def top_rows(
     return RunTop(run.name, stem, run.topics, sizes, docs, scores, order.contradictions)
 
 
-def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop], *, stacklevel: int = 3) -> None:
+def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:
     """Warn of ranks that contradict scores, and of runs without a common topic."""
     counts = {name: top.contradictions for name, top in zip(names, tops, strict=True)}
     notes = notes_on_contradictions(counts)
@@ -76,7 +76,7 @@ def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop], *, stacklevel: in
         example = f"{quoted(names[alone[0]])} has {some_of(map(quoted, tops[alone[0]].topics), 3)}"
         notes.append(f"{runs} no topic in common with another run ({example})")
     for note in notes:
-        warn(note, stacklevel=stacklevel + 1)
+        warn(note)
 
 
 def all_topics(tops: Iterable[RunTop]) -> list[str]:

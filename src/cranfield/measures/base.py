@@ -509,7 +509,7 @@ def define(
         )
 
     if lower_is_better is None and suggests_lower(name):
-        warn(direction_note(name, reader=""), stacklevel=2)
+        warn(direction_note(name, reader=""))
 
     class UserDefined(Measure):
         def values(self, judged: JudgedRuns) -> Floats:

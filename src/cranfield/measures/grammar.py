@@ -107,35 +107,32 @@ def parse_measures(
     >>> [measure.label for measure in parse_measures("AP(rel=1),AP,AP(rel=3)", rel=2)]
     ['AP(rel=1)', 'AP(rel=2)', 'AP(rel=3)']
     """
-    if isinstance(texts, (str, Measure)) or _is_from_ir_measures(texts):
-        texts = [texts]  # type: ignore[list-item]
-    elif isinstance(texts, Mapping):
+    if isinstance(texts, Mapping):
         raise MeasureError("expected measures or their texts, got a mapping")
-    elif not isinstance(texts, Iterable):
-        raise MeasureError(f"expected a measure or its text, got {type(texts).__name__}")
+    if isinstance(texts, (str, Measure)) or not isinstance(texts, Iterable):
+        texts = [texts]
     measures: dict[Measure, None] = {}
     first_texts: dict[Measure, str] = {}
     for text in texts:
         if isinstance(text, Measure):
             text.require_complete()
             measures.setdefault(_with_rel(text, rel))
-        elif isinstance(text, str) or _is_from_ir_measures(text):
-            is_foreign = _is_from_ir_measures(text)
-            line = rewrite_ir_measures(str(text)) if is_foreign else str(text).strip()
-            # The text of a measure of ir_measures may have been rewritten, so it is not a label.
-            read = _parse_with_program if is_foreign else _parse_with_label
-            for name in _split_measures(line):
-                group = [_with_rel(measure, rel) for measure in read(name, compat)]
-                if len(group) == 1 and (first := first_texts.setdefault(group[0], name)) != name:
-                    warn(
-                        f"{quoted(first)} and {quoted(name)} are the same measure, which is"
-                        f" reported once, as {quoted(first)}",
-                        stacklevel=3,
-                    )
-                for measure in group:
-                    measures.setdefault(measure)
+            continue
+        if _is_from_ir_measures(text):
+            # The text of a measure of ir_measures may be rewritten, so it is not a label.
+            all_names, parse = rewrite_ir_measures(str(text)), _parse_with_program
+        elif isinstance(text, str):
+            all_names, parse = text.strip(), _parse_with_label
         else:
             raise MeasureError(f"expected a measure or its text, got {type(text).__name__}")
+        for name in _split_measures(all_names):
+            group = [_with_rel(measure, rel) for measure in parse(name, compat)]
+            if len(group) == 1 and (first := first_texts.setdefault(group[0], name)) != name:
+                warn(
+                    f"{quoted(first)} and {quoted(name)} are the same measure, which is"
+                    f" reported once, as {quoted(first)}"
+                )
+            measures |= dict.fromkeys(group)
     if not measures:
         raise MeasureError("expected at least one measure, got none")
     return list(measures)
@@ -203,6 +200,7 @@ def _parse_with_program(text: str, compat: str | None) -> list[Measure]:
     stem = text.partition("@")[0]
     if names != [text] or rewritten == text or stem in REGISTRY or stem in ALIASES:
         return [measure for name in names for measure in _parse(name, compat)]
+    # The text is a name of the program in another case; it may also be one of cranfield.
     if trec_texts(text, compat) is not None:
         return _parse(text, compat)
     measures = _parse(rewritten, compat)
@@ -210,7 +208,9 @@ def _parse_with_program(text: str, compat: str | None) -> list[Measure]:
         own_measures = _parse(text, compat)
     except MeasureError:
         return measures
-    for measure in own_measures if own_measures != measures else ():
+    if own_measures == measures:
+        return measures
+    for measure in own_measures:
         for alias in program_names(compat, str(measure)):
             if _parse(alias, compat) != measures:
                 raise MeasureError(
@@ -348,8 +348,8 @@ def _find_class(name: str) -> tuple[Any, Mapping[str, str]]:
         raise MeasureError(f"unknown measure {name}: {reason}")
     matches = _find_forms(name.lower())
     if len(matches) == 1:
-        (text, parameters), *_ = matches.items()
-        return REGISTRY[text.partition("(")[0]], parameters
+        [(form, parameters)] = matches.items()
+        return REGISTRY[form.partition("(")[0]], parameters
     if matches:
         choices = " or ".join(sorted(matches))
         raise MeasureError(f"{quoted(name)} is ambiguous: {choices}; write it in the exact case")
@@ -374,7 +374,7 @@ def _suggest(name: str) -> str:
 
 
 def _is_similar(name: str, candidate: str) -> bool:
-    """Return False if a short name has too few letters in common with a candidate."""
+    """Return True if a name is long, or has most letters in common with a candidate."""
     if len(name) > 4:
         return True
     from difflib import SequenceMatcher
@@ -384,11 +384,12 @@ def _is_similar(name: str, candidate: str) -> bool:
 
 def _find_forms(lower_name: str) -> dict[str, Mapping[str, str]]:
     """Return the text forms of a name in lower case, with their parameters."""
-    names = {**ALIASES, **{name: name for name in REGISTRY.names()}}
-    names |= {
-        name: form.partition("@")[0] for name, (_, _, form) in FAMILIES.items() if "@" in form
+    names = {
+        **ALIASES,
+        **{name: name for name in REGISTRY.names()},
+        **{name: form.partition("@")[0] for name, (_, _, form) in FAMILIES.items() if "@" in form},
+        **SINGLE_MEASURES,
     }
-    names |= SINGLE_MEASURES
     forms: dict[str, Mapping[str, str]] = {
         form: {} for name, form in names.items() if name.lower() == lower_name
     }

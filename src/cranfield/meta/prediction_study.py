@@ -13,9 +13,9 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, InputError, check_choice, check_list, quoted, warn
 from cranfield.base.kinds import OneOf, check_arguments
-from cranfield.base.text import counted, names_or_count, some_of
+from cranfield.base.text import counted, measure_prefix, names_or_count, some_of
 from cranfield.meta.measure_studies.correlations import correlation_matrix
-from cranfield.meta.study import Study, find_names, prefix
+from cranfield.meta.study import Study, find_names
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.differences import encode_scores
@@ -146,7 +146,8 @@ class Prediction(Study):
     def heading(self) -> list[str]:
         suffix = f"; low values predict good scores: {', '.join(self.lower_is_better)}"
         return [
-            f"{prefix(self.measure)}{counted(self.summary['predictor'].n_unique(), 'predictor')},"
+            f"{measure_prefix(self.measure)}"
+            f"{counted(self.summary['predictor'].n_unique(), 'predictor')},"
             f" {counted(self.summary['system'].n_unique(), 'system')},"
             f" {counted(self.n_topics, 'topic')}",
             f"sMARE: mean of |rank of prediction - rank of score| / topics; ranks of ties:"
@@ -282,7 +283,7 @@ def _read_predictions(data: Any) -> pl.DataFrame:
         is_index = columns.names[0] in others and spelt(columns.names[0]) not in _NOT_PREDICTORS
         if reported := others[is_index:]:
             listed = some_of(map(quoted, reported), 12)
-            warn(f"{columns.source}: columns not used: {listed}", stacklevel=4)
+            warn(f"{columns.source}: columns not used: {listed}")
         if not names:
             raise InputError("expected a column for each predictor", source=columns.source)
         predictors = (FileColumn(name, _PREDICTION_VALUE, None) for name in names)

@@ -127,11 +127,11 @@ def check_bounds(bounds: Any) -> tuple[float, float]:
     return low, high
 
 
-def find_scores_outside(x: Floats, y: Floats, bounds: tuple[float, float]) -> Floats:
-    """Return the scores outside the bounds by more than rounding."""
-    scores = np.concatenate([x, y])
+def are_within(scores: Floats, bounds: tuple[float, float]) -> bool:
+    """Return True if all scores are within the bounds, up to rounding."""
     tolerance = ROUNDING * max(map(abs, bounds))
-    return scores[(scores < bounds[0] - tolerance) | (scores > bounds[1] + tolerance)]
+    is_outside = (scores < bounds[0] - tolerance) | (scores > bounds[1] + tolerance)
+    return not is_outside.any()
 
 
 def check_size(values: Floats) -> None:
@@ -143,7 +143,7 @@ def check_size(values: Floats) -> None:
 ROLES = ("baseline", "advanced")
 """Roles of systems in an experiment."""
 
-RATIO = ("ER", "ER low", "ER high", "DRI")
+SUMMARY_EFFECTS = ("ER", "ER low", "ER high", "DRI")
 """Columns of the table of effects that the summary contains."""
 
 ORDERS = ("tau", "KTU", "RBO")
@@ -253,7 +253,11 @@ class Reproduction(Study):
             for role in self.roles:
                 columns[f"{name} {role}"] = self.scores.filter(role=role)[name]
         table = pl.DataFrame(columns)
-        return table.with_columns(self.effects.select(*RATIO)) if len(self.roles) > 1 else table
+        return (
+            table.with_columns(self.effects.select(*SUMMARY_EFFECTS))
+            if len(self.roles) > 1
+            else table
+        )
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -427,7 +431,7 @@ def _nrmse_or_none(
     """Return the nRMSE; None, with a note why, where it is not defined."""
     if score_range is None:
         notes.add("nRMSE requires a lowest and a highest possible score; pass bounds", measure)
-    elif find_scores_outside(x, y, score_range).size:
+    elif not are_within(np.concatenate([x, y]), score_range):
         problem = f"scores outside {score_range[0]:g} to {score_range[1]:g}"
         notes.add(f"nRMSE is not defined: {problem}", measure)
     else:

@@ -67,7 +67,7 @@ _TRIAL_SCORES = label_scores(
 
 @dataclass(frozen=True)
 class ScaleOptions:
-    """The options of a study of scales; made by :func:`scale_options`."""
+    """The options of a study of scales; returned by :func:`scale_options`."""
 
     measures: tuple[Measure, ...]
     cutoffs: tuple[int, ...]

@@ -116,11 +116,6 @@ def make_schema(columns: Columns, integers: Iterable[str] = ()) -> dict[str, Any
     return types | dict.fromkeys(integers, pl.Int64)
 
 
-def prefix(measure: str) -> str:
-    """Return 'MEASURE: ' as the start of a line; empty for a measure without a name."""
-    return f"{measure}: " if measure else ""
-
-
 def find_names(frame: pl.DataFrame, column: str, value: Any, noun: str = "measure") -> list[str]:
     """Return the names, from the column `noun`, of all rows with a value in a column."""
     return frame.filter(frame[column] == value)[noun].to_list()

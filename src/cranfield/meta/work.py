@@ -24,9 +24,11 @@ from cranfield.base.errors import (
     PolicyError,
     check_integer,
     quoted,
+    system_reason,
     warn,
 )
 from cranfield.base.files import whole_file
+from cranfield.base.kinds import Function, replace_keywords
 from cranfield.base.parallel import MAX_JOBS, compute_tasks
 from cranfield.base.text import counted, plain
 from cranfield.base.version import __version__
@@ -122,8 +124,8 @@ class ResultsFolder:
         except CranfieldError:
             raise
         except (OSError, ValueError) as error:
-            reason = (getattr(error, "strerror", None) or str(error)).lower()
-            raise InputError(f"not a results folder: {reason}", source=str(path)) from error
+            reason = f"not a results folder: {system_reason(error)}"
+            raise InputError(reason, source=str(path)) from error
         try:
             recorded = json.loads(content.decode())
         except (ValueError, RecursionError) as error:
@@ -143,8 +145,7 @@ class ResultsFolder:
             except FileNotFoundError:
                 continue
             except OSError as error:
-                reason = (error.strerror or str(error)).lower()
-                damage.append(f"{path.name} cannot be read: {reason}")
+                damage.append(f"{path.name} cannot be read: {system_reason(error)}")
             except InputError as error:
                 damage.append(f"{path.name} {error.reason}")
         if damage:
@@ -193,7 +194,6 @@ def _describe_difference(recorded: Any, expected: Mapping[str, Any]) -> str:
 
 
 Task = TypeVar("Task")
-Function = TypeVar("Function", bound=Callable[..., Any])
 Progress = Callable[[int, int], None]
 
 REPEATS_PER_PART = 10
@@ -211,12 +211,8 @@ class WorkOptions(TypedDict, total=False):
 
 def with_work(function: Function) -> Function:
     """Replace `**work` in the signature of a study by the options of :class:`WorkOptions`."""
-    signature = inspect.signature(function)
-    work_parameters = inspect.signature(run_parts).parameters
-    parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    parameters += [work_parameters[name] for name in WorkOptions.__annotations__]
-    function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return function
+    parameters = inspect.signature(run_parts).parameters
+    return replace_keywords(function, [parameters[name] for name in WorkOptions.__annotations__])
 
 
 def make_part_name(text: str) -> str:

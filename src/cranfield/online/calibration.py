@@ -24,7 +24,7 @@ from cranfield.online.log.query_log import QueryLog
 from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.tabular import format_interval, format_number
 
-STAYS = ("rank", "grade")  # Variables by which mean dwell times are computed
+DWELL_KEYS = ("rank", "grade")  # Variables by which mean dwell times are computed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +92,7 @@ class ClickMoves(Result):
         if not options.get("loops"):
             np.fill_diagonal(counts, 0.0)
         if stays is not None:
-            check_choice("stays", stays, STAYS)
+            check_choice("stays", stays, DWELL_KEYS)
             times = self.stays.filter((pl.col("by") == stays) & (pl.col("mean") > 0))
             if times.is_empty():
                 raise InputError(f"the log has no dwell times by {stays}")
@@ -153,14 +153,14 @@ def click_moves(log: QueryLog, *, ranks: Annotated[int, Integer(2, 100)] = 10) -
     included_moves = moves.filter((pl.col("start") <= ranks) & (pl.col("end") <= ranks))
     counts = np.zeros((ranks, ranks), dtype=np.int64)
     np.add.at(counts, (included_moves["start"] - 1, included_moves["end"] - 1), 1)
-    stays, n_unknown = _average_stays(log, clicks.filter(pl.col("rank") <= ranks))
+    stays, n_unknown = _average_dwell_times(log, clicks.filter(pl.col("rank") <= ranks))
     excluded = moves.height - included_moves.height
     return ClickMoves(counts, stays, included_moves["page"].n_unique(), excluded, n_unknown)
 
 
-def _average_stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+def _average_dwell_times(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Compute mean dwell times by rank and grade; also count clicks without a dwell time."""
-    timed_clicks = add_stays(log, clicks).filter(pl.col("dwell") >= 0)
+    timed_clicks = add_dwell_times(log, clicks).filter(pl.col("dwell") >= 0)
     censored = pl.col("censored").fill_null(False)
     tables = [
         timed_clicks.drop_nulls(key)
@@ -172,12 +172,12 @@ def _average_stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, i
         )
         .filter(pl.col("clicks") > pl.col("censored"))
         .sort("value")
-        for key in STAYS
+        for key in DWELL_KEYS
     ]
     return pl.concat(tables), clicks.height - timed_clicks.height
 
 
-def add_stays(log: QueryLog, clicks: pl.DataFrame) -> pl.DataFrame:
+def add_dwell_times(log: QueryLog, clicks: pl.DataFrame) -> pl.DataFrame:
     """Add dwell times, whether they are censored, and grades; null if the log has none."""
     for name, dtype in {"dwell": pl.Float64, "censored": pl.Boolean}.items():
         if name not in clicks.columns:
@@ -476,7 +476,7 @@ def calibrate_tbg(
         log.require("pages", unit, purpose=f"a half-life by {unit}")
     is_known = pl.col("dwell").is_not_null() & ~pl.col("censored").fill_null(False)
     is_relevant = (pl.col("grade") >= rel).fill_null(False)
-    clicks = add_stays(log, log.clicks.filter(pl.col("rank") >= 1))
+    clicks = add_dwell_times(log, log.clicks.filter(pl.col("rank") >= 1))
     clicks = clicks.with_columns(is_known=is_known, is_relevant=is_relevant)
     notes: list[str] = []
     estimates: dict[str, Estimate] = {}

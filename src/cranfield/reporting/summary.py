@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.text import counted
+from cranfield.base.text import counted, join_with_and
 from cranfield.reporting.page.html import label
 from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.significance.comparison.result import PairwiseComparison
@@ -110,7 +110,7 @@ def join_names(names: Sequence[str], limit: int | None = 5) -> str:
     """Join names as in a sentence; names beyond the limit are counted."""
     if limit is not None and len(names) > limit:
         return f"{', '.join(names[:limit])} and {len(names) - limit:,} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return join_with_and(names)
 
 
 def join_labels(names: Sequence[str]) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import CranfieldWarning, MeasureError
+from cranfield.base.errors import MeasureError, warn
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import choice, flag, integer, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -227,11 +226,9 @@ class Interval(Wrapping):
         return image(measure, self.cutoff, grades, at_most=at_most, seed=self.seed)
 
     def _warn(self, inner_image: Image) -> None:
-        warnings.warn(
+        warn(
             f"{self}: too many values for exact ranks; scores are {inner_image.precision},"
-            " and closer scores may be tied",
-            CranfieldWarning,
-            stacklevel=2,
+            " and closer scores may be tied"
         )
 
     def _normalise(self, ranks: Floats, inner_image: Image) -> Floats:

@@ -114,10 +114,9 @@ def rbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     """
     table = _check_table(runs, grades, length)
     size = table.shape[1]
+    max_rank = max_rbto_rank(size, grades)
     powers = [(int(grades) + 1) ** (size - 1 - i) for i in range(size)]
-    return np.asarray(
-        table.astype(_choose_dtype(max_rbto_rank(size, grades))) @ _to_ranks(powers, powers[0])
-    )
+    return np.asarray(table.astype(_choose_dtype(max_rank)) @ _to_ranks(powers, max_rank))
 
 
 def max_sbto_rank(length: int, grades: int = 1) -> int:
@@ -133,7 +132,7 @@ def max_rbto_rank(length: int, grades: int = 1) -> int:
 
 
 def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
-    """Return the run at each rank of the set-based total order, highest grades first.
+    """Return the run at each rank of the set-based total order, with descending grades.
 
     Raises
     ------
@@ -203,8 +202,8 @@ def natural_distance(ranks: Ranks) -> Ranks:
         raise PolicyError(message)
     if array.dtype.kind in "biu":
         # Differences of small or unsigned types would overflow.
-        is_wide = array.size and max(abs(int(array.min())), abs(int(array.max()))) >= 1 << 62
-        array = array.astype(object if is_wide else np.int64)
+        largest = max(abs(int(array.min())), abs(int(array.max()))) if array.size else 0
+        array = array.astype(_choose_dtype(largest))
     elif array.dtype.kind == "f" and not np.isfinite(array).all():
         raise PolicyError("ranks must be finite numbers")
     return np.asarray(array[None, :] - array[:, None])
@@ -267,20 +266,20 @@ def _to_ranks(values: list[int], largest: int) -> Ranks:
 
 def _compute_set_steps(length: int, grades: int) -> list[Ranks]:
     """Return C(g + N - j, N - j + 1) by grade g, for each position j of a descending run."""
-    top = max_sbto_rank(length, grades)
+    max_rank = max_sbto_rank(length, grades)
     return [
-        _to_ranks([comb(g + length - j, length - j + 1) for g in range(grades + 1)], top)
+        _to_ranks([comb(g + length - j, length - j + 1) for g in range(grades + 1)], max_rank)
         for j in range(1, length + 1)
     ]
 
 
-def _check_ranks(ranks: Any, top: int) -> Ranks:
+def _check_ranks(ranks: Any, max_rank: int) -> Ranks:
     values = np.ravel(as_array(ranks, "ranks must be a list of integers", object)).tolist()
     for rank in values:
         is_integer = isinstance(rank, (int, np.integer)) and not isinstance(rank, bool)
-        if not is_integer or not 0 <= rank <= top:
-            raise PolicyError(f"ranks must be integers from 0 to {top}, got {rank!r}")
-    return np.array([int(rank) for rank in values], dtype=_choose_dtype(top))
+        if not is_integer or not 0 <= rank <= max_rank:
+            raise PolicyError(f"ranks must be integers from 0 to {max_rank}, got {rank!r}")
+    return _to_ranks([int(rank) for rank in values], max_rank)
 
 
 MAX_OBJECTS = 32
@@ -412,10 +411,11 @@ def _make_relation(values: Any) -> Bools:
 def _make_axiom(
     number: str, name: str, pairs: tuple[int, ...] | None, n: int, letters: tuple[str, ...]
 ) -> Axiom:
-    """Name the objects of the pairs that violate an axiom."""
+    """Make an axiom from the pairs of objects that violate it; None if it holds."""
     if pairs is None:
         return Axiom(number, name, True, {})
     witness: dict[str, int] = {}
+    # A weak order may be violated by two pairs, or by three.
     for pair, names in zip(pairs, letters, strict=False):
         first, second = re.findall(r"\w'?", names)
         witness |= {first: pair // n, second: pair % n}

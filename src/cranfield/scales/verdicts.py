@@ -30,6 +30,8 @@ from cranfield.scales.runs import (
 )
 
 RunGrades = tuple[int, ...]
+"""Grades of a run, by rank."""
+
 MAX_WRITTEN = 12
 """Maximum length of runs that are written rank by rank."""
 
@@ -167,11 +169,12 @@ class ScaleReport:
         return f"ScaleReport({self.measure}, {shape}: {self.own.word})"
 
     def __str__(self) -> str:
-        base = "" if self.judgments is None else f", recall base {self.judgments}"
-        title = (
-            f"{self.measure} on runs of length {self.length} with grades 0 to {self.grades}{base}"
-            f" ({format_n_runs(self.runs)})"
-        )
+        title = f"{self.measure} on runs of length {self.length} with grades 0 to {self.grades}"
+        if isinstance(self.judgments, tuple):
+            title += f", judgments {format_run(self.judgments)}"
+        elif self.judgments is not None:
+            title += f", recall base {self.judgments}"
+        title += f" ({format_n_runs(self.runs)})"
         lines = [title, *(f"  {v}" for v in (self.own, self.set_based, self.rank_based))]
         if not self.exact:
             lines.append(f"  {AS_FLOATS}")
@@ -259,7 +262,7 @@ MAX_LISTED = 2**18
 class RunSet:
     """A measure, and the runs of a length that can be retrieved from documents of some grades.
 
-    `judgments` are those passed: grades, or a number of relevant documents of unknown grades.
+    `judgments` are grades, or a number of relevant documents of unknown grades, as passed.
     """
 
     measure: Measure
@@ -318,9 +321,8 @@ class RunSet:
 
 def with_required_cutoff(measure: Measure, length: int) -> Measure:
     """Return the measure, with the length as its cutoff if it needs one and has none."""
-    if measure.info.at_parameter == "cutoff" and measure.info.at_usage == "required":
-        return measure if measure.cutoff is not None else measure @ length
-    return measure
+    needs_cutoff = measure.info.at_parameter == "cutoff" and measure.info.at_usage == "required"
+    return measure @ length if needs_cutoff and measure.cutoff is None else measure
 
 
 def make_run_set(
@@ -336,11 +338,9 @@ def make_run_set(
     complete_measure = with_required_cutoff(measure, size)
     if isinstance(judgments, (int, np.integer)):
         check_recall_base(judgments)
+        judgments = int(judgments)
     documents = document_grades(judgments, size, grades)
     check_integer("the recall base", len(documents), 1)
-    known_judgments: int | tuple[int, ...] | None = None
-    if isinstance(judgments, (int, np.integer)):
-        known_judgments = int(judgments)
-    elif judgments is not None:
-        known_judgments = tuple(map(int, judgments))
-    return RunSet(complete_measure, size, grades, known_judgments, documents)
+    if judgments is not None and not isinstance(judgments, int):
+        judgments = tuple(map(int, judgments))
+    return RunSet(complete_measure, size, grades, judgments, documents)

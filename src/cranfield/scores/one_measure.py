@@ -24,7 +24,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.showing import Plotted
-from cranfield.base.text import counted, did_you_mean, html, plain, some_of
+from cranfield.base.text import counted, did_you_mean, html, measure_prefix, plain, some_of
 from cranfield.scores.averages import Averages, fill_missing
 from cranfield.sources.values import plain as plain_id
 from cranfield.tabular import FrameMixin, frame_html
@@ -504,9 +504,8 @@ class Scores(Averages, FrameMixin, Plotted):
         return frame_html(self.summary(), repr(self))
 
     def __repr__(self) -> str:
-        label = f"{self.measure}: " if self.measure else ""
         sizes = (counted(len(labels), axis) for axis, labels in self.labels.items())
-        return f"Scores({label}{', '.join(sizes)})"
+        return f"Scores({measure_prefix(self.measure)}{', '.join(sizes)})"
 
 
 def combine_systems(scores_by_system: Mapping[str, Scores]) -> Scores:

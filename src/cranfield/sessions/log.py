@@ -257,7 +257,7 @@ class Sessions:
             n_unknown = clicks.height - clicks.filter(seconds.is_finite()).height
             if n_unknown:
                 clicks_of_unknown = f"{counted(n_unknown, 'click')} of unknown dwell time"
-                warn(f"{self.source}: {clicks_of_unknown} excluded", stacklevel=2)
+                warn(f"{self.source}: {clicks_of_unknown} excluded")
             clicks = clicks.filter(seconds.is_finite() & (seconds >= min_seconds))
         if clicks.is_empty():
             dwell = f" of at least {min_seconds:g} seconds" if min_seconds else ""
@@ -649,7 +649,7 @@ def followed_by(
         runs_read=dict(collection.settings),
         names=tuple(sessions.names[i] for i in indices),
         topics=tuple(sessions.topics[i] for i in indices),
-        systems=tuple(distinct_names([run.name for run in run_list], stems, stacklevel=3)),
+        systems=tuple(distinct_names([run.name for run in run_list], stems)),
         current=(None,) * len(indices),
         queries=renumber(repeat_rows(queries)).sort(*LIST_KEY, maintain_order=True),
         results=renumber(results).sort(*LIST_KEY, maintain_order=True),
@@ -671,7 +671,7 @@ def _rank_results(run: Run, names: Sequence[str], system: int, ties: str) -> pl.
     if is_unknown.any():
         first = quoted(run.topics[int(np.argmax(is_unknown))])
         number = counted(int(is_unknown.sum()), "topic")
-        warn(f"{run.name}: {number} without a session, such as {first}, excluded", stacklevel=3)
+        warn(f"{run.name}: {number} without a session, such as {first}, excluded")
     order = order_documents(run, ties)
     rows = order.rows
     session, ranks = session_codes[run.codes[rows]], order.ranks_of(rows)

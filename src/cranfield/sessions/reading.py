@@ -282,7 +282,7 @@ def read_sessions(
     else:
         sessions = _sessions_of_table(data, clicks, topics, on_duplicate)
     for problem in _describe_anomalies(sessions):
-        warn(f"{sessions.source}: {problem}", stacklevel=2)
+        warn(f"{sessions.source}: {problem}")
     return sessions
 
 
@@ -369,23 +369,20 @@ def _warn_of_order(
         number = counted(rises.height, "contradiction")
         warn(
             f"{source}: ranks contradict the scores ({number}); results of sessions are ordered"
-            " by rank",
-            stacklevel=4,
+            " by rank"
         )
     elif "rank" not in columns:
         has_falls = ordered.select((change < 0).any()).item()
         if not has_falls and rises.height >= 4 and rises.select(LIST_KEY).n_unique() > 1:
             warn(
                 f"{source}: the scores of every list rise in the order of the file, and the"
-                " highest scores rank first; if low scores are better, add a column of ranks",
-                stacklevel=4,
+                " highest scores rank first; if low scores are better, add a column of ranks"
             )
         n_tied = int(results.select(*LIST_KEY, "score").is_duplicated().sum())
         if n_tied > 0.2 * results.height:
             warn(
                 f"{source}: {n_tied:,} of {counted(results.height, 'result')} are tied with another"
-                " result of the list; document ids break the ties",
-                stacklevel=4,
+                " result of the list; document ids break the ties"
             )
 
 
@@ -399,7 +396,7 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
     if "user" in table.names:
         _value_by_session(frame.drop_nulls("user"), "user", source)
         if frame["user"].n_unique() > 1:
-            warn(f"{source}: columns not used: 'user'; each session has one", stacklevel=3)
+            warn(f"{source}: columns not used: 'user'; each session has one")
     topic_of |= {} if topics is None else read_session_topics(topics)
     names = frame["session"].unique(maintain_order=True).to_list()
     systems = frame["system"].unique(maintain_order=True).to_list()
@@ -417,8 +414,7 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
     if (first_number := min(keys["number"])) > 1:
         warn(
             f"{source}: query numbers are positions in the session, but the lowest is"
-            f" {first_number}; if they are ids, number the queries of each session from 1",
-            stacklevel=3,
+            f" {first_number}; if they are ids, number the queries of each session from 1"
         )
     results = _encode(frame, keys, names, systems)
     _warn_of_order(results, table.names, names, source)
@@ -431,8 +427,7 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
     if len(repeats) and on_duplicate == "first":
         warn(
             f"{source}: {counted(len(repeats), 'result')} at a repeated rank of a list excluded;"
-            " the first result at each rank is kept",
-            stacklevel=3,
+            " the first result at each rank is kept"
         )
         results = results.filter(is_first)
     elif len(repeats):
@@ -478,7 +473,7 @@ def _read_clicks(
         frame = frame.with_columns(rank=pl.when(is_other).then("doc_rank").otherwise("rank"))
         if n_moved := int((is_other & frame["rank"].is_not_null()).sum()):
             number = f"{counted(n_moved, 'click')} whose rank has another document"
-            warn(f"{table.source}: {number}, counted as clicks on the document", stacklevel=4)
+            warn(f"{table.source}: {number}, counted as clicks on the document")
     return frame
 
 

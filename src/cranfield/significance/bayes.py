@@ -18,7 +18,7 @@ from cranfield.base.errors import (
     check_proportion,
     quoted,
 )
-from cranfield.base.text import counted
+from cranfield.base.text import counted, measure_prefix
 from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_index
@@ -234,10 +234,9 @@ class BayesianComparison(Result):
 
     def heading(self) -> list[str]:
         first, second = self.systems
-        measure = f"{self.measure}: " if self.measure else ""
         excluded = f" ({self.excluded:,} excluded: no score)" if self.excluded else ""
         return [
-            f"{measure}Bayesian paired t-test of {first} and {second},"
+            f"{measure_prefix(self.measure)}Bayesian paired t-test of {first} and {second},"
             f" {counted(self.n, 'topic')}{excluded}",
             f"P({first} is worse) {_format_p(self.p_worse)}",
             f"P(practically equivalent, within {self.rope:g}) {_format_p(self.p_equivalent)}",

@@ -313,7 +313,7 @@ ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] =
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Checklist(TableResult):
-    """Common mistakes, with a finding on each for one comparison; made by :func:`checklist`.
+    """Common mistakes, with a finding on each for one comparison; returned by :func:`checklist`.
 
     Attributes
     ----------

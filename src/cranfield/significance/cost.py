@@ -53,7 +53,7 @@ _QUALITY = re.compile(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CostEffectiveness(TableResult):
-    """Pareto fronts of effectiveness and costs; made by :func:`cost_effectiveness`.
+    """Pareto fronts of effectiveness and costs; returned by :func:`cost_effectiveness`.
 
     Attributes
     ----------

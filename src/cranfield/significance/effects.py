@@ -14,7 +14,7 @@ from scipy.special import chndtr, ndtr, ndtri, poch
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError, check_proportion
 from cranfield.base.spec import Registry
-from cranfield.base.text import counted, plain
+from cranfield.base.text import counted, measure_prefix
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.corrections.studentised import STRIP, make_quadrature
 from cranfield.significance.differences import (
@@ -32,14 +32,14 @@ from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.prepare import as_scores, find_baselines, prepare_scores
 from cranfield.significance.registry import find_test
 
-LARGE = 2.0**9  # above this t, the bounds of the noncentrality are proportional to t
+LARGE_T = 2.0**9  # above this t, the bounds of the noncentrality are proportional to t
 
 
 def find_noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
     """Return the confidence interval of the noncentrality parameter of Student's t, for each t."""
     # A larger t has this probability under the lower bound, and a smaller t under the upper bound.
     tail = (1 - confidence) / 2
-    scale = np.maximum(np.abs(t) / LARGE, 1.0)
+    scale = np.maximum(np.abs(t) / LARGE_T, 1.0)
     bounds = np.empty((2, t.size))
     # A larger t requires more nodes of S.
     classes = np.ceil(np.log2(np.maximum(np.abs(t / scale), 4.0)))
@@ -259,11 +259,10 @@ class EffectSizes(TableResult):
 
     def heading(self) -> list[str]:
         kind = KINDS[self.kind]
-        measure = f"{plain(self.measure)}: " if self.measure else ""
         scope = "exact for normal scores" if self.exact else "for normal scores of many topics"
         bias = ", corrected for bias" if kind.is_unbiased else ""
         return [
-            f"{measure}{kind.title}, {counted(self.topics, 'topic')}",
+            f"{measure_prefix(self.measure)}{kind.title}, {counted(self.topics, 'topic')}",
             f"effect: mean difference divided by {kind.unit}{bias}",
             f"low, high: {self.confidence:.4g} confidence interval of the true effect, each pair"
             f" alone; {scope}",
@@ -339,6 +338,7 @@ def effect_sizes(
     new    old         0.1500  1.8800  0.3985  4.7799
     """
     kind = KINDS.find(kind)
+    properties = KINDS[kind]
     check_proportion("the confidence level", confidence)
     inputs = prepare_scores(as_scores(scores), find_test("t").info, missing)
     table = inputs.scores
@@ -348,15 +348,15 @@ def effect_sizes(
     varies = (unit > 0) & (error > 0)
     effect, scale = raw[varies], unit[varies] / error[varies]
     low, high = np.full((2, len(pairs)), np.nan)
-    if not KINDS[kind].is_exact:
+    if properties.is_exact:
+        bounds = find_noncentrality(effect * scale, float(df[0]), confidence)
+        low[varies], high[varies] = (bound / scale for bound in bounds)
+    else:
         variance = effect**2 / (2 * df[varies]) + (error[varies] / unit[varies]) ** 2
         half_width = -ndtri((1 - confidence) / 2) * np.sqrt(variance)
         low[varies], high[varies] = effect - half_width, effect + half_width
-    else:
-        bounds = find_noncentrality(effect * scale, float(df[0]), confidence)
-        low[varies], high[varies] = (bound / scale for bound in bounds)
     # Pairs without variation have no degrees of freedom, and no bias correction.
-    correction = bias_correction(np.where(varies, df, np.inf)) if KINDS[kind].is_unbiased else 1.0
+    correction = bias_correction(np.where(varies, df, np.inf)) if properties.is_unbiased else 1.0
     notes = [*inputs.notes, *table.direction_notes()]
     if n_constant := int((~varies).sum()):
         notes.append(
@@ -375,7 +375,7 @@ def effect_sizes(
         first=pairs.first,
         second=pairs.second,
         confidence=confidence,
-        exact=KINDS[kind].is_exact,
+        exact=properties.is_exact,
         notes=tuple(notes),
     )
 

@@ -59,21 +59,19 @@ def power_t(
     """
     check_choice("alternative", alternative, ALTERNATIVES)
     n = _check_topics(topics, alpha, difference=difference, variance=variance)
-    # An infinite noncentrality gives a power of 1.
-    with np.errstate(over="ignore"):
-        half = n * difference**2 / (4 * variance)
-    return t_power(half, n - 1, alpha, alternative)
+    return t_power(_half_noncentrality(n, difference, variance), n - 1, alpha, alternative)
 
 
-def t_power(half: Floats, df: Floats, alpha: float, alternative: str) -> Floats:
-    """Compute the power of a t-test from `half` its squared noncentrality."""
+def t_power(half_noncentrality: Floats, df: Floats, alpha: float, alternative: str) -> Floats:
+    """Compute the power of a t-test from half the noncentrality of F, the square of t."""
     if alternative == "two-sided":
-        return _tail(1.0, df, half, alpha)
+        return _tail(1.0, df, half_noncentrality, alpha)
     if alpha >= 0.5:
         raise PolicyError(f"alpha of a one-sided test must be below 0.5, got {alpha:g}")
     # Half the sum of both tails plus half their difference is the upper tail.
-    both_tails = _tail(1.0, df, half, 2 * alpha)
-    return np.asarray((both_tails + _tail(1.0, df, half, 2 * alpha, odd_terms=True)) / 2)
+    both_tails = _tail(1.0, df, half_noncentrality, 2 * alpha)
+    difference = _tail(1.0, df, half_noncentrality, 2 * alpha, odd_terms=True)
+    return np.asarray((both_tails + difference) / 2)
 
 
 def power_anova(
@@ -153,8 +151,7 @@ def power_anova(
         raise PolicyError("epsilon requires the two-way design, got model='anova-1'")
     n = _check_topics(topics, alpha, difference=difference, variance=variance)
     error = (n - 1) * (systems if model == "anova-1" else systems - 1)
-    with np.errstate(over="ignore"):
-        half = n * difference**2 / (4 * variance)
+    half = _half_noncentrality(n, difference, variance)
     return _tail(epsilon * (systems - 1.0), epsilon * error, epsilon * half, alpha)
 
 
@@ -193,6 +190,12 @@ def expected_width(topics: ArrayLike, *, variance: float, alpha: float = 0.05) -
     n = _check_topics(topics, alpha, variance=variance)
     bias = poch((n - 1) / 2, 0.5) * np.sqrt(2 / (n - 1))
     return np.asarray(2 * stdtrit(n - 1, 1 - alpha / 2) * bias * np.sqrt(2 * variance / n))
+
+
+def _half_noncentrality(topics: Floats, difference: float, variance: float) -> Floats:
+    # An infinite noncentrality gives a power of 1.
+    with np.errstate(over="ignore"):
+        return topics * difference**2 / (4 * variance)
 
 
 def _tail(

@@ -95,7 +95,7 @@ def _parse_depth(name: str) -> int | None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PreferenceComparison(TableResult):
-    """Preferences between pairs of systems; made by :func:`compare_preferences`.
+    """Preferences between pairs of systems; returned by :func:`compare_preferences`.
 
     Attributes
     ----------
@@ -269,7 +269,7 @@ def _iterate_ranks(judged: JudgedRuns, rel: int) -> Iterator[Floats]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Corroboration(TableResult):
-    """Differences by one measure and the innate sign test; made by :func:`corroborate`.
+    """Differences by one measure and the innate sign test; returned by :func:`corroborate`.
 
     Attributes
     ----------

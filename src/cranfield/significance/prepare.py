@@ -73,8 +73,7 @@ def as_scores(scores: Any) -> Scores:
             warn(
                 f"an array of scores has shape (topics, systems), so this one has"
                 f" {counted(len(topics), 'topic')} and {counted(len(systems), 'system')}; if its"
-                " rows are systems, pass its transpose",
-                stacklevel=3,
+                " rows are systems, pass its transpose"
             )
         return Scores(as_numbers(scores, "scores").copy(), topics, systems)
     if isinstance(scores, Mapping) or hasattr(type(scores), "columns"):

@@ -34,7 +34,7 @@ _TESTS = Schema(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PublishedPower(TableResult):
-    """Effect sizes and power of published tests; made by :func:`power_of_published`.
+    """Effect sizes and power of published tests; returned by :func:`power_of_published`.
 
     Attributes
     ----------

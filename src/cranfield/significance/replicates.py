@@ -66,7 +66,7 @@ def by_replicate(scores: Any, replicates: Any = None) -> Scores:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReplicateSummary(TableResult):
-    """Means and variances of systems with replicates; made by :func:`summarise_replicates`.
+    """Means and variances of systems with replicates; returned by :func:`summarise_replicates`.
 
     Attributes
     ----------

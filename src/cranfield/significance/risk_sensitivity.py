@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtr, stdtr
 
-from cranfield.base.errors import CranfieldError, PolicyError, check_number
+from cranfield.base.errors import CranfieldError, check_number
 from cranfield.base.text import counted
 from cranfield.measures.wrapping import standard_error, weigh_losses
 from cranfield.result import Column, Columns, TableResult
@@ -23,7 +24,7 @@ from cranfield.significance.prepare import as_scores
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Risk(TableResult):
-    """Risk of each system; made by :func:`risk`.
+    """Risk of each system; returned by :func:`risk`.
 
     Without a baseline the table has the columns system, z_risk and geo_risk.
 
@@ -118,11 +119,7 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     old      0.0000                      0       0  -0.4332    0.4208
     new     -0.1000  -0.3974  0.7295     2       1  -0.7115    0.4354
     """
-    check_number("alpha", alpha)
-    if alpha < 0:
-        raise PolicyError(
-            f"alpha must be at least 0, got {alpha:g}: a loss would weigh less than a gain"
-        )
+    check_number("alpha", alpha, 0)
     table = as_scores(scores)
     values = table.over_shards().values
     if not values.size or not np.isfinite(values).all():
@@ -137,8 +134,6 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
         root = np.sqrt(expected)
         residuals = np.divide(values - expected, root, out=np.zeros_like(values), where=root > 0)
     z_risk = (np.where(residuals < 0, 1.0 + float(alpha), 1.0) * residuals).sum(axis=0)
-    from scipy.special import ndtr, stdtr
-
     geo_risk = np.sqrt(values.mean(axis=0) * ndtr(z_risk / topics))
     columns: dict[str, Any] = {"system": pl.Series(table.systems, dtype=pl.String)}
     if baseline is not None:

@@ -19,7 +19,14 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted, warn
+from cranfield.base.errors import (
+    CranfieldError,
+    InputError,
+    PolicyError,
+    quoted,
+    system_reason,
+    warn,
+)
 from cranfield.base.text import some_of
 from cranfield.sources.archives import (
     DAMAGED,
@@ -158,7 +165,7 @@ class Source:
             elif type(error).__name__ in DAMAGED:
                 reason = f"the archive is truncated or damaged: {error}"
             elif isinstance(error, OSError):
-                reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
+                reason = f"cannot be read: {system_reason(error)}"
             elif isinstance(error, UnicodeEncodeError):
                 reason = "cannot be read: no file has such a name"
             elif isinstance(error, ValueError) and "\0" in self.path:
@@ -202,7 +209,7 @@ class Source:
     def in_encoding(self, encoding: str, form: str) -> Source:
         """Return the same file with the encoding of its text; warn of Parquet, which has none."""
         if form == "parquet" and not is_utf8(encoding):
-            warn(f"{self.name}: encoding has no effect on Parquet", stacklevel=5)
+            warn(f"{self.name}: encoding has no effect on Parquet")
             return self
         return replace(self, encoding=encoding)
 

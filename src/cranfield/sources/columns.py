@@ -137,7 +137,7 @@ class Columns:
                 reported.append(k)
         if reported := sorted(reported) + unused[_MAX_CHECKED:]:
             listed = some_of((quoted(self.names[k]) for k in reported), 12)
-            warn(f"{self.source}: columns not used: {listed}", stacklevel=5)
+            warn(f"{self.source}: columns not used: {listed}")
 
     def _header_rows(self, used: Collection[int]) -> list[int]:
         """Return the rows that repeat the names of the columns."""
@@ -627,7 +627,7 @@ def _warn_of_decimal_ids(ids: pl.Series, noun: str, source: str) -> None:
     both = integers.filter(integers.is_in(ids.implode())).sort() if len(decimal) else decimal
     if len(both):
         pair = f"{quoted(both[0])} and {quoted(f'{both[0]}.0')}"
-        warn(f"{source}: {noun} has both {pair}, read as different ids", stacklevel=5)
+        warn(f"{source}: {noun} has both {pair}, read as different ids")
 
 
 def convert_columns(
@@ -661,7 +661,7 @@ def convert_columns(
             texts = series.filter(is_missing_text).unique(maintain_order=True)
             rows = counted(int(is_missing_text.sum()), "row")
             values = f"{some_of(map(quoted, texts), 3)} in {rows}"
-            warn(f"{source}: {noun} is {values}, read as text, not as missing", stacklevel=4)
+            warn(f"{source}: {noun} is {values}, read as text, not as missing")
         if series.dtype == pl.String and column.name not in _TEXT_COLUMNS:
             _warn_of_decimal_ids(series, noun, source)
         series_by_name[column.name] = series

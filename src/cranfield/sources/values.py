@@ -125,7 +125,7 @@ def truths_as_grades(cells: Cells, noun: str = "grades") -> Cells:
     if any(_truth(cell) is None and not absent(cell, NO_GRADE) for cell in listed):
         return cells
     if noun:
-        warn(f"{noun} are Boolean; true is read as 1, false as 0", stacklevel=6)
+        warn(f"{noun} are Boolean; true is read as 1, false as 0")
     return grades
 
 
@@ -204,7 +204,7 @@ class Kind:
                 stripped = series.str.strip_chars(BLANKS)
                 n_changed = int(((stripped != series) & (stripped != "")).sum())
                 if n_changed:
-                    warn(f"blanks around {counted(n_changed, 'id')} were removed", stacklevel=6)
+                    warn(f"blanks around {counted(n_changed, 'id')} were removed")
                 return stripped.set(stripped == "", None)
             return series.cast(pl.String) if dtype.is_integer() else None
         if dtype == pl.String:

@@ -403,8 +403,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     if n_failed_labels:
         warn(
             f"{tables[-1].source}: {counted(n_failed_labels, 'label')} with value 'failed'"
-            " counted as no support, or as okay",
-            stacklevel=2,
+            " counted as no support, or as okay"
         )
     return build_answers(tables, build_nuggets(read_table(gold, NUGGETS)))
 

@@ -262,7 +262,7 @@ def _add_support(table: Table, degrees: Table) -> Table:
         raise table.wrong(row, reason, topic)
     if excluded := frame.filter(is_excluded).height:
         reason = "without support excluded (not the first of their sentences)"
-        warn(f"{table.source}: {counted(excluded, 'citation')} {reason}", stacklevel=3)
+        warn(f"{table.source}: {counted(excluded, 'citation')} {reason}")
     return replace(table, frame=frame).gather(frame.select((~is_excluded).arg_true()).to_series())
 
 

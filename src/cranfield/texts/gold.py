@@ -122,15 +122,15 @@ def warn_missing(
     if missing:
         examples = (f"{quoted(topic)} of {quoted(system)}" for topic, system in missing)
         answers = f"{counted(len(missing), 'answer')} {'is' if len(missing) == 1 else 'are'}"
-        warn(f"{answers} missing and counted as 0: topic {some_of(examples, 5)}", stacklevel=4)
+        warn(f"{answers} missing and counted as 0: topic {some_of(examples, 5)}")
 
 
-def warn_skipped(texts: str, topics: Collection[str], gold: str, stacklevel: int = 4) -> None:
+def warn_skipped(texts: str, topics: Collection[str], gold: str) -> None:
     """Warn of texts of topics that have no gold standard."""
     if topics:
         number = counted(len(topics), "topic")
         examples = some_of(map(quoted, topics), 3)
-        warn(f"{texts} {number} without {gold} skipped ({examples})", stacklevel=stacklevel)
+        warn(f"{texts} {number} without {gold} skipped ({examples})")
 
 
 def check_name_used(name: str | None, is_used: bool) -> None:
@@ -313,7 +313,7 @@ def _warn_contradictions(nuggets: Nuggets, weights: Floats, source: str) -> None
     if rows.size:
         examples = some_of((quoted(nuggets.ids[row]) for row in rows), 3)
         reason = "with less weight than an okay nugget of the topic; weights are used unchanged"
-        warn(f"{source}: {counted(rows.size, 'vital nugget')} ({examples}) {reason}", stacklevel=4)
+        warn(f"{source}: {counted(rows.size, 'vital nugget')} ({examples}) {reason}")
 
 
 def _check_complete_topics(nuggets: Nuggets, source: str) -> None:

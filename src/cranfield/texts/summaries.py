@@ -208,25 +208,15 @@ def judge_summaries(
     >>> judge_summaries({"a": {"q": "the cat sat"}}, {"q": ["the cat sat down", "a cat"]})
     JudgedSummaries(1 topic, 1 system, 1 text)
     """
-    gold: dict[str, list[str]] = {}
-    reference_rows = _read_texts(references, _REFERENCES)
-    if len(authors := dict.fromkeys(system for *_, system in reference_rows)) > 1:
-        raise InputError(
-            "expected references, got texts of several systems"
-            f" ({some_of(map(quoted, authors), 3)}); exchange the inputs, or remove the column of"
-            " systems from the references",
-            source="references",
-        )
-    for topic, text, _ in reference_rows:
-        gold.setdefault(topic, []).append(text)
-    topics = {topic: k for k, topic in enumerate(gold)}
-    rows = _read_texts(texts, _TEXTS)
-    all_texts = [(topic, text) for topic, text, _ in rows if topic in gold]
-    all_texts += [(topic, text) for topic, group in gold.items() for text in group]
-    tokeniser = _default_tokeniser(all_texts) if tokeniser is None else tokeniser
+    reference_texts = _read_references(references)
+    topics = {topic: k for k, topic in enumerate(reference_texts)}
+    rows = list(read_table(texts, _TEXTS).rows())
+    if tokeniser is None:
+        used_texts = [(topic, text) for topic, text, _ in rows if topic in topics]
+        used_texts += [(topic, text) for topic, group in reference_texts.items() for text in group]
+        tokeniser = _default_tokeniser(used_texts)
     tokenise = tokeniser_of(tokeniser)
     words: dict[str, int] = {}
-
     ignored_letters: dict[str, str] = {}
     wordless_topics: list[str] = []
 
@@ -257,23 +247,23 @@ def judge_summaries(
             raise InputError(reason, source="summaries", topic=topic)
         else:
             sentences[topics[topic], system_index] = encode(text, topic)
-    warn_skipped("texts of", unknown_topics, "references", stacklevel=3)
+    warn_skipped("texts of", unknown_topics, "references")
     encoded_references = tuple(
-        tuple(encode(text, topic) for text in group) for topic, group in gold.items()
+        tuple(encode(text, topic) for text in group) for topic, group in reference_texts.items()
     )
     if wordless_topics:
         examples = f"topic {some_of(wordless_topics, 3)}"
-        texts = counted(len(wordless_topics), "text")
-        warn(f"{texts} without letters and digits counted as empty ({examples})", stacklevel=3)
+        number = counted(len(wordless_topics), "text")
+        warn(f"{number} without letters and digits counted as empty ({examples})")
     if ignored_letters:
         topic, letter = next(iter(ignored_letters.items()))
         number = counted(len(ignored_letters), "topic")
         example = f"topic {quoted(topic)}: {quoted(letter)}"
         ignored = f"letters other than a to z ignored in texts of {number}"
-        warn(f"{ignored} ({example}){_ADVICE}", stacklevel=3)
-    warn_missing(sentences, tuple(gold), tuple(systems))
+        warn(f"{ignored} ({example}){_ADVICE}")
+    warn_missing(sentences, tuple(topics), tuple(systems))
     return JudgedSummaries(
-        topics=tuple(gold),
+        topics=tuple(topics),
         systems=tuple(systems),
         texts=sentences,
         references=encoded_references,
@@ -287,8 +277,7 @@ def _default_tokeniser(texts: Iterable[tuple[str, str]]) -> str:
         if any(map(str.isalnum, text)) and not alphanumeric(text):
             warn(
                 "texts are split by tokeniser='unicode', as tokeniser='alphanumeric' finds no words"
-                f" in {quoted(text)} (topic {quoted(topic)})",
-                stacklevel=3,
+                f" in {quoted(text)} (topic {quoted(topic)})"
             )
             return "unicode"
     return "alphanumeric"
@@ -310,11 +299,22 @@ def _tokenise(tokenise: Tokeniser, line: str) -> list[str]:
     return list(words)
 
 
-def _read_texts(data: Any, schema: Schema) -> list[tuple[str, str, str | None]]:
-    """Return topic, text and system (or None) of each text."""
-    table = read_table(data, schema)
+def _read_references(data: Any) -> dict[str, list[str]]:
+    """Return the reference texts of each topic."""
+    table = read_table(data, _REFERENCES)
     empty = table.frame.filter(pl.col("text").str.strip_chars() == "")["topic"].to_list()
-    if empty and schema is _REFERENCES and not isinstance(data, Mapping):
+    if empty and not isinstance(data, Mapping):
         text = f"the reference text of topic {quoted(empty[0])}"
-        warn(f"{table.source}: {text} is empty", stacklevel=5)
-    return list(table.rows())
+        warn(f"{table.source}: {text} is empty")
+    systems = table.frame["system"].unique(maintain_order=True)
+    if len(systems) > 1:
+        raise InputError(
+            "expected references, got texts of several systems"
+            f" ({some_of(map(quoted, systems), 3)}); exchange the inputs, or remove the column of"
+            " systems from the references",
+            source="references",
+        )
+    texts: dict[str, list[str]] = {}
+    for topic, text, _ in table.rows():
+        texts.setdefault(topic, []).append(text)
+    return texts

@@ -288,7 +288,7 @@ def test_unjudged_documents_and_topics() -> None:
     alone = pooling({"in": runs["in"]}, qrels, "RR", methods="depth", budgets=1, depth=1)
     assert alone.rankings["drop"].to_list() == [None, None]
     assert alone.rankings["significant"].to_list() == [None, None]
-    assert alone.notes[-1].startswith("pairs of systems are not counted")
+    assert alone.notes[-1].startswith("significant pairs are not counted")
     text = "".join(table.to_text() for table in alone.tables())
     assert "whole pool" in text and "differ significantly" not in text
 

@@ -248,7 +248,7 @@ def test_pages_of_one_team_are_noted() -> None:
     is_other = (pl.col("page") == 2) & (pl.col("team") == "b")
     results = log.results.with_columns(team=pl.when(~is_other).then("team"))
     result = preference(log_from_tables(log.pages, results, log.clicks), resamples=10)
-    assert result.notes == ("1 page with results of one team only, compared too",)
+    assert result.notes == ("1 page with results of one team only included",)
     assert not preference(log, resamples=10).notes
 
 

@@ -75,7 +75,7 @@ def test_command(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("1,socks,a,0,10,1", "rank must be at least 1, got 0"),
-        ("1,socks,a,1,10,11", "number of impressions, 10, got 11"),
+        ("1,socks,a,1,10,11", r"number of impressions \(10\), got 11"),
         ("1,socks,a,1,10,-1", "clicks must be at least 0"),
         ("1,socks,a,1,10,0.5", r"not an integer \(of 32 bits\)$"),
         ("1,socks,a,1,,1", "impressions"),

@@ -13,7 +13,7 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.reporting.page.contents import NO_QUALITY, collect_contents
-from cranfield.reporting.page.intervals import answer_figure, two_systems_figure
+from cranfield.reporting.page.intervals import systems_figure, two_systems_figure
 from cranfield.reporting.page.svg_charts import axis_range
 from cranfield.reporting.summary import shared_lines
 from tests.reporting.page.reading import read
@@ -43,7 +43,7 @@ def test_an_outlier_does_not_squeeze_the_axis() -> None:
     values = 0.7 + 0.05 * random.random((20, 9))
     values[:, 8] = 0.001 * random.random(20)
     [part] = collect_contents(scores(values), title="x").parts
-    figure = str(answer_figure(part))
+    figure = str(systems_figure(part))
     assert "1 system lies beyond the axis" in figure
     assert figure.count('class="beyond"') == 1
     # Its number stands beside it all the same.
@@ -58,7 +58,7 @@ def test_the_best_is_never_beyond_the_axis() -> None:
     values = 0.2 + 0.01 * random.random((20, 9))
     values[:, 0] += 0.1
     values[:, 1] += 0.099
-    figure = str(answer_figure(collect_contents(scores(values), title="x", scales=False).parts[0]))
+    figure = str(systems_figure(collect_contents(scores(values), title="x", scales=False).parts[0]))
     assert figure.count("<circle") == 9
     assert 'class="beyond"' not in figure
     assert "The best system has no line." in figure
@@ -125,21 +125,21 @@ def test_a_pair_whose_interval_would_contradict_the_decision_has_no_line() -> No
     one = cf.compare(scores(values), test="t", correction="holm", baseline=0)
     assert one.is_significant().all()
     assert np.isnan(one.interval).any(axis=0).tolist() == [False, True]
-    figure = str(answer_figure(collect_contents(one, title="x", scales=False).parts[0]))
+    figure = str(systems_figure(collect_contents(one, title="x", scales=False).parts[0]))
     assert figure.count("<circle") == 2
     # Axis lines are in the back; only rows have a line of constant height.
     rows = re.findall(r'<line x1="[^"]+" x2="[^"]+" y1="([^"]+)" y2="([^"]+)"', figure)
     assert sum(start == end for start, end in rows) == 1
     assert "A dot without a line: an interval would contradict the decision." in figure
     clear = cf.compare(scores(values), test="t", correction="bonferroni", baseline=0)
-    assert "A dot without" not in str(answer_figure(collect_contents(clear, title="x").parts[0]))
+    assert "A dot without" not in str(systems_figure(collect_contents(clear, title="x").parts[0]))
 
 
 def test_long_names_are_cut_in_their_middle() -> None:
     values = np.random.default_rng(1).random((20, 3))
     names = tuple(f"a-long-name-of-one-team-that-ends-in-{end}" for end in ("one", "two", "three"))
     one = cf.Scores(values, tuple(map(str, range(20))), names, measure="m")
-    figure = str(answer_figure(collect_contents(one, title="x", scales=False).parts[0]))
+    figure = str(systems_figure(collect_contents(one, title="x", scales=False).parts[0]))
     assert {"ds-in-one", "ds-in-two", "in-three"} <= {
         end for end in ("ds-in-one", "ds-in-two", "in-three") if f"{end}<" in figure
     }

@@ -181,10 +181,7 @@ def read_ratings(
             dubious = [k for k in columns if spelt(k) in SUMMARIES or NO_NAME.fullmatch(spelt(k))]
             if dubious:
                 listing = some_of(map(quoted, dubious), 5)
-                warn(
-                    f"columns read as assessors: {listing}; remove columns that are not assessors",
-                    stacklevel=3,
-                )
+                warn(f"columns read as assessors: {listing}; remove columns that are not assessors")
             names, axis = columns, 1
         return _ratings_from_array(ratings, topics, grades, names, axis)
     is_array = isinstance(annotations, (list, np.ndarray))

@@ -95,7 +95,7 @@ def score_by_judges(
     for text in warnings:
         # Topics without labels of a judge have no score by the judge.
         if not text.startswith("aspect "):
-            warn(text, stacklevel=2)
+            warn(text)
 
     def evaluate_aspect(aspect: JudgedRuns) -> Evaluation:
         return score(set_highest_grade(aspect, panel.scale.high), parsed)

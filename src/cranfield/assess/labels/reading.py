@@ -82,7 +82,7 @@ def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[in
                     rows.append(row)
                     labels.append(label)
     if n_skipped:
-        warn(f"{source}: {counted(n_skipped, 'skipped task')} excluded", stacklevel=5)
+        warn(f"{source}: {counted(n_skipped, 'skipped task')} excluded")
     questions = [*dict.fromkeys(name for _, answers in labels for name in answers)] or ["grade"]
     columns: dict[str, Cells] = {}
     for name in dict.fromkeys(name for label_columns, _ in labels for name in label_columns):
@@ -416,7 +416,7 @@ def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> tuple[Co
     others = [k for k, name in enumerate(names) if name not in workers]
     unused = [names[k] for k in others if schema.column_of(names[k]) in {"worker", "grade"}]
     if unused:
-        warn(f"{table.source}: columns not used: {some_of(map(quoted, unused), 12)}", stacklevel=5)
+        warn(f"{table.source}: columns not used: {some_of(map(quoted, unused), 12)}")
     cells_by_name = {names[k]: table.cells(k) for k in others if names[k] not in unused}
     columns: dict[str, Any] = {k: [cells[i] for i in rows] for k, cells in cells_by_name.items()}
     columns["worker"] = [workers[worker] for _, worker in labels]
@@ -524,7 +524,7 @@ class _Reader:
         if summaries and len(summaries) < len(ids):
             listed = some_of(map(quoted, summaries), 3)
             note = f"{name} {listed} looks like a row of totals or means, but is read as labels"
-            warn(f"{table.source}: {note}; remove it if it summarises others", stacklevel=4)
+            warn(f"{table.source}: {note}; remove it if it summarises others")
         if frame["topic"].null_count() == frame.height:
             table = replace(table, frame=frame.with_columns(topic=pl.lit(NO_TOPIC)))
             notes.append(f"no topics: all items belong to one topic, {quoted(NO_TOPIC)}")

@@ -275,7 +275,7 @@ def read_judgments(judged: Any, reader: Callable[[Any], Qrels] | None = None) ->
             raise UngradedError(f"none of {rows} is judged", source=qrels.origin.name)
         return (qrels if is_judged.all() else qrels.restricted(is_judged)).flat()
     except UngradedError as error:
-        warn(f"{error}: nothing is judged yet", stacklevel=3)
+        warn(f"{error}: nothing is judged yet")
         return None
 
 

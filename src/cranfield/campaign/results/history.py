@@ -96,7 +96,7 @@ class _EntryReader:
             full_path = path.absolute()
             is_retracted = (full_path.parent / f"{full_path.name}.retracted.json").is_file()
             if is_retracted and not self.retracted:
-                warn(f"{path} was retracted and is excluded", stacklevel=3)
+                warn(f"{path} was retracted and is excluded")
                 continue
             if (path / REGISTRY).is_file():
                 frame, option = self.read_campaign(path), "task"
@@ -251,8 +251,7 @@ def _warn_of_excluding(table: Columns, used: set[int]) -> None:
     if unused:
         warn(
             f"{table.source}: columns not used: {', '.join(unused)}; all rows count as entries,"
-            " so remove those that should not count",
-            stacklevel=4,
+            " so remove those that should not count"
         )
 
 

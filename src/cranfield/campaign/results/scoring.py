@@ -66,7 +66,7 @@ def read_cached_table(
         if sha256(data).hexdigest() == record.sha256:
             return pl.read_parquet(BytesIO(data)), record.about
         if record in campaign.registry.score_files(task):
-            warn(f"{record.path} {problem}: its scores are computed again", stacklevel=2)
+            warn(f"{record.path} {problem}: its scores are computed again")
     return None
 
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from cranfield.base.arrays import competition_ranks
 from cranfield.base.errors import PolicyError, check_choice, quoted
-from cranfield.base.files import whole_file
+from cranfield.base.files import make_folder, whole_file
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import capitalised, counted
 from cranfield.campaign.checks.checking import public_metadata
@@ -24,7 +24,6 @@ from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.pages import (
     SHEETS,
     encode_text,
-    make_folder,
     render_page,
     render_text,
     write_files,

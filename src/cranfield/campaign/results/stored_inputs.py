@@ -104,14 +104,14 @@ def add_judgments(
     if fault_severity("id-blank", rules) == "error":
         _check_blanks(judgments)
     for topic_note in _topic_notes(judgments, rules, str(path)):
-        warn(topic_note, stacklevel=2)
+        warn(topic_note)
     versions = campaign.registry.judgments(rules.name)
     sha256 = file_sha256(path)
     duplicate = next((record for record in versions if record.object == sha256), None)
     if duplicate is not None:
         is_same = duplicate.version == version
         ending = "; nothing was added" if is_same else ""
-        warn(f"version {quoted(duplicate.version)} has the same bytes{ending}", stacklevel=2)
+        warn(f"version {quoted(duplicate.version)} has the same bytes{ending}")
         if is_same:
             return duplicate
     rows, added = len(judgments), utc_text(campaign.clock())

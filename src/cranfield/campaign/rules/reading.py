@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import cranfield
-from cranfield.base.errors import CranfieldError, InputError, check_choice, quoted
+from cranfield.base.errors import CranfieldError, InputError, check_choice, file_error, quoted
 from cranfield.base.files import file_sha256
 from cranfield.base.text import plain
 from cranfield.campaign.checks.report import CODES, UNREADABLE
@@ -131,8 +131,7 @@ def _read_bytes(file: Path) -> bytes:
         with file.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(f"cannot be read: {reason}", source=str(file)) from None
+        raise file_error(error, "read", file) from None
     if len(data) > MAX_BYTES:
         raise InputError(f"has more than {MAX_BYTES:,} bytes", source=file.name)
     return data

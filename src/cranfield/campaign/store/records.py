@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from cranfield.base.errors import InputError
+from cranfield.base.errors import InputError, system_reason
 from cranfield.base.files import file_sha256, sync_folder, whole_file
 
 ACCEPTED, REFUSED, REPLACED, WITHDRAWN = "accepted", "refused", "replaced", "withdrawn"
@@ -140,7 +140,7 @@ def check_folder(folder: Path) -> None:
         is_folder, has_registry = folder.is_dir(), (folder / REGISTRY).is_file()
     except OSError as error:
         # For example, the name is too long.
-        raise InputError((error.strerror or str(error)).lower(), source=str(folder)) from None
+        raise InputError(system_reason(error), source=str(folder)) from None
     if not is_folder:
         raise InputError("no such folder", source=str(folder))
     if not has_registry:

@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Any
 
-from cranfield.base.errors import InputError, PolicyError, quoted, warn
+from cranfield.base.errors import InputError, PolicyError, file_error, quoted, warn
 from cranfield.base.kinds import Integer
 from cranfield.base.parallel import one_by_one
 from cranfield.base.text import counted, some_of
@@ -133,11 +133,11 @@ def read_archive_table(
             raise PolicyError(f"{quoted(name)} {reason}; got {quoted(value)}")
     used = column_indices.values()
     if unused := [quoted(str(name)) for k, name in enumerate(source.names) if k not in used]:
-        warn(f"unused columns: {', '.join(unused)}", stacklevel=2)
+        warn(f"unused columns: {', '.join(unused)}")
     if files_without_row:
         count = counted(len(files_without_row), "file")
         names = some_of(map(quoted, files_without_row), 5)
-        warn(f"{count} without a row in the table: {names}", stacklevel=2)
+        warn(f"{count} without a row in the table: {names}")
     return ArchiveTable(source.source, tuple(rows))
 
 
@@ -169,8 +169,7 @@ def _files_by_tag(
             paths = sorted(path for path in run.iterdir() if path.is_file()) if is_folder else [run]
             run.stat()
         except (OSError, ValueError) as error:
-            reason = (getattr(error, "strerror", None) or str(error)).lower()
-            raise InputError(f"cannot be read: {reason}", source=str(run)) from error
+            raise file_error(error, "read", run) from error
         for file in paths:
             stem = file.stem if file.suffix.lower() in _COMPRESSED else file.name
             names = (file.name, stem, Path(stem).stem)

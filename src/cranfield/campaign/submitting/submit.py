@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, file_error, quoted
 from cranfield.base.kinds import Integer
 from cranfield.base.text import counted, plain
 from cranfield.campaign.checks.checking import check_with_metadata
@@ -162,8 +162,7 @@ def _copy_file(source: Source, copy: Path, max_bytes: int) -> tuple[str, int]:
             try:
                 out.write(block)
             except OSError as error:
-                reason = (error.strerror or str(error)).lower()
-                raise InputError(f"cannot be copied: {reason}", source=source.name) from error
+                raise file_error(error, "copied", source.name) from error
     return digest.hexdigest(), size
 
 

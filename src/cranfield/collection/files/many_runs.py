@@ -22,6 +22,7 @@ from cranfield.base.errors import (
     PolicyError,
     check_choice,
     convert_error,
+    file_error,
     quoted,
     warn,
 )
@@ -61,7 +62,7 @@ class BadRunError(InputError):
 
 
 class Runs(Sequence[Run]):
-    """A sequence of runs, each read on access and not cached; made by :func:`read_runs`.
+    """A sequence of runs, each read on access and not cached; returned by :func:`read_runs`.
 
     Hundreds of runs need the memory of a few. An index is an integer, a slice, or the name of a
     system in an evaluation.
@@ -130,13 +131,13 @@ class Runs(Sequence[Run]):
 
         def skip(i: int, error: BadRunError) -> None:
             self.skipped[i] = str(error)
-            warn(f"{error}; the run is skipped", stacklevel=3)
+            warn(f"{error}; the run is skipped")
 
         yield skip
         if len(self.skipped) == len(self):
             raise InputError(f"no run can be read; all {len(self)} have errors")
         if self.skipped:
-            warn(f"{len(self.skipped)} of {counted(len(self), 'run')} skipped", stacklevel=3)
+            warn(f"{len(self.skipped)} of {counted(len(self), 'run')} skipped")
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -398,7 +399,7 @@ def _runs_among(files: Sequence[str], *, explicit: bool = False) -> list[str]:
     skipped = [name for name in other_files if explicit or not name.lower().startswith("readme")]
     if runs and skipped:
         examples = some_of(map(quoted, skipped), 3)
-        warn(f"skipped files whose names do not look like runs: {examples}", stacklevel=3)
+        warn(f"skipped files whose names do not look like runs: {examples}")
     return runs
 
 
@@ -469,8 +470,7 @@ def files_of(path: str) -> Iterator[str]:
             entries = sorted(Path(path).iterdir())
             files = [str(entry) for entry in entries if entry.is_file()]
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise InputError(f"cannot be read: {reason}", source=path) from error
+            raise file_error(error, "read", path) from error
         files = _runs_among(files)
         if not files:
             below = min((file for file in Path(path).rglob("*") if file.is_file()), default=None)
@@ -481,7 +481,7 @@ def files_of(path: str) -> Iterator[str]:
         folders = [f for f in entries if f.is_dir() and f.name[:1] != "." and any(f.iterdir())]
         if folders:
             listed = some_of((quoted(folder.name) for folder in folders), 3)
-            warn(f"skipped folders in {quoted(path)}: {listed}", stacklevel=3)
+            warn(f"skipped folders in {quoted(path)}: {listed}")
         yield from files
     elif (matching := match_files(path)) is not None:
         files = [file for file in matching if check_path(Path.is_file, file)]
@@ -493,9 +493,7 @@ def files_of(path: str) -> Iterator[str]:
         yield path
 
 
-def distinct_names(
-    names: Sequence[str], stems: Sequence[str | None], *, stacklevel: int = 4
-) -> list[str]:
+def distinct_names(names: Sequence[str], stems: Sequence[str | None]) -> list[str]:
     """Name the systems by run tag if tags differ, else by file name."""
     counts = Counter(names)
     if max(counts.values(), default=1) == 1:
@@ -511,5 +509,5 @@ def distinct_names(
         raise InputError(f"two runs have the name {quoted(repeated)}; {advice}")
     tag = quoted(min(name for name, number in counts.items() if number > 1))
     named = "systems are named by file name"
-    warn(f"several files have the run tag {tag}; {named}", stacklevel=stacklevel)
+    warn(f"several files have the run tag {tag}; {named}")
     return renamed

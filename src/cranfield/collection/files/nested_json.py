@@ -251,8 +251,7 @@ def _rankings_of_response(details: Mapping[Any, Any], kind: str, source: str) ->
     if kind == "qrels":
         warn(
             f"{source}: a rank_eval response has the ratings of retrieved documents only, and"
-            " recall and nDCG require all; read the rank_eval request instead",
-            stacklevel=5,
+            " recall and nDCG require all; read the rank_eval request instead"
         )
     n_unrated = n_hits = 0
     for topic, detail in details.items():

@@ -207,8 +207,7 @@ def _warn_of_unjudged(data: Any) -> None:
         warn(
             f"{counted(len(empty), 'topic')} of the judgments {has} no documents"
             f" ({some_of(map(quoted, empty), 3)}) and {are} skipped;"
-            " to include a topic, add a document with grade 0",
-            stacklevel=3,
+            " to include a topic, add a document with grade 0"
         )
 
 
@@ -336,7 +335,7 @@ def read_run(
         raise rows.explain_repeats(error) from None
     if len(tags) > 1:
         different_tags = f"{len(tags)} different run tags ({tag_names})"
-        warn(f"{source}: {different_tags}; the system is called {quoted(name)}", stacklevel=2)
+        warn(f"{source}: {different_tags}; the system is called {quoted(name)}")
     return _merged(run, chunk_separator)
 
 
@@ -474,8 +473,7 @@ class _Rows:
         warn(
             f"{self.origin.name}: {counted(dropped.size, 'repeated document')} excluded (such as"
             f" {location} {quoted(self.topics[self.codes[row]])}, document"
-            f" {quoted(self.frame['doc'][row])}); the {on_duplicate} one is kept",
-            stacklevel=3,
+            f" {quoted(self.frame['doc'][row])}); the {on_duplicate} one is kept"
         )
         return first_rows
 
@@ -592,8 +590,7 @@ def _warn_of_distances(rows: _Rows, names: RequestedColumns, lower_is_better: bo
     if rows.table is not None and "distance" in name.lower() and not lower_is_better:
         warn(
             f"{rows.origin.name}: {quoted(name)} is read as a score, where higher is better;"
-            " lower_is_better=True ranks small distances first",
-            stacklevel=3,
+            " lower_is_better=True ranks small distances first"
         )
 
 
@@ -616,8 +613,7 @@ def _warn_of_rising(
         warn(
             f"{rows.origin.name}: the scores of every topic rise in the order of the file, and the"
             " highest scores rank first; lower_is_better=True ranks the lowest first, as of"
-            " distances",
-            stacklevel=3,
+            " distances"
         )
 
 
@@ -632,7 +628,7 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
         return scores, ranks
     if numbers != "auto":
         reason = "as the columns are not topic, document and number"
-        warn(f"{rows.origin.name}: numbers={numbers!r} has no effect, {reason}", stacklevel=3)
+        warn(f"{rows.origin.name}: numbers={numbers!r} has no effect, {reason}")
     scores = rows.numbers("score")
     ranks = rows.numbers("rank") if rows.has("rank") else None
     if ranks is not None and np.array_equal(scores, -ranks.astype(np.float64)):
@@ -707,7 +703,7 @@ def _scores_or_ranks(
         if n_shared or n_gaps or n_falls:
             issues = f"{counted(n_gaps, 'rank')} missing, {n_shared} shared, {n_falls} out of order"
             meaning = f"third column read as ranks ({issues})"
-            warn(f"{source}: {meaning}; numbers='scores' reads scores", stacklevel=4)
+            warn(f"{source}: {meaning}; numbers='scores' reads scores")
         return as_ranks
     lowest, longest = sorted_values[starts], int((ends - starts).max()) + 1
     is_dense = (sorted_values[ends] - lowest).sum() <= 1.25 * (values.size - starts.size)
@@ -728,8 +724,7 @@ def _warn_of_exchanged(rows: _Rows) -> None:
         listed = some_of(values, 5)
         warn(
             f"{rows.origin.name}: all grades (column 4) are 0, and iterations (column 2) are"
-            f" {listed}; the columns may be exchanged: topic, iteration, document, grade",
-            stacklevel=3,
+            f" {listed}; the columns may be exchanged: topic, iteration, document, grade"
         )
 
 

@@ -108,7 +108,7 @@ class SystemTable:
         if values and not self.table.frame.select("topic", "doc").is_duplicated().any():
             column = f"column {quoted(name)} ({some_of(map(quoted, values), 3)})"
             advice = f"is not read; system={name!r} reads each value as a system"
-            warn(f"{self.table.source}: {column} {advice}", stacklevel=5)
+            warn(f"{self.table.source}: {column} {advice}")
 
     def distinguishing_column(self) -> tuple[str, list[str], str] | None:
         """Return a column that distinguishes repeated documents or may name systems."""
@@ -168,7 +168,7 @@ def read_system_table(
     has_only_ids = kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS
     readable = schema
     if has_only_ids and grades is None:
-        warn_of_missing_grades(columns.source, stacklevel=5)
+        warn_of_missing_grades(columns.source)
         other_columns = tuple(column for column in schema.columns if column.name != "grade")
         readable = replace(schema, columns=other_columns)
     try:

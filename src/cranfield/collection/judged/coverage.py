@@ -160,7 +160,7 @@ class Coverage:
     def warn(self) -> None:
         """Issue the notes as warnings, except on skipped runs, which were reported on reading."""
         for note in replace(self, skipped=()).notes:
-            warn(note, stacklevel=3)
+            warn(note)
 
 
 def notes_on_contradictions(counts: Mapping[str, int]) -> list[str]:

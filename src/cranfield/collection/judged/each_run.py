@@ -345,7 +345,7 @@ def judge_each(
     results = list(map_runs(runs, function, progress, **workers))
     judged_runs = [run for run, _ in results]
     names = [run.name for run in judged_runs]
-    return distinct_names(names, [run.stem for run in judged_runs], stacklevel=5), results
+    return distinct_names(names, [run.stem for run in judged_runs]), results
 
 
 def map_runs(
@@ -392,7 +392,7 @@ class _Outcome(Generic[Result]):
 
     def result(self) -> Result:
         for text in self.warnings:
-            warn(text, stacklevel=2)
+            warn(text)
         if self.error is not None:
             raise self.error
         return cast("Result", self.value)

@@ -108,7 +108,7 @@ def judging_settings(policies: Policies, measure: Scorer, max_grade: int) -> dic
 
 @dataclass(frozen=True, eq=False)
 class JudgedRuns(Scorable):
-    """Rankings of several systems, as grades by rank; made by :func:`cranfield.judge`.
+    """Rankings of several systems, as grades by rank; returned by :func:`cranfield.judge`.
 
     Attributes
     ----------
@@ -170,8 +170,7 @@ class JudgedRuns(Scorable):
                 documents = counted(intents.differing, "document")
                 warn(
                     f"{documents} with different grades by subtopic; measures that use the highest:"
-                    f" {some_of(affected, 3)}",
-                    stacklevel=4,
+                    f" {some_of(affected, 3)}"
                 )
         return [np.where(self.scored, measure.score(self), np.nan) for measure in measures]
 

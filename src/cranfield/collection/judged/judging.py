@@ -389,7 +389,7 @@ def judge(
     _warn_of_unjudged_systems(judged)
     excluded = sum(row.excluded for row in judged.coverage.systems)
     if exclude is not None and not excluded:
-        warn("exclude has no effect: no run has a document to exclude in its topic", stacklevel=2)
+        warn("exclude has no effect: no run has a document to exclude in its topic")
     exclusion_settings = {} if exclude is None else {"excluded documents": excluded}
     judged = judged.with_settings({**run_list.settings, **exclusion_settings})
     if aspect_qrels:
@@ -413,8 +413,7 @@ def judge(
             listed = some_of(map(quoted, missing), 3)
             warn(
                 f"aspect {name} has no judgments for {n_topics} ({listed}), whose documents"
-                " count as grade 0",
-                stacklevel=2,
+                " count as grade 0"
             )
     return judged.condensed() if policy.unjudged == "condensed" else judged
 
@@ -432,8 +431,7 @@ def _warn_of_unjudged_systems(judged: JudgedRuns) -> None:
         listed = some_of(map(quoted, systems), 3)
         warn(
             f"no document that {listed} retrieved is judged; are ids of topics and documents"
-            " spelled as in the judgments?",
-            stacklevel=3,
+            " spelled as in the judgments?"
         )
 
 
@@ -445,10 +443,7 @@ def _warn_of_unmatched(judged: JudgedRuns, sources: Mapping[str, Any]) -> None:
         rows["groups"] = annotations.groups.rows
     for name, source in sources.items():
         if isinstance(source, (str, PathLike)) and not rows[name].rank.size:
-            warn(
-                f"{Source.of(source).name}: no document occurs in the runs; do the ids differ?",
-                stacklevel=3,
-            )
+            warn(f"{Source.of(source).name}: no document occurs in the runs; do the ids differ?")
 
 
 @dataclass(frozen=True, eq=False)

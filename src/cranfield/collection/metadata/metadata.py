@@ -316,7 +316,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Metadata:
-    """Metadata of a run in the schema of ir_metadata; made by :func:`read_metadata`.
+    """Metadata of a run in the schema of ir_metadata; returned by :func:`read_metadata`.
 
     Attributes
     ----------

@@ -214,5 +214,5 @@ def _of_yaml(data: bytes, source: str, line: int) -> Metadata:
     yaml = read_yaml(decode_text(data, source, line), source, line)
     for message in yaml.twice[:1]:
         more = f" ({len(yaml.twice) - 1:,} more)" if len(yaml.twice) > 1 else ""
-        warn(f"{source}: {message}{more}", stacklevel=3)
+        warn(f"{source}: {message}{more}")
     return Metadata(yaml.values, source, line, data, yaml.twice)

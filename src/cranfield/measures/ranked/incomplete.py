@@ -49,7 +49,7 @@ class _Bpref(
         if self.form == "N":
             misplaced, divisor = n_above, hits.at(n_nonrelevant)
         elif self.form == "relative":
-            # A flaw of this form: without documents above, a document at rank 1 adds nothing.
+            # By definition a document at rank 1 adds nothing.
             misplaced, divisor = np.where(hits.rank == 1, 1, n_above), np.maximum(hits.rank - 1, 1)
         else:
             misplaced = np.minimum(n_above, hits.at(base))
@@ -189,15 +189,17 @@ class _Estimate(
     """Base class of estimates of a measure from a sample of judgments."""
 
 
-def _number_strata(judged: JudgedRuns, name: str) -> tuple[Ints, Floats]:
-    """Return the stratum of each judgment, numbered over all topics, and its size per sample."""
+def _number_strata(judged: JudgedRuns, measure_name: str) -> tuple[Ints, Floats]:
+    """Return the stratum of each judgment, numbered over all topics, and its weight N_s / n_s."""
     judgments = judged.judgments
     # As text, so that labels of any type are comparable.
-    _, label = np.unique(np.asarray(judged.column("stratum", name), str), return_inverse=True)
+    labels = np.asarray(judged.column("stratum", measure_name), str)
+    _, label = np.unique(labels, return_inverse=True)
     pairs = judgments.topic * (label.max(initial=0) + 1) + label
     _, code = np.unique(pairs, return_inverse=True)
-    size = np.bincount(code)
-    weight = ratio(size, np.bincount(code[judgments.grade >= 0], minlength=size.size))
+    n_documents = np.bincount(code)
+    n_sampled = np.bincount(code[judgments.grade >= 0], minlength=n_documents.size)
+    weight = ratio(n_documents, n_sampled)
     return code, weight[code]
 
 

@@ -40,6 +40,5 @@ def warn_undefined(measure: Measure, judged: Any, weights: Floats, reason: str) 
     if topics:
         warn(
             f"{measure} is 0 for every system on {counted(len(topics), 'topic')}"
-            f" ({some_of(topics, 3)}): {reason}",
-            stacklevel=3,
+            f" ({some_of(topics, 3)}): {reason}"
         )

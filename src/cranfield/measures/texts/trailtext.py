@@ -25,7 +25,7 @@ from cranfield.texts.gold import AMOUNT, TOPIC, name_systems, warn_missing
 DECAYS = ("linear", "exponential")
 """Names of the functions by which gains decay with the amount of text read."""
 
-_KEYS = ("topic", "system")
+# Unlike in other tables of texts, every row must have a length and a gain.
 _AMOUNT = replace(AMOUNT, missing=lambda cell: False)
 
 _TRAILTEXTS = Schema(
@@ -51,9 +51,9 @@ def u_measure(
     .. math:: U = \frac{1}{N} \sum_k g_k \, D(pos_k), \quad pos_k = \sum_{j \le k} |s_j|, \quad
         D(pos) = \max\left(0, 1 - \frac{pos}{L}\right)
 
-    A text gains at its end; texts without gain only shift the offsets of later texts, and a text
-    that ends beyond L gains nothing. A repeated text gains again, unless its gain in the input is
-    0. U is not bounded by 1. Source: Sakai and Dou (2013).
+    The gain of a text is discounted at its end; texts without gain only shift the offsets of later
+    texts, and a text that ends beyond L adds nothing. A repeated text counts again, unless its gain
+    in the input is 0. U is not bounded by 1. Source: Sakai and Dou (2013).
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ def u_measure(
     if (lengths is None) == (offsets is None):
         raise MeasureError("u_measure: expected either lengths or offsets")
     gain = _amounts("gains", gains)
-    name = "lengths" if offsets is None else "offsets"
-    amounts = _amounts(name, lengths if offsets is None else offsets)
+    name, values = ("lengths", lengths) if offsets is None else ("offsets", offsets)
+    amounts = _amounts(name, values)
     if amounts.size != gain.size:
         raise MeasureError(
             f"u_measure: expected a gain for each text, got {gain.size} gains and"
@@ -160,10 +160,11 @@ def score_trailtexts(
     ('U(L=1000)', [[2.8...], [0.6]])
     """
     rows = name_systems(read_table(trails, _TRAILTEXTS), name, trails).frame
-    topics, systems = (tuple(rows[name].unique(maintain_order=True)) for name in _KEYS)
+    keys = ("topic", "system")
+    topics, systems = (tuple(rows[key].unique(maintain_order=True)) for key in keys)
     values = np.zeros((len(topics), len(systems)))
     cells: set[tuple[int, int]] = set()
-    for (topic, system), texts in rows.group_by(_KEYS):
+    for (topic, system), texts in rows.group_by(keys):
         cell = topics.index(topic), systems.index(system)
         cells.add(cell)
         lengths, gains = texts["length"], texts["gain"]

@@ -39,6 +39,12 @@ from cranfield.measures.gains import (
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.page import Page, Reading, iterate_pages, join_pages, make_page
 
+LAST = 1000
+"""The last rank that is read, for models without a closed form; as in cwl_eval."""
+
+Costs = Callable[[Page], Floats]
+"""Function that returns the cost of each rank of a page; NaN where a length is unknown."""
+
 _unit_gains = gain_check(
     "'binary', 'graded', or a mapping of grades to gains from 0 to 1",
     *("binary", "graded"),
@@ -90,6 +96,7 @@ class UnitGains(Measure):
         if is_by_topic or self.gains.kind == "levels" or highest > MAX_COMPARED_GRADE:
             return None
         exact = copy(self)
+        # Gains in fractions are not a valid value of the parameter.
         vars(exact)["gains"] = self.gains.as_fractions()
         return np.asarray(exact.unit_gain(grades_up_to(highest), Fraction(1)), dtype=object)
 
@@ -105,13 +112,6 @@ class UnitGains(Measure):
         rows = judged.relevant(min_grade) if is_increasing else judged.judged()
         gains = self.document_gains(judged, rows)
         return rows.with_gains(gains).where(gains != 0)
-
-
-LAST = 1000
-"""The last rank that is read, for models without a closed form; as in cwl_eval."""
-
-Costs = Callable[[Page], Floats]
-"""Function that returns the cost of each rank of a page; NaN where a length is unknown."""
 
 
 @dataclass(frozen=True)
@@ -287,7 +287,7 @@ class UserModel(UnitGains, family="user models"):
         ):
             page_costs = (costs or self.costs)(page)
             n_unknown += int(np.isnan(page_costs).sum())
-            # After an unknown length, pages are only searched for more, to report their number.
+            # After an unknown length, the others are only counted.
             if not n_unknown:
                 yield replace(page, costs=page_costs)
         self._refuse_unknown_lengths(n_unknown)

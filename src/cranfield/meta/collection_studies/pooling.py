@@ -67,7 +67,7 @@ _AGREEMENT = {
 _COUNTS = ("rank change", *PAIRS, "fall")
 """Those of these columns that are integers for each repeat; their means have one decimal."""
 
-_ROW: dict[str, Any] = {
+_ROW_TYPES: dict[str, Any] = {
     **dict.fromkeys(("measure", "list", "method"), pl.String),
     **dict.fromkeys(("budget", "repeat", "requested", "judged", "relevant"), pl.Int64),
     **{name: pl.Int64 if name in _COUNTS else pl.Float64 for name in _AGREEMENT},
@@ -161,7 +161,7 @@ def _score_budget(
     ]
     by_system = pl.Array(pl.Float64, scores.shape[1])
     return (
-        pl.DataFrame(rows, _ROW)
+        pl.DataFrame(rows, _ROW_TYPES)
         .fill_nan(None)
         .with_columns(
             pl.Series("score", scores, by_system), pl.Series("without", loo_scores, by_system)
@@ -233,7 +233,11 @@ def _summarise(
 
 
 KIND_COLUMNS = ("measure", "list")
+"""Columns of the kind of score of a row."""
+
 BUDGET_COLUMNS = ("method", "budget")
+"""Columns of the judgments that a row is computed from."""
+
 SD_COLUMNS = ("tau", "tau ap", "rmse")
 """Columns with a standard deviation over repeats."""
 
@@ -241,7 +245,6 @@ _BUDGET_KEYS = {
     "method": Column("Pooling method; null for the complete pool.", key=True),
     "budget": Column("Number of judgments per topic; null for the complete pool.", key=True),
 }
-
 
 _REPEATS = Column("Number of repeats; the following columns are means over repeats.")
 _SD = "Standard deviation over repeats of the previous column; null for one repeat."
@@ -536,7 +539,7 @@ def pooling(
      ('MaxMean', 2, 4.0, 3.0), (None, None, 7.0, 3.0)]
     """
     call = check_arguments(pooling, locals(), trace_runs)
-    parsed_methods = {str(method): method for method in parse_methods(methods)}
+    parsed_methods = parse_methods(methods)
     scoring = read_scoring(measures, lists, compat)
     parsed_budgets = None if budgets is None else sorted(check_integers("budget", budgets, DEEPEST))
     choice = read_choice(test, alpha=alpha, missing=missing, resamples=resamples)
@@ -574,8 +577,8 @@ def pooling(
     )
     # Names of parts contain the method, so that later calls can add methods.
     tasks: dict[str, Task] = {
-        f"{make_part_name(text)}-{repeat:05d}": (text, repeat)
-        for text, method in parsed_methods.items()
+        f"{make_part_name(str(method))}-{repeat:05d}": (str(method), repeat)
+        for method in parsed_methods
         for repeat in range(repeats if method.random else 1)
     }
     rows = run_parts(
@@ -600,7 +603,7 @@ def pooling(
         call,
         measures=tuple(scoring.names),
         lists=scoring.lists,
-        methods=tuple(parsed_methods),
+        methods=tuple(map(str, parsed_methods)),
         budgets=tuple(parsed_budgets),
         test=choice.test,
         correction=choice.correction,
@@ -618,13 +621,15 @@ def pooling(
 def parse_methods(methods: Any) -> tuple[Method, ...]:
     """Parse distinct pooling methods."""
     texts = [methods] if isinstance(methods, Method) else split_texts("method", methods)
-    return tuple({str(method): method for method in map(parse_method, texts)}.values())
+    return tuple(dict.fromkeys(map(parse_method, texts)))
 
 
 def _settings(inputs: PoolingInputs) -> dict[str, Any]:
     """Return the settings that results depend on, besides methods and repeats."""
     document_pool = inputs.pool
-    arrays = (document_pool.starts, document_pool.ranked, document_pool.lists)
+    # Adding 0.0 makes scores of -0.0 and 0.0 the same bytes.
+    scores = document_pool.scores + 0.0
+    arrays = (document_pool.starts, document_pool.ranked, document_pool.lists, scores)
     return {
         "study": "pooling",
         **inputs.scoring.settings(),
@@ -637,7 +642,7 @@ def _settings(inputs: PoolingInputs) -> dict[str, Any]:
         "resamples": inputs.choice.resamples,
         "missing": inputs.choice.missing,
         "seed": inputs.seed,
-        "pool": hash_values("\n".join(document_pool.docs), *arrays, document_pool.scores + 0.0),
+        "pool": hash_values("\n".join(document_pool.docs), *arrays),
     }
 
 
@@ -646,8 +651,8 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
     if team_pools.outside:
         treatment = ", and they are removed" if inputs.others == "drop" else ""
         yield (
-            f"{counted(team_pools.outside, 'judgment')} of documents that no contributing run has"
-            f" in its top {document_pool.depth}; no budget includes them{treatment}"
+            f"{counted(team_pools.outside, 'judgment')} of documents that no contributing run"
+            f" retrieves in its top {document_pool.depth}; no budget includes them{treatment}"
         )
     if n_unjudged := int((inputs.is_evaluated & (inputs.judgment < 0)).sum()):
         yield (
@@ -657,7 +662,7 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
     if n_topics := np.unique(document_pool.topic[~inputs.is_evaluated]).size:
         yield f"{counted(n_topics, 'topic')} without judgments excluded"
     if any(signs is None for signs in inputs.signs):
-        yield "pairs of systems are not counted: with all judgments they cannot be tested"
+        yield "significant pairs are not counted: with all judgments no pair can be tested"
     elif n_untested := rows["significant"].null_count():
         budgets = counted(n_untested, "budget")
         yield f"pairs of systems could not be tested with the judgments of {budgets}"

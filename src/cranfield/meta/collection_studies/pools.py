@@ -30,7 +30,7 @@ BLOCK_ROWS = 200_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TracedRuns:
-    """Judged runs with the documents of their judgments; made by :func:`trace_runs`."""
+    """Judged runs with the documents of their judgments; returned by :func:`trace_runs`."""
 
     judged: JudgedRuns
     doc: pl.Series  # of each judgment of the evaluated topics, by topic and descending grade
@@ -208,7 +208,7 @@ def count_judged(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pools:
-    r"""Contributions of teams to the judgments of a collection; made by :func:`pools`.
+    r"""Contributions of teams to the judgments of a collection; returned by :func:`pools`.
 
     With C_j the top `depth` documents of the contributing runs of team j, topic by topic,
 

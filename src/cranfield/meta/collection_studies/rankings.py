@@ -23,10 +23,11 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.result import Column as ColumnOfTable
+from cranfield.result import Column
 from cranfield.scores import Scores
 from cranfield.sources.columns import Table, is_frame, read_table
-from cranfield.sources.schemas import FRAMES, Column, Schema
+from cranfield.sources.schemas import FRAMES, Schema
+from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.values import TAG
 
 Teams: TypeAlias = (
@@ -36,15 +37,15 @@ Teams: TypeAlias = (
 
 _TEAMS = Schema(
     "table of teams",
-    (Column("system", TAG), Column("team", TAG)),
+    (FileColumn("system", TAG), FileColumn("team", TAG)),
     noun="the teams",
     formats=FRAMES,
     otherwise="csv",
 )
 
 LIST_COLUMNS = {
-    "measure": ColumnOfTable("Text form of the measure.", key=True),
-    "list": ColumnOfTable("Kind of list: `raw` or `condensed`.", key=True),
+    "measure": Column("Text form of the measure.", key=True),
+    "list": Column("Kind of list: `raw` or `condensed`.", key=True),
 }
 """Columns for the measure and the kind of list of a row."""
 
@@ -91,8 +92,8 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
     for name in names:
         team = find_team(name)
         # An empty cell of a table is read as NaN.
-        is_valid = isinstance(team, str) or (isinstance(team, Real) and not isnan(team))
-        if not is_valid or team == "":
+        is_number = isinstance(team, Real) and not isnan(team)
+        if not is_number and (not isinstance(team, str) or not team):
             raise PolicyError(f"system {quoted(name)} has no team")
         labels.append(str(team))
     return tuple(labels)

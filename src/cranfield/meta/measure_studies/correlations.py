@@ -23,6 +23,7 @@ from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, complete_scores
 from cranfield.significance.differences import ROUNDING, encode_scores, pair_names
 from cranfield.significance.prepare import as_scores
+from cranfield.sources.columns import is_frame
 from cranfield.tabular import Table, format_number
 
 
@@ -30,7 +31,7 @@ def read_measure_scores(data: Any) -> dict[str, Scores]:
     """Read scores by measure: a mapping, `Scores`, a table or a file."""
     if isinstance(data, Scores):
         return {data.measure: data}
-    if isinstance(data, (str, PathLike)) or hasattr(type(data), "columns"):
+    if isinstance(data, (str, PathLike)) or is_frame(data):
         return read_scores_by_measure(data)
     if not isinstance(data, Mapping):
         kind = type(data).__name__
@@ -194,10 +195,10 @@ class Correlations(Study):
         low, high = rows["overall"][0], rows["overall"][-1]
 
         def name_pairs_at(extreme: float) -> str:
-            """Name the pairs of measures whose printed coefficient is equal."""
+            """Name the pairs of measures with this coefficient, to two decimals."""
             equal_rows = rows.filter(pl.col("overall").round(2) == round(extreme, 2))
-            pair_names = equal_rows.select(pl.format("{}/{}", "first", "second"))
-            return names_or_count(pair_names.to_series().to_list(), "pair")
+            names = equal_rows.select(pl.format("{}/{}", "first", "second"))
+            return names_or_count(names.to_series().to_list(), "pair")
 
         lead = f"{name_pairs_at(high)}: {self.method} {high:.2f}."
         if low < high:
@@ -319,9 +320,9 @@ def correlate(
             "a correlation requires at least two systems and one topic, got"
             f" {sizes[0]} on {sizes[1]}"
         )
-    is_lower_better = np.array([table.lower_is_better for table in scores.values()])
-    overall_values = np.array([table.overall() for table in scores.values()])
-    overall_values[is_lower_better] *= -1
+    overall_values = np.array(
+        [-s.overall() if s.lower_is_better else s.overall() for s in scores.values()]
+    )
     topic_values = np.ascontiguousarray(np.swapaxes(orient_values(scores.values()), 0, 1))
     codes = [np.unique(row, return_inverse=True)[1] for row in round_for_ranking(overall_values)]
     overall_levels = np.array(codes, dtype=np.float64)

@@ -13,8 +13,8 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_integer, check_proportion
 from cranfield.base.kinds import Numbers, OneOf, check_arguments
-from cranfield.base.text import counted
-from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
+from cranfield.base.text import counted, measure_prefix
+from cranfield.meta.study import MEASURE_COLUMN, Study, percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, check_integers
 from cranfield.meta.test_studies.fast_tests import draw_topic_sets, label_scores
 from cranfield.meta.work import WorkOptions, hash_scores, run_parts, split_repeats, with_work
@@ -191,7 +191,7 @@ class Swaps(Study):
             )
         ties = percent(row["ties"] / row["comparisons"])
         return (
-            f"{prefix(self.measure)}between two sets of {row['size']:,} topics,"
+            f"{measure_prefix(self.measure)}between two sets of {row['size']:,} topics,"
             f" {percent(row['rate'])} of the pairs of systems swap and {ties} are tied on one of"
             f" the sets. {sentence}",
             f"Sample: {counted(self.repeats, 'draw')} of two sets from"
@@ -206,7 +206,7 @@ class Swaps(Study):
         last = self.overall.row(-1, named=True)
         rate = "no comparison" if last["rate"] is None else f"{percent(last['rate'])} swaps"
         return [
-            f"{prefix(self.measure)}swap method: {counted(self.systems, 'system')},"
+            f"{measure_prefix(self.measure)}swap method: {counted(self.systems, 'system')},"
             f" {counted(self.repeats, 'repeat')}, seed {self.seed}{condition};"
             f" {rate} with {counted(self.sizes[-1], 'topic')}"
         ]

@@ -15,8 +15,8 @@ from cranfield.base.errors import PolicyError, check_list
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.streams import stream
-from cranfield.base.text import counted, names_or_count
-from cranfield.meta.study import Study, describe_extremes, find_names, percent, prefix
+from cranfield.base.text import counted, measure_prefix, names_or_count
+from cranfield.meta.study import Study, describe_extremes, find_names, percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
 from cranfield.meta.test_studies.fast_tests import (
     StudyInputs,
@@ -191,7 +191,7 @@ class FalseAlarms(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{prefix(self.measure)}false alarms among {counted(self.systems, 'system')}"
+            f"{measure_prefix(self.measure)}false alarms among {counted(self.systems, 'system')}"
             f" {NULLS[self.null]}, {counted(self.repeats, 'repeat')}",
             f"alpha {self.alpha:g}, seed {self.seed}",
             *explain_tests(self.tests),
@@ -419,7 +419,8 @@ class PowerOfTests(Study):
         names = names_or_count(find_names(rows, "any reversed", highest, "test"), "test")
         by = f" at most, by {names}" if len(rows) > 1 else ""
         return (
-            f"{prefix(self.measure)}on {counted(size, 'topic')} {text[0].lower()}{text[1:]}",
+            f"{measure_prefix(self.measure)}on {counted(size, 'topic')}"
+            f" {text[0].lower()}{text[1:]}",
             f"A truly worse system is significantly better in {percent(highest)} of the"
             f" repeats{by}."
             if highest
@@ -429,7 +430,7 @@ class PowerOfTests(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{prefix(self.measure)}power of tests: {counted(self.systems, 'system')},"
+            f"{measure_prefix(self.measure)}power of tests: {counted(self.systems, 'system')},"
             f" {self.population} topics, {counted(self.repeats, 'repeat')}",
             f"alpha {self.alpha:g}, seed {self.seed}",
             *explain_tests(self.tests),

@@ -12,8 +12,8 @@ from scipy.special import gammaln, ndtri, stdtr
 from cranfield.base.arrays import Floats, best_first, row_slices
 from cranfield.base.kinds import check_arguments
 from cranfield.base.streams import stream
-from cranfield.base.text import counted
-from cranfield.meta.study import Study, prefix
+from cranfield.base.text import counted, measure_prefix
+from cranfield.meta.study import Study
 from cranfield.meta.study_options import Resamples, Seed
 from cranfield.meta.topic_studies.sample_study import prepare_topic_scores
 from cranfield.result import Column, Columns
@@ -58,7 +58,7 @@ class ExpectedTau(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{prefix(self.measure)}expected correlation with the true ranking of"
+            f"{measure_prefix(self.measure)}expected correlation with the true ranking of"
             f" {counted(self.systems, 'system')}, by {counted(self.topics, 'topic')}"
         ]
 

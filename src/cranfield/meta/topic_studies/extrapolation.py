@@ -14,8 +14,8 @@ from scipy.special import gammainccinv, gammaincinv, ndtr, stdtr, stdtrit, xlogy
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, check_choice, check_list
 from cranfield.base.kinds import check_arguments
-from cranfield.base.text import counted
-from cranfield.meta.study import MEASURE_COLUMN, Study, prefix
+from cranfield.base.text import counted, measure_prefix
+from cranfield.meta.study import MEASURE_COLUMN, Study
 from cranfield.meta.study_options import Proportion
 from cranfield.meta.test_studies.fast_tests import check_topic_sizes
 from cranfield.meta.topic_studies.sample_study import prepare_topic_scores
@@ -255,7 +255,7 @@ class Extrapolation(Study):
         rows = curve.rows_by_key("means", named=True, unique=True)
         shrunk, low, high = (rows[name] for name in ("shrunk", "normal low", "normal high"))
         return (
-            f"{prefix(self.measure)}of {counted(self.pairs, 'pair')} of systems,"
+            f"{measure_prefix(self.measure)}of {counted(self.pairs, 'pair')} of systems,"
             f" {self.significant:,} differ significantly on {counted(self.topics, 'topic')}; on"
             f" {counted(shrunk['topics'], 'topic')} the expected number is"
             f" {shrunk['significant']:.0f}, and the expected Kendall's tau with the true order"
@@ -268,7 +268,7 @@ class Extrapolation(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{prefix(self.measure)}{counted(self.systems, 'system')},"
+            f"{measure_prefix(self.measure)}{counted(self.systems, 'system')},"
             f" {counted(self.topics, 'topic')}: {self.significant} of {counted(self.pairs, 'pair')}"
             f" significant by two-way ANOVA with {self.correction}, alpha {self.alpha:g}"
         ]

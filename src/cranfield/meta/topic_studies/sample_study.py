@@ -13,9 +13,9 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.kinds import Flag, Numbers, check_arguments
 from cranfield.base.streams import stream
-from cranfield.base.text import counted
+from cranfield.base.text import counted, measure_prefix
 from cranfield.correlation import kendall_tau, tau_ap
-from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
+from cranfield.meta.study import MEASURE_COLUMN, Study, percent
 from cranfield.meta.study_options import Proportion, Repeats, Resamples, Seed, Sizes, check_integers
 from cranfield.meta.test_studies.fast_tests import TestChoice, check_topic_sizes, verdict_or_none
 from cranfield.meta.work import WorkOptions, hash_scores, run_parts, split_repeats, with_work
@@ -224,11 +224,11 @@ class Stability(Study):
                 f" {percent(last['confirmed'])} are significant in the sample, too."
             )
         return (
-            f"{prefix(self.measure)}samples of {last['topics']:,} of the {self.topics:,} topics"
-            f" order the systems with Kendall's tau {last['tau']:.2f} to the order by all topics"
-            f" ({percent(self.confidence)} of samples: {last['tau low']:.2f} to"
-            f" {last['tau high']:.2f});"
-            f" the first system is the same in {percent(last['same first'])}.{confirmation}",
+            f"{measure_prefix(self.measure)}samples of {last['topics']:,} of the {self.topics:,}"
+            f" topics order the systems with Kendall's tau {last['tau']:.2f} to the order by all"
+            f" topics ({percent(self.confidence)} of samples: {last['tau low']:.2f} to"
+            f" {last['tau high']:.2f}); the first system is the same in"
+            f" {percent(last['same first'])}.{confirmation}",
             f"The {counted(self.repeats, 'sample')} are from one set of topics and overlap:"
             " orders of systems on new topics agree less.",
         )
@@ -236,7 +236,7 @@ class Stability(Study):
     def heading(self) -> list[str]:
         preposition = "with" if self.replace else "without"
         return [
-            f"{prefix(self.measure)}{len(self.systems)} systems,"
+            f"{measure_prefix(self.measure)}{len(self.systems)} systems,"
             f" {counted(self.topics, 'topic')}; samples {preposition} replacement,"
             f" {counted(self.repeats, 'repeat')}, seed {self.seed}; {self.significant:,} of"
             f" {counted(self.pairs, 'pair')} differ significantly on all topics, by {self.test}"

@@ -14,8 +14,8 @@ from scipy.special import chdtri, fdtri
 
 from cranfield.base.errors import CranfieldError, PolicyError, check_integer, check_list
 from cranfield.base.kinds import UnitInterval
-from cranfield.base.text import counted
-from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
+from cranfield.base.text import counted, measure_prefix
+from cranfield.meta.study import MEASURE_COLUMN, Study, percent
 from cranfield.result import Column, Columns
 from cranfield.significance.models.random_topics import random_topics
 from cranfield.significance.prepare import as_scores, prepare_scores
@@ -219,7 +219,7 @@ class Generalizability(Study):
         low, high = ("?" if bound is None else f"{bound:,}" for bound in (needed.low, needed.high))
         comparison = "enough" if needed.topics <= self.topics else "fewer"
         return (
-            f"{prefix(self.measure)}{counted(needed.topics, 'topic')} ({self.confidence:g}"
+            f"{measure_prefix(self.measure)}{counted(needed.topics, 'topic')} ({self.confidence:g}"
             f" confidence interval {low} to {high}) are needed for a generalizability coefficient"
             f" of {needed.target:g}; there are {self.topics:,}, which are {comparison}.",
         )
@@ -227,9 +227,9 @@ class Generalizability(Study):
     def heading(self) -> list[str]:
         systems = counted(self.systems, "system")
         return [
-            f"{prefix(self.measure)}{systems}, {counted(self.topics, 'topic')}; generalizability"
-            f" coefficient (relative) {self.relative().value:.4f}, index of dependability"
-            f" (absolute) {self.absolute().value:.4f}",
+            f"{measure_prefix(self.measure)}{systems}, {counted(self.topics, 'topic')};"
+            f" generalizability coefficient (relative) {self.relative().value:.4f}, index of"
+            f" dependability (absolute) {self.absolute().value:.4f}",
             f"low, high: {self.confidence:g} confidence intervals",
         ]
 
@@ -346,7 +346,7 @@ class Facets(Study):
         proportions = dict(self.components.select("source", "proportion").iter_rows())
         largest = max(proportions, key=proportions.__getitem__)
         return (
-            f"{prefix(self.measure)}the largest part of the variance of scores,"
+            f"{measure_prefix(self.measure)}the largest part of the variance of scores,"
             f" {percent(proportions[largest])}, comes from {EFFECTS[largest]};"
             f" {percent(proportions['system'])} from systems.",
             f"With {counted(self.topics, 'topic')} of {self.cells / self.topics:.3g} cells each,"
@@ -359,7 +359,7 @@ class Facets(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{prefix(self.measure)}{counted(self.systems, 'system')},"
+            f"{measure_prefix(self.measure)}{counted(self.systems, 'system')},"
             f" {counted(self.topics, 'topic')}, {counted(self.cells, 'cell')}; generalizability"
             f" coefficient (relative) {self.relative():.4f}, index of dependability (absolute)"
             f" {self.absolute():.4f}"

@@ -21,6 +21,7 @@ from cranfield.base.errors import (
     PolicyError,
     as_numbers,
     check_integer,
+    file_error,
     quoted,
 )
 from cranfield.base.spec import (
@@ -465,8 +466,7 @@ def load(path: str | PathLike[str]) -> dict[str, Any]:
     try:
         text = Path(name).read_bytes()
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(f"cannot be read: {reason}", source=name) from None
+        raise file_error(error, "read", name) from None
     try:
         return _parse_fields(json.loads(text))
     except KeyError as error:

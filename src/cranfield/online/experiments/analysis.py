@@ -102,14 +102,16 @@ def _estimate_segment_effects(
                 effects = Effects.from_arms(means, k)
                 is_tested = ~(effects.has_few_units | effects.is_constant)
                 values = np.where(is_tested, effects.inference(critical, options.lift), np.nan)
-                keys = {"segment": segment, "level": pl.Series(levels, dtype=pl.String)}
                 columns = {
-                    **{"metric": name, "variant": variant},
+                    "segment": segment,
+                    "level": pl.Series(levels, dtype=pl.String),
+                    "metric": name,
+                    "variant": variant,
                     "units": effects.count.astype(np.int64),
-                    **{"difference": effects.difference, "lift": effects.lift},
+                    "difference": effects.difference,
+                    "lift": effects.lift,
                 }
-                inference = dict(zip(INFERENCE, values, strict=True))
-                frames.append(pl.DataFrame({**keys, **columns, **inference}))
+                frames.append(pl.DataFrame(columns | dict(zip(INFERENCE, values, strict=True))))
                 tests.append((segment, name, variant, *_test_heterogeneity(effects, is_tested)))
     schema: dict[str, Any] = dict.fromkeys(("segment", "metric", "variant"), pl.String)
     schema |= {"statistic": pl.Float64, "df": pl.Int64, "p": pl.Float64}
@@ -292,20 +294,25 @@ def analyse_experiment(
     if theta != "pooled" and not has_covariate:
         raise PolicyError(f"theta={theta!r} requires a covariate")
     proportions = None if weights is None else check_weights(weights)
-    arguments: dict[str, Any] = {"control": control, "variants": proportions and tuple(proportions)}
-    arguments["mixed"] = mixed
+    variants = None if proportions is None else tuple(proportions)
+    common: dict[str, Any] = {"control": control, "variants": variants, "mixed": mixed}
     if isinstance(data, (QueryLog, UnitSums)):
-        table_options = {"segments": segments, "time": time, "variant": variant != "variant"}
-        for name, value in {**table_options, "missing": missing != "error"}.items():
-            if value:
+        table_options = {
+            "segments": bool(segments),
+            "time": time is not None,
+            "variant": variant != "variant",
+            "missing": missing != "error",
+        }
+        for name, is_set in table_options.items():
+            if is_set:
                 raise PolicyError(f"{name} requires a table of units, got a log")
         metrics = set_directions(metrics)
-        units = units_from_log(data, metrics, unit=unit or "user", before=before, **arguments)
+        units = units_from_log(data, metrics, unit=unit or "user", before=before, **common)
     elif before is not None:
         raise PolicyError("before requires a log; in a table the covariate is a column, see Metric")
     else:
-        arguments |= {"segments": segments, "time": time, "missing": missing}
-        units = read_units(data, metrics, variant=variant, unit=unit, **arguments)
+        common |= {"segments": segments, "time": time, "missing": missing}
+        units = read_units(data, metrics, variant=variant, unit=unit, **common)
     return analyse_units(units, metrics, options, proportions, srm=srm, segments=segments, oec=oec)
 
 
@@ -378,7 +385,7 @@ def analyse_units(
 def _tabulate_comparisons(
     rows: Sequence[Row], metrics: Mapping[str, Metric], options: Options, is_stopped: bool
 ) -> pl.DataFrame:
-    table = pl.DataFrame([{**row, "distortion": None} for row in rows]).drop("distortion")
+    table = pl.DataFrame([{k: v for k, v in row.items() if k != "distortion"} for row in rows])
     pvalues, adjusted_p = table["p"].to_numpy(), np.empty(table.height)
     is_overall = (table["metric"] == OEC).to_numpy()
     for family in (is_overall, ~is_overall):

@@ -256,7 +256,7 @@ def check_rows(table: _UnitTable, metrics: Names, denominators: Names) -> None:
             name = table.names[k]
             note = f"column not used: {quoted(name)}, whose values are each in one variant only"
             remedy = f"if it is the unit that was randomised, set unit={name!r}"
-            warn(f"{table.source}: {note}; {remedy}", stacklevel=5)
+            warn(f"{table.source}: {note}; {remedy}")
     if has_user_rows:
         return
     for k in users:
@@ -424,7 +424,7 @@ def _check_sums(
             raise InputError(f"{expected}, got {quoted(name)}; {remedy}", source=source)
         if values.is_between(0, 1).all() and (values % 1 > 0).any():
             note = f"{quoted(name)} has values from 0 to 1, which are summed over the rows of each"
-            warn(f"{source}: {note} {unit}; if they are rates, {ratio}", stacklevel=5)
+            warn(f"{source}: {note} {unit}; if they are rates, {ratio}")
     return once
 
 

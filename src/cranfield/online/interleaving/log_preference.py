@@ -23,7 +23,7 @@ from cranfield.base.errors import (
 from cranfield.base.kinds import Integer, OneOf, UnitInterval
 from cranfield.base.text import counted, some_of
 from cranfield.online.interleaving.interleaver import interleave
-from cranfield.online.interleaving.preference import Preference, preference_between
+from cranfield.online.interleaving.preference import Options, Preference, preference_between
 from cranfield.online.interleaving.side_by_side import PreferenceMatrix, compare_pairs
 from cranfield.online.log.query_log import QueryLog, check_independence
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
@@ -73,7 +73,8 @@ def weigh_clicks(
         log.require("clicks", "dwell", purpose="satisfied clicks")
         weight = (pl.col("dwell") >= MIN_SATISFIED_DWELL).fill_null(False).cast(pl.Float64)
         if n_missing := rows["dwell"].null_count():
-            notes.append(f"{counted(n_missing, 'click')} of unknown dwell treated as not satisfied")
+            unknown = counted(n_missing, "click")
+            notes.append(f"{unknown} with an unknown dwell time treated as not satisfied")
     elif clicks != "all":
         numeric_columns = [name for name, dtype in rows.schema.items() if dtype.is_numeric()]
         # The first two columns are the page and the rank.
@@ -122,7 +123,7 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     pages = np.flatnonzero(interleaved_pages(log))
     n_single = int((weights["page"].value_counts()["count"] == 1).sum())
     if n_single and len(rankers) == 2:
-        notes.append(f"{counted(n_single, 'page')} with results of one team only, compared too")
+        notes.append(f"{counted(n_single, 'page')} with results of one team only included")
     values = np.full((len(pages), len(rankers)), 0.0 if len(rankers) == 2 else np.nan)
     row = np.searchsorted(pages, weights["page"].to_numpy())
     values[row, weights["team"].to_numpy()] = weights["weight"].to_numpy()
@@ -359,7 +360,7 @@ def preference(
         credits = team_credits(log, clicks)
     unit, code, notes = number_units(log, credits, unit)
     pair = _check_pair(credits.rankers if names is None else names)
-    options = expected, confidence, resamples, seed
+    options = Options(expected, confidence, resamples, seed)
     first, second = map(credits.select, pair)
     return preference_between(first, second, code, pair, unit, notes, options)
 
@@ -401,5 +402,5 @@ def preference_matrix(
     if len(rankers) < 2:
         raise PolicyError(f"names must be two or more rankers, got {quoted(', '.join(rankers))}")
     values = np.stack([credits.select(name) for name in rankers], axis=1)
-    options = 0.5, confidence, resamples, seed
+    options = Options(0.5, confidence, resamples, seed)
     return compare_pairs(values, code, rankers, unit, notes, correction, options)

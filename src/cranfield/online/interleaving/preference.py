@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -38,6 +38,15 @@ from cranfield.tabular import format_number
 TIE = 1e-9  # Maximum difference of credits that is due to rounding
 BLOCK_DRAWS = 2**20  # Number of values drawn at a time; results of a seed depend on it
 Interval = tuple[float, float]
+
+
+class Options(NamedTuple):
+    """Options of the tests of a preference."""
+
+    expected: float
+    confidence: float
+    resamples: int = 0  # No bootstrap
+    seed: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -254,7 +263,7 @@ def preference_of(
     for name, value in (("wins", wins), ("losses", losses), ("ties", ties)):
         check_integer(name, value, 0, MAX_IMPRESSIONS)
     unit_counts = np.array([ties, losses, wins], dtype=np.int64)
-    outcomes, options = np.eye(3, dtype=np.int64)[::-1], (expected, confidence, 0, 0)
+    outcomes, options = np.eye(3, dtype=np.int64)[::-1], Options(expected, confidence)
     return _preference(outcomes, unit_counts, None, names, "impression", (), options)
 
 
@@ -310,7 +319,7 @@ def preference_by_credits(
         reason = f"expected credits of two rankers, got {values.shape[1]}"
         raise PolicyError(f"{reason}; preference_matrix_by_credits compares more")
     code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
-    options = expected, confidence, resamples, seed
+    options = Options(expected, confidence, resamples, seed)
     return preference_between(values[:, 0], values[:, 1], code, names, unit_name, (), options)
 
 
@@ -337,9 +346,6 @@ def unit_codes(units: Any, n_impressions: int) -> Indices:
         return np.unique(labels, return_inverse=True)[1].astype(np.intp)
     except TypeError:
         raise PolicyError(f"{requirement}, of types that can be sorted") from None
-
-
-Options = tuple[float, float, int, int]  # expected, confidence, resamples, seed
 
 
 def preference_between(
@@ -392,19 +398,13 @@ def _preference(
     unit_sizes = [int(unit_counts[sign == value].sum()) for value in (1, -1, 0)]
     n_unit_wins, n_unit_losses, n_unit_ties = unit_sizes
     n = n_unit_wins + n_unit_losses
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.divide(n_unit_wins - n * expected, np.sqrt(n * expected * (1 - expected)))
-    # Twice the smaller binomial tail, at most 1: the test that Clopper-Pearson inverts.
-    counts = np.array(n_unit_wins), np.array(n_unit_losses)
-    tails = [binomial_pvalues(*counts, tail, expected) for tail in ("greater", "less")]
-    pvalue = min(1.0, 2 * float(min(tails)))
-    low, high = map(float, clopper_pearson(np.array(n_unit_wins), np.array(n), confidence))
+    z, pvalue, (low, high) = _sign_test(n_unit_wins, n_unit_losses, expected, confidence)
     notes = list(notes)
     if (unit_outcomes.sum(axis=1) > 1).any():
         check_integer("resamples", resamples, 1, MAX_RESAMPLES)
         if expected != 0.5:
             # The probability that a unit with several impressions has more wins is unknown.
-            z, pvalue = np.array(np.nan), np.nan
+            z, pvalue = np.nan if n else 0.0, np.nan
             notes.append(
                 f"the sign test by {unit} requires an expected proportion of 0.5, as other"
                 " proportions are of impressions; use the bootstrap p-value of the outcome"
@@ -431,9 +431,10 @@ def _preference(
         delta = *delta[:2], np.nan
     mean, credit_interval, credit_pvalue = _test_credit(credit, confidence)
     if np.isnan(credit_pvalue) and not np.isnan(mean):
-        note = "difference of credit equal in all units: no interval can be computed"
-        is_one = unit_counts.sum() == 1
-        notes.append(f"one {unit}: the difference of credit has no interval" if is_one else note)
+        if unit_counts.sum() == 1:
+            notes.append(f"one {unit}: the difference of credit has no interval")
+        else:
+            notes.append("difference of credit equal in all units: no interval can be computed")
     return Preference(
         (pair[0], pair[1]),
         unit,
@@ -445,7 +446,7 @@ def _preference(
         unit_ties=n_unit_ties,
         expected=float(expected),
         pvalue=pvalue,
-        z=float(z) if n else 0.0,
+        z=z,
         unit_interval=(low, high),
         outcome_interval=outcome[:2],
         delta_interval=delta[:2],
@@ -459,6 +460,19 @@ def _preference(
         seed=int(seed),
         notes=tuple(notes),
     )
+
+
+def _sign_test(
+    wins: int, losses: int, expected: float, confidence: float
+) -> tuple[float, float, Interval]:
+    """Return z and the p-value of the exact sign test, and the interval that inverts it."""
+    n = wins + losses
+    z = (wins - n * expected) / np.sqrt(n * expected * (1 - expected)) if n else 0.0
+    # Twice the smaller binomial tail, at most 1: the test that Clopper-Pearson inverts.
+    counts = np.array(wins), np.array(losses)
+    tails = [binomial_pvalues(*counts, tail, expected) for tail in ("greater", "less")]
+    low, high = map(float, clopper_pearson(np.array(wins), np.array(n), confidence))
+    return float(z), min(1.0, 2 * float(min(tails))), (low, high)
 
 
 def _resample_units(unit_outcomes: Ints, unit_counts: Ints, resamples: int, seed: int) -> Ints:

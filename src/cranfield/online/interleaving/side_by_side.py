@@ -220,7 +220,7 @@ def preference_matrix_by_credits(
     values = check_credits(credits)
     code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
     rankers = range(1, values.shape[1] + 1) if names is None else names
-    options = 0.5, confidence, resamples, seed
+    options = Options(0.5, confidence, resamples, seed)
     return compare_pairs(values, code, rankers, unit_name, (), correction, options)
 
 
@@ -484,7 +484,7 @@ def side_by_side(
     wins = np.zeros((n_topics, n_systems, n_systems))
     np.add.at(wins, (topic, first, second), (1 + sign) / 2)
     np.add.at(wins, (topic, second, first), (1 - sign) / 2)
-    options = 0.5, confidence, resamples, seed
+    options = Options(0.5, confidence, resamples, seed)
 
     def test_preference(signs: Floats, names: tuple[str, str]) -> Preference:
         return preference_between(signs, np.zeros(signs.size), topic, names, "topic", (), options)

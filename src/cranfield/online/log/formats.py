@@ -199,7 +199,7 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
     n_clicks, click_table = _count_clicks(table, has_doc), None
     if n_clicks is None and has_doc.any() and not has_click_table:
         note = "has no column of clicks with values; clicks are treated as unknown"
-        warn(f"{table.source}: {note}", stacklevel=4)
+        warn(f"{table.source}: {note}")
     result_columns = tuple(name for name in RESULT_TYPES if name in table.names)
     if n_clicks is not None:
         table.refuse((n_clicks > 0) & ~has_doc, lambda row: "is clicked, but has no document")
@@ -227,7 +227,7 @@ def _count_clicks(table: Table, has_doc: pl.Series) -> pl.Series | None:
     }
     for note, rows in notes.items():
         if count := int(rows.sum()):
-            warn(f"{table.source}: {counted(count, 'row')} {note}; read as no click", stacklevel=4)
+            warn(f"{table.source}: {counted(count, 'row')} {note}; read as no click")
     return clicks.fill_null(0)
 
 
@@ -329,7 +329,7 @@ def read_ubi(
     if is_empty.any():
         # Category pages, for example, have no query.
         note = f"{counted(int(is_empty.sum()), 'page')} with an empty user_query"
-        warn(f"{queries[1]}: {note}, read as '(no query)'", stacklevel=3)
+        warn(f"{queries[1]}: {note}, read as '(no query)'")
         texts = query_rows["user_query"].set(is_empty, "(no query)")
         query_rows = query_rows.with_columns(user_query=texts)
     event_rows = pl.DataFrame(schema=pl.Schema({**EVENTS, LINE: pl.Int64}))
@@ -350,7 +350,7 @@ def read_ubi(
     if events is not None:
         ordinal = pl.col("rank").cast(pl.Int64, strict=False)
         if event_rows.select(((is_click | is_impression) & (ordinal == 0)).any()).item():
-            warn(f"{events[1]}: ordinals count from 0, and are read as ranks from 1", stacklevel=3)
+            warn(f"{events[1]}: ordinals count from 0, and are read as ranks from 1")
             rank = pl.coalesce((ordinal + 1).cast(pl.String), "rank")
             event_rows = event_rows.with_columns(rank=rank)
         _check_actions(event_rows, click_actions, events[1])

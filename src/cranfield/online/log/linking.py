@@ -86,7 +86,7 @@ def link_tables(tables: SourceTables, on_anomaly: str, max_queries: int | None) 
     if max_queries is not None:
         log = _drop_bots(log, max_queries)
     for warning in anomalies.warnings.values():
-        warn(warning, stacklevel=3)
+        warn(warning)
     return log
 
 
@@ -280,7 +280,7 @@ def _check_clicks(
         median: Any = frame["dwell"].median()
         if "dwell" in table.names and median is not None and median > _LONG_DWELL:
             note = f"the median dwell is {median:,.0f} seconds; divide milliseconds by 1000"
-            warn(f"{source}: {note}", stacklevel=4)
+            warn(f"{source}: {note}")
         # A dwell of 0 or less is unknown.
         frame = frame.with_columns(dwell=pl.when(pl.col("dwell") > 0).then(pl.col("dwell")))
     anomalies.add("clicks on no page", frame["page"].null_count(), source, "excluded")

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import InputError, PolicyError, check_choice, quoted
+from cranfield.base.files import make_folder
 from cranfield.base.showing import Plotted
 from cranfield.base.text import counted
 from cranfield.collection.files.writing import write_table
@@ -240,11 +241,7 @@ class QueryLog(Plotted):
         if format == "ubi":
             tables, suffix = _ubi_tables(self.pages, **frames), "jsonl"
         target = Path(fspath(folder))
-        try:
-            target.mkdir(parents=True, exist_ok=True)
-        except (OSError, ValueError) as error:
-            reason = (getattr(error, "strerror", None) or str(error)).lower()
-            raise InputError(f"cannot be created: {reason}", source=str(target)) from error
+        make_folder(target)
         times = [] if format == "parquet" else [pl.col(pl.Datetime).dt.strftime(_TIME_FORMAT)]
         for name, table in tables.items():
             write_table(table.with_columns(times), target / f"{name}.{suffix}", suffix)

@@ -265,7 +265,7 @@ def _warn_of_zones(pages: Columns, clicks: Columns) -> None:
     if {*zones.values()} == {True, False}:
         zoned, other = sorted(zones, key=zones.__getitem__, reverse=True)
         note = f"times have a time zone in the {zoned}, but not in the {other}"
-        warn(f"{note}, where they are read as UTC", stacklevel=4)
+        warn(f"{note}, where they are read as UTC")
 
 
 def _looks_like_results(clicks: Table) -> bool:

@@ -112,7 +112,8 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
     if name == "results":
         counts = lazy.group_by("page", "rank").agg(nw.len().alias("rows"))
         repeats = counts.filter(nw.col("rows") > 1).head(1).collect(backend="polars").to_native()
-        for page, rank, _ in repeats.rows():
+        if not repeats.is_empty():
+            page, rank, _ = repeats.row(0)
             raise InputError(f"rank {rank} occurs twice on page {quoted(page)}", source=source)
     if "dwell" in fields:
         # As in read_log, a dwell of 0 or less is unknown.
@@ -199,8 +200,8 @@ def check_values(lazy: nw.LazyFrame[Any], columns: Collection[str], source: str)
 def refuse_lazy_counts(table: nw.LazyFrame[Any], name: str, source: str) -> None:
     """Refuse a lazy table with a column of counts or weights."""
     names = table.collect_schema().names()
-    for k in COUNT_COLUMN.named_in(names) if name == "clicks" else ():
-        reason = f"expected a row for each click, got a column {quoted(names[k])}"
+    if name == "clicks" and (positions := COUNT_COLUMN.named_in(names)):
+        reason = f"expected a row for each click, got a column {quoted(names[positions[0]])}"
         raise InputError(reason, source=source)
 
     def cells(k: int) -> pl.Series:

@@ -171,7 +171,7 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     table.refuse(clicks < 0, lambda row: f"clicks must be at least 0, got {row['clicks']}")
     bound = "clicks must be at most the number of impressions"
     is_excessive = clicks > impressions
-    table.refuse(is_excessive, lambda row: f"{bound}, {row['impressions']}, got {row['clicks']}")
+    table.refuse(is_excessive, lambda row: f"{bound} ({row['impressions']}), got {row['clicks']}")
     sums, keys = pl.col("impressions", "clicks").cast(pl.Int64).sum(), ("query", "doc", "rank")
     rank_counts = table.frame.group_by(keys).agg(sums).sort(keys)
     totals = rank_counts.group_by("rank").agg(sums).sort("rank")
@@ -187,8 +187,8 @@ def _sum_expected_clicks(rank_counts: pl.DataFrame, rates: dict[int, float]) -> 
         .group_by("query", "doc", maintain_order=True)
         .agg(pl.col("impressions", "clicks").cast(pl.Int64).sum(), pl.col("expected").sum())
     )
-    coec = pl.when(pl.col("expected") > 0).then(pl.col("clicks") / pl.col("expected"))
-    return ExpectedClicks(table.with_columns(coec=coec), rates)
+    ratio = pl.when(pl.col("expected") > 0).then(pl.col("clicks") / pl.col("expected"))
+    return ExpectedClicks(table.with_columns(coec=ratio), rates)
 
 
 def skip_above(log: Log) -> pl.DataFrame:

@@ -411,7 +411,7 @@ def prepare_pages(
     days = pages["time"].dt.truncate("1d") if timed else pl.Series([], dtype=pl.Datetime)
     if len(days) and (pages["time"] == days).all() and (days.dt.year() > 1970).any():
         note = f"times of pages have no time of day, so {timed[0]} is rounded to days"
-        warn(f"{tables.source}: {note}", stacklevel=4)
+        warn(f"{tables.source}: {note}")
     if labels is not None:
         measures = [measure for measure in selection if measure.name == "GoodAbandonment"]
         label_names = [vars(measure)["label"] for measure in measures]

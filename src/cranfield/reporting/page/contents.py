@@ -342,7 +342,7 @@ def _compare_item(
         raise
     except CranfieldError as error:
         name = item.measure or "the scores"
-        warn(f"{name}: not compared: {error}", stacklevel=5)
+        warn(f"{name}: not compared: {error}")
         return item, None, str(error)
     return comparison.scores, comparison, ""
 

@@ -31,22 +31,22 @@ ARROWS = {-1: ("M5-4L0 0l5 4z", "0.5%"), 1: ("M-5-4L0 0l-5 4z", "99.5%")}
 """Shape and position of the arrow to a value below the axis, or above it."""
 
 
-def answer_figure(part: MeasurePart) -> Html | None:
+def systems_figure(part: MeasurePart) -> Html | None:
     """Draw all systems by one measure; None for a single system."""
     pairs, systems = part.comparison, part.scores.systems
     if len(systems) < 2:
         return None
     order = best_first(part.overall, part.scores.lower_is_better)
     values = low = high = part.overall
-    form, top, band = f".{n_decimals(part)}f", [False] * len(systems), None
+    form, top, band, baseline = f".{n_decimals(part)}f", [False] * len(systems), None, ""
     note = "Means of all systems, without a test."
     if pairs is not None and pairs.baselines:
-        order, form = pairs.order, f"+.{pairs.places}f"
+        order, form, baseline = pairs.order, f"+.{pairs.places}f", pairs.baselines[0]
         values, low, high = baseline_differences(pairs)
         top = [verdict == BETTER for verdict in baseline_verdicts(pairs)]
         axis = "Log ratio to" if pairs.mean_of == "geometric mean" else "Difference from"
         note = (
-            f"{axis} {label(pairs.baselines[0])}, with its {_level(pairs)} confidence interval"
+            f"{axis} {label(baseline)}, with its {_level(pairs)} confidence interval"
             f" ({pairs.interval_of}, {pairs.interval_kind}). Blue: significantly better."
         )
     elif pairs is not None:
@@ -69,13 +69,13 @@ def answer_figure(part: MeasurePart) -> Html | None:
                 )
         note += " Blue: not significantly different from the best."
     texts = [_number(value, form) for value in values.tolist()]
-    if is_difference := pairs is not None and bool(pairs.baselines):
-        texts[systems.index(pairs.baselines[0])] = "baseline"
+    if baseline:
+        texts[systems.index(baseline)] = "baseline"
     looks = ["top" if is_top else "" for is_top in top]
     rows = _rows(range(len(systems)), systems, texts, looks, (values, low, high))
     title = f"{label(part.name)}: {counted(len(systems), 'system')}, best first"
     title += " (lower is better)" if part.scores.lower_is_better else ""
-    chart, axis_note = _draw_rows(rows[order], title, band=band, zero=is_difference)
+    chart, axis_note = _draw_rows(rows[order], title, band=band, zero=bool(baseline))
     hint = f"Scroll the chart to see all {len(systems)}." if len(systems) > MAX_VISIBLE else ""
     return _figure(title, chart, [note, axis_note, hint])
 
@@ -83,16 +83,18 @@ def answer_figure(part: MeasurePart) -> Html | None:
 def two_systems_figure(contents: PageContents) -> Html:
     """Draw the difference of two systems with its confidence interval, a row per measure."""
     first, second = initial_pair(contents)
-    keys = [k for k, part in enumerate(contents.parts) if part.comparison is not None]
-    comparisons = [part.comparison for part in contents.parts if part.comparison is not None]
+    compared = {
+        k: part.comparison for k, part in enumerate(contents.parts) if part.comparison is not None
+    }
+    comparisons = list(compared.values())
     # Difference, lower and upper bound by each measure.
     values = np.array([[c.difference[0], *(bound[0] for bound in c.interval)] for c in comparisons])
     is_reversed = np.array([comparison.first[0] != first for comparison in comparisons])
     values[is_reversed] = -values[is_reversed][:, [0, 2, 1]]
-    names = [contents.parts[k].name for k in keys]
+    names = [contents.parts[k].name for k in compared]
     texts = [_number(values[k, 0], f"+.{c.places}f") for k, c in enumerate(comparisons)]
     looks = ["top" if comparison.count() else "" for comparison in comparisons]
-    rows = _rows(keys, names, texts, looks, values.T)
+    rows = _rows(list(compared), names, texts, looks, values.T)
     sizes = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
     has_common_axis = sizes.max() <= MAX_RATIO * sizes.min()
     title = f"{label(contents.systems[first])} minus {label(contents.systems[second])}, by measure"

@@ -21,7 +21,7 @@ from cranfield.reporting.page import sections
 from cranfield.reporting.page.contents import PageContents, collect_contents
 from cranfield.reporting.page.data import page_data
 from cranfield.reporting.page.html import Html, asset, fill_template, whole_page
-from cranfield.reporting.page.intervals import answer_figure, two_systems_figure
+from cranfield.reporting.page.intervals import systems_figure, two_systems_figure
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.tabular import format_pvalue
 
@@ -62,7 +62,7 @@ def render_page(contents: PageContents) -> str:
         corrections=CORRECTIONS,
         format_pvalue=format_pvalue,
         figure_of_two=two_systems_figure(contents) if is_pair else None,
-        figures=[None if is_pair else answer_figure(part) for part in parts],
+        figures=[None if is_pair else systems_figure(part) for part in parts],
         data=Html(data),
         script=Html(code),
     )

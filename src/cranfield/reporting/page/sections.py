@@ -15,7 +15,7 @@ import scipy
 
 from cranfield.assess.judges.comparison import JudgeComparison
 from cranfield.base.arrays import best_first, is_best_value
-from cranfield.base.errors import InputError
+from cranfield.base.errors import file_error
 from cranfield.base.text import capitalised, counted, plain
 from cranfield.base.version import __version__
 from cranfield.reporting.page.contents import NO_QUALITY, MeasurePart, PageContents
@@ -268,8 +268,7 @@ def hash_files(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | N
             with Path(name).open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise InputError(f"cannot be read: {reason.lower()}", source=name) from error
+            raise file_error(error, "read", name) from error
         hashes.append((Path(name).name, digest))
     return tuple(hashes)
 

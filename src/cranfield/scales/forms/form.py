@@ -166,7 +166,7 @@ def quotient(dividend: Terms, divisor: Terms) -> Fraction | Irrational:
 @total_ordering
 @dataclass(frozen=True)
 class Irrational:
-    """A quotient of two combinations that is not a rational number; made by :func:`quotient`.
+    """A quotient of two combinations that is not a rational number; returned by :func:`quotient`.
 
     Such numbers can be compared with and subtracted from each other if they have the same divisor,
     and also with fractions. The first coefficient of `divisor` is 1.

@@ -64,7 +64,7 @@ TOLERANCE = 2.0**-44
 
 @dataclass(frozen=True, eq=False)
 class Image:
-    """The set of values of a measure on all runs of a length; made by :func:`image`.
+    """The set of values of a measure on all runs of a length; returned by :func:`image`.
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.text import counted, plain
+from cranfield.base.text import counted, measure_prefix
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.comparison.compared_pairs import LINEAR, ComparedPairs
 from cranfield.significance.differences import (
@@ -230,11 +230,10 @@ class Equivalence(Result):
 
     def heading(self) -> list[str]:
         comparison = self.comparison
-        measure = f"{plain(comparison.measure)}: " if comparison.measure else ""
         verdicts = ", ".join(f"{n_pairs:,} {verdict}" for verdict, n_pairs in self.count().items())
         lines = [
-            f"{measure}Equivalence within {self.requested_margin}: {comparison.info.title}; alpha"
-            f" {comparison.alpha:g}",
+            f"{measure_prefix(comparison.measure)}Equivalence within {self.requested_margin}:"
+            f" {comparison.info.title}; alpha {comparison.alpha:g}",
             f"{counted(len(comparison), 'pair')}: {verdicts}",
             f"low, high: {self.level:.4g} confidence interval of the {comparison.interval_of},"
             f" {self.holds_for}",

@@ -10,7 +10,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Indices, best_first
 from cranfield.base.errors import check_integer, check_proportion
-from cranfield.base.text import counted
+from cranfield.base.text import counted, measure_prefix
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.registry import Correction, TestInfo
 
@@ -25,7 +25,7 @@ def name_method(info: TestInfo, correction: Correction, *, baseline: bool = Fals
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankSets(Result):
-    """Confidence sets of the ranks of systems; made by :func:`rank_sets` or by a comparison.
+    """Confidence sets of the ranks of systems; returned by :func:`rank_sets` or by a comparison.
 
     Rows are ordered by rank, the best system first. The columns `own from` and `own to` are absent
     where :attr:`own_pvalues` is None.
@@ -146,10 +146,9 @@ class RankSets(Result):
         return pl.DataFrame(columns)[self.order]
 
     def heading(self) -> list[str]:
-        measure = f"{self.measure}: " if self.measure else ""
         own_scope = "" if self.own_pvalues is None else "; own: sets of each system alone"
         lines = [
-            f"{measure}ranks by {self.method}",
+            f"{measure_prefix(self.measure)}ranks by {self.method}",
             f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}",
             f"from, to: {1 - self.alpha:.4g} simultaneous confidence sets of all ranks{own_scope}",
             f"{counted(len(self.among_best()), 'system')} may be the best",

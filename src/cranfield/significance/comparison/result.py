@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import ArgumentError, PolicyError, quoted
 from cranfield.base.scale_types import a_scale
 from cranfield.base.showing import WithProse
-from cranfield.base.text import counted, plain
+from cranfield.base.text import counted, measure_prefix, plain
 from cranfield.result import Columns, Result
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_index
@@ -382,7 +382,6 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         return f"{type(self).__name__}({'; '.join(self.heading()[:2])})"
 
     def heading(self) -> list[str]:
-        measure = f"{plain(self.measure)}: " if self.measure else ""
         line = (
             f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')},"
             f" {counted(len(self), 'pair')}: {self.count():,}"
@@ -390,7 +389,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         )
         if self.baselines:
             line += f"; compared with {', '.join(plain(name) for name in self.baselines)}"
-        lines = [f"{measure}{self.method}; alpha {self.alpha:g}", line]
+        lines = [f"{measure_prefix(self.measure)}{self.method}; alpha {self.alpha:g}", line]
         if self.shows_pairs:
             lines.append(
                 f"low, high: {1 - self.alpha:.4g} confidence interval of the {self.interval_of},"

@@ -13,7 +13,7 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.kinds import UnitInterval, check_arguments
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import counted, measure_prefix, some_of
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.studentised import (
     studentised_range_isf,
@@ -32,7 +32,7 @@ TOPIC = "topic"  # the factor of topics
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FactorialAnova(Result):
-    """Effects of the components of systems; made by :func:`factorial_anova`.
+    """Effects of the components of systems; returned by :func:`factorial_anova`.
 
     Attributes
     ----------
@@ -105,10 +105,9 @@ class FactorialAnova(Result):
         return {"model": self.anova.model, **super().facts(), "factors": grid}
 
     def heading(self) -> list[str]:
-        measure = f"{self.measure}: " if self.measure else ""
         grid = " x ".join(f"{len(levels)} {name}" for name, levels in self.factors.items())
         return [
-            f"{measure}analysis of variance, {self.anova.model}",
+            f"{measure_prefix(self.measure)}analysis of variance, {self.anova.model}",
             f"{counted(self.topics, 'topic')} x {grid}; interactions with topics are the error",
         ]
 

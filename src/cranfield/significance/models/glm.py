@@ -20,7 +20,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.kinds import UnitInterval, check_arguments
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import Spec, choice, parameter
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import counted, measure_prefix, some_of
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import (
     PAIR_COLUMNS,
@@ -303,7 +303,7 @@ def correct_testable_pairs(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GlmComparison(TableResult):
-    """Comparison of systems by a generalised linear model; made by :func:`compare_glm`.
+    """Comparison of systems by a generalised linear model; returned by :func:`compare_glm`.
 
     Attributes
     ----------
@@ -344,9 +344,9 @@ class GlmComparison(TableResult):
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
-        measure = f"{self.measure}: " if self.measure else ""
         return [
-            f"{measure}generalised linear model {self.model}, correction {self.correction}",
+            f"{measure_prefix(self.measure)}generalised linear model {self.model}, correction"
+            f" {self.correction}",
             f"{counted(self.topics, 'topic')}, {counted(self.rows.height, 'pair')}:"
             f" {(self.rows['p'] <= self.alpha).sum():,} with p at most {self.alpha:g}; deviance"
             f" {self.deviance:.4g}, scale {self.scale:.4g}, {self.df:.0f} degrees of freedom",

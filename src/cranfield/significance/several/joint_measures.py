@@ -50,7 +50,7 @@ MARKS = {1: "+", -1: "-", 0: "."}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointComparison(Result, WithProse):
-    """Comparisons of pairs of systems by several measures; made by :func:`compare_measures`.
+    """Comparisons of pairs of systems by several measures; returned by :func:`compare_measures`.
 
     Attributes
     ----------

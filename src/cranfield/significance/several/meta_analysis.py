@@ -17,7 +17,7 @@ from scipy.special import chdtrc
 from cranfield.base.arrays import Bools, Floats, Indices, row_slices
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quoted
 from cranfield.base.streams import stream
-from cranfield.base.text import counted, plain, some_of
+from cranfield.base.text import counted, measure_prefix, plain, some_of
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.differences import (
@@ -54,7 +54,7 @@ N_BISECTIONS = 80  # of an interval that contains a root; more than the 53 bits 
 class Pooled:
     """Results of a meta-analysis by row; NaN if they require two collections and there is one."""
 
-    places: Indices  # number of collections
+    n_collections: Indices
     estimate: Floats
     error: Floats  # standard error of the estimate
     tau2: Floats  # variance between collections
@@ -75,11 +75,11 @@ def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
     df = n_collections - 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         fixed_weights = 1 / v
-        _, q = _weighted(y, fixed_weights)
+        _, q = _mean_and_squares(y, fixed_weights)
         tau2 = np.where(is_pooled, np.maximum(TAU2_BY[tau2_by](y, v, df), 0.0), 0.0)
         weights = 1 / (v + tau2[:, None])
         total = weights.sum(axis=1)
-        estimate, squares = _weighted(y, weights)
+        estimate, squares = _mean_and_squares(y, weights)
         error = ERRORS[errors](squares / df) / np.sqrt(total)
         # The variance of a typical estimate (Higgins and Thompson, 2002, equation 9).
         sum_fixed = fixed_weights.sum(axis=1)
@@ -110,7 +110,7 @@ def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tu
         estimates = y[row, columns] / unit
         tau2 = _draw_tau2(estimates, errors, chi2)
         weights = 1 / (errors + tau2[:, None])
-        mean, squares = _weighted(estimates, weights)
+        mean, squares = _mean_and_squares(estimates, weights)
         error = np.sqrt(squares / (n_collections - 1) / weights.sum(axis=1))
         values = mean + normal * np.sqrt(tau2) - student * error
         low[row], high[row] = unit * np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
@@ -120,7 +120,7 @@ def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tu
 def _draw_tau2(y: Floats, v: Floats, chi2: Floats) -> Floats:
     """Draw tau^2 from its confidence distribution: the values that give the observed Q."""
     w = 1 / v
-    _, q = _weighted(y, w)
+    _, q = _mean_and_squares(y, w)
     products = np.outer(w, w) / w.sum()
     np.fill_diagonal(products, 0.0)
     # The diagonal is a sum of products, as differences of large weights would cancel.
@@ -139,7 +139,7 @@ def _draw_tau2(y: Floats, v: Floats, chi2: Floats) -> Floats:
     return np.asarray(grid[lower] + np.clip(fraction, 0, 1) * (grid[upper] - grid[lower]))
 
 
-def _weighted(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def _mean_and_squares(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return the weighted mean of each row, and the weighted sum of squares around it."""
     mean = (weights * y).sum(axis=-1) / weights.sum(axis=-1)
     return mean, (weights * (y - mean[..., None]) ** 2).sum(axis=-1)
@@ -148,7 +148,7 @@ def _weighted(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
 def _by_moments(y: Floats, v: Floats, df: Floats) -> Floats:
     """Estimate tau^2 by DerSimonian and Laird (1986), equation 8."""
     weights = 1 / v
-    _, q = _weighted(y, weights)
+    _, q = _mean_and_squares(y, weights)
     total = weights.sum(axis=1)
     return np.asarray((q - df) / (total - (weights**2).sum(axis=1) / total))
 
@@ -157,9 +157,9 @@ def _by_paule_mandel(y: Floats, v: Floats, df: Floats) -> Floats:
     """Estimate tau^2 such that the weighted sum of squares is k - 1 (Paule and Mandel, 1982)."""
 
     def excess(tau2: Floats) -> Floats:
-        return _weighted(y, 1 / (v + tau2[:, None]))[1] - df
+        return _mean_and_squares(y, 1 / (v + tau2[:, None]))[1] - df
 
-    largest = _weighted(y, np.isfinite(v).astype(np.float64))[1] / df
+    largest = _mean_and_squares(y, np.isfinite(v).astype(np.float64))[1] / df
     return _find_root(excess, np.zeros(len(y)), largest)
 
 
@@ -178,7 +178,7 @@ def _by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
 
     def slope(tau2: Floats) -> Floats:
         w = 1 / (u + tau2[:, None])
-        mean, _ = _weighted(z, w)
+        mean, _ = _mean_and_squares(z, w)
         squares, total = (w**2).sum(axis=1), w.sum(axis=1)
         deviations = ((w * (z - mean[:, None])) ** 2).sum(axis=1)
         return np.asarray(deviations - (total - squares / total))
@@ -191,7 +191,7 @@ def _restricted_likelihood(y: Floats, v: Floats, tau2: Floats) -> Floats:
     """Return twice the restricted log-likelihood, up to a constant."""
     weights = 1 / (v + tau2)
     log_weights = np.log(weights, where=weights > 0, out=np.zeros_like(weights)).sum(axis=-1)
-    return np.asarray(log_weights - np.log(weights.sum(axis=-1)) - _weighted(y, weights)[1])
+    return np.asarray(log_weights - np.log(weights.sum(axis=-1)) - _mean_and_squares(y, weights)[1])
 
 
 def _find_root(function: Function, low: Floats, high: Floats) -> Floats:
@@ -276,8 +276,8 @@ def match_pairs(
     notes = [f"{name}: {note}" for name, inputs in inputs_of.items() for note in inputs.notes]
     notes += dict.fromkeys(note for s in scores_of.values() for note in s.direction_notes())
     for name, scores in scores_of.items():
-        if lacking := [quoted(system) for system in systems if system not in scores.systems]:
-            notes.append(f"{name} lacks {some_of(lacking, 5)}")
+        if missing_systems := [quoted(s) for s in systems if s not in scores.systems]:
+            notes.append(f"{name} lacks {some_of(missing_systems, 5)}")
     if not has_pair.all():
         n_excluded = counted(int((~has_pair).sum()), "pair")
         notes.append(f"{n_excluded} excluded: no collection has both systems")
@@ -299,11 +299,12 @@ TITLES = {
     "paule-mandel": "Paule and Mandel",
     "dersimonian-laird": "DerSimonian and Laird",
 }
+"""Titles of the estimators of the variance between collections."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MetaAnalysis(Result):
-    """Differences of pairs of systems over several collections; made by :func:`meta_analysis`.
+    """Pooled differences of pairs of systems; returned by :func:`meta_analysis`.
 
     Attributes
     ----------
@@ -373,7 +374,7 @@ class MetaAnalysis(Result):
         pooled = self.pooled
         estimates = pooled.estimate, *self.interval, self.adjusted_pvalues, *self.prediction
         heterogeneity = np.sqrt(pooled.tau2), pooled.i2, pooled.q, pooled.q_pvalue
-        values = pooled.places, *estimates, *heterogeneity
+        values = pooled.n_collections, *estimates, *heterogeneity
         return with_values(self.pairs.frame(), self.columns, *values).fill_nan(None)
 
     def by_collection(self) -> pl.DataFrame:
@@ -395,14 +396,14 @@ class MetaAnalysis(Result):
     def heading(self) -> list[str]:
         pairs = self.pairs
         measures = ", ".join(dict.fromkeys(filter(None, pairs.measures)))
-        measure = f"{plain(measures)}: " if measures else ""
         unit = "standardised differences" if self.standardised else "differences"
         title = CORRECTIONS[self.correction].title
         level = f"{1 - self.alpha:.4g}"
         names_and_topics = zip(pairs.names, pairs.topics, strict=True)
         collections = [f"{plain(name)} ({counted(n, 'topic')})" for name, n in names_and_topics]
         return [
-            f"{measure}random-effects meta-analysis of {unit}; {title}, alpha {self.alpha:g}",
+            f"{measure_prefix(measures)}random-effects meta-analysis of {unit}; {title}, alpha"
+            f" {self.alpha:g}",
             f"{counted(len(collections), 'collection')}: {', '.join(collections)}",
             f"variance between collections by {TITLES[self.tau2_by]}, errors {self.errors}",
             f"low, high: {level} confidence interval of the mean over such collections,"
@@ -488,7 +489,7 @@ def meta_analysis(
     >>> b = {"old": [0.1, 0.3, 0.2, 0.2], "new": [0.2, 0.5, 0.2, 0.4]}
     >>> c = {"old": [0.5, 0.7, 0.6, 0.4], "new": [0.6, 0.7, 0.8, 0.6], "other": [0, 0, 0, 0.1]}
     >>> pooled = meta_analysis({"a": a, "b": b, "c": c}, baseline="old").pooled
-    >>> pooled.estimate.round(4).tolist(), pooled.places.tolist()
+    >>> pooled.estimate.round(4).tolist(), pooled.n_collections.tolist()
     ([0.1395, -0.525], [3, 1])
     """
     check_choice("tau2_by", tau2_by, TAU2_BY)
@@ -517,8 +518,8 @@ def meta_analysis(
         error /= np.sqrt(topics)
     y, v = np.where(has_error, difference, 0.0), np.where(has_error, error**2, np.inf)
     pooled = pool(y, v, tau2_by, errors)
-    is_pooled = pooled.places > 1
-    df = np.where(is_pooled, np.inf if errors == "normal" else pooled.places - 1.0, 1.0)
+    is_pooled = pooled.n_collections > 1
+    df = np.where(is_pooled, np.inf if errors == "normal" else pooled.n_collections - 1.0, 1.0)
 
     def interval(level: Level) -> Bounds:
         # Without an error the interval is infinite.
@@ -527,7 +528,7 @@ def meta_analysis(
 
     t = standardised_difference(pooled.estimate, pooled.error)
     pvalue = np.where(is_pooled, difference_pvalues(t, pooled.error, df, "two-sided"), 1.0)
-    outcome = Outcome(t, pvalue, pooled.estimate, interval, pooled.places)
+    outcome = Outcome(t, pvalue, pooled.estimate, interval, pooled.n_collections)
     pairs = Pairs(np.empty((0, len(common.systems))), common.first, common.second)
     corrected = adjustment.run(outcome, pairs, options)
     return MetaAnalysis(
@@ -553,12 +554,18 @@ def meta_analysis(
 
 def _notes(pairs: CommonPairs, has_error: Bools, pooled: Pooled, errors: str) -> list[str]:
     notes = []
-    if n_constant := int((~has_error & ~np.isnan(pairs.mean)).sum()):
+    varies = pairs.deviation > 0
+    if n_constant := int((~varies & ~np.isnan(pairs.mean)).sum()):
         notes.append(
             f"{counted(n_constant, 'pair')} of a collection excluded: the difference is the"
             " same on all topics, so that its standard error is unknown"
         )
-    if n_alone := int((pooled.places < 2).sum()):
+    if n_small := int((varies & ~has_error).sum()):
+        notes.append(
+            f"{counted(n_small, 'pair')} of a collection excluded: a standardised difference"
+            " requires three topics"
+        )
+    if n_alone := int((pooled.n_collections < 2).sum()):
         notes.append(
             f"{counted(n_alone, 'pair')} in fewer than two collections: p is 1, without an interval"
         )

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats, is_best_value
-from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.errors import InputError, PolicyError, file_error, quoted
 from cranfield.base.text import bibtex, counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName, check_outside
 from cranfield.campaign.pages import STYLES, link, render
@@ -303,8 +303,7 @@ def write_release_site(
     try:
         _write_folder(target, files)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot be written: {reason}", source=str(folder)) from None
+        raise file_error(error, "written", folder) from None
     return tuple(Path(fspath(folder)) / path for path in sorted(files))
 
 

@@ -169,6 +169,8 @@ _ADVICE = {
     "exposure": "keep the rows of exposed units, and remove the column",
     "event": "keep the rows of clicks, and remove the column",
     "judge": "write a table for each judge",
+    "assessor": "write a table for each assessor, or remove the column if each answer has one",
+    "replicate": "name the systems SYSTEM@REPLICATE, and remove the column",
 }
 """Advice on tables with a column that changes the meaning of rows, by kind of column."""
 

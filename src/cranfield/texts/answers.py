@@ -33,6 +33,7 @@ from cranfield.texts.gold import (
     IMPORTANCE,
     NUGGET,
     NUGGETS,
+    OF_ANSWERS,
     SUPPORT,
     SYSTEM,
     TEXT,
@@ -63,7 +64,7 @@ ANSWERS = Schema(
         optional("text", ANSWER_TEXT),
     ),
     noun="answers",
-    decisive=("status", "support"),
+    decisive=("status", "support", *OF_ANSWERS),
     lines=Lines(_NTCIR_COLUMNS, 2, has_more=True),
     tuples=_NTCIR_COLUMNS,
 )

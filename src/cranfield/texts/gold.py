@@ -89,6 +89,8 @@ YES_OR_NO = Kind(_parse_yes_or_no, pl.Float64, "not yes or no", absent)
 TOPIC = Column("topic", LABEL)
 NUGGET = Column("nugget", LABEL)
 SYSTEM = optional("system", NAME)
+OF_ANSWERS = ("judge", "assessor", "replicate")
+"""Kinds of columns whose values distinguish several answers, or several labels of one answer."""
 
 
 def text_length(text: str) -> int:

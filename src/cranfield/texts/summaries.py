@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.coverage import Scorable
-from cranfield.sources.columns import read_table, three_columns
+from cranfield.sources.columns import Table, read_table, three_columns
 from cranfield.sources.schemas import Column, Schema, unnamed
 from cranfield.texts.gold import (
     SYSTEM,
@@ -51,8 +51,9 @@ _TEXTS = Schema(
     otherwise="csv",
     mapping=three_columns("system", "topic", "text", inner_form="topic: text"),
     suspicions=unnamed("system"),
+    decisive=("status", "replicate"),
 )
-_REFERENCES = replace(_TEXTS, noun="references", mapping=_reference_columns)
+_REFERENCES = replace(_TEXTS, noun="references", mapping=_reference_columns, decisive=("status",))
 
 _OTHER_LETTER = re.compile(r"[^\W_a-z0-9]")
 _ADVICE = "; use tokeniser='unicode' for words of all scripts"
@@ -209,7 +210,7 @@ def judge_summaries(
     JudgedSummaries(1 topic, 1 system, 1 text)
     """
     gold: dict[str, list[str]] = {}
-    reference_rows = _read_texts(references, _REFERENCES)
+    reference_rows = list(_read_texts(references, _REFERENCES).rows())
     if len(authors := dict.fromkeys(system for *_, system in reference_rows)) > 1:
         raise InputError(
             "expected references, got texts of several systems"
@@ -220,7 +221,8 @@ def judge_summaries(
     for topic, text, _ in reference_rows:
         gold.setdefault(topic, []).append(text)
     topics = {topic: k for k, topic in enumerate(gold)}
-    rows = _read_texts(texts, _TEXTS)
+    table = _read_texts(texts, _TEXTS)
+    rows = list(table.rows())
     all_texts = [(topic, text) for topic, text, _ in rows if topic in gold]
     all_texts += [(topic, text) for topic, group in gold.items() for text in group]
     tokeniser = _default_tokeniser(all_texts) if tokeniser is None else tokeniser
@@ -247,14 +249,13 @@ def judge_summaries(
     sentences: dict[tuple[int, int], Sentences] = {}
     unknown_topics: dict[str, None] = {}
     check_name_used(name, not all(system for _, _, system in rows))
-    for topic, text, named_system in rows:
+    for row, (topic, text, named_system) in enumerate(rows):
         system = named_system or name or stem_of(texts)
         system_index = systems.setdefault(system, len(systems))
         if topic not in topics:
             unknown_topics[topic] = None
         elif (topics[topic], system_index) in sentences:
-            reason = f"system {quoted(system)} has two texts"
-            raise InputError(reason, source="summaries", topic=topic)
+            raise table.wrong(row, f"a second text of {quoted(system)}", topic)
         else:
             sentences[topics[topic], system_index] = encode(text, topic)
     warn_skipped("texts of", unknown_topics, "references", stacklevel=3)
@@ -310,11 +311,11 @@ def _tokenise(tokenise: Tokeniser, line: str) -> list[str]:
     return list(words)
 
 
-def _read_texts(data: Any, schema: Schema) -> list[tuple[str, str, str | None]]:
-    """Return topic, text and system (or None) of each text."""
+def _read_texts(data: Any, schema: Schema) -> Table:
+    """Read topic, text and system (or None) of each text."""
     table = read_table(data, schema)
     empty = table.frame.filter(pl.col("text").str.strip_chars() == "")["topic"].to_list()
     if empty and schema is _REFERENCES and not isinstance(data, Mapping):
         text = f"the reference text of topic {quoted(empty[0])}"
         warn(f"{table.source}: {text} is empty", stacklevel=5)
-    return list(table.rows())
+    return table

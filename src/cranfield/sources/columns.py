@@ -181,8 +181,10 @@ def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
         return values <= {"1", "1.0"} or values == {""}
     if len(values) < 2:
         return True
-    # A code of 0 or 1 does not tell whether it means success, so it is not refused.
+    # A code of 0 or 1 does not tell whether it means success, so it is not refused; but in
+    # `result_status` of UMBRELA, 0 is an answer without a grade, beside the grade 0.
     are_codes = name.endswith(("status", "state")) and values <= {"0", "1"}
+    are_codes &= name != "resultstatus"
     return kind == "status" and (are_codes or {value.casefold() for value in values} <= SUCCESS)
 
 

@@ -69,6 +69,29 @@ def test_rules(grades: Any, expected: list[int | None]) -> None:
     assert parse_answers(prompts, answers, grades=grades).rows["grade"].to_list() == expected
 
 
+def grades_of(texts: list[str], grades: Any) -> list[int | None]:
+    documents = {f"d{k}": "x" for k in range(len(texts))}
+    prompts = make_prompts(
+        [("q1", doc) for doc in documents], TOPICS, documents, "{topic} {document}"
+    )
+    rows = [{"id": name, "text": text} for name, text in zip(prompts["id"], texts, strict=True)]
+    return parse_answers(prompts, rows, grades=grades).rows["grade"].to_list()
+
+
+def test_words_in_any_case_and_with_punctuation() -> None:
+    texts = ["Yes", "**NO**.", " yes!", "yes, no", "not yes", "-", ""]
+    assert grades_of(texts, {"yes": 1, "no": 0}) == [1, 0, 1, None, None, None, None]
+    texts = ["Not  Relevant.", "Relevant", "irrelevant"]
+    assert grades_of(texts, {"relevant": 1, "not relevant": 0}) == [0, 1, None]
+    # Words that differ in case only are as in the mapping, and signs count.
+    assert grades_of(["a", "A", "A."], {"a": 1, "A": 2}) == [1, 2, None]
+    assert grades_of(["1", "-1", "1."], {"1": 1, "0": 0}) == [1, None, 1]
+
+
+def test_answers_without_a_match_have_no_grade() -> None:
+    assert grades_of(["score: 2", "7", "2", "score: 7"], r"score: ([0-2])") == [2] + [None] * 3
+
+
 @pytest.mark.parametrize(
     ("pairs", "topics", "documents", "template", "reason"),
     [
@@ -84,6 +107,12 @@ def test_refusals(pairs: Any, topics: Any, documents: Any, template: str, reason
     with pytest.raises(CranfieldError) as error:
         make_prompts(pairs, topics, documents, template)
     assert reason in str(error.value)
+
+
+def test_line_of_a_repeated_pair(tmp_path: Path) -> None:
+    (tmp_path / "pairs.txt").write_text("q1 d1\nq2 d2\nq1 d1\n")
+    with pytest.raises(InputError, match=r"pairs.txt:3: the pair occurs twice"):
+        make_prompts(tmp_path / "pairs.txt", TOPICS, DOCUMENTS, TEMPLATE)
 
 
 def test_the_command_writes_prompts_and_reads_answers(tmp_path: Path) -> None:

@@ -384,7 +384,13 @@ def count_grade_pairs(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]
     rows, human_rows = labels.matching_rows(human_labels)
     if not human_rows.size:
         reason = f"{quoted(judge.name)} has no label of a pair with a human judgment"
-        raise InputError(reason, source=labels.origin.name)
+        pairs = (source.to_polars().row(0) for source in (labels, human_labels))
+        label, judgment = (f"({quoted(topic)}, {quoted(doc)})" for topic, doc, *_ in pairs)
+        raise InputError(
+            f"{reason}; topic and document of its first label are {label}, of the first judgment"
+            f" {judgment}",
+            source=labels.origin.name,
+        )
     n_in_topics = int((human_labels.codes_of(labels.topics)[labels.codes] >= 0).sum())
     shape = (len(human_labels.topics), len(panel.scale), len(panel.scale))
     low, n_pairs = panel.scale.low, human_rows.size

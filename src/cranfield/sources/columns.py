@@ -193,7 +193,10 @@ def _texts(cells: Cells) -> pl.Series:
     if isinstance(cells, pl.Series) and cells.dtype == pl.String:
         return cells.fill_null("").str.strip_chars()
     texts = ["" if cell is None else str(cell).strip() for cell in cells]
-    return pl.Series(texts, dtype=pl.String)
+    try:
+        return pl.Series(texts, dtype=pl.String)
+    except UnicodeEncodeError:
+        return pl.Series([text.encode(errors="replace").decode() for text in texts])
 
 
 def read_columns(data: Any, schema: Schema) -> Columns:

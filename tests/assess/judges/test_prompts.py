@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from cranfield.assess import compare_judges, make_prompts, parse_answers, read_judges
-from cranfield.base.errors import CranfieldError, InputError
+from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError
 from tests.cli.running import cranfield
 
 TEMPLATE = 'Query: {topic}\nDoc: {document.title}: {document}\nReply {"grade": N} {other} {{topic}}'
@@ -107,6 +107,19 @@ def test_refusals(pairs: Any, topics: Any, documents: Any, template: str, reason
     with pytest.raises(CranfieldError) as error:
         make_prompts(pairs, topics, documents, template)
     assert reason in str(error.value)
+
+
+def test_truncated_emoji(tmp_path: Path) -> None:
+    prompts = make_prompts(PAIRS[:2], TOPICS, DOCUMENTS, TEMPLATE)
+    path, ends = tmp_path / "a.jsonl", "x\ud83d"
+    rows = [{"id": name, "text": end} for name, end in zip(prompts["id"], ends, strict=True)]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with pytest.raises(InputError, match=r"a.jsonl:2: text .* has half of a surrogate pair"):
+        parse_answers(prompts, path)
+    labels = [{"qid": "q", "docid": f"d{ord(end)}", "judgment": 1, "query": end} for end in ends]
+    with pytest.warns(CranfieldWarning, match="columns not used: 'query'"):
+        [judge] = read_judges({"llm": labels})
+    assert len(judge.labels) == 2
 
 
 def test_line_of_a_repeated_pair(tmp_path: Path) -> None:

@@ -56,6 +56,12 @@ def test_what_is_in_it_and_what_is_made_of_it(labelled: Path) -> None:
     assert str(agreed.table()) in out
 
 
+def test_scale_with_grades_below_0(labelled: Path) -> None:
+    out, _ = cranfield(labelled, "labels", "labels.csv", "--grades", "-2..2", "--table", "grades")
+    assert "grades -2, -1, 0, 1, 2" in out
+    assert "grades without a label: -2, -1" in out
+
+
 def test_notes_of_every_format(labelled: Path) -> None:
     text = "doc,worker,grade\na,ann,1\na,bob,\nb,ann,1\nb,bob,0\n"
     (labelled / "gaps.csv").write_text(text)

@@ -203,7 +203,7 @@ def _parse_grade_scale(grades: str | None) -> Any:
         return cli.parse_grades(grades)
     from cranfield.assess.judges.reading import read_scale
 
-    return read_scale(grades).grades
+    return read_scale(grades, lowest=-(10**9)).grades
 
 
 def _parse_columns(

@@ -285,8 +285,10 @@ def build_nuggets(table: Table) -> Nuggets:
         n_vital=pl.col("importance").sum(),
         n_votes=pl.col("importance").count(),
     )
+    # Votes are weights only where no nugget of the topic has a number.
+    has_votes_only = (n_votes > 0) & pl.col("weight").is_null().all().over("topic")
     rows = rows.with_columns(
-        by_votes=pl.when(n_votes > 0).then(n_vital / n_vital.max().over("topic").clip(1)),
+        by_votes=pl.when(has_votes_only).then(n_vital / n_vital.max().over("topic").clip(1)),
         vital=pl.when(n_votes > 0).then((n_vital > n_votes / 2).cast(pl.Float64)),
     )
     topics, topic_of = number_values(rows["topic"])

@@ -21,7 +21,7 @@ MAX_RATIO = 1.25
 """Maximum ratio of inclusion probabilities within a grade; rounded sizes of samples differ."""
 
 MIN_EXPECTED = 10
-"""Expected number of judgments of a topic without any, above which chance is no explanation."""
+"""Expected number of judgments of a topic from which none by chance is very unlikely."""
 
 _MEANS = ("estimate", "standard_error", "low", "high", "human")
 

@@ -417,7 +417,8 @@ def combine_results(
     notes
         Additional lines of the heading.
     facts_by_result
-        Whether facts are a list with one item per result; otherwise they are merged.
+        Whether facts are a list with one item per result; otherwise they are merged, with a list
+        `measures` if results have several measures.
     facts
         Additional facts.
     """
@@ -445,6 +446,10 @@ def combine_results(
         if facts_by_result
         else {k: v for item in fact_list for k, v in item.items()}
     )
+    measures = list(dict.fromkeys(item["measure"] for item in fact_list if "measure" in item))
+    if not facts_by_result and len(measures) > 1:
+        del merged["measure"]
+        merged["measures"] = measures
     verdicts = [(v,) if isinstance(v, str) else v for v in (result.verdict for result in results)]
     verdict = [" ".join(sentences) for sentences in verdicts if any(sentences)]
     return ResultSet([*heading, *notes], tables, frames, {**merged, **facts}, verdict, main_tables)

@@ -111,6 +111,20 @@ def test_citations(texts: Path) -> None:
     assert cells(out)[1:] == [["one", "1.00", "0.50", "0.67"], ["two", "0.50", "0.50", "0.50"]]
 
 
+def test_prediction_powered_scores_as_json(tmp_path: Path) -> None:
+    rows = [f"q{k},one,1,d,{('full', 'none')[k % 2]}" for k in range(8)]
+    head = "topic,system,sentence,citation,support"
+    (tmp_path / "judge.csv").write_text("\n".join([head, *rows]) + "\n")
+    (tmp_path / "people.csv").write_text("\n".join([head, *rows[:5]]) + "\n")
+    command = ("answers", "--citations", "judge.csv", "--human", "people.csv", "-f", "json")
+    out, _ = cranfield(tmp_path, *command, "-m", "CitationPrecision", "-m", "CitationF")
+    data = json.loads(out)
+    assert data["measures"] == ["CitationPrecision", "CitationF"]
+    assert "measure" not in data
+    out, _ = cranfield(tmp_path, *command, "-m", "CitationF")
+    assert json.loads(out)["measure"] == "CitationF"
+
+
 def test_summaries(texts: Path) -> None:
     start = ("answers", "--references", "references.csv", "summaries.csv", "-f", "csv")
     assert cranfield(texts, *start)[0].splitlines()[1] == f"summaries,0.75,{1 / 3},0.75"

@@ -329,4 +329,10 @@ def test_means_over_different_topics(tmp_path: Path) -> None:
     out, err = cranfield(tmp_path, "evaluate", "--scores", "s.csv", "-f", "csv")
     assert "b,0.75" in out
     assert "over different topics; some scores are missing for 'b'" in err
-    assert "different topics" not in cranfield(tmp_path, "evaluate", "--scores", "t.csv")[1]
+    _, err = cranfield(tmp_path, "evaluate", "--scores", "t.csv")
+    assert "different topics" not in err
+    assert "1 of 2 topics without scores excluded" in err
+    (tmp_path / "m.csv").write_text("topic,faithfulness,answer_relevancy\nq1,,0.5\nq2,0.25,0.75\n")
+    _, err = cranfield(tmp_path, "evaluate", "--scores", "mine=m.csv")
+    assert "faithfulness: 1 of 2 topics without scores excluded" in err
+    assert "answer_relevancy:" not in err

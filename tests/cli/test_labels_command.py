@@ -56,6 +56,28 @@ def test_what_is_in_it_and_what_is_made_of_it(labelled: Path) -> None:
     assert str(agreed.table()) in out
 
 
+def test_scale_with_grades_below_0(labelled: Path) -> None:
+    out, _ = cranfield(labelled, "labels", "labels.csv", "--grades", "-2..2", "--table", "grades")
+    assert "grades -2, -1, 0, 1, 2" in out
+    assert "grades without a label: -2, -1" in out
+
+
+def test_notes_of_every_format(labelled: Path) -> None:
+    text = "doc,worker,grade\na,ann,1\na,bob,\nb,ann,1\nb,bob,0\n"
+    (labelled / "gaps.csv").write_text(text)
+    command = ("labels", "gaps.csv", "--missing", "drop")
+    excluded = "1 label without a grade excluded"
+    no_interval = "no confidence interval: at least two topics are required"
+    data = json.loads(cranfield(labelled, *command, "-f", "json")[0])
+    assert {excluded, no_interval, "1 of 2 pairs with one label"} < {*data["notes"]}
+    for table, expected in (("workers", [excluded]), ("agreement", [excluded, no_interval])):
+        out, err = cranfield(labelled, *command, "--table", table)
+        assert [note for note in (excluded, no_interval) if f"note: {note}" in out] == expected
+        _, err = cranfield(labelled, *command, "--table", table, "-f", "csv")
+        assert [note for note in (excluded, no_interval) if f"note: {note}" in err] == expected
+    assert cranfield(labelled, *command)[0].count(no_interval) == 1
+
+
 def test_judgments_are_not_written_where_the_tables_cannot_be(labelled: Path) -> None:
     out, err = cranfield(
         labelled, "labels", "labels.csv", "--qrels", "made", "-o", "gold/out", status=2

@@ -123,7 +123,7 @@ def test_samples(campaign: Path) -> None:
         ("--next 2 --method nonsense", "unknown pooling method 'nonsense'"),
         ("--method rrf", "--method requires --next or --budget"),
         ("--budget 3 --method maxmean", "--budget requires --judged"),
-        ("--sample stat", "design 'stat' requires size"),
+        ("--sample stat", "design 'stat' requires --size ..."),
         ("--sample stat --size 10%", "size must be an integer from 1"),
         ("--sample bad --size 1", "unknown sampling design 'bad'; expected one of: uniform"),
         ("--sample uniform --size x", "--size must be an integer"),

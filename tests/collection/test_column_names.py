@@ -156,6 +156,17 @@ def test_labels_that_were_discarded() -> None:
     assert len(cf.assess.read_labels(frame.drop("status"))) == 2
 
 
+def test_answers_without_a_grade_are_not_grade_0() -> None:
+    rows = {"topic": ["1", "1"], "doc": ["a", "b"], "judgment": [0, 0]}
+    frame = pl.DataFrame({**rows, "result_status": [1, 0]})
+    for read in (cf.read_qrels, lambda table: cf.assess.read_labels({"gpt": table})):
+        with pytest.raises(cf.InputError, match="'result_status' .'1', '0'. may be the status"):
+            read(frame)
+        assert len(read(frame.drop("result_status"))) == 2
+    (judge,) = cf.assess.read_judges({"gpt": frame})
+    assert (len(judge.labels), judge.unparsed) == (1, 1)
+
+
 @pytest.mark.parametrize("text", ["None", "NaN", "nan", "null", "<NA>"])
 def test_missing_values_that_are_written_out(text: str) -> None:
     run = pl.DataFrame({"topic": ["q", "q"], "doc": [text, "b"], "score": [2.0, 1.0]})

@@ -166,6 +166,12 @@ def test_wrong_answers_are_input_errors(wrong: Any) -> None:
 def test_several_lists_of_a_topic_need_labels_throughout() -> None:
     with pytest.raises(InputError, match="nugget 'b' has no weight, but other nuggets"):
         read_nuggets({"q": {"a": 1, "b": {}}})
+    # Votes do not replace a missing weight.
+    rows = [("q", "a", None, "vital"), ("q", "b", 5, "okay"), ("r", "a", None, "vital")]
+    table = [dict(zip(("topic", "nugget", "weight", "importance"), r, strict=True)) for r in rows]
+    with pytest.raises(InputError, match="nugget 'a' has no weight, but other nuggets"):
+        read_nuggets(table)
+    assert read_nuggets([{**table[0], "weight": 6}, *table[1:]]).weight.tolist() == [6, 5, 1]
 
 
 def test_a_second_weight_is_refused() -> None:

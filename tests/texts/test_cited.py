@@ -12,7 +12,7 @@ import pytest
 
 from cranfield import evaluate_answers
 from cranfield.base.errors import CranfieldWarning, InputError, MeasureError
-from cranfield.texts import read_citations
+from cranfield.texts import judge_answers, read_citations
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(missing and counted as 0|is 0 for every system|counted as empty)"
@@ -225,3 +225,67 @@ def test_citation_is_one_document() -> None:
     ids = ["doi:10.1/(a)[1]", "http://a.org/b;c=1", "Paris; the city", "[1] Smith", "a,b"]
     rows = [{**row, "citation": doc} for doc in ids]
     assert values(read_citations(rows), "CitationPrecision(counted='all')") == [[[1.0]]]
+
+
+def test_empty_answers_score_zero(tmp_path: Path) -> None:
+    answers = [
+        {"topic_id": "q", "run_id": "a", "references": [], "answer": []},
+        {
+            "topic_id": "r",
+            "run_id": "a",
+            "references": ["d1"],
+            "answer": [{"text": "x", "citations": [0]}],
+        },
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(map(json.dumps, answers)), "utf-8")
+    support = [{"topic": "r", "sentence": 1, "citation": "d1", "support": "full"}]
+    table = tmp_path / "a.csv"
+    table.write_text("topic,system,sentence,citation,support\nq,a,,,\nr,a,1,d1,full\n", "utf-8")
+    mapping = {"a": {"q": [], "r": [["full"]]}}
+    for data, labels in ((path, support), (table, None), (mapping, None)):
+        with pytest.warns(CranfieldWarning, match="1 answer without sentences counted as 0"):
+            judged = read_citations(data, support=labels)
+        assert judged.topics == ("q", "r")
+        assert values(judged, "CitationRecall") == [[[0], [1]]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ("q,a,1,d1,full\nq,a,,,", "3: has no sentence, but the answer has other rows"),
+        ("q,a,1,d1,full\nr,a,,d1,full", "3: has no sentence"),
+    ],
+)
+def test_empty_answers_have_one_row(tmp_path: Path, rows: str, reason: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"topic,system,sentence,citation,support\n{rows}\n", "utf-8")
+    with pytest.raises(InputError, match=reason):
+        read_citations(path)
+
+
+def test_labels_of_support_without_a_citation_are_counted() -> None:
+    sentences = [{"topic": "q", "sentence": 1, "citation": "d1", "system": s} for s in "ab"]
+    labels = [
+        {"topic": "q", "sentence": 1, "citation": "d1", "support": 1},
+        {"topic": "q", "sentence": 1, "citation": "d1", "support": 0, "system": "b"},
+        {"topic": "q", "sentence": 0, "citation": "d1", "support": 0, "system": "b"},
+        {"topic": "q", "sentence": 1, "citation": "d1", "support": 0, "system": "c"},
+    ]
+    expected = "2 of 4 labels of support match no citation .topic 'q', sentence '0'"
+    with pytest.warns(CranfieldWarning, match=expected):
+        judged = read_citations(sentences, support=labels)
+    assert judged.support.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("column", ["replicate", "assessor", "judge"])
+def test_columns_that_distinguish_answers_are_refused(column: str) -> None:
+    rows = [
+        {"topic": "q", "system": "a", "sentence": 1, "citation": f"d{k}", "support": 1, column: k}
+        for k in range(2)
+    ]
+    with pytest.raises(InputError, match=f"'{column}' .*may be the {column} of rows"):
+        read_citations(rows)
+    matches = [{"topic": "q", "system": "a", "nugget": str(k), column: k} for k in range(2)]
+    with pytest.raises(InputError, match=f"'{column}' .*may be the {column} of rows"):
+        judge_answers(matches, {"q": {"0": 1, "1": 1}})

@@ -141,6 +141,12 @@ def test_wrong_lines_are_named(
     assert message in str(error.value)
 
 
+def test_truncated_emoji() -> None:
+    nugget = {"text": "born \ud83d", "importance": "vital", "assignment": "support"}
+    with pytest.raises(InputError, match="row 1: nugget .* has half of a surrogate pair"):
+        read_nugget_assignments([{"qid": "q", "run_id": "a", "nuggets": [nugget]}])
+
+
 def test_what_is_no_json_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"qid": 1\n')

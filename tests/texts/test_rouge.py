@@ -166,8 +166,11 @@ def test_wrong_texts() -> None:
         judge_summaries({"s": {"q": "a", "r": "b"}}, {"q": "a"})
     rows = [("q", "s", "a"), ("q", "s", "b")]
     table = [dict(zip(("topic", "system", "text"), row, strict=True)) for row in rows]
-    with pytest.raises(InputError, match="system 's' has two texts"):
+    with pytest.raises(InputError, match=r"row 2: a second text of 's' \(topic 'q'\)"):
         judge_summaries(table, {"q": "a"})
+    replicates = [{**row, "replicate": k} for k, row in enumerate(table)]
+    with pytest.raises(InputError, match=r"'replicate' .* name the systems SYSTEM@REPLICATE"):
+        judge_summaries(replicates, {"q": "a"})
     for texts, references in (
         ({"s": {"q": 3}}, {"q": "a"}),
         ({"s": "a"}, {"q": "a"}),

@@ -199,8 +199,8 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
     required = "strata" if DESIGNS[name].requires_strata else "size"
     for option, value in {"size": size, "strata": strata}.items():
         if (value is None) == (option == required):
-            verb = "requires" if option == required else "does not use"
-            raise PolicyError(f"design {quoted(name)} {verb} {option}")
+            reason = f"requires {option}=..." if option == required else f"does not use {option}"
+            raise PolicyError(f"design {quoted(name)} {reason}")
     if strata is None:
         if name == "stat":
             check_integer("size", size, 1, DEEPEST)

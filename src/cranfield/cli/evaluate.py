@@ -12,7 +12,7 @@ import click
 import cranfield as cf
 from cranfield.base.errors import PolicyError, collect_warnings, quoted, warn
 from cranfield.base.kinds import Integer
-from cranfield.base.text import some_of
+from cranfield.base.text import counted, some_of
 from cranfield.cli import options as cli
 from cranfield.collection.policies import DUPLICATES
 from cranfield.result import Result
@@ -202,9 +202,10 @@ def _evaluate_probabilities(
 
 
 def _warn_of_gaps(scores: Mapping[str, cf.Scores]) -> None:
-    """Warn if systems are summarised over different topics."""
+    """Warn if systems or measures are summarised over different topics."""
     import numpy as np
 
+    topics = {topic for table in scores.values() for topic in table.topics}
     for name, table in scores.items():
         gaps = np.isnan(table.values)
         if (gaps != gaps[:, :1]).any():
@@ -214,6 +215,9 @@ def _warn_of_gaps(scores: Mapping[str, cf.Scores]) -> None:
                 f"{name or 'scores'}: systems are summarised over different topics;"
                 f" some scores are missing for {some_of(systems, 5)}"
             )
+        elif n_missing := len(topics) - int((~gaps[:, 0]).sum()):
+            excluded = f"{n_missing:,} of {counted(len(topics), 'topic')} without scores excluded"
+            warn(f"{name or 'scores'}: {excluded}")
 
 
 def _format_lines(

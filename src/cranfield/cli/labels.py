@@ -155,16 +155,19 @@ def labels(
     top_workers = workers.sort("labels", descending=True, maintain_order=True)[:MAX_WORKERS]
     n_hidden = workers.height - top_workers.height
     hidden = f"; {counted(n_hidden, 'other')} not shown" if n_hidden else ""
-    tables = [table_from_frame(frames["grades"], "Grades", left=["grade"])]
-    tables.append(table_from_frame(top_workers, f"Workers, by {method}{hidden}"))
+    tables = [
+        table_from_frame(frames["grades"], "Grades", left=["grade"]),
+        table_from_frame(top_workers, f"Workers, by {method}{hidden}"),
+    ]
     if len(annotations.workers) > 1:
         agreement = cf.assess.agreement_of(annotations, measures or None, **agreement_options)
         frames["agreement"] = agreement.to_polars()
         if "first" in frames["agreement"].columns:
             keys["agreement"] = ("first", "second", "measure")
         tables.append(agreement.table(limit=MAX_PAIRS))
-        n_workers = len(annotations.workers)
-        if agreement.paired and n_workers <= MAX_WORKERS and agreement_options["against"] is None:
+        notes += agreement.notes if result_output.writes("agreement") else ()
+        has_matrix = agreement.paired and len(annotations.workers) <= MAX_WORKERS
+        if has_matrix and agreement_options["against"] is None:
             title = f"Pairs of assessors, {agreement.measures[0]}"
             tables.append(table_from_frame(agreement.matrix(), title))
     else:
@@ -183,7 +186,10 @@ def labels(
         [*overview.heading(), *consensus.heading(), *(f"note: {note}" for note in notes)],
         tables,
         {name: (frame, keys[name]) for name, frame in frames.items()},
-        {"method": method, "tie": tie, **agreement_options, "notes": notes},
+        {
+            **{"method": method, "tie": tie, **agreement_options},
+            "notes": [*annotations.notes, *overview.anomalies(), *notes],
+        },
     )
     write_more = None if qrels is None else partial(cf.write_qrels, consensus.qrels, qrels)
     result_output.write(results, write_more)
@@ -197,7 +203,7 @@ def _parse_grade_scale(grades: str | None) -> Any:
         return cli.parse_grades(grades)
     from cranfield.assess.judges.reading import read_scale
 
-    return read_scale(grades).grades
+    return read_scale(grades, lowest=-(10**9)).grades
 
 
 def _parse_columns(

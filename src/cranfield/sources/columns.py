@@ -169,6 +169,8 @@ _ADVICE = {
     "exposure": "keep the rows of exposed units, and remove the column",
     "event": "keep the rows of clicks, and remove the column",
     "judge": "write a table for each judge",
+    "assessor": "write a table for each assessor, or remove the column if each answer has one",
+    "replicate": "name the systems SYSTEM@REPLICATE, and remove the column",
 }
 """Advice on tables with a column that changes the meaning of rows, by kind of column."""
 
@@ -179,8 +181,10 @@ def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
         return values <= {"1", "1.0"} or values == {""}
     if len(values) < 2:
         return True
-    # A code of 0 or 1 does not tell whether it means success, so it is not refused.
+    # A code of 0 or 1 does not tell whether it means success, so it is not refused; but in
+    # `result_status` of UMBRELA, 0 is an answer without a grade, beside the grade 0.
     are_codes = name.endswith(("status", "state")) and values <= {"0", "1"}
+    are_codes &= name != "resultstatus"
     return kind == "status" and (are_codes or {value.casefold() for value in values} <= SUCCESS)
 
 
@@ -189,7 +193,10 @@ def _texts(cells: Cells) -> pl.Series:
     if isinstance(cells, pl.Series) and cells.dtype == pl.String:
         return cells.fill_null("").str.strip_chars()
     texts = ["" if cell is None else str(cell).strip() for cell in cells]
-    return pl.Series(texts, dtype=pl.String)
+    try:
+        return pl.Series(texts, dtype=pl.String)
+    except UnicodeEncodeError:
+        return pl.Series([text.encode(errors="replace").decode() for text in texts])
 
 
 def read_columns(data: Any, schema: Schema) -> Columns:

@@ -183,6 +183,8 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         "event": "event event_name event_type event_action type action action_name action_type"
         " user_action interaction interaction_type activity_type",
         "judge": "judge judge_id judge_name model model_id model_name",
+        "assessor": "assessor assessor_id annotator annotator_id rater rater_id worker worker_id",
+        "replicate": "replicate replicate_id repetition trial attempt",
     }
 )
 """Names of columns that change the meaning of rows, by kind; they are never ignored silently.

@@ -166,7 +166,12 @@ class Kind:
         series = self._converted_column(cells)
         if series is None:
             listed = cells.to_list() if isinstance(cells, pl.Series) else cells
-            series = pl.Series([self.read(cell) for cell in listed], dtype=self.dtype)
+            values = [self.read(cell) for cell in listed]
+            try:
+                series = pl.Series(values, dtype=self.dtype)
+            except UnicodeEncodeError:
+                row = next(k for k, value in enumerate(values) if is_broken_text(value))
+                return pl.Series(name, [None] * len(values), self.dtype), row
         rows = series.is_null().arg_true()
         bad = next((int(row) for row in rows if not self.missing(cells[int(row)])), None)
         return series.alias(name), bad
@@ -180,6 +185,8 @@ class Kind:
             text = quoted(cell)
         except ValueError:
             text = f"of type {type(cell).__name__}, too long to show,"
+        if is_broken_text(cell):
+            return f"{name} {text} has half of a surrogate pair, which is not valid text"
         return f"{name} {text} is {problem}" if problem else f"has no {name}"
 
     def _converted_column(self, cells: Cells) -> pl.Series | None:
@@ -238,13 +245,20 @@ def _identifier(cell: Any) -> str | None:
     cell = plain(cell.item() if isinstance(cell, np.generic) else cell)
     if isinstance(cell, int) and not isinstance(cell, bool) and abs(cell) < 10**100:
         return str(cell)
-    if not isinstance(cell, str):
+    if not isinstance(cell, str) or is_broken_text(cell):
         return None
+    return cell.strip(BLANKS) or None
+
+
+def is_broken_text(cell: Any) -> bool:
+    """Return True for text with half of a surrogate pair, such as a truncated emoji of JSON."""
+    if not isinstance(cell, str):
+        return False
     try:
         cell.encode()
     except UnicodeEncodeError:
-        return None
-    return cell.strip(BLANKS) or None
+        return True
+    return False
 
 
 def any_value(cell: Any) -> bool:

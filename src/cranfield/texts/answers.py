@@ -27,12 +27,13 @@ from cranfield.sources.columns import (
     read_table,
 )
 from cranfield.sources.schemas import Column, Lines, Schema, optional
-from cranfield.sources.values import LABEL, NAME, Kind, absent, any_value
+from cranfield.sources.values import LABEL, NAME, Kind, absent, any_value, is_broken_text
 from cranfield.texts.gold import (
     AMOUNT,
     IMPORTANCE,
     NUGGET,
     NUGGETS,
+    OF_ANSWERS,
     SUPPORT,
     SYSTEM,
     TEXT,
@@ -63,7 +64,7 @@ ANSWERS = Schema(
         optional("text", ANSWER_TEXT),
     ),
     noun="answers",
-    decisive=("status", "support"),
+    decisive=("status", "support", *OF_ANSWERS),
     lines=Lines(_NTCIR_COLUMNS, 2, has_more=True),
     tuples=_NTCIR_COLUMNS,
 )
@@ -419,6 +420,8 @@ def _read_labels(
         text = nugget.get("text") if isinstance(nugget, Mapping) else None
         if not isinstance(text, str) or not text.strip():
             raise wrong("a nugget has no text")
+        if is_broken_text(text):
+            raise wrong(NUGGET.kind.reason("nugget", text))
         labels: list[Any] = []
         for name, default_label, noun, kind in (
             ("importance", "okay", "importance", IMPORTANCE),

@@ -19,6 +19,7 @@ from cranfield.sources.columns import Table, pairs_of, read_table, transpose_row
 from cranfield.sources.schemas import Column, Schema, differs, is_repeated, optional
 from cranfield.sources.values import LABEL, NAME, Cells
 from cranfield.texts.gold import (
+    OF_ANSWERS,
     SUPPORT,
     SYSTEM,
     TOPIC,
@@ -53,6 +54,9 @@ def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] 
             documents = documents or [None]
             cells += [(topic, number, fields.get("run_id"), doc) for doc in documents]
             rows += [row] * len(documents)
+        if not record["answer"]:
+            cells.append((topic, None, fields.get("run_id"), None))
+            rows.append(row)
     return dict(transpose_rows(("topic", "sentence", "system", "citation"), cells)), rows
 
 
@@ -86,7 +90,7 @@ _CITED = replace(
 _CITATIONS = Schema(
     "table of citations",
     (
-        *(TOPIC, Column("sentence", LABEL), SYSTEM),
+        *(TOPIC, Column("sentence", NAME), SYSTEM),
         optional("citation", _CITED, "cited"),
         optional("support", SUPPORT),
         *(optional("joint", YES_OR_NO), optional("without", YES_OR_NO)),
@@ -94,6 +98,7 @@ _CITATIONS = Schema(
     noun="citations",
     otherwise="csv",
     nested=_read_answers,
+    decisive=("status", *OF_ANSWERS),
 )
 
 _SUPPORT = replace(
@@ -189,10 +194,10 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
         `sentence` (any label), `citation` (the document), `support` (full, partial, none, or a
         number from 0 to 1), and optionally `system`, `joint` and `without` (yes or no, as in
         :class:`JudgedCitations`). A sentence without citations has one row whose citation and
-        support are empty. Or JSON of TREC RAG with a record for each answer: `topic_id`, `run_id`,
-        `references` and `answer`, a list of sentences with `citations`; or a list of such files. Or
-        a mapping `{system: {topic: sentences}}`, where a sentence is a list with the support of
-        each of its citations.
+        support are empty; an empty answer has one row that is also without a sentence. Or JSON of
+        TREC RAG with a record for each answer: `topic_id`, `run_id`, `references` and `answer`, a
+        list of sentences with `citations`; or a list of such files. Or a mapping `{system: {topic:
+        sentences}}`, where a sentence is a list with the support of each of its citations.
     name
         Name of the system, if the data do not name it; by default the stem of the file.
     support
@@ -215,7 +220,9 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
     Warns
     -----
     CranfieldWarning
-        For missing answers, which count as 0: a system has no row for a topic of another system.
+        For missing answers, which count as 0: a system has no row for a topic of another system;
+        for answers without sentences, which count as 0, too; and for rows of `support` that match
+        no citation.
 
     Examples
     --------
@@ -237,6 +244,8 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
                 source=table.source,
             )
         tables.append(table if degrees is None else _add_support(table, degrees))
+    if degrees is not None:
+        _warn_unmatched(degrees, pl.concat([table.frame for table in tables]))
     if len(tables) > 1:
         frame = pl.concat([table.frame for table in tables])
         tables = [Table(frame, "citations", tables[0].names, None)]
@@ -266,9 +275,29 @@ def _add_support(table: Table, degrees: Table) -> Table:
     return replace(table, frame=frame).gather(frame.select((~is_excluded).arg_true()).to_series())
 
 
+def _warn_unmatched(degrees: Table, citations: pl.DataFrame) -> None:
+    """Warn of labels of support that match no citation."""
+    keys = ["topic", "sentence", "citation"]
+    is_general = pl.col("system").is_null()
+    unmatched = pl.concat(
+        [
+            degrees.frame.filter(is_general).join(citations, on=keys, how="anti"),
+            degrees.frame.filter(~is_general).join(citations, on=[*keys, "system"], how="anti"),
+        ]
+    )
+    if unmatched.height:
+        topic, sentence, doc = unmatched.select(keys).row(0)
+        labels = f"{unmatched.height:,} of {counted(degrees.frame.height, 'label')} of support"
+        verb = "matches" if unmatched.height == 1 else "match"
+        example = f"topic {quoted(topic)}, sentence {quoted(sentence)}, citation {quoted(doc)}"
+        warn(f"{degrees.source}: {labels} {verb} no citation ({example})")
+
+
 def _citation_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
     for system, topics in pairs_of(data, "system", "topic: sentences", "citations"):
         for topic, sentences in topics.items():
+            if not _check_list(sentences, topic):
+                yield {"system": system, "topic": topic, "sentence": None}
             for k, supports in enumerate(_check_list(sentences, topic), 1):
                 row = {"system": system, "topic": topic, "sentence": k}
                 cited = list(enumerate(_check_list(supports, topic), 1))
@@ -288,7 +317,11 @@ def _check_list(value: Any, topic: Any) -> list[Any]:
 _SENTENCE = ("topic", "system", "sentence")
 _IS_FIRST = pl.int_range(pl.len()).over(_SENTENCE) == 0
 _HAS_DOC, _HAS_SUPPORT = pl.col("citation").is_not_null(), pl.col("support").is_not_null()
+_HAS_SENTENCE = pl.col("sentence").is_not_null()
 _INVALID_CITATIONS = {
+    "has no sentence": ~_HAS_SENTENCE & (_HAS_DOC | _HAS_SUPPORT),
+    "has no sentence, but the answer has other rows": ~_HAS_SENTENCE
+    & (pl.len().over("topic", "system") > 1),
     "conflicting values of joint for sentence {sentence}": differs("joint", *_SENTENCE),
     "sentence {sentence} has a row without a citation, but also other rows": ~_IS_FIRST
     & ~_HAS_DOC.all().over(_SENTENCE),
@@ -302,16 +335,24 @@ def _build_citations(table: Table) -> JudgedCitations:
     table.check(_INVALID_CITATIONS)
     frame = table.frame.with_columns(place=pl.col("citation").cum_count().over(_SENTENCE))
     joint = pl.col("joint").drop_nulls().first()
-    sentences = frame.group_by(_SENTENCE, maintain_order=True).agg(joint).with_row_index("number")
-    topics, topic = number_values(sentences["topic"])
-    systems, system = number_values(sentences["system"])
+    topics, topic = number_values(frame["topic"])
+    systems, system = number_values(frame["system"])
     warn_missing({*zip(topic.tolist(), system.tolist(), strict=True)}, [*topics], [*systems])
+    if n_empty := frame.filter(~_HAS_SENTENCE).height:
+        warn(f"{counted(n_empty, 'answer')} without sentences counted as 0")
+    frame = frame.with_columns(cell=topic.astype(np.int64) * len(systems) + system)
+    sentences = (
+        frame.filter(_HAS_SENTENCE)
+        .group_by(_SENTENCE, maintain_order=True)
+        .agg(joint, pl.col("cell").first())
+        .with_row_index("number")
+    )
     citations = frame.filter(pl.col("citation").is_not_null())
     citations = citations.join(sentences, on=_SENTENCE, maintain_order="left")
     return JudgedCitations(
         topics=tuple(topics),
         systems=tuple(systems),
-        cell=topic.astype(np.int64) * len(systems) + system,
+        cell=sentences["cell"].to_numpy(),
         joint=sentences["joint"].fill_null(np.nan).to_numpy(),
         sentence=citations["number"].cast(pl.Int64).to_numpy(),
         place=citations["place"].cast(pl.Int64).to_numpy(),

@@ -89,6 +89,8 @@ YES_OR_NO = Kind(_parse_yes_or_no, pl.Float64, "not yes or no", absent)
 TOPIC = Column("topic", LABEL)
 NUGGET = Column("nugget", LABEL)
 SYSTEM = optional("system", NAME)
+OF_ANSWERS = ("judge", "assessor", "replicate")
+"""Kinds of columns whose values distinguish several answers, or several labels of one answer."""
 
 
 def text_length(text: str) -> int:
@@ -283,8 +285,10 @@ def build_nuggets(table: Table) -> Nuggets:
         n_vital=pl.col("importance").sum(),
         n_votes=pl.col("importance").count(),
     )
+    # Votes are weights only where no nugget of the topic has a number.
+    has_votes_only = (n_votes > 0) & pl.col("weight").is_null().all().over("topic")
     rows = rows.with_columns(
-        by_votes=pl.when(n_votes > 0).then(n_vital / n_vital.max().over("topic").clip(1)),
+        by_votes=pl.when(has_votes_only).then(n_vital / n_vital.max().over("topic").clip(1)),
         vital=pl.when(n_votes > 0).then((n_vital > n_votes / 2).cast(pl.Float64)),
     )
     topics, topic_of = number_values(rows["topic"])

@@ -51,8 +51,9 @@ _TEXTS = Schema(
     otherwise="csv",
     mapping=three_columns("system", "topic", "text", inner_form="topic: text"),
     suspicions=unnamed("system"),
+    decisive=("status", "replicate"),
 )
-_REFERENCES = replace(_TEXTS, noun="references", mapping=_reference_columns)
+_REFERENCES = replace(_TEXTS, noun="references", mapping=_reference_columns, decisive=("status",))
 
 _OTHER_LETTER = re.compile(r"[^\W_a-z0-9]")
 _ADVICE = "; use tokeniser='unicode' for words of all scripts"
@@ -210,7 +211,8 @@ def judge_summaries(
     """
     reference_texts = _read_references(references)
     topics = {topic: k for k, topic in enumerate(reference_texts)}
-    rows = list(read_table(texts, _TEXTS).rows())
+    table = read_table(texts, _TEXTS)
+    rows = list(table.rows())
     if tokeniser is None:
         used_texts = [(topic, text) for topic, text, _ in rows if topic in topics]
         used_texts += [(topic, text) for topic, group in reference_texts.items() for text in group]
@@ -237,14 +239,13 @@ def judge_summaries(
     sentences: dict[tuple[int, int], Sentences] = {}
     unknown_topics: dict[str, None] = {}
     check_name_used(name, not all(system for _, _, system in rows))
-    for topic, text, named_system in rows:
+    for row, (topic, text, named_system) in enumerate(rows):
         system = named_system or name or stem_of(texts)
         system_index = systems.setdefault(system, len(systems))
         if topic not in topics:
             unknown_topics[topic] = None
         elif (topics[topic], system_index) in sentences:
-            reason = f"system {quoted(system)} has two texts"
-            raise InputError(reason, source="summaries", topic=topic)
+            raise table.wrong(row, f"a second text of {quoted(system)}", topic)
         else:
             sentences[topics[topic], system_index] = encode(text, topic)
     warn_skipped("texts of", unknown_topics, "references")

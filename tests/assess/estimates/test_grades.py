@@ -116,3 +116,11 @@ def test_a_sample_drawn_by_grade_keeps_its_estimate() -> None:
     ]
     with_column = cf.assess.ppi_grades(pl.DataFrame(rows), judge).means
     assert with_column.equals(cf.assess.ppi_grades(people, judge).means)
+
+
+def test_a_sample_of_topics_is_reported() -> None:
+    judge, people = judged_pairs(size=40)
+    assert cf.assess.ppi_grades(people, judge).notes == ()
+    complete = {topic: docs for topic, docs in judge.items() if topic in {"q0", "q1", "q2"}}
+    (note,) = cf.assess.ppi_grades(complete, judge).notes
+    assert "no document of 3 topics of which a random sample would have 10 or more" in note

@@ -289,7 +289,7 @@ def test_means_without_variance_among_others() -> None:
 
 @pytest.mark.parametrize("strata", [False, True])
 def test_a_judge_that_is_never_seen_wrong(strata: bool) -> None:
-    """Scores of a judge without a visible error have the t interval of human labels alone."""
+    """Scores of a judge without a visible error have an interval as wide as human labels alone."""
     rng = np.random.default_rng(3)
     judge = rng.random(200)
     human = np.where(np.arange(200) % 10 == 0, judge, NONE)
@@ -303,6 +303,8 @@ def test_a_judge_that_is_never_seen_wrong(strata: bool) -> None:
             ppi_mean(human, judge, lambda_=0),
         )
     assert found.high - found.low == pytest.approx(alone.high - alone.low)
+    assert (found.low + found.high) / 2 == pytest.approx(found.estimate)
+    assert found.notes[0].startswith("interval as wide as that of human labels alone")
     assert len(found.notes) == 1 and not alone.notes
 
 

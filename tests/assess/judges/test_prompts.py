@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from cranfield.assess import compare_judges, make_prompts, parse_answers, read_judges
-from cranfield.base.errors import CranfieldError, InputError
+from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError
 from tests.cli.running import cranfield
 
 TEMPLATE = 'Query: {topic}\nDoc: {document.title}: {document}\nReply {"grade": N} {other} {{topic}}'
@@ -69,6 +69,29 @@ def test_rules(grades: Any, expected: list[int | None]) -> None:
     assert parse_answers(prompts, answers, grades=grades).rows["grade"].to_list() == expected
 
 
+def grades_of(texts: list[str], grades: Any) -> list[int | None]:
+    documents = {f"d{k}": "x" for k in range(len(texts))}
+    prompts = make_prompts(
+        [("q1", doc) for doc in documents], TOPICS, documents, "{topic} {document}"
+    )
+    rows = [{"id": name, "text": text} for name, text in zip(prompts["id"], texts, strict=True)]
+    return parse_answers(prompts, rows, grades=grades).rows["grade"].to_list()
+
+
+def test_words_in_any_case_and_with_punctuation() -> None:
+    texts = ["Yes", "**NO**.", " yes!", "yes, no", "not yes", "-", ""]
+    assert grades_of(texts, {"yes": 1, "no": 0}) == [1, 0, 1, None, None, None, None]
+    texts = ["Not  Relevant.", "Relevant", "irrelevant"]
+    assert grades_of(texts, {"relevant": 1, "not relevant": 0}) == [0, 1, None]
+    # Words that differ in case only are as in the mapping, and signs count.
+    assert grades_of(["a", "A", "A."], {"a": 1, "A": 2}) == [1, 2, None]
+    assert grades_of(["1", "-1", "1."], {"1": 1, "0": 0}) == [1, None, 1]
+
+
+def test_answers_without_a_match_have_no_grade() -> None:
+    assert grades_of(["score: 2", "7", "2", "score: 7"], r"score: ([0-2])") == [2] + [None] * 3
+
+
 @pytest.mark.parametrize(
     ("pairs", "topics", "documents", "template", "reason"),
     [
@@ -84,6 +107,25 @@ def test_refusals(pairs: Any, topics: Any, documents: Any, template: str, reason
     with pytest.raises(CranfieldError) as error:
         make_prompts(pairs, topics, documents, template)
     assert reason in str(error.value)
+
+
+def test_truncated_emoji(tmp_path: Path) -> None:
+    prompts = make_prompts(PAIRS[:2], TOPICS, DOCUMENTS, TEMPLATE)
+    path, ends = tmp_path / "a.jsonl", "x\ud83d"
+    rows = [{"id": name, "text": end} for name, end in zip(prompts["id"], ends, strict=True)]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with pytest.raises(InputError, match=r"a.jsonl:2: text .* has half of a surrogate pair"):
+        parse_answers(prompts, path)
+    labels = [{"qid": "q", "docid": f"d{ord(end)}", "judgment": 1, "query": end} for end in ends]
+    with pytest.warns(CranfieldWarning, match="columns not used: 'query'"):
+        [judge] = read_judges({"llm": labels})
+    assert len(judge.labels) == 2
+
+
+def test_line_of_a_repeated_pair(tmp_path: Path) -> None:
+    (tmp_path / "pairs.txt").write_text("q1 d1\nq2 d2\nq1 d1\n")
+    with pytest.raises(InputError, match=r"pairs.txt:3: the pair occurs twice"):
+        make_prompts(tmp_path / "pairs.txt", TOPICS, DOCUMENTS, TEMPLATE)
 
 
 def test_the_command_writes_prompts_and_reads_answers(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_an_answer_that_was_asked_for_again_is_one_label() -> None:
         ("x.txt", "q1 0 a NaN\n", "x.txt:1: grade 'NaN' is not an integer"),
         ("x.txt", "q1 0 a 1\nq1 0 a 2\n", "x.txt:2: document judged twice"),
         ("x.txt", "q1 a\n", "x.txt:1: expected 4 columns"),
-        ("x.txt", "q7 0 a 1\n", "has no label of a pair with a human judgment"),
+        ("x.txt", "q7 0 a 1\n", "first label are ('q7', 'a')"),
         ("x.txt", "", "x.txt: is empty"),
         ("x.csv", ",,,\n", "x.csv: is empty"),
         ("x.csv", "\x1f", "x.csv: is empty"),

@@ -209,6 +209,15 @@ def test_a_judge_without_a_family_is_reported(campaign: Campaign) -> None:
         cf.assess.self_preference(runs, people, label_sets, {"noisy": 0.5}, "AP")
 
 
+def test_names_of_families_that_match_nothing_are_reported(campaign: Campaign) -> None:
+    runs, people, label_sets = campaign
+    families = {"noisy": "s0", "S0": "noisy"}
+    (note, _) = cf.assess.self_preference(runs, people, label_sets, families, "AP").notes
+    assert note == "1 of 2 names in the families not found among judges and systems: 'S0'"
+    with pytest.raises(cf.PolicyError, match="got none; 1 of 1 name in the families not found"):
+        cf.assess.self_preference(runs, people, label_sets, {"Noisy": "s0"}, "AP")
+
+
 def test_one_topic_has_no_interval() -> None:
     people, judge = ({"q": {"x": 1, "y": 0}}, {"q": {"x": 0, "y": 1}})
     runs = {"a": {"q": {"x": 1}}, "b": {"q": {"y": 1}}}

@@ -96,6 +96,8 @@ def test_questions_of_label_studio_are_columns(tmp_path: Path) -> None:
         ({"annotations": [_annotation(1, *[_result({"rating": 1})] * 2)]}, "answered twice"),
         ({"annotations": None}, "task '1': expected data and annotations"),
         ({"annotations": [_annotation(1)]}, "has no grade"),
+        ({"annotations": [None]}, "task 2 is not as Label Studio exports it"),
+        ({"annotations": [{"completed_by": 1, "result": [{"value": 3}]}]}, "task 2 is not as"),
     ],
 )
 def test_tasks_that_are_refused(tmp_path: Path, change: dict[str, Any], words: str) -> None:

@@ -385,8 +385,8 @@ def agreement_of(
     interval
         Method for the confidence intervals over topics. `jackknife`: t intervals from the values
         without each topic, on the scale of :math:`\ln(1 - \theta)`, with lower bounds of at least
-        -1; for proportions, on the scale of log odds. `bootstrap`: percentiles over resampled
-        topics. `none`: no intervals.
+        -1 (AC2 has none); for proportions, on the scale of log odds. `bootstrap`: percentiles over
+        resampled topics. `none`: no intervals.
     confidence
         Confidence level of the intervals.
     resamples

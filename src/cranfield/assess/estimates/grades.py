@@ -20,6 +20,9 @@ from cranfield.result import Column, Columns, Result
 MAX_RATIO = 1.25
 """Maximum ratio of inclusion probabilities within a grade; rounded sizes of samples differ."""
 
+MIN_EXPECTED = 10
+"""Expected number of judgments of a topic from which none by chance is very unlikely."""
+
 _MEANS = ("estimate", "standard_error", "low", "high", "human")
 
 
@@ -146,7 +149,8 @@ def ppi_grades(
         deviations, n_human = counts["deviation"].fill_null(0.0), int(counts["human"].sum())
         best = pl.Series("allocation", allocation(counts["pairs"], deviations, n_human))
         strata.append(counts.select(pl.lit(judge.name).alias("judge"), "*", best))
-        notes += [f"{judge.name}: {note}" for note in estimates.notes]
+        unseen = _topics_without_sample(people, judge)
+        notes += [f"{judge.name}: {note}" for note in (*estimates.notes, *unseen)]
     return PPIGrades(pl.concat(means), pl.concat(strata), alpha, tuple(notes))
 
 
@@ -167,6 +171,21 @@ def _check_sample(human: Qrels, judge: Judge) -> None:
             f" probabilities from {low:g} to {high:g} of documents with its grade {label}; for a"
             " sample of the documents of each topic, estimate scores of runs with unit='document'"
         )
+
+
+def _topics_without_sample(people: Qrels, judge: Judge) -> list[str]:
+    """Return a note if topics without judgments show that the sample is one of topics."""
+    judged = people.to_polars()
+    sizes = judge.labels.to_polars().group_by("topic").len("size")
+    expected = pl.col("size") * judged.height / len(judge.labels)
+    unseen = sizes.filter(expected >= MIN_EXPECTED).join(judged, on="topic", how="anti")
+    if unseen.is_empty():
+        return []
+    return [
+        f"people judged no document of {counted(unseen.height, 'topic')} of which a random sample"
+        f" would have {MIN_EXPECTED} or more; the intervals assume a sample from all topics, and"
+        " are too narrow if people judged some topics only"
+    ]
 
 
 def _match_grades(people: Qrels, judge: Judge, low: int) -> tuple[Any, Any]:

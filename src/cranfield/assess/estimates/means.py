@@ -67,7 +67,7 @@ class PPIMeans(Result):
     folds, seed
         Number of folds and seed of cross-fitting; 0 folds if lambda was set.
     notes
-        Notes on means without an interval, or with an interval of human labels alone.
+        Notes on means without an interval, or with the width of that of human labels alone.
     """
 
     name: ClassVar[str] = "means"
@@ -186,7 +186,10 @@ def compute_intervals(
         human_half_width = stdtrit(human_mean.freedom, tail) * np.sqrt(human_mean.variance)
         half_width = np.where(is_wider, human_half_width, half_width)
         freedom = np.where(is_wider, human_mean.freedom, freedom)
-        reason = "interval of human labels alone, as too few errors of the judge are known"
+        reason = (
+            "interval as wide as that of human labels alone, as too few errors of the judge are"
+            " known"
+        )
         notes.append((is_wider & (human_half_width > 0), reason))
     bounds: Any = (estimate - half_width, estimate + half_width)
     # Means of complete human labels are exact.
@@ -275,8 +278,8 @@ def ppi_mean(
     a quarter each of the pairs (y, f) = (0, 0), (0, g), (g, 0) and (g, g), with g the highest grade
     of humans and judge. Its width is not 0 if the sample has no error of the judge. Other labels
     have the t interval with n - 1 degrees of freedom. If humans and judge differ on fewer than 8
-    labels, and on less than half, the interval of the human labels alone replaces it if it is
-    wider, with a note. If such labels are all equal, the interval is NaN.
+    labels, and on less than half, the interval is at least as wide as that of the human labels
+    alone, with a note. If such labels are all equal, the interval is NaN.
 
     Source: Angelopoulos, Duchi and Zrnic (2023), PPI++; Zrnic and Candès (2024), cross-fitting;
     Bonett and Price (2012), paired proportions.

@@ -132,8 +132,8 @@ class PPIScores(Result):
     fixed_topics
         Whether standard errors reflect only the sampling of documents.
     notes
-        Notes on means without an interval, or with an interval of human labels alone, and on how
-        labels were read.
+        Notes on means without an interval, or with the width of that of human labels alone, and on
+        how labels were read.
     """
 
     name: ClassVar[str] = "ppi"
@@ -471,7 +471,7 @@ class PPIAnswers(TableResult):
     measure
         Text form of the measure.
     notes
-        Notes on means without an interval, or with an interval from human labels alone.
+        Notes on means without an interval, or with the width of that of human labels alone.
     """
 
     name: ClassVar[str] = "ppi"

@@ -35,8 +35,8 @@ _FAMILIES = Schema(
 )
 
 
-def is_same_family(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
-    """Return whether another system is of a judge's family; shape (judges, systems)."""
+def read_families(families: Any) -> dict[str, set[str]]:
+    """Read the families of judges and systems, by name."""
     pairs: list[tuple[Any, Any]] = []
     if isinstance(families, Mapping):
         for name, entry in families.items():
@@ -49,6 +49,12 @@ def is_same_family(judges: Sequence[str], systems: Sequence[str], families: Any)
         if not isinstance(family, (str, int)):
             raise PolicyError(f"family of {quoted(name)} must be a name, got {quoted(family)}")
         families_of.setdefault(str(name), set()).add(str(family))
+    return families_of
+
+
+def is_same_family(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
+    """Return whether another system is of a judge's family; shape (judges, systems)."""
+    families_of = read_families(families)
     families_by_name = {name: families_of.get(name, {name}) for name in (*judges, *systems)}
 
     def is_same(judge: str, system: str) -> bool:
@@ -202,13 +208,20 @@ def self_preference(
     check_proportion("confidence", confidence)
     judge_scores = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
     names = judge_scores.names["judge"]
-    is_family = is_same_family(names, judge_scores.systems, families)
+    families_of = read_families(families)
+    is_family = is_same_family(names, judge_scores.systems, families_of)
     is_own_run = np.array([[name == system for system in judge_scores.systems] for name in names])
     is_other = ~(is_family | is_own_run)
     is_estimable = is_family.any(axis=1) & is_other.any(axis=1)
+    unknown = [name for name in families_of if name not in {*names, *judge_scores.systems}]
+    note = (
+        f"{len(unknown):,} of {counted(len(families_of), 'name')} in the families not found among"
+        f" judges and systems: {some_of(map(quoted, unknown), 5)}"
+    )
     if not is_estimable.any():
-        raise PolicyError("expected a judge with systems of its family and other systems, got none")
-    notes = [*judge_scores.notes]
+        reason = "expected a judge with systems of its family and other systems, got none"
+        raise PolicyError(f"{reason}; {note}" if unknown else reason)
+    notes = [*judge_scores.notes, *([note] if unknown else [])]
     if not is_estimable.all():
         excluded = some_of((names[k] for k in np.flatnonzero(~is_estimable)), 5)
         notes.append(

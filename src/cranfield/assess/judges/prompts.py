@@ -26,7 +26,7 @@ def _answer_text(cell: Any) -> str | None:
     return str(cell) if is_number or isinstance(cell, str) else None
 
 
-_ANSWER = Kind(_answer_text, problem="not text", missing=lambda cell: cell is None)
+_ANSWER = Kind(_answer_text, problem="not text or a number", missing=lambda cell: cell is None)
 """Text of an answer, null if the model refused to answer; JSON objects and lists are errors."""
 
 _PLACEHOLDER = re.compile(r"(\{(?:topic|document)(?:\.\w+)?\})")
@@ -86,7 +86,7 @@ def _read_texts(
     columns = read_columns(data, schema)
     table = columns.table(schema)
     ids, source = table.frame["id"], columns.source
-    table.refuse(ids.is_duplicated(), lambda row: f"{kind} {row['id']} occurs twice")
+    table.refuse(~ids.is_first_distinct(), lambda row: f"{kind} {row['id']} occurs twice")
     rows = pairs.frame["topic" if kind == "topic" else "doc"].replace_strict(
         ids, pl.int_range(len(ids), eager=True), default=None
     )
@@ -143,7 +143,8 @@ def make_prompts(pairs: Any, topics: Any, documents: Any, template: str) -> pl.D
     'Query: cats. Passage: A {topic}. Answer {"grade": 0, 1 or 2}.'
     """
     table = read_table(pairs, _PAIRS)
-    table.refuse(table.frame.is_duplicated(), lambda row: "the pair occurs twice")
+    is_first = pl.struct("topic", "doc").is_first_distinct()
+    table.refuse(table.frame.select(~is_first).to_series(), lambda row: "the pair occurs twice")
     parts = _PLACEHOLDER.split(template)
     texts: dict[str, list[str]] = {}
     for kind, data in (("topic", topics), ("document", documents)):
@@ -219,7 +220,8 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     grades
         Rule for the grade of an answer: a regular expression whose group is the grade, and whose
         matches must all agree; or a mapping of words, `{"relevant": 1, "not relevant": 0}`, one of
-        which must be the whole text. By default the only number of the text.
+        which must be the whole text, in any case and with any blanks and punctuation around it. By
+        default the only number of the text.
 
     Raises
     ------
@@ -237,7 +239,8 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     grade_map = GradeMap.of(grades)
     table, answer_table = read_table(prompts, _PROMPTS), read_table(answers, _ANSWERS)
     table.refuse(
-        table.frame["id"].is_duplicated(), lambda row: f"prompt {quoted(row['id'])} occurs twice"
+        ~table.frame["id"].is_first_distinct(),
+        lambda row: f"prompt {quoted(row['id'])} occurs twice",
     )
     answer_table.refuse(
         ~answer_table.frame["id"].is_in(table.frame["id"].to_list()),
@@ -247,7 +250,7 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     answered = last_answers.with_columns(answered=True)
     rows = table.frame.join(answered, "id", how="left", maintain_order="left")
     text = rows["text"].str.strip_chars().replace("", None)
-    grade = grade_map.grades_of(text)
+    grade = _parse_grades(text, grade_map)
     outcome = pl.coalesce(
         pl.when(pl.col("answered").is_null()).then(pl.lit("missing")),
         pl.when(text.is_null()).then(pl.lit("refused")),
@@ -256,4 +259,32 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     )
     label_rows = rows.select("topic", "doc", grade.alias("grade"), outcome.alias("outcome"))
     rule = "the only number of the answer" if grades == ONLY_NUMBER else str(grades)
+    if grade_map.grades:
+        rule = ", ".join(f"{word}={number}" for word, number in grade_map.grades.items())
     return ParsedAnswers(label_rows, rule, answer_table.frame.height - last_answers.height)
+
+
+def _parse_grades(texts: pl.Series, grade_map: GradeMap) -> pl.Series:
+    """Return the grade of each answer; null without a grade."""
+    grades = grade_map.grades_of(texts)
+    if grade_map.pattern is not None:
+        # Other input may have grades beside texts; an answer without a match has no grade.
+        find = grade_map.pattern.search
+        has_match = [text is not None and find(text) is not None for text in texts]
+        return grades.set(~pl.Series(has_match, dtype=pl.Boolean), None)
+    words: dict[str, set[int]] = {}
+    for word, grade in grade_map.grades.items():
+        words.setdefault(_plain_word(word), set()).add(grade)
+    # Words that differ in case or punctuation only must be written as in the mapping.
+    grade_of = {word: min(group) for word, group in words.items() if word and len(group) == 1}
+    plain_words = pl.Series([None if text is None else _plain_word(text) for text in texts])
+    others = plain_words.cast(pl.String).replace_strict(
+        grade_of, default=None, return_dtype=grades.dtype
+    )
+    return grades.zip_with(grades.is_not_null(), others)
+
+
+def _plain_word(text: str) -> str:
+    """Return a text with letters in lower case, without blanks and punctuation around it."""
+    word = re.sub(r"^[\W_]+|[\W_]+$", "", " ".join(text.casefold().split()))
+    return word if any(map(str.isalpha, word)) else ""

@@ -254,18 +254,18 @@ class GradeScale:
         return [f"{''.join(names[:k])}|{''.join(names[k:])}" for k in range(1, len(names))]
 
 
-def read_scale(scale: Any) -> GradeScale:
-    """Parse a scale from `(0, 3)`, a range, or the text `0..3`."""
+def read_scale(scale: Any, lowest: int = 0) -> GradeScale:
+    """Parse a scale from `(0, 3)`, a range, or the text `0..3`; its grades start at `lowest`."""
     if isinstance(scale, GradeScale):
         return scale
     ends: Any = None
     if isinstance(scale, str):
-        form = re.fullmatch(r"(\d{1,9})\.\.(\d{1,9})", scale.strip(), re.ASCII)
+        form = re.fullmatch(r"(-?\d{1,9})\.\.(-?\d{1,9})", scale.strip(), re.ASCII)
         ends = form and tuple(map(int, form.groups()))
     elif isinstance(scale, (tuple, list, range)) and scale:
         ends = scale[0], scale[-1]
     for end in ends or ():
-        check_integer("a grade of a scale", end, 0)
+        check_integer("a grade of a scale", end, lowest)
     if ends is None or ends[0] > ends[1]:
         reason = f"scale must be its lowest and highest grade, such as 0..3, got {quoted(scale)}"
         raise PolicyError(reason)
@@ -327,10 +327,11 @@ def _fit_to_scale(judge: Judge, rows: Any, scale: GradeScale, cut: bool, origin:
         return judge
     if not cut:
         row = int(is_outside.argmax())
-        message = (
-            f"grade {labels.grades[row]} is outside the scale {scale} {origin}; use cut=True to"
-            " clip grades, or scale='...' to set another scale"
-        )
+        grade = labels.grades[row]
+        advice = "use cut=True to clip grades"
+        if grade >= 0:
+            advice += ", or scale='...' to set another scale"
+        message = f"grade {grade} is outside the scale {scale} {origin}; {advice}"
         raise row_error(labels, message, row)
     clipped = np.where(is_outside, np.clip(labels.grades, scale.low, scale.high), labels.grades)
     n_clipped = judge.cut + int(is_outside.sum())
@@ -384,7 +385,13 @@ def count_grade_pairs(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]
     rows, human_rows = labels.matching_rows(human_labels)
     if not human_rows.size:
         reason = f"{quoted(judge.name)} has no label of a pair with a human judgment"
-        raise InputError(reason, source=labels.origin.name)
+        pairs = (source.to_polars().row(0) for source in (labels, human_labels))
+        label, judgment = (f"({quoted(topic)}, {quoted(doc)})" for topic, doc, *_ in pairs)
+        raise InputError(
+            f"{reason}; topic and document of its first label are {label}, of the first judgment"
+            f" {judgment}",
+            source=labels.origin.name,
+        )
     n_in_topics = int((human_labels.codes_of(labels.topics)[labels.codes] >= 0).sum())
     shape = (len(human_labels.topics), len(panel.scale), len(panel.scale))
     low, n_pairs = panel.scale.low, human_rows.size

@@ -75,7 +75,7 @@ def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[in
         for row, task in enumerate(data):
             if not isinstance(task, Mapping):
                 raise InputError(f"task {row + 1} is not a record")
-            for label in reader(task, row + 1):
+            for label in _labels_of_task(reader, task, row + 1):
                 if label is None:
                     n_skipped += 1
                 else:
@@ -104,6 +104,15 @@ def _reader_of(task: Mapping[Any, Any]) -> Any:
     if isinstance(task.get("labels"), list) and "externalId" in task:
         return _kili
     return None
+
+
+def _labels_of_task(reader: Any, task: Mapping[Any, Any], number: int) -> list[_Label | None]:
+    """Read the labels of a task; refuse values where the tool writes records or lists."""
+    try:
+        return list(reader(task, number))
+    except (AttributeError, TypeError):
+        tool = reader.__name__.strip("_").replace("_", " ").title()
+        raise InputError(f"task {number} is not as {tool} exports it") from None
 
 
 def _add_doc(columns: dict[str, Any], doc: Any) -> dict[str, Any]:

@@ -270,7 +270,8 @@ class Overview(Result):
     def heading(self) -> list[str]:
         pairs, workers = map(_range_text, (self.labels_per_pair, self.labels_per_worker))
         ranges = f"labels per pair: {pairs}; labels per worker: {workers}"
-        return [*self.labels.heading(), ranges, *self.labels.notes, *self.anomalies()]
+        notes = (f"note: {note}" for note in self.labels.notes)
+        return [*self.labels.heading(), ranges, *notes, *self.anomalies()]
 
 
 def _range_text(sizes: Ints) -> str:

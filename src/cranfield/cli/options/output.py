@@ -139,6 +139,11 @@ class ResultOutput:
         if self.table is not None:
             check_table(self.table, tables)
 
+    def writes(self, table: str) -> bool:
+        """Return True if a table is written without its own notes, alone or as data."""
+        is_data = self.format in {"csv", "json"}
+        return self.table == table or (is_data and self.table in (None, ALL))
+
     def write(
         self, results: Result | ResultSet, write_more: Callable[[], object] | None = None
     ) -> None:

@@ -94,7 +94,7 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
     _, err = cranfield(labelled, "judges", "qrels", "low.txt", status=2)
     assert "of the human judgments; use --cut to clip grades (topic '1'" in err
     _, err = cranfield(labelled, "judges", "qrels", "odd.txt", "--scale", "-1..5", status=2)
-    assert "a grade of a scale must be an integer from 0, got -1" in err
+    assert "a grade of a scale must be an integer >= 0, got -1" in err
     out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--cut")
     assert "note: odd: 1 grade outside the scale 0 to 2 clipped to it" in out
     assert "missing: number of documents that people judged but the judge did not" in out

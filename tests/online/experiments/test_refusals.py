@@ -59,6 +59,8 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: analyse(sequential="z"), "sequential"),
         (lambda: analyse(looks=[2]), "looks"),
         (lambda: analyse(errors="permutation", sequential="CS"), "permutation"),
+        (lambda: analyse(errors="permutation", lift="linear"), "lift='linear'"),
+        (lambda: analyse(errors="bootstrap", lift="fieller"), "lift='fieller'"),
         (lambda: analyse(oec={"q": 1}), "'q'"),
         (lambda: analyse_experiment(AB | {"x": [1] * 4}, "x", oec={"x": 1}), "x"),
         (lambda: analyse_experiment(AB, {"OEC": "x"}, oec={"OEC": 1}), "OEC"),

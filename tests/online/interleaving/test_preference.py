@@ -237,3 +237,11 @@ def test_the_sentence_of_users_goes_by_the_bootstrap_if_half_is_not_expected() -
     other = preference_by_credits(outcomes, units, unit="user", expected=0.2, resamples=500)
     assert "Users prefer B (sign test by user" in by_half.verdict
     assert "Users prefer A (bootstrap by user" in other.verdict
+
+
+def test_the_p_value_of_a_verdict_does_not_round_to_the_other_side_of_alpha() -> None:
+    assert 0.05 < binomtest(10, 32).pvalue < 0.0505
+    verdict = preference_of(10, 22).verdict
+    assert "not significant at 0.05 (sign test by impression: p = 0.0501)" in verdict
+    assert "p < 1e-300" in preference_of(40_000, 10_000).verdict
+    assert "undefined of 5 impressions" in str(preference_of(0, 0, 5))

@@ -136,7 +136,12 @@ def _locate_error(raw: bytes, source: str, record_name: str, types: Types | None
         return False
 
     line = lines[bisect_left(lines[:-1], True, key=is_unreadable)]
-    return InputError(f"is not a record of {record_name}", source=source, line=line)
+    if re.search(rb"\b(NaN|Infinity)\b", texts[line - 1]):
+        reason = "is not valid JSON: NaN and Infinity are not JSON numbers"
+    else:
+        others = "the lines above" if types is None else "other records"
+        reason = f"is not a record of {record_name}: a field has another type than in {others}"
+    return InputError(reason, source=source, line=line)
 
 
 def open_columns(data: Any, schema: Schema) -> Columns:

@@ -14,6 +14,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError, PolicyError, check_list, quoted, warn
 from cranfield.base.kinds import Integer, OneOf, check_arguments
+from cranfield.base.text import counted
 from cranfield.online.log import formats
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS
 from cranfield.online.log.linking import Anomalies, SourceTables, keep_first_records, link_tables
@@ -254,14 +255,19 @@ _ZONE = r":\d\d(?:\.\d+)?\s*(?:[zZ]|UTC|GMT|[+-]\d\d(?::?\d\d)?)$"
 
 
 def _warn_of_zones(pages: Columns, clicks: Columns) -> None:
-    """Warn if only the times of pages, or of clicks, have a time zone."""
+    """Warn if only some of the times, or only those of pages or of clicks, have a time zone."""
     zones = {}
     for columns, schema in ((pages, PAGES), (clicks, CLICKS)):
         column = next(column for column in schema.columns if column.name == "time")
         for k in column.named_in(columns.names)[:1]:
             times = pl.Series(columns.cells(k), strict=False).drop_nulls()
             if times.dtype == pl.String and (texts := times.filter(times.str.contains(":"))).len():
-                zones[columns.source] = bool(texts.str.contains(_ZONE).any())
+                has_zone = texts.str.contains(_ZONE)
+                zones[columns.source] = bool(has_zone.any())
+                if has_zone.any() and (n_local := int((~has_zone).sum())):
+                    sizes = f"{n_local:,} of {counted(texts.len(), 'time')}"
+                    note = f"{sizes} without a time zone, read as UTC"
+                    warn(f"{columns.source}: {note}", stacklevel=4)
     if {*zones.values()} == {True, False}:
         zoned, other = sorted(zones, key=zones.__getitem__, reverse=True)
         note = f"times have a time zone in the {zoned}, but not in the {other}"

@@ -322,7 +322,8 @@ def AbandonedLast() -> Sums:
 
     On such pages users may have found the answer, or given up: this is only a proxy.
     """
-    return Sums(_indicator((CLICKS == 0) & LAST))
+    # Pages without a session have no value, whether clicked or not.
+    return Sums(_indicator(pl.when(LAST.is_not_null()).then((CLICKS == 0) & LAST)))
 
 
 @online_measure(

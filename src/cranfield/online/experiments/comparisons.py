@@ -270,9 +270,10 @@ def compare_variants(
             if (method := options.sequential) is not None:
                 ratio = method.prior_variance_ratio(effect.error**2, effect.count, options.alpha)
                 critical = partial(np.full_like, fill_value=half_width(ratio, options.alpha))
-            *bounds, pvalue = effect.inference(critical, options.lift)
-            pvalue, is_reversed = last_looks.get((name, treatment), (pvalue, False))
-            values = (*bounds, pvalue)
+            values = effect.inference(critical, options.lift)
+            if (name, treatment) in last_looks:
+                pvalue, is_reversed = last_looks[name, treatment]
+                values = (*values[:-1], pvalue)
         # Neither method is valid for few units.
         if effect.has_few_units and test in {"bootstrap", "always valid"}:
             values = (np.nan,) * 5

@@ -12,7 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest, ttest_1samp
 
-from cranfield.online import preference_by_credits, preference_of
+from cranfield.online import (
+    preference_by_credits,
+    preference_matrix_by_credits,
+    preference_of,
+)
 
 ROUND_1 = [
     ("Baseline", 0.4691, 91, 103, 467),
@@ -245,3 +249,14 @@ def test_the_p_value_of_a_verdict_does_not_round_to_the_other_side_of_alpha() ->
     assert "not significant at 0.05 (sign test by impression: p = 0.0501)" in verdict
     assert "p < 1e-300" in preference_of(40_000, 10_000).verdict
     assert "undefined of 5 impressions" in str(preference_of(0, 0, 5))
+
+
+def test_headings_state_the_level_and_the_resamples_of_intervals() -> None:
+    credits, units = [[1, 0], [0, 1], [1, 0]], ["u", "u", "v"]
+    options: dict[str, Any] = {"units": units, "confidence": 0.9, "resamples": 20, "seed": 3}
+    preference = preference_by_credits(credits, expected=0.4, **options)
+    assert "0.9 confidence intervals (20 resamples, seed 3)" in str(preference)
+    assert "nan" not in str(preference)
+    matrix = preference_matrix_by_credits(credits, **options)
+    assert "0.9 confidence intervals of Delta (20 resamples, seed 3)" in str(matrix)
+    assert matrix.facts()["confidence"] == 0.9

@@ -136,6 +136,11 @@ class Preference(Result):
         return float(win_proportion(np.array([self.unit_wins, self.unit_losses])))
 
     @property
+    def sampling(self) -> str:
+        """The resamples of a bootstrap, as text that follows its intervals; else empty."""
+        return f" ({self.resamples:,} resamples, seed {self.seed})" if self.resamples else ""
+
+    @property
     def alpha(self) -> float:
         """Significance level: 1 - confidence."""
         return round(1 - self.confidence, 12)
@@ -181,13 +186,17 @@ class Preference(Result):
         by_unit = f"; by {self.unit} {self.unit_wins:,}, {self.unit_losses:,}, {self.unit_ties:,}"
         outcome = format_number(self.outcome) or "undefined"
         outcome = f"{outcome} of {counted(self.impressions, 'impression')}"
-        sign_test = f"sign test by {self.unit}: z {format_number(self.z, 2)}, p {self.pvalue:.4g}"
+        pvalue, test = self.pvalue, f"sign test by {self.unit}"
+        sign_test = f"{test}: z {format_number(self.z, 2)}, p {pvalue:.4g}"
+        if np.isnan(pvalue):
+            pvalue, sign_test = self.outcome_pvalue, f"no {test}"
+        result = f"outcome {outcome}" if np.isnan(pvalue) else f"outcome {outcome}, p {pvalue:.3g}"
         return [
-            f"{a} against {b}: outcome {outcome}, p {self.pvalue:.3g} by {self.unit}",
+            f"{a} against {b}: {result} by {self.unit}",
             f"wins {self.wins:,}, losses {self.losses:,}, ties {self.ties:,}"
             f"{by_unit if self.unit != 'impression' else ''}",
             f"outcome expected if rankers are equal: {self.expected:g}; {sign_test}",
-            f"low, high: {self.confidence:g} confidence intervals",
+            f"low, high: {self.confidence:g} confidence intervals{self.sampling}",
         ]
 
 

@@ -80,7 +80,7 @@ def harvested(seed: int, depth: int) -> RankPairs:
     query, rank, other = np.array(rows).T
     number = draw.integers(1, 5, len(rows)).astype(np.float64)
     clicked = number * draw.uniform(0.02, 0.6, len(rows))
-    return RankPairs(query, rank + 1, other + 1, clicked, number - clicked, len(rows) // 2)
+    return RankPairs(query, rank + 1, other + 1, clicked, number - clicked)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -113,7 +113,7 @@ def test_error_is_near_that_of_the_jackknife() -> None:
         keep = found.query != query
         kept = {name: getattr(found, name)[keep] for name in found._fields[:5]}
         kept["query"] = np.unique(kept["query"], return_inverse=True)[1]
-        part = RankPairs(**kept, n_pairs=1)
+        part = RankPairs(**kept)
         left.append(np.log(estimate_all_pairs(part, 4)[0][1:]))
     spread = np.sqrt(5 / 6 * np.square(np.array(left) - np.mean(left, axis=0)).sum(axis=0))
     assert error[1:] == pytest.approx(spread, rel=0.25)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -49,7 +49,6 @@ class RankPairs(NamedTuple):
     other_rank: Indices
     clicks: Floats  # Sum of the click rates at `rank` of the documents shown at both ranks
     non_clicks: Floats  # Sum of 1 minus these rates
-    n_pairs: int  # Number of pairs of ranks of a document
 
 
 def harvest_pairs(results: pl.DataFrame) -> RankPairs:
@@ -66,7 +65,7 @@ def harvest_pairs(results: pl.DataFrame) -> RankPairs:
     clicks = sums["clicked"].to_numpy()
     query, rank, other = sums.select("query", "rank", "other_rank").to_numpy().T.astype(np.intp)
     non_clicks = sums["number"].to_numpy() - clicks
-    return RankPairs(query, rank, other, clicks, non_clicks, doc_pairs.height // 2)
+    return RankPairs(query, rank, other, clicks, non_clicks)
 
 
 def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats]:
@@ -251,9 +250,8 @@ def rank_propensities(
     log.require("results", purpose="a propensity of ranks")
     n_queries = log.pages["query"].n_unique()
     notes: list[str] = []
-    n_pairs = 0
     n_queries_by_rank: Indices = np.full(depth, n_queries)
-    pairs_by_query: Floats = np.ones(n_queries)
+    pairs_by_query: Floats = np.zeros(n_queries)
     if method == "EM":
         frame = train(log, "PBM").parameters["examination"].filter(pl.col("rank") <= depth)
         value, error = np.full(depth, np.nan), np.full(depth, np.nan)
@@ -263,18 +261,9 @@ def rank_propensities(
         results = log.results_with_clicks.filter(pl.col("rank") <= depth)
         query, is_clicked = log.pages["query"].gather(results["page"]), pl.col("clicks") > 0
         results = results.with_columns(query, clicked=is_clicked.cast(pl.Float64))
-        if method == "swaps":
-            swaps = _find_swaps(results)
-            n_pairs = swaps.height // 2
-            pairs_by_query = swaps["query"].value_counts()["count"].cast(pl.Float64).to_numpy()
-            value, error, n_queries_by_rank = _estimate_swaps(swaps, depth)
-        else:
-            pair_sums = harvest_pairs(results)
-            n_pairs = pair_sums.n_pairs
-            pairs_by_query = np.bincount(pair_sums.query, pair_sums.clicks + pair_sums.non_clicks)
-            value, error = estimate_all_pairs(pair_sums, depth)
-            n_queries_by_rank = np.full(depth, pairs_by_query.size)
-        if not n_pairs:
+        estimates = _estimate_from_pairs(results, method, depth)
+        value, error, n_queries_by_rank, pairs_by_query = estimates
+        if not pairs_by_query.any():
             reason = f"{method} requires documents shown at several ranks, got none"
             raise InputError(reason, source=log.source)
     is_constant = (error <= TOLERANCE) & (np.arange(depth) > 0)
@@ -287,10 +276,7 @@ def rank_propensities(
         logarithm = np.log(np.where(value > 0, value, np.nan))
         df = np.maximum(n_queries_by_rank - 1, 1)
         low, high = np.exp(t_interval(logarithm, error, df, confidence))
-        n_effective = pairs_by_query.sum() ** 2 / np.square(pairs_by_query).sum()
-        if method != "EM" and n_effective < MIN_QUERIES:
-            size = f"effective number of queries with pairs {n_effective:.1f}"
-            notes.append(f"{size}: confidence intervals are unreliable")
+        notes += _note_concentration(pairs_by_query)
     else:
         notes.append("one query: no confidence intervals can be computed")
     if np.isnan(value).any():
@@ -299,7 +285,29 @@ def rank_propensities(
     columns = [np.arange(1, depth + 1), value, low, high]
     rows = pl.DataFrame(dict(zip(RankPropensities.columns, columns, strict=True)))
     rows = rows.with_columns(pl.selectors.float().fill_nan(None))
+    n_pairs = round(pairs_by_query.sum())
     return RankPropensities(rows, method, n_pairs, n_queries, float(confidence), tuple(notes))
+
+
+def _note_concentration(pairs_by_query: Floats) -> Iterator[str]:
+    n_pairs = pairs_by_query.sum()
+    if n_pairs and (n_effective := n_pairs**2 / np.square(pairs_by_query).sum()) < MIN_QUERIES:
+        size = f"effective number of queries with pairs {n_effective:.1f}"
+        yield f"{size}: confidence intervals are unreliable"
+
+
+def _estimate_from_pairs(
+    results: pl.DataFrame, method: str, depth: int
+) -> tuple[Floats, Floats, Indices, Floats]:
+    """Return estimates by rank, errors of logarithms, queries by rank, and pairs by query."""
+    if method == "swaps":
+        swaps = _find_swaps(results)
+        value, error, n_queries = _estimate_swaps(swaps, depth)
+        return value, error, n_queries, swaps["query"].value_counts()["count"].to_numpy() / 2
+    pair_sums = harvest_pairs(results)
+    value, error = estimate_all_pairs(pair_sums, depth)
+    pairs_by_query = np.bincount(pair_sums.query, pair_sums.clicks + pair_sums.non_clicks) / 2
+    return value, error, np.full(depth, pairs_by_query.size), pairs_by_query
 
 
 def _find_swaps(results: pl.DataFrame) -> pl.DataFrame:

@@ -146,6 +146,10 @@ def test_published_sizes() -> None:
     revenue = experiment_size(mean=3.75, deviation=30, lift=0.05)
     assert revenue.rule / 2 == pytest.approx(409_600)
     assert abs(rate.units / rate.rule - 1) < 0.02
+    assert "rule of thumb for power 0.8: 243,200 units" in str(rate)
+    options: dict[str, Any] = {"mean": 0.05, "deviation": 0.2, "lift": 0.05}
+    for other in ({"treatment_proportion": 0.1}, {"alpha": 0.01}, {"alternative": "greater"}):
+        assert "rule of thumb" not in str(experiment_size(**options, **other))
 
 
 def test_sizes_of_statsmodels() -> None:

@@ -48,6 +48,11 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: analyse_experiment(AB, "y"), "no y column"),
         (lambda: analyse_experiment(AB | {"t": ["3/1/26"] * 4}, "x", time="t"), "3/1/26"),
         (lambda: analyse_experiment(NOBODY, "CTR"), "no page has a user"),
+        (lambda: analyse_experiment(LOG, "CTR", unit="page"), "unknown unit 'page'.*user, session"),
+        (
+            lambda: analyse_experiment(LOG, Metric("CTR", covariate="x")),
+            "requires a table of units",
+        ),
         (lambda: sums_by_unit(NOBODY, "UCTR"), "no page has a user"),
         (lambda: sums_by_unit(FRAMES, "UCTR"), "no page has a user"),
     ],

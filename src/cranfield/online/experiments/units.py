@@ -12,7 +12,14 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted, warn
+from cranfield.base.errors import (
+    CranfieldError,
+    InputError,
+    PolicyError,
+    check_choice,
+    quoted,
+    warn,
+)
 from cranfield.base.text import counted, some_of
 from cranfield.online.experiments.estimates import (
     ONES_COLUMN,
@@ -582,14 +589,16 @@ def units_from_log(
     """
     for name, metric in metrics.items():
         if metric.covariate is not None:
-            reason = "metrics of a log cannot have a covariate; use before= for an earlier log"
+            reason = "a covariate requires a table of units, or in Python an earlier log as before"
             raise PolicyError(f"{name}: {reason}")
-    texts = {name: str(metric) for name, metric in parse_measures(metrics).items()}
+    measures = parse_measures(metrics)
+    texts = {name: str(measure) for name, measure in measures.items()}
     source, notes = "sums by unit", list[str]()
     if is_ordered and not isinstance(data, QueryLog):
         raise PolicyError("looks requires a log or a table of units, got sums by unit")
     first_times: pl.DataFrame | None = None
     if isinstance(data, QueryLog):
+        check_choice("unit", unit, ("user", "session", "query"))
         source = data.source
         data, notes = _select_assigned_pages(data, unit, mixed)
         _check_periods(data, before)
@@ -603,6 +612,10 @@ def units_from_log(
     if isinstance(before, QueryLog):
         before = sums_by_unit(before, texts.values(), unit=unit)
     arms: dict[str, Any] = {"control": control, "variants": variants}
+    censored = ", ".join(name for name, measure in measures.items() if measure.may_be_censored)
+    if censored:
+        effect = "means are biased if variants differ in censoring"
+        notes.append(f"{censored}: censored values are excluded, so {effect}")
     units = units_from_sums(data, texts, before=before, source=source, notes=notes, **arms)
     return units if first_times is None else _sort_by_time(units, first_times)
 

@@ -126,8 +126,13 @@ def read_files(
     if len(paths) not in expected_counts or len(paths) + len(named_paths) < len(files):
         choices = "PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
         raise PolicyError(f"expected one file, {choices}")
-    if [*paths, *named_paths.values()].count("-") > 1:
+    all_paths = [*paths, *named_paths.values()]
+    if all_paths.count("-") > 1:
         raise PolicyError("standard input (-) can be only one of the files")
+    if repeated := next((path for path in all_paths if all_paths.count(path) > 1), None):
+        raise PolicyError(
+            f"pages, results and clicks must be different files, got {repeated} twice"
+        )
     second_file = paths.pop() if len(paths) == 2 else None
     table_names = ("pages", "results", "clicks")
     files_by_table: dict[str, Any] = dict(zip(table_names, paths, strict=False)) | named_paths

@@ -41,6 +41,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
     "texts": [
         (lambda: parse("CTR@0"), "cutoff must be"),
         (lambda: parse("CTR@three"), "cutoff"),
+        (lambda: measure("CTR(ranks='at')"), "requires a cutoff"),
         (lambda: parse("pSkip@3"), "pSkip cannot have a cutoff"),
         (lambda: parse("CTR(rank=3)"), "no parameter 'rank'"),
         (lambda: parse("Dwell(__import__('os'))"), "name=value"),

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from cranfield.base.errors import MeasureError
 from cranfield.base.spec import choice, integer, number, optional, parameter
 from cranfield.base.spec import name as text
 from cranfield.online.measures.online_measure import (
@@ -91,7 +92,9 @@ def CTR(
     cutoff: int | None = CUTOFF,
 ) -> Sums:
     """Proportion of the shown results that were clicked (click-through rate)."""
-    suffix = "_at" if ranks == "at" and cutoff is not None else ""
+    if ranks == "at" and cutoff is None:
+        raise MeasureError("CTR(ranks='at') requires a cutoff, such as CTR(ranks='at')@3")
+    suffix = "_at" if ranks == "at" else ""
     clicked = _down_to(f"{_click_column(repeats)}{suffix}", cutoff)
     results = _down_to(f"shown{suffix}", cutoff)
     if over == "results":

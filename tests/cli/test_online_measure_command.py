@@ -146,6 +146,7 @@ def test_labels_and_list(logged: Path) -> None:
         ((*TABLES, "--table", "survival"), "survival"),
         ((*TABLES, "-o", "pages.csv"), "would overwrite an input file"),
         ((*TABLES, "clicks.csv"), "expected one file"),
+        (("pages.csv", "results.csv", "results.csv"), "different files, got results.csv twice"),
         (("pages.csv", "clicks.csv", "-m", "TimeToSAT", "--labels", "clicks.csv"), "label"),
     ],
 )

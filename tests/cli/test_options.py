@@ -173,3 +173,12 @@ def test_a_format_that_is_not_written_here(folder: Path) -> None:
 def test_words_that_a_command_does_not_know(folder: Path, words: list[str], said: str) -> None:
     out, err = cranfield(folder, *words, status=2)
     assert not out and said in err and err.count("\n") == 1
+
+
+@each_command
+def test_examples_use_no_option_that_is_a_setting(command: Command, context: click.Context) -> None:
+    examples = command.get_help(context).partition("Examples:")[2]
+    usable = {
+        name for one in command.params if not getattr(one, "in_file", False) for name in one.opts
+    }
+    assert {*re.findall(r"(?<=\s)--[a-z-]+", examples)} <= usable | {"--help"}

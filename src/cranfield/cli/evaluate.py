@@ -315,7 +315,7 @@ def sessions(
     Examples
     --------
     cranfield sessions qrels.txt sessions.xml -m nsDCG@10
-    cranfield sessions qrels.txt sessions.csv --clicks clicks.csv --lengths lengths.txt -m ClickU
+    cranfield sessions qrels.txt sessions.csv --clicks clicks.csv --settings lengths.yml -m ClickU
     cranfield sessions clicks sessions.csv --clicks clicks.csv -m sDCG@10
     cranfield sessions qrels.txt sessions.xml runs/*.xz -m "nsDCG(q=2)@10" --format csv
     """

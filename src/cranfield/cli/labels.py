@@ -122,7 +122,7 @@ def labels(
     --------
     cranfield labels crowd.csv
     cranfield labels crowd.csv --method dawid-skene --qrels crowd.qrels
-    cranfield labels votes.txt --columns "- doc worker grade" --tie high --gold gold.qrels
+    cranfield labels votes.txt --columns "- doc worker grade" --gold gold.qrels
     cranfield labels ann=ann.qrels bob=bob.qrels --measure "kappa(quadratic)" --pairs
     cranfield labels crowd.csv --table workers --format csv
     """

@@ -60,7 +60,7 @@ def assign(
     --------
     cranfield online assign users.csv --name "new ranker"
     cranfield online assign users.txt --name e7 --weights control=0.9,new=0.1 -o assigned.csv
-    cranfield online assign users.csv --name e7 --traffic 0-0.5 --settings layer.yml
+    cranfield online assign users.csv --name e7 --settings layer.yml
     cranfield online assign users.csv --name e7 --check
     """
     import polars as pl
@@ -303,7 +303,7 @@ def interleave(
     if interleaved.missing:
         topics = counted(len(interleaved.missing), "topic")
         names = some_of(interleaved.missing, 5)
-        click.echo(plain(f"not in all runs: {topics} ({names})"), err=True)
+        click.echo(plain(f"note: {topics} excluded, not in all runs: {names}"), err=True)
 
 
 @cli.command()

@@ -89,7 +89,8 @@ TABLES = ("measures", *SURVIVAL)
 @cli.option(
     "--survival",
     is_flag=True,
-    help="Also report Kaplan-Meier estimates and log-rank tests of the measures of time.",
+    help="Also report Kaplan-Meier estimates of the measures of time, and log-rank tests, by"
+    " variant if the log has variants.",
 )
 @cli.option(
     "--totals",

@@ -237,7 +237,7 @@ def pool(
     cranfield pool runs/ --next 50 --assessors ann,bob -o "sheet-{}.tsv"
     cranfield pool runs/ --judged judged.txt --stop RecallTest --stop "Knee(min_judgments=200)"
     cranfield pool runs/ --sample stat --size 100 --seed 7 --judged judged.txt
-    cranfield pool runs/ --sample strata --strata 10:100%,50:20% --judged judged.txt --format xqrels
+    cranfield pool runs/ --sample strata --judged judged.txt --settings strata.yml --format xqrels
     """
     from cranfield.assess.pools.pool import read_judgments
     from cranfield.assess.sampling_designs import check_design

@@ -63,7 +63,7 @@ def collection(
     Examples
     --------
     cranfield study collection qrels.txt runs/*.xz -m AP -m nDCG@10 --teams teams.csv
-    cranfield study collection qrels.txt runs/*.xz -m AP --pool-depth 100 --contributors judged
+    cranfield study collection qrels.txt runs/*.xz -m AP --pool-depth 100 --settings judged.yml
     cranfield study collection --scores scores.csv --sizes 10,25 --test t+holm
     """
     pool = {name: sampling.pop(name) for name in POOL_OPTIONS}

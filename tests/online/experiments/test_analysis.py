@@ -475,3 +475,11 @@ def test_simultaneous_intervals_are_those_of_the_family_without_the_oec(
     np.testing.assert_array_equal(with_oec.adjusted_pvalues[:-1], without.adjusted_pvalues)
     alone = four_metrics(correction="none", errors=errors, oec={"weak": 1, "strong": 1})
     np.testing.assert_array_equal(with_oec.low[-1], alone.low[-1])
+
+
+def test_a_note_on_measures_whose_values_are_censored() -> None:
+    log = simulated_log()
+    notes = analyse_experiment(log, ["CTR", "TimeToClick"]).notes
+    reason = "censored values are excluded, so means are biased if variants differ in censoring"
+    assert f"TimeToClick: {reason}" in notes
+    assert not any("censored" in note for note in analyse_experiment(log, "CTR").notes)

@@ -339,3 +339,36 @@ def test_unused_labels_are_noted() -> None:
     }
     result = analyse_experiment(table, "value")
     assert "columns not used: 'period', 'store'" in result.notes
+
+
+def test_notes_on_ratios_and_covariates_that_cannot_be_computed() -> None:
+    table = {
+        "variant": ["control", "treatment"] * 20,
+        "x": [1, 2, 3, 5] * 10,
+        "none": [0] * 40,
+        "constant": [7] * 40,
+        "loss": [-1, -2, -3, -5] * 10,
+    }
+    metrics = {
+        "ratio": "x/none",
+        "adjusted": Metric("x", covariate="constant"),
+        "loss": "loss",
+    }
+    notes = analyse_experiment(table, metrics).notes
+    assert "ratio: no value in control, treatment: the denominator of a ratio is 0" in notes
+    assert "adjusted: the covariate has no effect, because it is equal in all units" in notes
+    reason = "the mean of the control is below 0, so a positive lift is a decrease"
+    assert f"loss of treatment: {reason}" in notes
+
+
+@pytest.mark.parametrize("errors", ["delta", "permutation"])
+def test_no_interval_of_the_lift_to_zero(errors: str) -> None:
+    """No success in ten units does not show that the lift is exactly -100%."""
+    table = {"variant": ["control"] * 10 + ["treatment"] * 10, "x": [0, 1] * 5 + [0] * 10}
+    for lift in ("log", "linear", "fieller") if errors == "delta" else ("log",):
+        report = analyse_experiment(table, "x", errors=errors, lift=lift)
+        assert report.lift[0, 0] == -1
+        assert np.isnan([report.lift_low[0, 0], report.lift_high[0, 0]]).all()
+        assert report.low[0, 0] < report.high[0, 0] < 0
+        note = "x: all values are 0 in treatment: no interval of the lift can be computed"
+        assert note in report.notes

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import InputError, PolicyError
 from cranfield.online.experiments.aa_tests import simulate_aa_tests
 from cranfield.online.experiments.analysis import analyse_experiment
 from cranfield.online.experiments.design import experiment_size
@@ -19,7 +19,8 @@ from cranfield.online.experiments.estimates import (
     percentiles,
     resample_means,
 )
-from cranfield.online.log.reading import simulated_log
+from cranfield.online.log.reading import read_log, simulated_log
+from cranfield.online.measures.measuring import sums_by_unit
 from cranfield.significance.power_and_width import t_power
 
 
@@ -145,6 +146,10 @@ def test_published_sizes() -> None:
     revenue = experiment_size(mean=3.75, deviation=30, lift=0.05)
     assert revenue.rule / 2 == pytest.approx(409_600)
     assert abs(rate.units / rate.rule - 1) < 0.02
+    assert "rule of thumb for power 0.8: 243,200 units" in str(rate)
+    options: dict[str, Any] = {"mean": 0.05, "deviation": 0.2, "lift": 0.05}
+    for other in ({"treatment_proportion": 0.1}, {"alpha": 0.01}, {"alternative": "greater"}):
+        assert "rule of thumb" not in str(experiment_size(**options, **other))
 
 
 def test_sizes_of_statsmodels() -> None:
@@ -215,3 +220,60 @@ def test_aa_tests_of_a_log_keep_the_level() -> None:
     assert table["test"].to_list() == ["CTR", "Abandonment", "(sample ratio)"]
     assert (table["low"] < 0.05).all()
     assert (table["high"] > 0.05).all()
+
+
+def test_an_effect_that_changed_its_sign_after_a_significant_look_is_undecided() -> None:
+    random = np.random.default_rng(0)
+    variant = np.tile(["control", "treatment"], 1000)
+    x = random.normal(0, 1, 2000) + (variant == "treatment") * np.repeat([1.0, -0.4], [400, 1600])
+    table = {"variant": variant, "x": x, "t": np.arange(2000)}
+    options: dict[str, Any] = {"sequential": "CS(tuned=500)", "time": "t"}
+    report = analyse_experiment(table, "x", looks=[400], **options)
+    assert report.looks is not None
+    assert report.looks["low"][0] > 0 > report.looks["difference"][-1]
+    assert report.pvalues[0, 0] < 1e-6
+    assert report.verdicts == (("undecided",),)
+    assert any("at an earlier look in the opposite direction" in note for note in report.notes)
+    rising_x = x + (variant == "treatment") * np.repeat([0.0, 1.4], [400, 1600])
+    report = analyse_experiment(table | {"x": rising_x}, "x", looks=[400], **options)
+    assert report.verdicts == (("better",),)
+
+
+def test_looks_at_few_units_decide_nothing() -> None:
+    random = np.random.default_rng(1)
+    x = random.normal(size=100)
+    x[:4] = [0, 5, 1e-9, 5]
+    table = {"variant": ["control", "treatment"] * 50, "x": x, "t": np.arange(100)}
+    options: dict[str, Any] = {"sequential": "CS(tuned=10)", "time": "t"}
+    report = analyse_experiment(table, "x", looks=[4, 20], **options)
+    assert report.looks is not None
+    assert report.looks["p"][0] == 1
+    assert report.looks["low"][0] == -np.inf
+    assert np.isfinite(report.looks["low"][1])
+
+
+def test_looks_of_a_log_go_by_the_first_page_of_a_user() -> None:
+    """The names of users are in the opposite order of their times."""
+    n = 60
+    users = [f"u{n - k:02}" for k in range(n)]
+    variants = ["control", "treatment"] * (n // 2)
+    pages = {"page": range(n), "query": ["q"] * n, "user": users, "variant": variants}
+    results = {"page": range(n), "rank": [1] * n, "doc": ["d"] * n}
+    clicked = [k for k in range(n) if k < 30 and k % 2]
+    clicks = {"page": clicked, "rank": [1] * len(clicked)}
+    log = read_log({**pages, "time": [1_772_000_000 + k for k in range(n)]}, results, clicks)
+    options: dict[str, Any] = {"sequential": "CS(tuned=50)", "looks": [30, 500]}
+    report = analyse_experiment(log, "UCTR", **options)
+    assert report.looks is not None
+    assert report.looks["difference"].to_list() == [1.0, 0.5]
+    assert "looks not reached by the 60 units: 500" in report.notes
+    with pytest.raises(InputError, match="an analysis at several looks needs the time of pages"):
+        analyse_experiment(read_log(pages, results, clicks), "UCTR", **options)
+    with pytest.raises(PolicyError, match="looks requires a log or a table of units"):
+        analyse_experiment(sums_by_unit(log, "UCTR", "user"), "UCTR", **options)
+
+
+def test_a_note_on_looks_without_times() -> None:
+    table = {"variant": ["control", "treatment"] * 20, "x": range(40)}
+    report = analyse_experiment(table, "x", sequential="CS(tuned=10)", looks=[20])
+    assert "looks are in the order of rows, because time is not set" in report.notes

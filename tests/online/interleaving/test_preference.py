@@ -12,7 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest, ttest_1samp
 
-from cranfield.online import preference_by_credits, preference_of
+from cranfield.online import (
+    preference_by_credits,
+    preference_matrix_by_credits,
+    preference_of,
+)
 
 ROUND_1 = [
     ("Baseline", 0.4691, 91, 103, 467),
@@ -237,3 +241,22 @@ def test_the_sentence_of_users_goes_by_the_bootstrap_if_half_is_not_expected() -
     other = preference_by_credits(outcomes, units, unit="user", expected=0.2, resamples=500)
     assert "Users prefer B (sign test by user" in by_half.verdict
     assert "Users prefer A (bootstrap by user" in other.verdict
+
+
+def test_the_p_value_of_a_verdict_does_not_round_to_the_other_side_of_alpha() -> None:
+    assert 0.05 < binomtest(10, 32).pvalue < 0.0505
+    verdict = preference_of(10, 22).verdict
+    assert "not significant at 0.05 (sign test by impression: p = 0.0501)" in verdict
+    assert "p < 1e-300" in preference_of(40_000, 10_000).verdict
+    assert "undefined of 5 impressions" in str(preference_of(0, 0, 5))
+
+
+def test_headings_state_the_level_and_the_resamples_of_intervals() -> None:
+    credits, units = [[1, 0], [0, 1], [1, 0]], ["u", "u", "v"]
+    options: dict[str, Any] = {"units": units, "confidence": 0.9, "resamples": 20, "seed": 3}
+    preference = preference_by_credits(credits, expected=0.4, **options)
+    assert "0.9 confidence intervals (20 resamples, seed 3)" in str(preference)
+    assert "nan" not in str(preference)
+    matrix = preference_matrix_by_credits(credits, **options)
+    assert "0.9 confidence intervals of Delta (20 resamples, seed 3)" in str(matrix)
+    assert matrix.facts()["confidence"] == 0.9

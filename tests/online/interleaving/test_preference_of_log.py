@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -109,7 +110,10 @@ def test_pairs_of_which_not_both_took_part() -> None:
     found = preference_matrix_by_credits(credits, names=["a", "b", "c"])
     rows = found.to_polars()["wins", "losses", "ties"].rows()
     assert rows == [(1, 2, 0), (1, 0, 0), (1, 0, 0)]
-    assert "2 impressions excluded: only one of the two rankers took part" in found.pairs[0].notes
+    assert (
+        "2 impressions excluded, in which the two rankers did not both take part"
+        in found.pairs[0].notes
+    )
     with pytest.raises(PolicyError, match="no impression has credits of both '1' and '3'"):
         preference_matrix_by_credits([[1, 0, np.nan]])
 
@@ -288,3 +292,11 @@ def test_blanks_around_names_and_truth_values_of_clicks() -> None:
     results = frame.select("page", "rank", "doc", "team")
     log = read_log(pages, results, {"page": ["p "], "rank": [2]})
     assert preference(log, "impression").losses == 1
+
+
+def test_pages_without_results_of_a_team_are_reported() -> None:
+    log = small_log(method=["TeamDraft"] * 3)
+    log = replace(log, results=log.results.filter(pl.col("page") != 2))
+    found = preference(log, resamples=10)
+    assert (found.wins, found.losses, found.ties) == (1, 0, 2)
+    assert "1 page without results of a team, counted as ties" in found.notes

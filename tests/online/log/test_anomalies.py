@@ -244,3 +244,10 @@ def test_reading_by_loops(ids: list[str], shown: Any, clicked: Any) -> None:
             read = read.with_columns(pl.lit(None).alias(name))
     seconds = read["time"].cast(pl.Datetime("us", "UTC")).dt.epoch("s")
     assert read.select("page", "rank", seconds, "dwell").rows() == rows
+
+
+def test_times_of_one_table_with_and_without_a_zone() -> None:
+    times = ["2026-03-01T08:00:00+02:00", "2026-03-01T08:00:00", "2026-03-01 09:00Z"]
+    pages = {"page": ["p", "q", "r"], "query": ["cats"] * 3, "time": times}
+    with pytest.warns(cf.CranfieldWarning, match="1 of 3 times without a time zone, read as UTC"):
+        cf.online.read_log(pages, None, {"page": ["p"], "rank": [1]})

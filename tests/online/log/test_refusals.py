@@ -82,7 +82,11 @@ LIVING_LABS = [
         "team must be 'site' or 'participant', got 'us'",
     ),
     ('{"sid":"s","qid":"q","ranking":[{"docid":"a","clicked":"maybe"}]}', "clicks 'maybe'"),
-    ('{"sid":"s","qid":"q","ranking":3}', "is not a record of living labs"),
+    (
+        '{"sid":"s","qid":"q","ranking":3}',
+        "is not a record of living labs: a field has another type",
+    ),
+    ('{"sid":NaN,"qid":"q","ranking":[]}', "is not valid JSON: NaN and Infinity"),
     ('{"sid":"s","ranking":[]}', "has no query"),
     ('{"sid":"s","qid":"q","ranking":[{"clicked":true}]}', "is clicked, but has no document"),
     ('{"sid":"s",', "is not valid JSON"),

@@ -41,6 +41,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
     "texts": [
         (lambda: parse("CTR@0"), "cutoff must be"),
         (lambda: parse("CTR@three"), "cutoff"),
+        (lambda: measure("CTR(ranks='at')"), "requires a cutoff"),
         (lambda: parse("pSkip@3"), "pSkip cannot have a cutoff"),
         (lambda: parse("CTR(rank=3)"), "unknown parameter 'rank'"),
         (lambda: parse("Dwell(__import__('os'))"), "name=value"),
@@ -58,6 +59,8 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: measure("QueriesPerUser", by="session"), "QueriesPerUser"),
         (lambda: measure("GoodAbandonment", labels={"nobody": "good"}), "page 'nobody'"),
         (lambda: measure("GoodAbandonment", labels=LABELS), "'good'.*'Good'"),
+        (lambda: measure("GoodAbandonment"), "needs the label of pages; set labels"),
+        (lambda: measure("CTR", labels=LABELS), "labels requires a measure of labels"),
         (lambda: online.measure(cast(Any, 3)), "int"),
         (lambda: LOG.where(pl.Series([True])), "1 boolean for 30 pages"),
         *[

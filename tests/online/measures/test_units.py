@@ -154,3 +154,11 @@ def test_sums_do_not_depend_on_the_order_of_rows() -> None:
         order = rng.permutation(500)
         assert (_sum_by_index(place[order], values[order], 3) == first).all()
     assert first == pytest.approx(np.bincount(place, values))
+
+
+def test_abandoned_pages_without_a_session_are_as_unknown_as_clicked_ones() -> None:
+    pages = pl.DataFrame({"page": [0, 1, 2, 3], "query": "q", "session": ["s", None, "t", None]})
+    clicks = pl.DataFrame({"page": [0, 1], "rank": [1, 1]})
+    measurements = cf.online.measure({"pages": pages, "clicks": clicks}, "AbandonedLast")
+    assert measurements["AbandonedLast"].item() == 0.5
+    assert measurements.to_polars()["without"].to_list() == [2]

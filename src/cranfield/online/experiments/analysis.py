@@ -16,6 +16,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_list, quote
 from cranfield.base.kinds import Integer, Numbers, OneOf, UnitInterval, check_arguments
 from cranfield.online.experiments.comparisons import (
     ERRORS,
+    LIFTS_OF_TEST,
     OEC,
     Options,
     Row,
@@ -35,6 +36,7 @@ from cranfield.online.experiments.estimates import (
     CriticalValue,
     Effects,
     Metric,
+    Moments,
     Sequential,
     arm_means,
     moments,
@@ -287,6 +289,9 @@ def analyse_experiment(
     if sequential is not None and errors in ("bootstrap", "permutation"):
         raise PolicyError(f"sequential cannot be combined with errors={errors!r}")
     control = None if control is None else str(control)
+    # By segment, effects are always tested by Welch's test.
+    if lift not in LIFTS_OF_TEST.get(errors, LIFTS) and not segments:
+        raise PolicyError(f"lift={lift!r} cannot be combined with errors={errors!r}")
     method = None if sequential is None else SEQUENTIAL.parse(sequential)
     options = Options(theta, lift, errors, correction, alpha, method, looks, resamples, draws, seed)
     metrics = read_metrics(metrics)
@@ -307,12 +312,16 @@ def analyse_experiment(
             if is_set:
                 raise PolicyError(f"{name} requires a table of units, got a log")
         metrics = set_directions(metrics)
+        common["is_ordered"] = looks is not None
         units = units_from_log(data, metrics, unit=unit or "user", before=before, **common)
     elif before is not None:
         raise PolicyError("before requires a log; in a table the covariate is a column, see Metric")
     else:
         common |= {"segments": segments, "time": time, "missing": missing}
         units = read_units(data, metrics, variant=variant, unit=unit, **common)
+        if looks is not None and time is None:
+            notes = (*units.notes, "looks are in the order of rows, because time is not set")
+            units = replace(units, notes=notes)
     return analyse_units(units, metrics, options, proportions, srm=srm, segments=segments, oec=oec)
 
 
@@ -345,7 +354,8 @@ def analyse_units(
         arms[OEC] = combine_metrics(by_arm, arms, metrics, oec)
     rows, looks = compare_variants(units, arms, metrics, by_arm.pooled(), options)
     notes = [*units.notes, *_note_few_units(units, rows), *_note_margins(metrics, rows)]
-    notes += _note_constants(units, arms, rows)
+    notes += [*_note_constants(units, arms, rows), *_note_undefined(units, arms, rows, by_arm)]
+    notes += _note_looks(units, options)
     notes += _note_skewness(units, metrics, rows, options)
     by_segment = interactions = None
     if segments and not is_stopped:
@@ -371,7 +381,7 @@ def analyse_units(
         means=np.stack([means.value for means in arms.values()]),
         mean_low=mean_low,
         mean_high=mean_high,
-        comparisons=table,
+        comparisons=table.drop("reversed"),
         sample_ratios=level_ratios,
         segments=by_segment,
         interactions=interactions,
@@ -401,6 +411,7 @@ def _tabulate_comparisons(
     is_not_worse = pl.col("p not worse").is_not_nan() & (pl.col("p not worse") <= options.alpha / 2)
     direction = pl.when(is_good).then(pl.lit("better")).otherwise(pl.lit("worse"))
     fallback = pl.when(is_not_worse).then(pl.lit("not worse")).otherwise(pl.lit("undecided"))
+    direction = pl.when("reversed").then(pl.lit("undecided")).otherwise(direction)
     verdict = pl.when(is_significant).then(direction).otherwise(fallback)
     return table.with_columns(verdict=pl.lit("no verdict") if is_stopped else verdict)
 
@@ -419,8 +430,10 @@ def _note_intervals(table: pl.DataFrame, options: Options) -> Iterator[str]:
             excludes_zero & ~is_significant & ~is_corrected
         ),
         "significant, though an interval contains 0; the p-value decides": (
-            contains_zero & is_significant
+            contains_zero & is_significant & ~pl.col("reversed")
         ),
+        "undecided, because the difference was significant at an earlier look in the opposite"
+        " direction": is_significant & pl.col("reversed"),
     }
     rows = table.filter(pl.col("adjusted p").is_not_nan()).fill_nan(None)
     for reason, condition in cases.items():
@@ -470,6 +483,37 @@ def _note_constants(
         columns = units.metric_columns.get(name)
         if constants and not (columns is not None and units.is_proportion(columns)):
             yield f"{name}: all values equal in {constants}: no interval of the mean"
+
+
+def _note_undefined(
+    units: Units, arms: Mapping[str, ArmMeans], rows: Sequence[Row], by_arm: Moments
+) -> Iterator[str]:
+    """Return notes on ratios, covariates and lifts that cannot be computed or interpreted."""
+    for name, arm in arms.items():
+        if variants := ", ".join(units.variants[k] for k in np.flatnonzero(np.isnan(arm.value))):
+            yield f"{name}: no value in {variants}: the denominator of a ratio is 0"
+        columns = units.metric_columns.get(name)
+        if columns is not None and columns.covariate >= 0:
+            covariate = [columns.covariate, columns.covariate_denominator]
+            scatter = by_arm.pooled().scatter
+            if (scatter[covariate, covariate] == 0).all():
+                yield f"{name}: the covariate has no effect, because it is equal in all units"
+    for row in rows:
+        if np.isnan(row["lift"]):
+            continue
+        if row["control mean"] < 0:
+            label = f"{row['metric']} of {row['variant']}"
+            yield f"{label}: the mean of the control is below 0, so a positive lift is a decrease"
+        if row["mean"] == 0 and np.isnan(row["lift low"]) and row["error"] > 0:
+            label = f"all values are 0 in {row['variant']}"
+            yield f"{row['metric']}: {label}: no interval of the lift can be computed"
+
+
+def _note_looks(units: Units, options: Options) -> Iterator[str]:
+    n_units = len(units.arm)
+    if future_looks := [look for look in options.looks or () if look > n_units]:
+        sizes = ", ".join(f"{look:,}" for look in future_looks)
+        yield f"looks not reached by the {n_units:,} units: {sizes}"
 
 
 def _note_skewness(

@@ -118,7 +118,7 @@ class PermutationTest:
         error = float(effects.error)
         bounds = (self.observed - high) * error, (self.observed - low) * error
         lifts = np.nan, np.nan
-        if effects.control != 0:
+        if effects.control != 0 and not effects.has_zeros_only:
             # The lower bound belongs to the upper critical value; for a critical value of the wrong
             # sign it is the other root.
             lower, upper = (self._ratios(effects, quantile) for quantile in (high, low))
@@ -199,6 +199,9 @@ def permute_moments(
 ERRORS = ("auto", "delta", "permutation", "bootstrap")
 """Tests of differences; `auto` is `delta`, or `permutation` if its standard error is unreliable."""
 
+# Methods for the interval of the lift that a test has; all methods for a test that is not listed.
+LIFTS_OF_TEST = {"permutation": ("log", "fieller"), "bootstrap": ("log",)}
+
 OEC = "OEC"
 
 
@@ -239,9 +242,9 @@ def compare_variants(
     levels = {name: _level(options, size) for name, size in sizes_of_families.items()}
     is_bootstrap = options.errors == "bootstrap"
     bootstrap_values = _bootstrap_pairs(units, arms, levels, options) if is_bootstrap else {}
-    looks, last_pvalues = None, dict[Pair, float]()
+    looks, last_looks = None, dict[Pair, tuple[float, bool]]()
     if options.sequential is not None:
-        looks, last_pvalues = _compare_looks(units, arms, options, options.sequential)
+        looks, last_looks = _compare_looks(units, arms, options, options.sequential)
     rows, sizes = [], [*units.counts.values()]
     for name, treatment in pairs:
         effect, level = Effects.from_arms(arms[name], treatment), levels[name]
@@ -252,6 +255,7 @@ def compare_variants(
         distortion = Distortion.from_sizes(gamma, sizes[treatment], sizes[0])
         test = _choose_test(effect, distortion, options, is_metric=name in units.metric_columns)
         permutations: PermutationTest | None = None
+        is_reversed = False
         values: Sequence[Any] = bootstrap_values.get((name, treatment), ())
         if test == "permutation":
             sampling: Any = {"resamples": options.resamples, "seed": options.seed, "key": treatment}
@@ -266,8 +270,10 @@ def compare_variants(
             if (method := options.sequential) is not None:
                 ratio = method.prior_variance_ratio(effect.error**2, effect.count, options.alpha)
                 critical = partial(np.full_like, fill_value=half_width(ratio, options.alpha))
-            *bounds, pvalue = effect.inference(critical, options.lift)
-            values = (*bounds, last_pvalues.get((name, treatment), pvalue))
+            values = effect.inference(critical, options.lift)
+            if (name, treatment) in last_looks:
+                pvalue, is_reversed = last_looks[name, treatment]
+                values = (*values[:-1], pvalue)
         # Neither method is valid for few units.
         if effect.has_few_units and test in {"bootstrap", "always valid"}:
             values = (np.nan,) * 5
@@ -282,6 +288,7 @@ def compare_variants(
             **dict(zip(INFERENCE, map(float, values), strict=True)),
             "p not worse": np.nan,
             "test": test,
+            "reversed": is_reversed,
             "distortion": distortion,
         }
         if name == OEC:
@@ -334,28 +341,34 @@ def _test_margin(
 
 def _compare_looks(
     units: Units, arms: Mapping[str, ArmMeans], options: Options, method: Sequential
-) -> tuple[pl.DataFrame, dict[Pair, float]]:
-    """Compare variants at each look; return the table, and the p-values at the last look."""
+) -> tuple[pl.DataFrame, dict[Pair, tuple[float, bool]]]:
+    """Compare variants at each look.
+
+    Returns the table of looks and, for each pair, the smallest p-value and whether the difference
+    at its look has the opposite sign of the last difference.
+    """
     n_units, n_variants = len(units.arm), len(units.variants)
     looks = _read_look_sizes(options.looks, n_units)
     look = np.searchsorted(looks, np.arange(n_units), side="right")
     cells = look * n_variants + units.arm
     cumulative = moments(units.columns, cells, (looks.size, n_variants)).cumulative()
-    frames, last_pvalues = [], {}
+    frames, last_looks = [], {}
     for name, arm in arms.items():
         # An overall criterion is standardised by all units, so it has the last look only.
         columns = units.metric_columns.get(name)
         means = arm if columns is None else arm_means(cumulative, columns, options.theta)
         for variant in range(1, n_variants):
             effects = Effects.from_arms(means, variant)
-            difference, error = np.atleast_1d(effects.difference, effects.error)
-            total = np.atleast_1d(effects.count)
+            # The method is not valid for few units.
+            error = np.where(effects.has_few_units, np.nan, effects.error)
+            difference, error, total = np.atleast_1d(effects.difference, error, effects.count)
             low, high, p = always_valid(difference, error, total, method, alpha=options.alpha)
             keys = {"metric": name, "variant": units.variants[variant]}
             sizes = {"units": looks[-1:] if columns is None else looks, "difference": difference}
             frames.append(pl.DataFrame({**keys, **sizes, "low": low, "high": high, "p": p}))
-            last_pvalues[name, variant] = float(p[-1])
-    return pl.concat(frames), last_pvalues
+            is_reversed = difference[np.argmin(p)] * difference[-1] < 0
+            last_looks[name, variant] = float(p[-1]), bool(is_reversed)
+    return pl.concat(frames), last_looks
 
 
 def _read_look_sizes(looks: Sequence[int] | None, n_units: int) -> Indices:

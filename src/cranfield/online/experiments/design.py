@@ -394,8 +394,11 @@ class ExperimentSize(Result):
         days = "" if np.isnan(self.days) else f", {self.days:g} days"
         units = f"{self.units:,} units ({self.control_units:,} in the control){days}"
         test = f"power {self.power:.4g} at alpha {self.alpha:g} ({self.alternative})"
-        rule = f"rule of thumb for power 0.8: {self.rule:,.0f} units"
-        return [f"{units}: a lift of {self.lift:.4g} is detected with {test}; {rule}"]
+        # The rule of thumb is for variants of equal size and this two-sided test.
+        has_equal_sizes = abs(self.units - 2 * self.control_units) <= 1
+        has_rule = has_equal_sizes and self.alpha == 0.05 and self.alternative == "two-sided"
+        rule = f"; rule of thumb for power 0.8: {self.rule:,.0f} units" if has_rule else ""
+        return [f"{units}: a lift of {self.lift:.4g} is detected with {test}{rule}"]
 
 
 def experiment_size(

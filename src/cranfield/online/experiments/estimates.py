@@ -328,6 +328,11 @@ class Effects:
         return np.asarray((self.control_squared_error == 0) | (self.treatment_squared_error == 0))
 
     @property
+    def has_zeros_only(self) -> Bools:
+        """Whether all values of the treatment are 0, so that a ratio has no standard error."""
+        return np.asarray((self.treatment == 0) & (self.treatment_squared_error == 0))
+
+    @property
     def error(self) -> Floats:
         """Standard error of the difference."""
         return np.sqrt(self.control_squared_error + self.treatment_squared_error)
@@ -376,7 +381,8 @@ class Effects:
         `log` is computed for the logarithm of the ratio of means, with squared error
         :math:`v_0/m_0^2 + v_1/m_1^2`; `linear` for the ratio itself, by the delta method; `fieller`
         contains the ratios that a test does not reject, and is unbounded if the control's mean may
-        be 0. NaN if the method has no interval, or values are constant within both variants.
+        be 0. NaN if the method has no interval, values are constant within both variants, or all
+        values of the treatment are 0.
         """
         control, treatment = self.control, self.treatment
         v, w = self.control_squared_error, self.treatment_squared_error
@@ -395,7 +401,7 @@ class Effects:
                 factor = np.exp(critical(self._df(a, b)) * np.sqrt(a + b))
                 ratio = np.where(quotient > 0, quotient, np.nan)
                 low, high = ratio / factor, ratio * factor
-        is_undefined = ~np.isfinite(quotient) | (self.error == 0)
+        is_undefined = ~np.isfinite(quotient) | (self.error == 0) | self.has_zeros_only
         return np.where(is_undefined, np.nan, low - 1), np.where(is_undefined, np.nan, high - 1)
 
     def inference(self, critical: CriticalValue, lift: str) -> tuple[Floats, ...]:

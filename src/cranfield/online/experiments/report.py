@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_integer
 from cranfield.base.text import counted, plain
-from cranfield.online.experiments.comparisons import Options
+from cranfield.online.experiments.comparisons import OEC, Options
 from cranfield.online.experiments.design import check_weights, chi_square
 from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.significance.pairwise.ranks import binomial_pvalues
@@ -350,7 +350,8 @@ class ExperimentReport(Result):
                 lines.append(f"p not worse: p-value of the null hypothesis that {hypothesis}")
         if self.difference.size > 1:
             correction = CORRECTIONS[self.correction].title
-            lines.append(f"p-values of all metrics and variants: {correction}")
+            family = "; the OEC is a family of its own" if OEC in self.metrics else ""
+            lines.append(f"p-values of all metrics and variants: {correction}{family}")
         return lines
 
     @property

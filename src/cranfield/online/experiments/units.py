@@ -12,7 +12,14 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted, warn
+from cranfield.base.errors import (
+    CranfieldError,
+    InputError,
+    PolicyError,
+    check_choice,
+    quoted,
+    warn,
+)
 from cranfield.base.text import counted, some_of
 from cranfield.online.experiments.estimates import (
     ONES_COLUMN,
@@ -23,7 +30,7 @@ from cranfield.online.experiments.estimates import (
     skewness,
 )
 from cranfield.online.log.cells import TIME as LOG_TIME
-from cranfield.online.log.query_log import QueryLog
+from cranfield.online.log.query_log import QueryLog, count_phrase
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
 from cranfield.sources.columns import Columns, Table, columns_of_mapping, error_at_row, read_columns
@@ -578,18 +585,30 @@ def units_from_log(
     mixed: str = "drop",
     control: str | None = None,
     variants: Sequence[str] | None = None,
+    is_ordered: bool = False,
 ) -> Units:
-    """Sum measures by unit; measures of the log `before` the experiment become covariates."""
+    """Sum measures by unit; measures of the log `before` the experiment become covariates.
+
+    Units are in order of their first page if `is_ordered`.
+    """
     for name, metric in metrics.items():
         if metric.covariate is not None:
-            reason = "metrics of a log cannot have a covariate; use before= for an earlier log"
+            reason = "a covariate requires a table of units, or in Python an earlier log as before"
             raise PolicyError(f"{name}: {reason}")
-    texts = {name: str(metric) for name, metric in parse_measures(metrics).items()}
+    measures = parse_measures(metrics)
+    texts = {name: str(measure) for name, measure in measures.items()}
     source, notes = "sums by unit", list[str]()
+    if is_ordered and not isinstance(data, QueryLog):
+        raise PolicyError("looks requires a log or a table of units, got sums by unit")
+    first_times: pl.DataFrame | None = None
     if isinstance(data, QueryLog):
+        check_choice("unit", unit, ("user", "session", "query"))
         source = data.source
         data, notes = _select_assigned_pages(data, unit, mixed)
         _check_periods(data, before)
+        if is_ordered:
+            data.require("pages", "time", purpose="an analysis at several looks")
+            first_times = data.pages.group_by(unit).agg(pl.col("time").min())
         data = sums_by_unit(data, texts.values(), unit=unit)
     if missing := [text for text in texts.values() if text not in data.names]:
         names = ", ".join(data.names)
@@ -597,7 +616,24 @@ def units_from_log(
     if isinstance(before, QueryLog):
         before = sums_by_unit(before, texts.values(), unit=unit)
     arms: dict[str, Any] = {"control": control, "variants": variants}
-    return units_from_sums(data, texts, before=before, source=source, notes=notes, **arms)
+    censored = ", ".join(name for name, measure in measures.items() if measure.may_be_censored)
+    if censored:
+        effect = "means are biased if variants differ in censoring"
+        notes.append(f"{censored}: censored values are excluded, so {effect}")
+    units = units_from_sums(data, texts, before=before, source=source, notes=notes, **arms)
+    return units if first_times is None else _sort_by_time(units, first_times)
+
+
+def _sort_by_time(units: Units, first_times: pl.DataFrame) -> Units:
+    """Sort units by the time of their first page."""
+    times = pl.DataFrame({units.kind: units.ids}).join(
+        first_times, on=units.kind, how="left", maintain_order="left"
+    )
+    if times["time"].null_count():
+        raise InputError("an analysis at several looks requires times", source=units.source)
+    order = np.argsort(times["time"].to_numpy(), kind="stable")
+    ids = None if units.ids is None else units.ids.gather(order)
+    return replace(units, ids=ids, arm=units.arm[order], columns=units.columns[order])
 
 
 def _check_periods(log: QueryLog, before: Any) -> None:
@@ -613,7 +649,7 @@ def _check_periods(log: QueryLog, before: Any) -> None:
 def _select_assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryLog, list[str]]:
     """Return the pages of units in one variant, and notes on excluded pages and units."""
     log.require("pages", unit, "variant", purpose="an experiment")
-    notes = [f"{number:,} {kind}" for kind, number in log.anomalies.items() if number]
+    notes = [count_phrase(number, kind) for kind, number in log.anomalies.items() if number]
     pages = log.pages.filter(pl.col("variant").is_not_null())
     if n_excluded := log.pages.height - pages.height:
         notes.append(f"{counted(n_excluded, 'page')} without a variant excluded")

@@ -122,8 +122,11 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     weights = weights.with_columns(pl.col("team").replace_strict(rankers, range(len(rankers))))
     pages = np.flatnonzero(interleaved_pages(log))
     n_single = int((weights["page"].value_counts()["count"] == 1).sum())
+    n_empty = len(pages) - weights["page"].n_unique()
     if n_single and len(rankers) == 2:
         notes.append(f"{counted(n_single, 'page')} with results of one team only included")
+    if n_empty and len(rankers) == 2:
+        notes.append(f"{counted(n_empty, 'page')} without results of a team, counted as ties")
     values = np.full((len(pages), len(rankers)), 0.0 if len(rankers) == 2 else np.nan)
     row = np.searchsorted(pages, weights["page"].to_numpy())
     values[row, weights["team"].to_numpy()] = weights["weight"].to_numpy()
@@ -311,7 +314,8 @@ def preference(
     """Test which of two rankers the users of a log prefer.
 
     Each result of an interleaved page has a `team`, its ranker. The credit of a ranker is the sum
-    of the weights of clicks on its results; on each page the ranker with more credit wins.
+    of the weights of clicks on its results; on each page the ranker with more credit wins. Several
+    clicks on a result count once, with the largest weight.
 
     Parameters
     ----------
@@ -324,7 +328,7 @@ def preference(
         The rankers A and B; by default the two teams of the log, in order.
     clicks
         Clicks that count: `all`, the `first` or `last` of a page, `sat` (a dwell time of at least
-        30 seconds), or the name of a column with the weights of clicks.
+        30 seconds), or a numeric column of `log.clicks` with their weights, such as `dwell`.
     lists
         Documents by query and ranker, best first. With lists, pages are compared by the method that
         interleaved them; by default they are compared by teams, which is correct for team draft.

@@ -145,6 +145,11 @@ class Preference(Result):
         return float(win_proportion(np.array([self.unit_wins, self.unit_losses])))
 
     @property
+    def sampling(self) -> str:
+        """The resamples of a bootstrap, as text that follows its intervals; else empty."""
+        return f" ({self.resamples:,} resamples, seed {self.seed})" if self.resamples else ""
+
+    @property
     def alpha(self) -> float:
         """Significance level: 1 - confidence."""
         return round(1 - self.confidence, 12)
@@ -180,7 +185,7 @@ class Preference(Result):
             pvalue, outcome, test = self.outcome_pvalue, self.outcome, f"bootstrap by {self.unit}"
         if np.isnan(pvalue):
             return f"{counts} The difference was not tested."
-        evidence = f"{test}: p = {pvalue:.2g}"
+        evidence = f"{test}: {_compare_pvalue(pvalue, self.alpha)}"
         if pvalue > self.alpha:
             return f"{counts} The difference is not significant at {self.alpha:g} ({evidence})."
         return f"{counts} Users prefer {a if outcome > self.expected else b} ({evidence})."
@@ -188,15 +193,30 @@ class Preference(Result):
     def heading(self) -> list[str]:
         a, b = self.names
         by_unit = f"; by {self.unit} {self.unit_wins:,}, {self.unit_losses:,}, {self.unit_ties:,}"
-        outcome = f"{format_number(self.outcome)} of {counted(self.impressions, 'impression')}"
-        sign_test = f"sign test by {self.unit}: z {format_number(self.z, 2)}, p {self.pvalue:.4g}"
+        outcome = format_number(self.outcome) or "undefined"
+        outcome = f"{outcome} of {counted(self.impressions, 'impression')}"
+        pvalue, test = self.pvalue, f"sign test by {self.unit}"
+        sign_test = f"{test}: z {format_number(self.z, 2)}, p {pvalue:.4g}"
+        if np.isnan(pvalue):
+            pvalue, sign_test = self.outcome_pvalue, f"no {test}"
+        result = f"outcome {outcome}" if np.isnan(pvalue) else f"outcome {outcome}, p {pvalue:.3g}"
         return [
-            f"{a} against {b}: outcome {outcome}, p {self.pvalue:.3g} by {self.unit}",
+            f"{a} against {b}: {result} by {self.unit}",
             f"wins {self.wins:,}, losses {self.losses:,}, ties {self.ties:,}"
             f"{by_unit if self.unit != 'impression' else ''}",
             f"outcome expected if rankers are equal: {self.expected:g}; {sign_test}",
-            f"low, high: {self.confidence:g} confidence intervals",
+            f"low, high: {self.confidence:g} confidence intervals{self.sampling}",
         ]
+
+
+def _compare_pvalue(pvalue: float, alpha: float) -> str:
+    """Format a p-value with enough digits to show whether it is below alpha."""
+    if pvalue < 1e-300:
+        return "p < 1e-300"
+    digits = 2
+    while digits < 15 and (float(f"{pvalue:.{digits}g}") <= alpha) != (pvalue <= alpha):
+        digits += 1
+    return f"p = {pvalue:.{digits}g}"
 
 
 def win_proportion(counts: Ints) -> Floats:
@@ -362,7 +382,7 @@ def preference_between(
     is_compared = ~np.isnan(difference)
     if not is_compared.all():
         excluded = counted(int((~is_compared).sum()), "impression")
-        notes = [*notes, f"{excluded} excluded: only one of the two rankers took part"]
+        notes = [*notes, f"{excluded} excluded, in which the two rankers did not both take part"]
     difference = difference[is_compared]
     unit_ids, code = np.unique(units[is_compared], return_inverse=True)
     sign = np.where(np.abs(difference) <= TIE, 0, np.sign(difference))

@@ -156,7 +156,17 @@ class PreferenceMatrix(Result):
 
     def heading(self) -> list[str]:
         rankers, pairs = counted(len(self.rankers), "ranker"), counted(len(self.pairs), "pair")
-        return [f"{rankers}, {pairs} by {self.pairs[0].unit}, {self.correction}"]
+        pair = max(self.pairs, key=lambda pair: pair.resamples)
+        intervals = f"low, high: {pair.confidence:g} confidence intervals of Delta{pair.sampling}"
+        return [
+            f"{rankers}, {pairs} by {pair.unit}, {self.correction}",
+            f"{intervals}; p: sign test by {pair.unit}",
+        ]
+
+    def facts(self) -> dict[str, Any]:
+        pair = max(self.pairs, key=lambda pair: pair.resamples)
+        names = ("unit", "confidence", "resamples", "seed")
+        return {**super().facts(), **{name: getattr(pair, name) for name in names}}
 
 
 def _shortest_cycle(is_preferred: Bools, group: Indices) -> list[int]:

@@ -136,7 +136,12 @@ def _locate_error(raw: bytes, source: str, record_name: str, types: Types | None
         return False
 
     line = lines[bisect_left(lines[:-1], True, key=is_unreadable)]
-    return InputError(f"is not a record of {record_name}", source=source, line=line)
+    if re.search(rb"\b(NaN|Infinity)\b", texts[line - 1]):
+        reason = "is not valid JSON: NaN and Infinity are not JSON numbers"
+    else:
+        others = "the lines above" if types is None else "other records"
+        reason = f"is not a record of {record_name}: a field has another type than in {others}"
+    return InputError(reason, source=source, line=line)
 
 
 def open_columns(data: Any, schema: Schema) -> Columns:
@@ -185,9 +190,10 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
         first_values = pages[name].gather(page)
         differs = frame[name].ne_missing(first_values)
         if differs.any():
-            value = quoted(first_values.filter(differs)[0])
             row = frame.filter(differs).row(0, named=True)
-            reason = f"page {quoted(row['page'])} has {name} {value} and {quoted(row[name])}"
+            values = (first_values.filter(differs)[0], row[name])
+            first, other = ("none" if value is None else quoted(value) for value in values)
+            reason = f"page {quoted(row['page'])} has {name} {first} and {other}"
             table.refuse(differs, lambda _, reason=reason: reason)  # type: ignore[misc]
     has_doc = frame["doc"].is_not_null()
     if "doc" not in table.names and "rank" in table.names:

@@ -14,6 +14,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError, PolicyError, check_list, quoted, warn
 from cranfield.base.kinds import Integer, OneOf, check_arguments
+from cranfield.base.text import counted
 from cranfield.online.log import formats
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS
 from cranfield.online.log.linking import Anomalies, SourceTables, keep_first_records, link_tables
@@ -125,8 +126,13 @@ def read_files(
     if len(paths) not in expected_counts or len(paths) + len(named_paths) < len(files):
         choices = "PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
         raise PolicyError(f"expected one file, {choices}")
-    if [*paths, *named_paths.values()].count("-") > 1:
+    all_paths = [*paths, *named_paths.values()]
+    if all_paths.count("-") > 1:
         raise PolicyError("standard input (-) can be only one of the files")
+    if repeated := next((path for path in all_paths if all_paths.count(path) > 1), None):
+        raise PolicyError(
+            f"pages, results and clicks must be different files, got {repeated} twice"
+        )
     second_file = paths.pop() if len(paths) == 2 else None
     table_names = ("pages", "results", "clicks")
     files_by_table: dict[str, Any] = dict(zip(table_names, paths, strict=False)) | named_paths
@@ -254,14 +260,19 @@ _ZONE = r":\d\d(?:\.\d+)?\s*(?:[zZ]|UTC|GMT|[+-]\d\d(?::?\d\d)?)$"
 
 
 def _warn_of_zones(pages: Columns, clicks: Columns) -> None:
-    """Warn if only the times of pages, or of clicks, have a time zone."""
+    """Warn if only some of the times, or only those of pages or of clicks, have a time zone."""
     zones = {}
     for columns, schema in ((pages, PAGES), (clicks, CLICKS)):
         column = next(column for column in schema.columns if column.name == "time")
         for k in column.named_in(columns.names)[:1]:
             times = pl.Series(columns.cells(k), strict=False).drop_nulls()
             if times.dtype == pl.String and (texts := times.filter(times.str.contains(":"))).len():
-                zones[columns.source] = bool(texts.str.contains(_ZONE).any())
+                has_zone = texts.str.contains(_ZONE)
+                zones[columns.source] = bool(has_zone.any())
+                if has_zone.any() and (n_local := int((~has_zone).sum())):
+                    sizes = f"{n_local:,} of {counted(texts.len(), 'time')}"
+                    note = f"{sizes} without a time zone, read as UTC"
+                    warn(f"{columns.source}: {note}")
     if {*zones.values()} == {True, False}:
         zoned, other = sorted(zones, key=zones.__getitem__, reverse=True)
         note = f"times have a time zone in the {zoned}, but not in the {other}"

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from cranfield.base.errors import MeasureError
 from cranfield.base.spec import any_name, choice, integer, number, optional, parameter
 from cranfield.online.measures.online_measure import (
     MICROSECONDS,
@@ -90,7 +91,9 @@ def CTR(
     cutoff: int | None = CUTOFF,
 ) -> Sums:
     """Proportion of the shown results that were clicked (click-through rate)."""
-    suffix = "_at" if ranks == "at" and cutoff is not None else ""
+    if ranks == "at" and cutoff is None:
+        raise MeasureError("CTR(ranks='at') requires a cutoff, such as CTR(ranks='at')@3")
+    suffix = "_at" if ranks == "at" else ""
     clicked = _down_to(f"{_click_column(repeats)}{suffix}", cutoff)
     results = _down_to(f"shown{suffix}", cutoff)
     if over == "results":
@@ -205,8 +208,10 @@ def _unsure(seconds: float) -> pl.Expr:
 _CLICK = "time to the `first` or to the `last` click of the page"
 
 
-def _time_to(end: pl.Expr, n_clicks: pl.Expr) -> Sums:
+def _time_to(end: pl.Expr, n_clicks: pl.Expr, n_untimed: pl.Expr) -> Sums:
     """Return sums of the seconds from the page to a click; censored without such clicks."""
+    # A click of unknown time could be the first or the last one.
+    end = pl.when(n_untimed == 0).then(end)
     next_page = _seconds(TIME, pl.col("next_time")).fill_null(0.0)
     return Sums(_seconds(TIME, end), censored=_indicator(n_clicks == 0), until=next_page)
 
@@ -214,21 +219,23 @@ def _time_to(end: pl.Expr, n_clicks: pl.Expr) -> Sums:
 @online_measure(r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)", BOOK, "lower", **TIME_TO_CLICK)
 def TimeToClick(click: str = parameter("first", choice("first", "last"), _CLICK)) -> Sums:
     """Seconds from the page to its first or last click; censored for pages without a click."""
-    return _time_to(pl.col(f"{click}_click"), CLICKS)
+    return _time_to(pl.col(f"{click}_click"), CLICKS, pl.col("untimed"))
 
 
 @online_measure(r"\frac{1}{|P_s|} \sum_{p \in P_s} (t_{p,s} - t_p)", FOX, "lower", **TIME_TO_CLICK)
 def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Seconds from the page to its first satisfied click; censored for pages without one."""
     sat, unsure = pl.col(f"first_sat@{seconds}"), pl.col(f"first_unsure@{seconds}")
+    n_untimed = pl.col(f"untimed_sat@{seconds}")
     if unknown == "not":
-        return _time_to(sat, _sat(seconds))
+        return _time_to(sat, _sat(seconds), n_untimed)
+    n_untimed += pl.col(f"untimed_unsure@{seconds}")
     if unknown == "sat":
         first_click = pl.min_horizontal(sat, unsure)
     else:
         # An earlier click of unknown dwell could have been the first satisfied one.
         first_click = pl.when((_unsure(seconds) == 0) | (sat <= unsure)).then(sat)
-    return _time_to(first_click, _sat(seconds) + _unsure(seconds))
+    return _time_to(first_click, _sat(seconds) + _unsure(seconds), n_untimed)
 
 
 @online_measure(
@@ -323,7 +330,8 @@ def AbandonedLast() -> Sums:
 
     On such pages users may have found the answer, or given up: this is only a proxy.
     """
-    return Sums(_indicator((CLICKS == 0) & LAST))
+    # Pages without a session have no value, whether clicked or not.
+    return Sums(_indicator(pl.when(LAST.is_not_null()).then((CLICKS == 0) & LAST)))
 
 
 @online_measure(

@@ -414,6 +414,8 @@ def prepare_pages(
         warn(f"{tables.source}: {note}")
     if labels is not None:
         measures = [measure for measure in selection if measure.name == "GoodAbandonment"]
+        if not measures:
+            raise PolicyError("labels requires a measure of labels, such as GoodAbandonment")
         label_names = [vars(measure)["label"] for measure in measures]
         pages = _add_labels(pages, labels, label_names, tables.source)
     if "page" in keys and "id" in pages.columns:
@@ -440,7 +442,7 @@ def _parse_measures(
             level = f"a measure of {measure.level}s"
             raise MeasureError(f"{measure} is {level} and cannot be computed by {unit}")
         elif measures is not None:
-            hint = ", set by labels=" if ("pages", "label") in measure.needs else ""
+            hint = "; set labels" if ("pages", "label") in measure.needs else ""
             raise InputError(f"{measure} needs {missing}{hint}", source=tables.source)
     if not selection:
         reason = "has no column of an online measure; expected results, clicks, sessions or times"

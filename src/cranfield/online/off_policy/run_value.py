@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -36,6 +36,8 @@ from cranfield.significance.registry import MAX_RESAMPLES
 
 MAX_STEPS = 100  # Maximum number of Newton steps; a few usually suffice
 
+MIN_QUERIES = 10  # Effective number of queries below which intervals are unreliable
+
 FLOORS = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)  # Decreasing lower bounds of non-clicks in a cell
 
 
@@ -47,7 +49,6 @@ class RankPairs(NamedTuple):
     other_rank: Indices
     clicks: Floats  # Sum of the click rates at `rank` of the documents shown at both ranks
     non_clicks: Floats  # Sum of 1 minus these rates
-    n_pairs: int  # Number of pairs of ranks of a document
 
 
 def harvest_pairs(results: pl.DataFrame) -> RankPairs:
@@ -64,7 +65,7 @@ def harvest_pairs(results: pl.DataFrame) -> RankPairs:
     clicks = sums["clicked"].to_numpy()
     query, rank, other = sums.select("query", "rank", "other_rank").to_numpy().T.astype(np.intp)
     non_clicks = sums["number"].to_numpy() - clicks
-    return RankPairs(query, rank, other, clicks, non_clicks, doc_pairs.height // 2)
+    return RankPairs(query, rank, other, clicks, non_clicks)
 
 
 def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats]:
@@ -231,7 +232,8 @@ def rank_propensities(
         Number of ranks, at least 2.
     confidence
         Confidence level of the intervals, computed from logarithms over queries (for `swaps` by
-        Student's t for a ratio of sums, for `AllPairs` by a sandwich). `EM` has no intervals.
+        Student's t for a ratio of sums, for `AllPairs` by a sandwich), with the number of queries
+        that have pairs, minus 1, as degrees of freedom. `EM` has no intervals.
 
     Raises
     ------
@@ -248,7 +250,8 @@ def rank_propensities(
     log.require("results", purpose="a propensity of ranks")
     n_queries = log.pages["query"].n_unique()
     notes: list[str] = []
-    n_pairs = 0
+    n_queries_by_rank: Indices = np.full(depth, n_queries)
+    pairs_by_query: Floats = np.zeros(n_queries)
     if method == "EM":
         frame = train(log, "PBM").parameters["examination"].filter(pl.col("rank") <= depth)
         value, error = np.full(depth, np.nan), np.full(depth, np.nan)
@@ -258,13 +261,9 @@ def rank_propensities(
         results = log.results_with_clicks.filter(pl.col("rank") <= depth)
         query, is_clicked = log.pages["query"].gather(results["page"]), pl.col("clicks") > 0
         results = results.with_columns(query, clicked=is_clicked.cast(pl.Float64))
-        if method == "swaps":
-            value, error, n_pairs = _estimate_swaps(results, depth)
-        else:
-            pair_sums = harvest_pairs(results)
-            n_pairs = pair_sums.n_pairs
-            value, error = estimate_all_pairs(pair_sums, depth)
-        if not n_pairs:
+        estimates = _estimate_from_pairs(results, method, depth)
+        value, error, n_queries_by_rank, pairs_by_query = estimates
+        if not pairs_by_query.any():
             reason = f"{method} requires documents shown at several ranks, got none"
             raise InputError(reason, source=log.source)
     is_constant = (error <= TOLERANCE) & (np.arange(depth) > 0)
@@ -275,7 +274,9 @@ def rank_propensities(
     low = high = np.full(depth, np.nan)
     if n_queries > 1:
         logarithm = np.log(np.where(value > 0, value, np.nan))
-        low, high = np.exp(t_interval(logarithm, error, n_queries - 1, confidence))
+        df = np.maximum(n_queries_by_rank - 1, 1)
+        low, high = np.exp(t_interval(logarithm, error, df, confidence))
+        notes += _note_concentration(pairs_by_query)
     else:
         notes.append("one query: no confidence intervals can be computed")
     if np.isnan(value).any():
@@ -284,11 +285,33 @@ def rank_propensities(
     columns = [np.arange(1, depth + 1), value, low, high]
     rows = pl.DataFrame(dict(zip(RankPropensities.columns, columns, strict=True)))
     rows = rows.with_columns(pl.selectors.float().fill_nan(None))
+    n_pairs = round(pairs_by_query.sum())
     return RankPropensities(rows, method, n_pairs, n_queries, float(confidence), tuple(notes))
 
 
-def _estimate_swaps(results: pl.DataFrame, depth: int) -> tuple[Floats, Floats, int]:
-    """Return ratios of clicks at each rank to rank 1, errors of logarithms, and number of swaps."""
+def _note_concentration(pairs_by_query: Floats) -> Iterator[str]:
+    n_pairs = pairs_by_query.sum()
+    if n_pairs and (n_effective := n_pairs**2 / np.square(pairs_by_query).sum()) < MIN_QUERIES:
+        size = f"effective number of queries with pairs {n_effective:.1f}"
+        yield f"{size}: confidence intervals are unreliable"
+
+
+def _estimate_from_pairs(
+    results: pl.DataFrame, method: str, depth: int
+) -> tuple[Floats, Floats, Indices, Floats]:
+    """Return estimates by rank, errors of logarithms, queries by rank, and pairs by query."""
+    if method == "swaps":
+        swaps = _find_swaps(results)
+        value, error, n_queries = _estimate_swaps(swaps, depth)
+        return value, error, n_queries, swaps["query"].value_counts()["count"].to_numpy() / 2
+    pair_sums = harvest_pairs(results)
+    value, error = estimate_all_pairs(pair_sums, depth)
+    pairs_by_query = np.bincount(pair_sums.query, pair_sums.clicks + pair_sums.non_clicks) / 2
+    return value, error, np.full(depth, pairs_by_query.size), pairs_by_query
+
+
+def _find_swaps(results: pl.DataFrame) -> pl.DataFrame:
+    """Find pairs of documents that a query showed in both orders at rank 1 and a lower rank."""
     columns = ["page", "query", "doc", "clicked"]
     top = results.filter(pl.col("rank") == 1).select(columns)
     lower = results.filter(pl.col("rank") > 1).select("page", "rank", other="doc", below="clicked")
@@ -299,19 +322,24 @@ def _estimate_swaps(results: pl.DataFrame, depth: int) -> tuple[Floats, Floats, 
     groups = rows.group_by(*pair, "doc", maintain_order=True)
     orders = groups.agg(pl.col("clicked", "below").mean(), times=pl.len())
     orders = orders.with_columns(pl.col("times").min().over(pair), orders=pl.len().over(pair))
-    swaps = orders.filter(pl.col("orders") == 2)
+    return orders.filter(pl.col("orders") == 2)
+
+
+def _estimate_swaps(swaps: pl.DataFrame, depth: int) -> tuple[Floats, Floats, Indices]:
+    """Return ratios of clicks at each rank to rank 1, errors of logarithms, and queries by rank."""
     value, error = np.full(depth, np.nan), np.full(depth, np.nan)
     value[0], error[0] = 1.0, 0.0
+    n_queries = np.ones(depth, dtype=np.intp)
     sums = swaps.group_by("query", "rank").agg((pl.col("clicked", "below") * pl.col("times")).sum())
     for (rank,), rank_sums in sums.sort("rank", "query").group_by("rank", maintain_order=True):
         clicks = rank_sums.select("below", "clicked").to_numpy()
         if clicks[:, 1].any():
             totals = np.tile(clicks[:, :1], 2), np.tile(clicks[:, 1:], 2)
             means, k = compare_ratios(*totals, np.arange(len(clicks)), len(clicks)), int(rank) - 1
-            value[k] = means.estimate[0]
+            value[k], n_queries[k] = means.estimate[0], len(clicks)
             with np.errstate(divide="ignore", invalid="ignore"):
                 error[k] = means.standard_error[0] / means.estimate[0]
-    return value, error, swaps.height // 2
+    return value, error, n_queries
 
 
 def run_value(

@@ -29,7 +29,7 @@ def read_log(files: tuple[str, ...], log_options: Mapping[str, Any]) -> cf.onlin
     from cranfield.online.log.reading import read_files
 
     options = {**log_options}
-    form, timeout = options.pop("log_format"), options.pop("session_timeout")
+    form, timeout = options.pop("log_format"), options.pop("session_timeout", None)
     try:
         log = read_files(files, format=form, **options)
     except InputError as error:
@@ -44,24 +44,20 @@ def read_log(files: tuple[str, ...], log_options: Mapping[str, Any]) -> cf.onlin
 # An experiment may have a table of units instead of a log.
 _LOG_GROUP: dict[str, Any] = {"group": "Log", "requires": ("LOG", "--measure")}
 
-log_options = cli.gather_options(
-    dict,
-    "log_options",
-    (
-        *cli.options_of(
-            "cranfield.online.read_log",
-            "format on_anomaly max_queries click_actions",
-            format={"flag": "--log-format"},
-            **_LOG_GROUP,
-        ),
-        *cli.options_of(
-            "cranfield.online.sessionise",
-            "timeout",
-            timeout={"flag": "--session-timeout", "default": None},
-            **_LOG_GROUP,
-        ),
-    ),
+_READING = cli.options_of(
+    "cranfield.online.read_log",
+    "format on_anomaly max_queries click_actions",
+    format={"flag": "--log-format"},
+    **_LOG_GROUP,
 )
+_SESSIONS = cli.options_of(
+    "cranfield.online.sessionise",
+    "timeout",
+    timeout={"flag": "--session-timeout", "default": None},
+    **_LOG_GROUP,
+)
+
+log_options = cli.gather_options(dict, "log_options", (*_READING, *_SESSIONS))
 """Options of reading a log; a command gets them as `log_options`."""
 
 
@@ -181,7 +177,7 @@ MAX_VALUES = 12  # maximum number of values of a parameter in text output
     first="model tied held-out qrels measure baseline log-format on-anomaly format table output"
     " settings"
 )
-@cli.settings(f"resamples seed {LOG_SETTINGS}")
+@cli.settings("resamples seed max-queries")
 @click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=cli.READ)
 @cli.options_from(
     "cranfield.online.train_models",
@@ -215,7 +211,7 @@ MAX_VALUES = 12  # maximum number of values of a parameter in text output
     "--baseline", metavar="MODEL", help="Baseline of the perplexity gain; one of the models."
 )
 @cli.options_from("cranfield.online.perplexity_gain", "seed resamples", requires="--baseline")
-@log_options
+@cli.gather_options(dict, "log_options", _READING)  # click models do not use sessions
 @cli.result_options(KEYS, output=None)
 @cli.option("--output", "path", help="File to write the model to, as JSON.")
 def train(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,9 @@ def test_prose(folder: Path) -> None:
     assert r"\citep{" in out
     both = (*two, "-m", "AP", "--as", "prose")
     assert cranfield(folder, *both)[0].count("Computed with") == 2
+    # A command for each paragraph would overwrite the file of the one before.
+    [hint] = re.findall("% References: .*", cranfield(folder, *both, "-f", "latex")[0])
+    assert "buckley2005" in hint and "cleverdon1967" in hint
     assert cranfield(folder, *both, "--joint")[0].count("Computed with") == 1
     for arguments, message in (
         (("-f", "csv"), "--as prose requires --format text, markdown or latex"),

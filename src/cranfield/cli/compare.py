@@ -286,13 +286,14 @@ def _format_comparisons(
 ) -> str:
     """Format the comparisons as paragraphs, tables, CSV or JSON."""
     from cranfield.reporting import comparison_formats
+    from cranfield.reporting.prose import write_paragraphs
 
     anova = view == "anova"
     comparisons = [statement.comparison for statement in statements.values()]
     if anova and all(comparison.anova is None for comparison in comparisons):
         raise PolicyError("--as anova requires a test by analysis of variance, such as anova-2")
     if view == "prose":
-        return "\n".join(f"{comparison.prose(format, margin)}\n" for comparison in comparisons)
+        return f"{write_paragraphs(comparisons, format, margin)}\n"
     if marks is not None:
         table = comparison_formats.marked_table(statements, marks)
         return printing.text([table], format) if format in cli.MARKUP else f"{table}\n"

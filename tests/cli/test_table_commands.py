@@ -48,7 +48,7 @@ def test_compare_prints_a_leaderboard(folder: Path) -> None:
     assert text.startswith("AP: ranks by Tukey's HSD on the two-way ANOVA error, bootstrapped")
     assert "99 random samples" in text
     assert (
-        "ranks by Two-way ANOVA (MD2) with Tukey's HSD"
+        "ranks by Two-way ANOVA with Tukey's HSD"
         in cranfield(folder, *start, "-t", "anova", "-c", "tukey")[0]
     )
     assert cranfield(folder, *start, "--format", "csv")[0].startswith(

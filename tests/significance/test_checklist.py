@@ -133,7 +133,7 @@ def test_the_largest_loss_has_its_topic(lower: bool) -> None:
     if lower:
         table = cf.Scores(-table.values, TOPICS, table.systems, measure="x").with_direction(True)
     found = items(cf.checklist(table, test="t"))
-    assert found["aggregate-only"] == ("avoided", f"largest loss to a system with a worse mean: {expected}")
+    assert found["aggregate-only"] == ("avoided", f"largest loss despite a better mean: {expected}")
 
 
 def test_unjudged_documents_are_counted() -> None:
@@ -188,7 +188,7 @@ def test_the_command_writes_text_csv_and_json(tmp_path: Path) -> None:
     path.write_text("\n".join(["topic,old,new", *rows]) + "\n")
     call = ("compare", "--scores", "s.csv", "--test", "t", "--as", "checklist")
     text, _ = cranfield(tmp_path, *call)
-    loss = "largest loss to a system with a worse mean: new loses 0.1000 to old on topic q2"
+    loss = "largest loss despite a better mean: new loses 0.1000 to old on topic q2"
     assert f"aggregate-only  avoided      {loss}" in text
     assert text.startswith("checklist of scores: Paired t-test, alpha 0.05;")
     assert "map-user, relative: objection: Fuhr (2017); reply: Sakai (2020)" in text

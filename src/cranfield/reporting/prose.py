@@ -402,8 +402,9 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
         else:
             yield [f"{capitalised(note)}."]
     for clause, measures in ordinal.items():
+        verb = "is" if len(measures) == 1 else "are"
         yield [
-            f"{join_names(measures, None)} {'is' if len(measures) == 1 else 'are'} declared {clause}",
+            f"{join_names(measures, None)} {verb} declared {clause}",
             Citation("Ferrante, Ferro and Fuhr (2021)"),
             ".",
         ]
@@ -531,9 +532,7 @@ def _name_compared(comparison: PairwiseComparison | JointComparison) -> str:
     n_others = len(systems) - len(baselines)
     verb = "was" if n_others == 1 else "were"
     noun = "baseline" if len(baselines) == 1 else "baselines"
-    return (
-        f"{counted(n_others, 'system')} {verb} compared with the {noun} {join_names(baselines)}"
-    )
+    return f"{counted(n_others, 'system')} {verb} compared with the {noun} {join_names(baselines)}"
 
 
 def _count_pairs(comparison: PairwiseComparison | JointComparison) -> str:

@@ -230,7 +230,7 @@ def _check_aggregate_only(inputs: _ChecklistInput) -> Decision:
             continue
         wins, losses, ties = (int((np.sign(gains[:, k]) == code).sum()) for code in (1, -1, 0))
         findings.append(
-            f"{label}largest loss to a system with a worse mean:"
+            f"{label}largest loss despite a better mean:"
             f" {plain(scores.systems[better[k]])} loses {-lowest[topic, k]:.4f} to"
             f" {plain(scores.systems[worse[k]])} on topic"
             f" {plain(scores.topics[topic])}, and wins {counted(wins, 'topic')}, loses {losses:,},"
@@ -395,7 +395,7 @@ def checklist(scores: Any, **options: Any) -> Checklist:
     >>> scores = {"old": [0.5, 0.4, 0.3], "new": [0.7, 0.5, 0.2]}
     >>> mistakes = checklist(scores, test="t")
     >>> dict(mistakes.rows["id", "finding"].rows())["aggregate-only"]  # doctest: +ELLIPSIS
-    'largest loss to a system with a worse mean: new loses 0.1000 to old on topic 3, and wins ...'
+    'largest loss despite a better mean: new loses 0.1000 to old on topic 3, and wins ...'
     """
     if isinstance(scores, Mapping) and all(isinstance(part, Scores) for part in scores.values()):
         if not scores:

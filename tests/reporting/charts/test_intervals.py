@@ -20,7 +20,11 @@ def test_trec8_as_in_the_paper() -> None:
     assert {round(row["high"] - row["mean"], 4) for row in rows} == {0.0515}
     apart = [a["low"] > b["high"] or b["low"] > a["high"] for a, b in combinations(rows, 2)]
     assert (sum(apart), len(apart)) == (3423, 8256)
-    top = [row["system"] for row in rows if row["verdict"] in {"reference", "not significantly different"}]
+    top = [
+        row["system"]
+        for row in rows
+        if row["verdict"] in {"reference", "not significantly different"}
+    ]
     assert top == list(found.top_group)
 
 

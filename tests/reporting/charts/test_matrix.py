@@ -71,7 +71,10 @@ def test_one_sided_tests_have_one_side() -> None:
     found = cf.compare(random_scores(4, topics=60), test="t", baseline="s1", alternative="less")
     chart = significance_matrix(found)
     assert len(spec_of(chart)["layer"]) == 2
-    assert {word for word, _, _ in read_back(chart).values()} <= {"worse", "not significantly different"}
+    assert {word for word, _, _ in read_back(chart).values()} <= {
+        "worse",
+        "not significantly different",
+    }
 
 
 def test_systems_of_the_same_mean_that_differ() -> None:

@@ -242,7 +242,7 @@ def test_margins_are_absolute_or_relative() -> None:
     report = analyse_experiment(table, {"x": Metric("x", margin="5%")})
     assert report.verdicts == (("not worse",),)
     [line] = report.margin_lines()
-    assert line.endswith("by at least 5% of the mean of the control, which is rejected at 0.025")
+    assert line.endswith("by at least 5% of the mean of the control; level 0.025")
     assert "p not worse" in report.to_polars().columns
     assert not any("margin" in note for note in report.notes)
     wide = analyse_experiment(table, {"x": Metric("x", margin=50)})

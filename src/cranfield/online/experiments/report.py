@@ -360,8 +360,8 @@ class ExperimentReport(Result):
                 side = "higher" if name in self.lower_is_better else "lower"
                 hypothesis = f"{plain(name)} is worse ({side}) by at least {loss}"
                 lines.append(
-                    f"p not worse: one-sided p-value of the null hypothesis that {hypothesis},"
-                    f" which is rejected at {self.alpha / 2:g}"
+                    f"p not worse: one-sided p-value of the null hypothesis that {hypothesis};"
+                    f" level {self.alpha / 2:g}"
                 )
         return lines
 

@@ -94,6 +94,8 @@ def test_compare_writes_tables(folder: Path) -> None:
     names = [line.split(" & ")[0] for line in plain.split("midrule")[1].splitlines()[1:4]]
     assert names[0] == "c" and len({*names}) == 3
     assert [row.split(" & ")[0] for row in marked.split("midrule")[1].splitlines()[1:4]] == names
+    rounded, _ = cranfield(folder, *start, "--marks", "groups", "-p", "2", "-f", "markdown")
+    assert "| c | **0.70**<sup>" in rounded
     text, _ = cranfield(folder, *start, "--marks", "beaten")
     assert text.splitlines()[2].split() == ["System", "AP"]
     assert "meaningfulness: " in text or "note: " in text
@@ -109,6 +111,7 @@ def test_compare_writes_tables(folder: Path) -> None:
         ),
         (("compare", "qrels", "*.run", "--long"), "setting long requires --format latex"),
         (("compare", "qrels", "*.run", "--marks", "symbols"), "'symbols' require a baseline"),
+        (("compare", "qrels", "*.run", "--places", "3"), "--places requires --marks"),
         (
             ("compare", "qrels", "*.run", "--as", "ranks", "--strict"),
             "--as ranks and --joint cannot be combined",

@@ -125,10 +125,7 @@ def test_labels_and_list(logged: Path) -> None:
         ((*TABLES, "-m", "CTR@x"), "cutoff"),
         ((*TABLES, "-m", "ClickRR@3"), "ClickRR cannot have a cutoff"),
         ((*TABLES, "-m", "SATRate(seconds=-1)"), "seconds must be a number >= 0"),
-        (
-            (*TABLES, "-m", "QueriesPerSession"),
-            "session of pages; if a column has another name, rename",
-        ),
+        ((*TABLES, "-m", "QueriesPerSession"), "QueriesPerSession needs the session of pages"),
         ((*TABLES, "-m", "GoodAbandonment"), "needs the label of pages"),
         (("pages.csv", "clicks.csv", "-m", "CTR"), "CTR needs the results of pages"),
         (

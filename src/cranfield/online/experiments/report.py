@@ -70,7 +70,7 @@ class SampleRatio(TableResult):
         proportions = " : ".join(f"{proportion:.4g}" for proportion in self.expected_proportion)
         verdict = "SAMPLE RATIO MISMATCH" if self.alarm else "no sample ratio mismatch"
         pvalue = f"{self.pvalue:.6g}" if self.pvalue else "<1e-300"
-        # A small p above the threshold is no evidence that all is well.
+        # A small p above the threshold does not show that all is well.
         limit = f", not below {ALARM_PVALUE:g}" if ALARM_PVALUE <= self.pvalue < 0.05 else ""
         return [f"{verdict}: {counts} for {proportions}; {self.method} p {pvalue}{limit}"]
 

@@ -322,10 +322,10 @@ class Checklist(TableResult):
         Names of the measures.
     test, correction, alpha
         Test, correction and significance level, as :func:`compare` applied them.
-    method
-        Names of the test and its correction, in words.
     notes
         Notes of the comparisons, except on scales, which an item describes.
+    method
+        Names of the test and its correction, in words.
     """
 
     name: ClassVar[str] = "checklist"
@@ -341,8 +341,8 @@ class Checklist(TableResult):
     test: str
     correction: str
     alpha: float
-    method: str
     notes: tuple[str, ...] = ()
+    method: str = ""
 
     def heading(self) -> list[str]:
         statuses = self.rows["status"].to_list()
@@ -419,8 +419,8 @@ def checklist(scores: Any, **options: Any) -> Checklist:
         comparison.test,
         comparison.correction,
         comparison.alpha,
-        comparison.method,
         _collect_notes(inputs),
+        comparison.method,
     )
 
 

@@ -47,14 +47,14 @@ def test_all_that_is_wrong_in_each_file(tmp_path: Path) -> None:
         "qrels:2: grade 'x' is not an integer (topic '1', document 'd2') [grade]",
         "qrels:3: document twice in one topic, first in line 1 (topic '1', document 'd1')"
         " [document-twice]",
-        "qrels:4: 3 columns where a judgment line has 4 (topic iteration doc grade) [columns]",
+        "qrels:4: expected 4 columns (topic iteration doc grade), got 3 [columns]",
         "qrels: refused: 3 errors",
         "run: warning: the rank column contradicts the scores in 1 case;"
         " documents are ranked by score [rank-order]",
         "run:1: score 'nan' is not a finite number (topic '1', document 'd1') [score]",
         "run:2: document twice in one topic, first in line 1 (topic '1', document 'd1')"
         " [document-twice]",
-        "run:3: 5 columns where a run line has 6 (topic q0 doc rank score tag) [columns]",
+        "run:3: expected 6 columns (topic q0 doc rank score tag), got 5 [columns]",
         "run: refused: 3 errors, 1 warning",
         "bytes:2: byte 0xff is not valid UTF-8 text [encoding]",
         "bytes: refused: 1 error",

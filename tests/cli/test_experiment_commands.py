@@ -41,7 +41,7 @@ def test_a_table_of_units() -> None:
         *("--metric", "rate=orders/sessions", "--covariate", "revenue=revenue_covariate"),
         *("--oec", "revenue=0.5,rate=0.5"),
     )
-    assert text.startswith("sample ratio as expected: 0 104 : 1 96")
+    assert text.startswith("no sample ratio mismatch: 0 104 : 1 96")
     assert "0.3188" in text
     rows = said("experiment", USERS, "--metric", "revenue", "--format", "json")
     effects = json.loads(rows)["effects"]
@@ -144,7 +144,7 @@ def test_a_report(tmp_path: Path) -> None:
     page = tmp_path / "experiment.html"
     said("experiment", USERS, "--metric", "<i>x</i>=revenue", "--report", str(page))
     text = page.read_text()
-    assert "Sample ratio as expected: 0 104 : 1 96" in text
+    assert "No sample ratio mismatch: 0 104 : 1 96" in text
     assert "&lt;i&gt;x&lt;/i&gt;" in text
     assert "<i>" not in text
     assert "cranfield online experiment" in text

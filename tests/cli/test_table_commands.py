@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def test_compare_prints_a_leaderboard(folder: Path) -> None:
     assert text.startswith("AP: ranks by Tukey's HSD on the two-way ANOVA error, bootstrapped")
     assert "99 random samples" in text
     assert (
-        "ranks by Two-way ANOVA (MD2) with Tukey's HSD"
+        "ranks by Two-way ANOVA with Tukey's HSD"
         in cranfield(folder, *start, "-t", "anova", "-c", "tukey")[0]
     )
     assert cranfield(folder, *start, "--format", "csv")[0].startswith(
@@ -93,6 +94,8 @@ def test_compare_writes_tables(folder: Path) -> None:
     names = [line.split(" & ")[0] for line in plain.split("midrule")[1].splitlines()[1:4]]
     assert names[0] == "c" and len({*names}) == 3
     assert [row.split(" & ")[0] for row in marked.split("midrule")[1].splitlines()[1:4]] == names
+    rounded, _ = cranfield(folder, *start, "--marks", "groups", "-p", "2", "-f", "markdown")
+    assert "| c | **0.70**<sup>" in rounded
     text, _ = cranfield(folder, *start, "--marks", "beaten")
     assert text.splitlines()[2].split() == ["System", "AP"]
     assert "meaningfulness: " in text or "note: " in text
@@ -108,6 +111,7 @@ def test_compare_writes_tables(folder: Path) -> None:
         ),
         (("compare", "qrels", "*.run", "--long"), "setting long requires --format latex"),
         (("compare", "qrels", "*.run", "--marks", "symbols"), "'symbols' require a baseline"),
+        (("compare", "qrels", "*.run", "--places", "3"), "--places requires --marks"),
         (
             ("compare", "qrels", "*.run", "--as", "ranks", "--strict"),
             "--as ranks and --joint cannot be combined",
@@ -174,6 +178,9 @@ def test_prose(folder: Path) -> None:
     assert r"\citep{" in out
     both = (*two, "-m", "AP", "--as", "prose")
     assert cranfield(folder, *both)[0].count("Computed with") == 2
+    # A command for each paragraph would overwrite the file of the one before.
+    [hint] = re.findall("% References: .*", cranfield(folder, *both, "-f", "latex")[0])
+    assert "buckley2005" in hint and "cleverdon1967" in hint
     assert cranfield(folder, *both, "--joint")[0].count("Computed with") == 1
     for arguments, message in (
         (("-f", "csv"), "--as prose requires --format text, markdown or latex"),

@@ -119,7 +119,7 @@ def test_the_refusal_names_the_way_out(tmp_path: Path) -> None:
     for data in (tmp_path / "q.txt", {"q1": {"d1": 0.1}}):
         with pytest.raises(InputError, match=r"grades=\[0.5, 0.8\] cuts real numbers into grades"):
             cf.read_qrels(data)
-    with pytest.raises(InputError, match=r"'no' is not an .*; grades=\{'no': 1, \.\.\.\} maps"):
+    with pytest.raises(InputError, match=r"'no' is not an .*; grades=\{'no': GRADE, \.\.\.\} maps"):
         cf.read_qrels(tmp_path / "q.csv")
     _, told = cranfield(tmp_path, "evaluate", "q.txt", "a.run", status=2)
     assert "q.txt:1: " in told
@@ -145,7 +145,7 @@ def test_letters_and_values_with_commas(tmp_path: Path) -> None:
     (tmp_path / "words.csv").write_text('query_id,docid,label\nq1,d1,No\nq1,d5,"Good, I think"\n')
     _, error = cranfield(tmp_path, "evaluate", "esci.csv", "a.run", status=2)
     assert "esci.csv:2: grade 'I'" in error
-    assert "map-grades: {'I': 1, ...}" in error
+    assert "map-grades: {'I': GRADE, ...}" in error
     (tmp_path / "map.yml").write_text('map-grades: {E: 3, I: 0, "No": 0, "Good, I think": 1}\n')
     for name in ("esci.csv", "words.csv"):
         out, _ = cranfield(tmp_path, "evaluate", name, "a.run", "-m", "RR", "--settings", "map.yml")

@@ -23,7 +23,7 @@ from cranfield.meta import split_topics, study_scales
 from cranfield.meta.study import STUDIES, Study
 from cranfield.reporting.references import RESULT_SOURCES, entries, find_cited_works
 from cranfield.result import Result
-from cranfield.significance import CORRECTIONS, TESTS
+from cranfield.significance import CORRECTIONS, TESTS, compare_measures
 from cranfield.texts import read_citations
 from tests.conftest import ROOT
 
@@ -298,6 +298,15 @@ def test_evaluations_and_comparisons(ev: cf.Evaluation) -> None:
     assert {"student1908", "benjamini1995"} <= set(both.keys)
     assert both.used_for["benjamini1995"] == ("bh",)
     assert both.used_for["kantor2000"] == ("interval(RR@5)",)
+    # The works that the paragraph on a comparison cites.
+    for one in (
+        cf.compare(ev["RBP"], baseline="a"),
+        compare_measures({"RBP": ev["RBP"]}, baseline="a"),
+        cf.compare(ev["RBP"]),
+    ):
+        hint = one.prose("latex").splitlines()[-1].removeprefix("% References: cranfield cite ")
+        assert {*hint.partition(" >")[0].split()} <= {*cf.cite(one).keys}
+    assert "tukey1949a" not in cf.cite(cf.compare(ev["RBP"], baseline="a")).keys
     assert "rutherford2011" in cf.cite(cf.compare(ev["RBP"]).anova).keys
     assert cf.cite({"x": ev["RBP"]}).keys == cf.cite([ev["RBP"]]).keys == cf.cite("RBP").keys
     assert cf.cite().keys == ("cranfield",)

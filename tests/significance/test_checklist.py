@@ -133,7 +133,7 @@ def test_the_largest_loss_has_its_topic(lower: bool) -> None:
     if lower:
         table = cf.Scores(-table.values, TOPICS, table.systems, measure="x").with_direction(True)
     found = items(cf.checklist(table, test="t"))
-    assert found["aggregate-only"] == ("avoided", f"largest loss: {expected}")
+    assert found["aggregate-only"] == ("avoided", f"largest loss despite a better mean: {expected}")
 
 
 def test_unjudged_documents_are_counted() -> None:
@@ -152,6 +152,9 @@ def test_checklist_and_comparison_of_bundled_runs_agree() -> None:
     evaluation = cf.evaluate(covid.runs[:4], covid.qrels, "nDCG@20")
     comparison, found = cf.compare(evaluation["nDCG@20"]), cf.checklist(evaluation)
     assert (found.test, found.correction) == (comparison.test, comparison.correction)
+    assert found.method == comparison.method
+    against = cf.checklist(evaluation, baseline=covid.runs[0].name)
+    assert str(against).startswith("checklist of nDCG@20: Dunnett's test on the two-way ANOVA")
     by_name = items(found)
     n_open = len(comparison) - comparison.count()
     assert by_name["null"][1].startswith(f"{n_open} of 6 pairs not significantly different")
@@ -185,7 +188,9 @@ def test_the_command_writes_text_csv_and_json(tmp_path: Path) -> None:
     path.write_text("\n".join(["topic,old,new", *rows]) + "\n")
     call = ("compare", "--scores", "s.csv", "--test", "t", "--as", "checklist")
     text, _ = cranfield(tmp_path, *call)
-    assert "aggregate-only  avoided      largest loss: new loses 0.1000 to old on topic q2" in text
+    loss = "largest loss despite a better mean: new loses 0.1000 to old on topic q2"
+    assert f"aggregate-only  avoided      {loss}" in text
+    assert text.startswith("checklist of scores: Paired t-test, alpha 0.05;")
     assert "map-user, relative: objection: Fuhr (2017); reply: Sakai (2020)" in text
     table = list(csv.DictReader(io.StringIO(cranfield(tmp_path, *call, "--format", "csv")[0])))
     found = json.loads(cranfield(tmp_path, *call, "--format", "json")[0])

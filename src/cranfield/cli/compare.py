@@ -46,10 +46,11 @@ VIEWS = [
     margin={"metavar": "MARGIN", "requires": "!--marks"},
 )
 @cli.own_options(
-    "format marks as=view topic_groups factors costs replicates",
+    "format marks places as=view topic_groups factors costs replicates",
     group="Output",
     format={"type": click.Choice(OUTPUTS)},
     marks={"type": click.Choice(list(MARKS))},
+    places={"type": cli.IntegerRange(0, 17), "requires": "--marks"},
     view={"type": click.Choice(VIEWS)},
     topic_groups={"requires": "--as=summary"},
 )
@@ -67,6 +68,7 @@ def compare(
     strict: bool = False,
     format: str = "text",
     marks: str | None,
+    places: int | None,
     view: str = "pairs",
     topic_groups: str | None,
     factors: str | None,
@@ -98,6 +100,8 @@ def compare(
         Output format.
     marks
         Write one table of all measures, with these marks of significance.
+    places
+        Number of decimals of the values, with --marks.
     view
         Result to write: pairs of systems; anova, the pairs and the analysis of variance; ranks, a
         leaderboard with confidence sets of ranks; prose, a paragraph for a paper; summary, the mean
@@ -181,7 +185,8 @@ def compare(
     if strict:
         for statement in statements.values():
             statement.require()
-    cli.write(_format_comparisons(statements, format, margin, marks, view, printing), output)
+    text = _format_comparisons(statements, format, margin, (marks, places), view, printing)
+    cli.write(text, output)
     _write_notes(comparisons, format)
     failures = _describe_failures(comparisons, margin) if fail_if_worse else []
     for failure in failures:
@@ -280,21 +285,23 @@ def _format_comparisons(
     statements: Mapping[str, cf.scales.Meaningfulness],
     format: str,
     margin: str | None,
-    marks: str | None,
+    marking: tuple[str | None, int | None],
     view: str,
     printing: cli.MarkupOptions,
 ) -> str:
     """Format the comparisons as paragraphs, tables, CSV or JSON."""
     from cranfield.reporting import comparison_formats
+    from cranfield.reporting.prose import write_paragraphs
 
     anova = view == "anova"
     comparisons = [statement.comparison for statement in statements.values()]
     if anova and all(comparison.anova is None for comparison in comparisons):
         raise PolicyError("--as anova requires a test by analysis of variance, such as anova-2")
     if view == "prose":
-        return "\n".join(f"{comparison.prose(format, margin)}\n" for comparison in comparisons)
+        return f"{write_paragraphs(comparisons, format, margin)}\n"
+    marks, places = marking
     if marks is not None:
-        table = comparison_formats.marked_table(statements, marks)
+        table = comparison_formats.marked_table(statements, marks, places)
         return printing.text([table], format) if format in cli.MARKUP else f"{table}\n"
     if format in cli.MARKUP:
         tables = comparison_formats.comparison_tables(statements, margin, anova)

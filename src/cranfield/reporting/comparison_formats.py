@@ -186,7 +186,9 @@ def comparison_tables(
     return tables
 
 
-def marked_table(statements: Mapping[str, Meaningfulness], kind: str | None = None) -> Table:
+def marked_table(
+    statements: Mapping[str, Meaningfulness], kind: str | None = None, places: int | None = None
+) -> Table:
     """Return one table of all measures, with significance marks of a kind (one of `MARKS`)."""
     comparisons = {name: statement.comparison for name, statement in statements.items()}
     first = next(iter(comparisons.values()))
@@ -200,7 +202,7 @@ def marked_table(statements: Mapping[str, Meaningfulness], kind: str | None = No
     ]
     marks = replace(marks, remarks=[*marks.remarks, *lines])
     # Systems are ordered by the first measure, as in tables without marks.
-    return evaluation_table(scores, marks, sort=next(iter(scores)))
+    return evaluation_table(scores, marks, sort=next(iter(scores)), places=places)
 
 
 def comparison_json(statements: Mapping[str, Meaningfulness], margin: str | None = None) -> str:

@@ -232,10 +232,12 @@ def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
             subject = (
                 f"{counted(significant.size, 'system')} {'is' if significant.size == 1 else 'are'}"
             )
-            start = (
-                f"{subject} significantly {verdict} than {baseline}, by these"
-                f" {_difference_noun(comparison)}"
+            differences = (
+                f"these {_difference_noun(comparison)}"
+                if significant.size > 1
+                else f"this {_difference_noun(comparison).removesuffix('s')}"
             )
+            start = f"{subject} significantly {verdict} than {baseline}, by {differences}"
             yield [*_list_differences(comparison, start, significant)]
 
 
@@ -345,9 +347,9 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
     pairs = counted(len(comparison), "pair")
     verb = "differs" if n_any == 1 or len(comparison) == 1 else "differ"
     yield [
-        f"{counted(len(comparison.systems), 'system')} were compared by ",
+        f"{_name_compared(comparison)} by ",
         *_list_measures(comparison.measures),
-        f" on {counted(comparison.topics, 'topic')} ({pairs}).",
+        _count_pairs(comparison),
     ]
     correction = CORRECTIONS[comparison.correction]
     has_baseline_source = bool(comparison.baselines) and bool(correction.baseline_source)
@@ -392,8 +394,20 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
             ").",
         ]
     yield ["We assume that topics are a random sample of at least a dozen."]
+    ordinal: dict[str, list[str]] = {}
     for note in comparison.notes:
-        yield [f"{capitalised(note)}."]
+        if note.endswith(RESCALING):
+            measure, _, clause = note.partition(" is declared ")
+            ordinal.setdefault(clause, []).append(measure)
+        else:
+            yield [f"{capitalised(note)}."]
+    for clause, measures in ordinal.items():
+        verb = "is" if len(measures) == 1 else "are"
+        yield [
+            f"{join_names(measures, None)} {verb} declared {clause}",
+            Citation("Ferrante, Ferro and Fuhr (2021)"),
+            ".",
+        ]
     yield [f"Computed with cranfield {__version__}."]
 
 
@@ -445,26 +459,37 @@ JUDGING_POLICIES = {
 
 def prose(comparison: Any, format: str = "text", margin: float | str | None = None) -> str:
     """Write a comparison as a paragraph; see :meth:`cranfield.PairwiseComparison.prose`."""
+    return write_paragraphs([comparison], format, margin)
+
+
+def write_paragraphs(
+    comparisons: Iterable[Any], format: str = "text", margin: float | str | None = None
+) -> str:
+    """Write a paragraph for each comparison, in LaTeX with one comment on all cited works."""
     check_choice("format", format, FORMATS)
-    sentences: Iterable[Sentence]
-    if isinstance(comparison, JointComparison):
-        if margin is not None:
-            raise PolicyError("margin requires a comparison by one measure")
-        sentences = describe_joint_comparison(comparison)
-    else:
-        sentences = _write_sentences(comparison, margin)
-    sentences = list(sentences)
-    citations = [part for parts in sentences for part in parts if isinstance(part, Citation)]
+    paragraphs = [list(_write_sentences(comparison, margin)) for comparison in comparisons]
+    citations = [
+        part
+        for sentences in paragraphs
+        for parts in sentences
+        for part in parts
+        if isinstance(part, Citation)
+    ]
     keys = dict.fromkeys(
         work.key for part in citations for work in find_cited_works(part.source)[0]
     )
     hint = f"\n% References: cranfield cite {' '.join(keys)} > references.bib" if keys else ""
-    return write_paragraph(sentences, format) + (hint if format == "latex" else "")
+    return "\n\n".join(write_paragraph(sentences, format) for sentences in paragraphs) + (
+        hint if format == "latex" else ""
+    )
 
 
-def _write_sentences(
-    comparison: PairwiseComparison, margin: float | str | None
-) -> Iterator[Sentence]:
+def _write_sentences(comparison: Any, margin: float | str | None) -> Iterator[Sentence]:
+    if isinstance(comparison, JointComparison):
+        if margin is not None:
+            raise PolicyError("margin requires a comparison by one measure")
+        yield from describe_joint_comparison(comparison)
+        return
     yield from _describe_design(comparison)
     yield from _describe_test(comparison)
     yield from describe_result(comparison)
@@ -483,20 +508,7 @@ def _describe_design(comparison: PairwiseComparison) -> Iterator[Sentence]:
     measure_name = comparison.measure or "their scores"
     measure = measure_of(comparison.measure)
     source = Citation("" if measure is None else measure.source)
-    systems, baselines = comparison.systems, comparison.baselines
-    note = f" ({counted(len(comparison), 'pair')})" if len(systems) > 2 else ""
-    if len(systems) == 2:
-        clause = f"{systems[comparison.first[0]]} was compared with {systems[comparison.second[0]]}"
-    elif baselines:
-        n_others = len(systems) - len(baselines)
-        verb = "was" if n_others == 1 else "were"
-        noun = "baseline" if len(baselines) == 1 else "baselines"
-        clause = f"{counted(n_others, 'system')} {verb} compared with the {noun}"
-        clause += f" {join_names(baselines)}"
-    else:
-        clause = f"{counted(len(systems), 'system')} were compared with each other"
-    topics = counted(comparison.topics, "topic")
-    yield [f"{clause} by {measure_name}", source, f" on {topics}{note}."]
+    yield [f"{_name_compared(comparison)} by {measure_name}", source, _count_pairs(comparison)]
     if comparison.scores.lower_is_better:
         yield [f"Lower scores of {measure_name} are better."]
     policies = [
@@ -508,6 +520,24 @@ def _describe_design(comparison: PairwiseComparison) -> Iterator[Sentence]:
     ]
     if policies:
         yield [f"For judging, {'; '.join(policies)}."]
+
+
+def _name_compared(comparison: PairwiseComparison | JointComparison) -> str:
+    """Write which systems were compared, and with which baselines."""
+    systems, baselines = comparison.systems, comparison.baselines
+    if len(systems) == 2:
+        return f"{systems[comparison.first[0]]} was compared with {systems[comparison.second[0]]}"
+    if not baselines:
+        return f"{counted(len(systems), 'system')} were compared with each other"
+    n_others = len(systems) - len(baselines)
+    verb = "was" if n_others == 1 else "were"
+    noun = "baseline" if len(baselines) == 1 else "baselines"
+    return f"{counted(n_others, 'system')} {verb} compared with the {noun} {join_names(baselines)}"
+
+
+def _count_pairs(comparison: PairwiseComparison | JointComparison) -> str:
+    pairs = f" ({counted(len(comparison), 'pair')})" if len(comparison.systems) > 2 else ""
+    return f" on {counted(comparison.topics, 'topic')}{pairs}."
 
 
 _SETTINGS = {"grades": "grades are {}", "max_grade": "the highest grade is {}"}

@@ -20,9 +20,10 @@ from cranfield.measures.grammar import parse_measure
 from cranfield.meta.study import STUDIES
 from cranfield.result import Result
 from cranfield.scores import Scores
-from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.registry import CORRECTIONS, find_test
+from cranfield.significance.several.joint_measures import JointComparison
 
 SOFTWARE = ("trec_eval", "ir_measures")  # programs that are cited by name
 
@@ -287,7 +288,7 @@ def _sources(subjects: Iterable[Any]) -> Iterator[tuple[str, str]]:
             yield from _sources(subject.measures)
             if subject.compat:
                 yield subject.compat, "trec_eval"
-        elif isinstance(subject, (Scores, PairwiseComparison)):
+        elif isinstance(subject, (Scores, PairwiseComparison, JointComparison)):
             yield from _result_sources(subject)
         elif isinstance(subject, AnovaTable):
             yield "size of effects", "Rutherford (2011)"
@@ -314,10 +315,13 @@ def _result_sources(result: Any) -> Iterator[tuple[str, str]]:
         test, correction = choice.partition("+")[::2] if isinstance(choice, str) else choice
         yield from _test_source(test)
         yield from _correction_source(correction or find_test(test).info.corrections[0])
-    if isinstance(getattr(result, "test", None), str):
-        yield from _test_source(result.test)
-        if (correction := getattr(result, "correction", None)) is not None:
-            yield from _correction_source(correction)
+    if isinstance(test := getattr(result, "test", None), str):
+        yield from _test_source(test)
+    correction = getattr(result, "correction", None)
+    if correction is not None and (test or isinstance(result, JointComparison)):
+        yield from _correction_source(correction, bool(getattr(result, "baselines", ())))
+    if any(note.endswith(RESCALING) for note in getattr(result, "notes", ())):
+        yield "measurement scales", "Ferrante, Ferro and Fuhr (2021)"
 
 
 def _test_source(test: str) -> Iterator[tuple[str, str]]:
@@ -325,9 +329,10 @@ def _test_source(test: str) -> Iterator[tuple[str, str]]:
     yield info.name, info.source
 
 
-def _correction_source(correction: str) -> Iterator[tuple[str, str]]:
+def _correction_source(correction: str, has_baselines: bool = False) -> Iterator[tuple[str, str]]:
     name = CORRECTIONS.find(correction)
-    if source := CORRECTIONS[name].source:
+    declared = CORRECTIONS[name]
+    if source := (has_baselines and declared.baseline_source) or declared.source:
         yield name, source
 
 

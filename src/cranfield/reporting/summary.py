@@ -47,7 +47,7 @@ def _generalise(name: str, line: str) -> str:
     return re.sub(rf"(?<![\w@]){re.escape(name)}(?![\w@(])", "the measure", line) if name else line
 
 
-BETTER, WORSE, NOT_DIFFERENT = "better", "worse", "not different"
+BETTER, WORSE, NOT_DIFFERENT = "better", "worse", "not significantly different"
 DIFFERENT, NOT_COMPARED = "different, means equal", "not compared"
 """Verdicts on a system compared with another. Systems with equal means can be significantly
 different by tests of statistics other than the mean."""

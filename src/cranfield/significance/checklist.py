@@ -230,8 +230,9 @@ def _check_aggregate_only(inputs: _ChecklistInput) -> Decision:
             continue
         wins, losses, ties = (int((np.sign(gains[:, k]) == code).sum()) for code in (1, -1, 0))
         findings.append(
-            f"{label}largest loss: {plain(scores.systems[better[k]])} loses"
-            f" {-lowest[topic, k]:.4f} to {plain(scores.systems[worse[k]])} on topic"
+            f"{label}largest loss despite a better mean:"
+            f" {plain(scores.systems[better[k]])} loses {-lowest[topic, k]:.4f} to"
+            f" {plain(scores.systems[worse[k]])} on topic"
             f" {plain(scores.topics[topic])}, and wins {counted(wins, 'topic')}, loses {losses:,},"
             f" ties {ties:,}"
         )
@@ -323,6 +324,8 @@ class Checklist(TableResult):
         Test, correction and significance level, as :func:`compare` applied them.
     notes
         Notes of the comparisons, except on scales, which an item describes.
+    method
+        Names of the test and its correction, in words.
     """
 
     name: ClassVar[str] = "checklist"
@@ -339,6 +342,7 @@ class Checklist(TableResult):
     correction: str
     alpha: float
     notes: tuple[str, ...] = ()
+    method: str = ""
 
     def heading(self) -> list[str]:
         statuses = self.rows["status"].to_list()
@@ -346,8 +350,7 @@ class Checklist(TableResult):
         counts = [f"{statuses.count(status)} {status}" for status in order]
         measures = ", ".join(map(plain, filter(None, self.measures))) or "scores"
         return [
-            f"checklist of {measures}: {self.test}, correction {self.correction},"
-            f" alpha {self.alpha:g}; {', '.join(counts)}"
+            f"checklist of {measures}: {self.method}, alpha {self.alpha:g}; {', '.join(counts)}"
         ]
 
     def tables(self) -> list[Table]:
@@ -391,8 +394,8 @@ def checklist(scores: Any, **options: Any) -> Checklist:
     --------
     >>> scores = {"old": [0.5, 0.4, 0.3], "new": [0.7, 0.5, 0.2]}
     >>> mistakes = checklist(scores, test="t")
-    >>> dict(mistakes.rows["id", "finding"].rows())["aggregate-only"]
-    'largest loss: new loses 0.1000 to old on topic 3, and wins 2 topics, loses 1, ties 0'
+    >>> dict(mistakes.rows["id", "finding"].rows())["aggregate-only"]  # doctest: +ELLIPSIS
+    'largest loss despite a better mean: new loses 0.1000 to old on topic 3, and wins ...'
     """
     if isinstance(scores, Mapping) and all(isinstance(part, Scores) for part in scores.values()):
         if not scores:
@@ -410,8 +413,15 @@ def checklist(scores: Any, **options: Any) -> Checklist:
         rows.append((name, item, *decision, source))
     comparison = inputs.first_comparison
     table = pl.DataFrame(rows, schema=list(Checklist.columns), orient="row")
-    names, test, correction = tuple(comparisons), comparison.test, comparison.correction
-    return Checklist(table, names, test, correction, comparison.alpha, _collect_notes(inputs))
+    return Checklist(
+        table,
+        tuple(comparisons),
+        comparison.test,
+        comparison.correction,
+        comparison.alpha,
+        _collect_notes(inputs),
+        comparison.method,
+    )
 
 
 def _collect_notes(inputs: _ChecklistInput) -> tuple[str, ...]:

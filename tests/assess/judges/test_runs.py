@@ -296,7 +296,19 @@ def test_documents_that_people_did_not_judge_have_a_note() -> None:
     for function in (cf.assess.judge_rankings, cf.assess.score_bias):
         [note] = function(runs, people, judges, "P@1").notes
         assert note.startswith("wide: people did not judge 3 of 9 documents")
+        assert "scores by people are too low, and score biases of the judge too high" in note
+        assert "a random sample of documents, estimate scores with unit='document'" in note
+        assert note.endswith("that people judged only, use unjudged='condensed'")
         assert function(runs, people, judges, "P@1", unjudged="condensed").notes == ()
+
+
+def test_condensed_lists_of_a_judge_have_the_documents_that_people_judged() -> None:
+    """A judge that agrees with people has no bias, whatever else it labelled."""
+    people = {f"q{k}": {"x": 1, "y": 0} for k in range(3)}
+    judges = {"same": {f"q{k}": {"z": 0, "x": 1, "y": 0} for k in range(3)}}
+    runs = {"a": {f"q{k}": {"z": 3, "x": 2, "y": 1} for k in range(3)}}
+    bias = cf.assess.score_bias(runs, people, judges, "P@1", unjudged="condensed")
+    assert bias.to_polars()["bias"].to_list() == [0.0]
 
 
 def test_the_judge_whose_labels_lack_a_column_is_named() -> None:

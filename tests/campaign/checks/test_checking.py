@@ -119,7 +119,7 @@ a.run:3: document twice in one topic, first in line 1 (topic '1', document 'd1')
 a.run:5: score 'nan' is not a finite number (topic '2', document 'd1') [score]
 a.run:7: tag 'other' differs from the run's tag 'bm25' [tag-changes]
 a.run:7: document 'd9' is not in the collection (topic '2') [document-unknown]
-a.run:8: 4 columns where a run line has 6 (topic q0 doc rank score tag) [columns]
+a.run:8: expected 6 columns (topic q0 doc rank score tag), got 4 [columns]
 a.run:9: topic '3' is not one of the task's 3 topics [topic-unknown]
 a.run: refused: 8 errors"""
     )

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -246,6 +247,22 @@ def test_the_same_bytes_wherever_they_are_made(made: OpenedCampaign, tmp_path: P
     )
     for path, first in zip(done.stdout.splitlines(), wanted.values(), strict=True):
         assert contents(Path(path)) == contents(first)
+
+
+def test_a_release_before_the_deadline_has_a_warning(tmp_path: Path) -> None:
+    opened = make_campaign(tmp_path / "news")
+    rules = opened.folder / "campaign.toml"
+    text = rules.read_text()
+    for closes in ("2026-11-20T12:00:00Z", "2026-11-20T11:59:59Z"):
+        rules.write_text(text.replace("min_category", f"closes = {closes}\nmin_category"))
+        again = OpenedCampaign(opened.folder, clock=lambda: CLOCK)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            release(again, date="2026-11-20")
+        messages = [str(one.message) for one in caught if "accepts runs" in str(one.message)]
+        expected = "task 'adhoc' accepts runs until 2026-11-20 12:00:00 UTC; the release shows"
+        assert len(messages) == (closes == "2026-11-20T12:00:00Z")
+        assert all(message.startswith(expected) for message in messages)
 
 
 def test_an_embargo_ends_on_its_day(tmp_path: Path) -> None:

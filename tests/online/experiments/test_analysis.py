@@ -81,7 +81,10 @@ def test_a_table_gives_what_tea_tasting_gives() -> None:
         halves.sample(fraction=1, shuffle=True, seed=1), METRICS, unit="user"
     )
     np.testing.assert_allclose(again.pvalues, found.pvalues, 1e-9)
-    assert any("400 rows summed by user" in note for note in again.notes)
+    assert any(
+        note == "400 rows summed by user: 200 units; means and rates of rows need a ratio"
+        for note in again.notes
+    )
     assert not any("count as one unit" in note for note in again.notes)
 
 

@@ -241,6 +241,8 @@ def test_margins_are_absolute_or_relative() -> None:
     assert tested("5%", -1.0) == pytest.approx(welch(-y, -1.05 * x, "greater"))
     report = analyse_experiment(table, {"x": Metric("x", margin="5%")})
     assert report.verdicts == (("not worse",),)
+    [line] = report.margin_lines()
+    assert line.endswith("by at least 5% of the mean of the control; level 0.025")
     assert "p not worse" in report.to_polars().columns
     assert not any("margin" in note for note in report.notes)
     wide = analyse_experiment(table, {"x": Metric("x", margin=50)})

@@ -117,7 +117,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
     ],
     "logs": [
         (lambda: preference("shop"), "unknown unit 'shop'"),
-        (lambda: preference("user"), "needs the user of pages"),
+        (lambda: preference("user"), "needs the user of pages; if .*, rename it to 'user'"),
         (lambda: preference(names=("a", "c")), "ranker 'c'"),
         (lambda: preference(names=cast(Any, ("a",))), "two rankers"),
         (lambda: preference(clicks="some"), "unknown clicks 'some'"),

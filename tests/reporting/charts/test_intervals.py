@@ -20,7 +20,11 @@ def test_trec8_as_in_the_paper() -> None:
     assert {round(row["high"] - row["mean"], 4) for row in rows} == {0.0515}
     apart = [a["low"] > b["high"] or b["low"] > a["high"] for a, b in combinations(rows, 2)]
     assert (sum(apart), len(apart)) == (3423, 8256)
-    top = [row["system"] for row in rows if row["verdict"] in {"reference", "not different"}]
+    top = [
+        row["system"]
+        for row in rows
+        if row["verdict"] in {"reference", "not significantly different"}
+    ]
     assert top == list(found.top_group)
 
 
@@ -40,10 +44,10 @@ def test_verdicts_follow_the_comparison(lower_is_better: bool) -> None:
             continue
         p = found.pvalue_matrix[scores.systems.index(name), 4]
         better = (means[name] > means["s4"]) != lower_is_better
-        wanted = ("better" if better else "worse") if p <= 0.05 else "not different"
+        wanted = ("better" if better else "worse") if p <= 0.05 else "not significantly different"
         assert row["verdict"] == wanted
         seen.add(wanted)
-    assert seen == {"better", "worse", "not different"}
+    assert seen == {"better", "worse", "not significantly different"}
 
 
 def test_a_baseline_is_the_reference() -> None:

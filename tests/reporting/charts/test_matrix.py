@@ -10,7 +10,7 @@ from cranfield.reporting.charts import significance_matrix
 from cranfield.reporting.summary import verdict_matrix
 from tests.reporting.charts.drawn import domain_of, random_scores, rows_with, scores_of, spec_of
 
-CODES = {1: "better", -1: "worse", 0: "not different"}
+CODES = {1: "better", -1: "worse", 0: "not significantly different"}
 
 
 def read_back(chart: object) -> dict[tuple[str, str], tuple[str, float, float]]:
@@ -36,12 +36,12 @@ def test_cells_are_the_pairs(lower_is_better: bool) -> None:
         better = (row["difference"] > 0) != lower_is_better
         assert word == (("better" if better else "worse") if row["significant"] else CODES[0])
         words.add(word)
-    assert words == {"worse" if not lower_is_better else "better", "not different"}
+    assert words == {"worse" if not lower_is_better else "better", "not significantly different"}
     order = found.ranking()["system"].to_list()
     assert domain_of(chart, "y") == domain_of(chart, "x") == order
     spec = spec_of(chart)
     fills = spec["layer"][0]["encoding"]["color"]["scale"]["domain"]
-    assert fills == ["better", "worse", "not different"]
+    assert fills == ["better", "worse", "not significantly different"]
     # The other side: what was looked up for rows is looked up for columns, with the sign changed.
     here, there = (spec["layer"][k]["transform"] for k in (0, 2))
     assert [one.get("lookup") for one in here] == ["i", "j", None, None, None]
@@ -71,7 +71,10 @@ def test_one_sided_tests_have_one_side() -> None:
     found = cf.compare(random_scores(4, topics=60), test="t", baseline="s1", alternative="less")
     chart = significance_matrix(found)
     assert len(spec_of(chart)["layer"]) == 2
-    assert {word for word, _, _ in read_back(chart).values()} <= {"worse", "not different"}
+    assert {word for word, _, _ in read_back(chart).values()} <= {
+        "worse",
+        "not significantly different",
+    }
 
 
 def test_systems_of_the_same_mean_that_differ() -> None:

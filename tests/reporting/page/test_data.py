@@ -141,7 +141,7 @@ def test_groups_and_verdicts(tmp_path: Path) -> None:
     rows = {row["first"]: row for row in found.to_polars().to_dicts()}
     for system, word in words.items():
         better = "better" if rows[system]["difference"] > 0 else "worse"
-        assert word == (better if rows[system]["significant"] else "not different")
+        assert word == (better if rows[system]["significant"] else "not significantly different")
     k = found.systems.index("UPrrf93-wt-r5")
     assert floats(data["against"]["low"])[k] == rows["UPrrf93-wt-r5"]["low"]
 

@@ -55,7 +55,7 @@ def test_the_page_says_what_the_report_says(tmp_path: Path) -> None:
         for value in (found.means[k, 1], found.difference[k, 0], found.low[k, 0]):
             assert f"{value:.4f}" in said
         assert f"{found.lift[k, 0]:+.2%}" in said
-    assert "Sample ratio as expected: control 100 : treatment 100" in said
+    assert "No sample ratio mismatch: control 100 : treatment 100" in said
     assert "cranfield online 'a b'" in said
     assert "Effects at each level" in said
     assert found.segments is not None
@@ -68,6 +68,18 @@ def test_the_page_says_what_the_report_says(tmp_path: Path) -> None:
     assert "\\n" not in said
     for lift in found.lift.ravel():
         assert f"{100 * lift:+.1f}%" in opening
+
+
+def test_the_margin_and_its_test_are_on_the_page(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    table = {"variant": ["control", "new"] * 200, "wait": random.normal(10, 1, 400)}
+    metric = cf.online.Metric("wait", margin="2%", good="down")
+    found = cf.online.analyse_experiment(table, {"wait": metric})
+    said = words(read(found, tmp_path))
+    assert f"{found.not_worse[0, 0]:.3g}" in said
+    assert "wait is worse (higher) by at least 2% of the mean of the control" in said
+    plain_table = cf.online.analyse_experiment(table, ["wait"])
+    assert "p not worse" not in words(read(plain_table, tmp_path))
 
 
 def test_no_verdict_while_the_sample_ratio_fails(tmp_path: Path) -> None:

@@ -226,8 +226,8 @@ class Comparison(Reader):
         assert found.group(1, 2) == (self.one.interval_of, self.one.interval_kind)
 
     @matches(
-        rf"({N}) systems? (?:is|are) significantly (better|worse) than (\S+), by these differences:"
-        r" (.*)\."
+        rf"({N}) systems? (?:is|are) significantly (better|worse) than (\S+), by (these"
+        r" differences|this difference): (.*)\."
     )
     def see_found(self, found: re.Match[str]) -> None:
         sign = 1 if found[2] == "better" else -1
@@ -236,8 +236,9 @@ class Comparison(Reader):
             for (a, b), k in self.pairs.items()
             if b == found[3] and self.star[k] and sign * (self.means[a] - self.means[b]) > 0
         }
-        told = found[4].split("; ")
+        told = found[5].split("; ")
         assert number(found[1]) == len(good) == len(told)
+        assert (found[4] == "this difference") == (len(good) == 1)
         for one in told:
             part = re.fullmatch(rf"(\S+) {Reader.DIFFERENCE}", one)
             assert part is not None and part[1] in good, one
@@ -420,7 +421,10 @@ def test_sentence_by_sentence(evaluation: Any, case: str, measure: str) -> None:
 def test_several_measures_together(evaluation: Any) -> None:
     joint = compare_measures(evaluation)
     told = joint.prose()
-    assert ". nDCG@10 is declared" in told
+    assert (
+        "AP and nDCG@10 are declared ordinal, but this test assumes an interval scale; results may"
+        " not survive a rescaling (Ferrante, Ferro and Fuhr 2021)." in told
+    )
     star = joint.pvalues <= joint.alpha
     some, every = int(star.any(axis=1).sum()), int(star.all(axis=1).sum())
     assert f"Of 15 pairs, {some} differ significantly by some measure, {every} in the same" in told
@@ -458,6 +462,7 @@ def test_several_measures_with_a_baseline_and_geometric_means() -> None:
     told = compare_measures(scores, baseline="a").prose()
     assert "Dunnett's test on the two-way ANOVA error, bootstrapped over topics (Dunnett" in told
     assert "Tukey" not in told
+    assert told.startswith("2 systems were compared with the baseline a by AP")
     largest = "2 pairs differ significantly; the largest difference is b"
     mean = re.search(rf"By AP, {largest} minus a: ({N}) \(95%", told)
     ratio = re.search(rf"By GMAP, {largest} to a: log ratio ({N}) \(95%", told)
@@ -578,7 +583,7 @@ def test_geometric_means_are_compared_by_log_ratios() -> None:
     ratio = float(logs[1] - logs[0])
     for test in (None, "signed-rank"):
         told = cf.compare(scores, statistic="geometric-mean", test=test, baseline="a").prose()
-        found = re.search(rf"better than a, by these log ratios: b ({N}) \(", told)
+        found = re.search(rf"better than a, by this log ratio: b ({N}) \(", told)
         assert found is not None and is_rounded(found[1], ratio)
         assert "difference of geometric means" not in told
     told = cf.compare(scores, statistic="geometric-mean").prose()

@@ -440,6 +440,11 @@ def agreement_of(
     def formula(sums: Tables) -> Floats:
         return np.stack([measure.compute(sums) for measure in parsed], axis=-1)
 
+    notes = ratings.notes
+    n_single = round(float(tables.proportions.sum() - tables.units.sum()))
+    if not paired and n_single and any(str(measure).startswith("AC") for measure in parsed):
+        units = counted(n_single, "unit")
+        notes = (*notes, f"AC1 and AC2: proportions of grades include {units} with one label")
     value = formula(tables.total())
     has_units = tables.units.sum(axis=(-2, -1)) > 0
     replicates = np.empty((0, *value.shape))
@@ -462,7 +467,7 @@ def agreement_of(
         replicates=replicates,
         topic_names=ratings.topics,
         has_units=has_units,
-        notes=ratings.notes,
+        notes=notes,
         paired=paired,
     )
     return agreement._with_intervals(

@@ -14,6 +14,7 @@ from cranfield.assess.judges.reading import (
     Panel,
     find_judged_topics,
     gap_notes,
+    keep_judged,
     read_panel,
     set_highest_grade,
     tabulate,
@@ -90,6 +91,10 @@ def score_by_judges(
     if options.get("max_grade") is not None:
         raise PolicyError("max_grade cannot be combined with judges; set the scale by scale=...")
     labels = {judge.name: judge.labels for judge in panel.judges}
+    is_condensed = options.get("unjudged") == "condensed"
+    if is_condensed:
+        # Scores by people and by judges are of the same lists.
+        labels = {name: keep_judged(qrels, panel.human) for name, qrels in labels.items()}
     with collect_warnings() as warnings:
         judged = judge_runs(runs, panel.human, **{**options, "aspects": labels})
     for text in warnings:
@@ -119,9 +124,9 @@ def score_by_judges(
         labelled_topics = find_judged_topics(qrels)
         values[:, k, [topic not in labelled_topics for topic in judged.topics]] = np.nan
     by_people = evaluate_aspect(judged)
-    # Documents that only the judge labelled are unjudged in condensed lists, without an effect.
-    gaps = [] if judged.policies.unjudged == "condensed" else gap_notes(panel)
-    notes = (*panel.notes, *gaps, *by_people.notes)
+    gaps = [] if is_condensed else gap_notes(panel)
+    advice = "to compare scores of documents that people judged only, use unjudged='condensed'"
+    notes = (*panel.notes, *(f"{gap}; {advice}" for gap in gaps), *by_people.notes)
     return JudgeScores(
         panel, parsed, judged.topics, judged.systems, oriented(by_people), values, notes
     )

@@ -353,11 +353,20 @@ def gap_notes(panel: Panel) -> list[str]:
             name = f"{judge.name}: " if len(panel.judges) > 1 else ""
             notes.append(
                 f"{name}people did not judge {n_gaps:,} of {len(labels):,} documents that the judge"
-                " labelled in their topics; these documents count as not relevant, so scores by"
-                " people are too low if some of them are relevant; if people judged a random sample"
-                " of documents, use --ppi document (ppi_scores with unit='document')"
+                " labelled in their topics; these documents count as not relevant: if some are"
+                " relevant, scores by people are too low, and score biases of the judge too high;"
+                " if people judged a random sample of documents, estimate scores with"
+                " unit='document'"
             )
     return notes
+
+
+def keep_judged(labels: Qrels, human: Qrels) -> Qrels:
+    """Return the labels of the documents that people judged."""
+    people = drop_unsampled(human).to_polars().select("topic", "doc", is_judged=True)
+    rows = labels.to_polars().select("topic", "doc")
+    rows = rows.join(people, on=["topic", "doc"], how="left", maintain_order="left")
+    return labels.restricted(rows["is_judged"].is_not_null().to_numpy())
 
 
 def tabulate(columns: Mapping[str, NDArray[Any]], **keys: Sequence[Any]) -> pl.DataFrame:

@@ -61,15 +61,15 @@ def read_lines(
         faults.add("empty", f"is empty: a {file} has at least one line")
     columns = " ".join(names).replace("subtopic", "iteration")
     columns += ", separated by ';'" if form == "ntcir" else ""
-    expected = f"where a {kind} line has {len(names)} ({columns})"
+    expected = f"expected {len(names)} columns ({columns}), got"
     invalid = rows.filter(pl.col("width") != len(names)).select("line", "width")
-    faults.add_rows("columns", invalid, f"{{width}} columns {expected}")
+    faults.add_rows("columns", invalid, f"{expected} {{width}}")
     if form == "ntcir":
         # Semicolons allow empty values; readers of runs ignore the second column.
         required = [name for name in names if name != "q0"]
         for name in required:
             empty = rows.filter(pl.col(name) == "").select("line")
-            faults.add_rows("columns", empty, f"an empty {name} {expected}")
+            faults.add_rows("columns", empty, f"{expected} an empty {name}")
         rows = rows.with_columns(pl.when(pl.col(required) != "").then(pl.col(required)))
     return rows, n_lines, stop_error
 

@@ -18,7 +18,14 @@ from typing import Annotated, Any
 
 import polars as pl
 
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, convert_error, quoted
+from cranfield.base.errors import (
+    CranfieldError,
+    InputError,
+    PolicyError,
+    convert_error,
+    quoted,
+    warn,
+)
 from cranfield.base.files import sync_folder, whole_file
 from cranfield.base.kinds import Integer
 from cranfield.base.parallel import in_threads
@@ -47,7 +54,7 @@ from cranfield.campaign.results.stored_inputs import (
 )
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.reading import rules_text
-from cranfield.campaign.rules.task_rules import TaskRules, utc_text
+from cranfield.campaign.rules.task_rules import TaskRules, time_text, utc_text
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import (
     RELEASES,
@@ -434,6 +441,10 @@ def release(
         raise PolicyError(f"date must be a day such as 2026-11-20, got {quoted(date)}") from None
     payload = _make_payload(campaign, task, judgments, anonymous, seed, scores_only, day, note)
     about, name, version = payload.about, payload.task.name, payload.judgments.version
+    closes = payload.task.closes
+    if closes is not None and campaign.clock() <= closes:
+        reason = f"task {quoted(name)} accepts runs until {time_text(closes)}"
+        warn(f"{reason}; the release shows scores to teams that can still submit")
     bag_info = {
         "Bag-Software-Agent": f"cranfield {__version__}",
         "External-Description": f"{campaign.rules.title}: {about['title']}",

@@ -252,7 +252,9 @@ def run_facts(sheet: Sheet) -> list[tuple[str, str]]:
     """Return facts about the run, as pairs of name and value."""
     pooled = ""
     if sheet.depth is not None and sheet.pooled:
-        pooled = f"its first {counted(sheet.depth, 'document')} for each topic were judged"
+        pooled = (
+            f"its first {counted(sheet.depth, 'document')} of each topic were pooled for judging"
+        )
     elif sheet.depth is not None:
         pooled = "not pooled; its documents are judged only if other runs retrieved them"
     # Not a dict, because a question may have the name of another row.

@@ -55,11 +55,11 @@ def add_team(
 
 def insert_teams(tx: Transaction, teams: Iterable[Team]) -> None:
     """Add teams, after checking that their ids are new, regardless of case."""
-    ids = {team.id.casefold() for team in tx.teams()}
+    ids = {team.id.casefold(): team.id for team in tx.teams()}
     for team in teams:
-        if team.id.casefold() in ids:
-            raise PolicyError(f"team {quoted(team.id)} already exists")
-        ids.add(team.id.casefold())
+        if existing := ids.get(team.id.casefold()):
+            raise PolicyError(f"team {quoted(existing)} already exists")
+        ids[team.id.casefold()] = team.id
         tx.insert(team)
 
 

@@ -31,7 +31,9 @@ def describe_invalid_grade(cell: Any) -> str:
         return reason + (f"; {PROBABILITIES_ADVICE}" if 0 < number < 1 else "")
     if advice and re.search(r"\d", str(cell)):
         return f"{reason}; grades='score: (\\d)' extracts the number from a text"
-    return reason + (f"; grades={{{quoted(cell)}: 1, ...}} maps words to grades" if advice else "")
+    return reason + (
+        f"; grades={{{quoted(cell)}: GRADE, ...}} maps words to grades" if advice else ""
+    )
 
 
 def _text(cell: Any) -> str | None:

@@ -68,9 +68,11 @@ class SampleRatio(TableResult):
         rows = self.rows.select("variant", "units").iter_rows()
         counts = " : ".join(f"{plain(name)} {count:,}" for name, count in rows)
         proportions = " : ".join(f"{proportion:.4g}" for proportion in self.expected_proportion)
-        verdict = "SAMPLE RATIO MISMATCH" if self.alarm else "sample ratio as expected"
+        verdict = "SAMPLE RATIO MISMATCH" if self.alarm else "no sample ratio mismatch"
         pvalue = f"{self.pvalue:.6g}" if self.pvalue else "<1e-300"
-        return [f"{verdict}: {counts} for {proportions}; {self.method} p {pvalue}"]
+        # A small p above the threshold does not show that all is well.
+        limit = f", not below {ALARM_PVALUE:g}" if ALARM_PVALUE <= self.pvalue < 0.05 else ""
+        return [f"{verdict}: {counts} for {proportions}; {self.method} p {pvalue}{limit}"]
 
 
 def sample_ratio(
@@ -221,7 +223,9 @@ class ExperimentReport(Result):
             "mean": Column("Mean of the variant."),
             **_EFFECT_COLUMNS,
             **_PVALUE_COLUMNS,
-            "p not worse": Column("One-sided p-value of non-inferiority.", pvalue=True),
+            "p not worse": Column(
+                "One-sided p-value of non-inferiority, which is shown at alpha / 2.", pvalue=True
+            ),
             "verdict": Column("`better`, `worse`, `not worse`, `undecided`, or `no verdict`."),
         },
         "sample-ratio": SampleRatio.columns,
@@ -341,17 +345,25 @@ class ExperimentReport(Result):
             lines.append(f"SAMPLE RATIO MISMATCH in {plain(by)} {plain(level)}: p {p:.3g}")
         if self.stopped:
             lines.append(STOPPED)
-        lines += [f"control: {plain(self.control)}", *self.methods()]
+        lines += [f"control: {plain(self.control)}", *self.methods(), *self.margin_lines()]
+        if self.difference.size > 1:
+            correction = CORRECTIONS[self.correction].title
+            family = "; the OEC is a family of its own" if OEC in self.metrics else ""
+            lines.append(f"p-values of all metrics and variants: {correction}{family}")
+        return lines
+
+    def margin_lines(self) -> list[str]:
+        """Return a sentence on each margin: its null hypothesis, and the level of the test."""
+        lines = []
         for name, margin in zip(self.metrics, self.margins, strict=True):
             if margin is not None:
                 loss = f"{margin} of the mean of the control" if "%" in str(margin) else margin
                 side = "higher" if name in self.lower_is_better else "lower"
                 hypothesis = f"{plain(name)} is worse ({side}) by at least {loss}"
-                lines.append(f"p not worse: p-value of the null hypothesis that {hypothesis}")
-        if self.difference.size > 1:
-            correction = CORRECTIONS[self.correction].title
-            family = "; the OEC is a family of its own" if OEC in self.metrics else ""
-            lines.append(f"p-values of all metrics and variants: {correction}{family}")
+                lines.append(
+                    f"p not worse: one-sided p-value of the null hypothesis that {hypothesis};"
+                    f" level {self.alpha / 2:g}"
+                )
         return lines
 
     @property

@@ -462,7 +462,8 @@ def _sum_by_unit(
     )
     if units.height < table.frame.height:
         rows = counted(table.frame.height, "row")
-        notes.append(f"{rows} summed by {unit}: {counted(units.height, 'unit')}")
+        count = counted(units.height, "unit")
+        notes.append(f"{rows} summed by {unit}: {count}; means and rates of rows need a ratio")
         ids = table.frame[unit].cast(pl.String)
         placeholders = ids.filter(ids.str.to_lowercase().is_in([*NO_NAME]))
         for name, n_rows in placeholders.value_counts(sort=True).rows():

@@ -152,7 +152,9 @@ class QueryLog(Plotted):
         frame = getattr(self, table)
         for column in columns:
             if column not in frame.columns:
-                raise InputError(f"{purpose} needs the {column} of {table}", source=self.source)
+                reason = f"{purpose} needs the {column} of {table}"
+                remedy = f"if a column has another name, rename it to {quoted(column)}"
+                raise InputError(f"{reason}; {remedy}", source=self.source)
         is_missing = {"results": frame.is_empty(), "clicks": not self.has_clicks}
         if is_missing.get(table, False):
             raise InputError(f"{purpose} needs {MISSING_TABLES[table]}", source=self.source)

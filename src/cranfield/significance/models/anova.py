@@ -280,7 +280,7 @@ ERROR_EFFECT: dict[str, Any] = {
     **(ANOVA | ERROR_EFFECT),
 )
 def one_way_test(pairs: Pairs, options: Options) -> Outcome:
-    r"""One-way ANOVA (MD1).
+    r"""One-way ANOVA.
 
     asks: Do the mean scores of the systems differ, whatever their topics?
     null: All systems have the same mean.
@@ -305,7 +305,7 @@ def one_way_test(pairs: Pairs, options: Options) -> Outcome:
     **ANOVA,
 )
 def two_way_test(pairs: Pairs, options: Options) -> Outcome:
-    r"""Two-way ANOVA (MD2).
+    r"""Two-way ANOVA.
 
     asks: Do the mean scores of the systems differ, after effects of topics?
     null: All systems have the same effect.

@@ -146,7 +146,7 @@ def test_who_was_pooled_is_said_only_where_it_is_known(small: Make) -> None:
     with campaign.registry.change("pool", "adhoc") as change:
         change.update(replace(first, pooled=True))
     said = {one.tag: one.to_text() for one in of(campaign)}
-    assert "its first 5 documents for each topic were judged" in said.pop(first.tag)
+    assert "its first 5 documents of each topic were pooled for judging" in said.pop(first.tag)
     assert all("not pooled; its documents" in text for text in said.values())
 
 

@@ -34,7 +34,10 @@ def add_bars(comparison: PairwiseComparison) -> tuple[Table, str]:
     level = f"{100 * (1 - comparison.alpha):.4g}%"
     if comparison.shows_pairs:
         middle, low, high = comparison.difference, *comparison.interval
-        legend = f"bars: the difference with its {level} confidence interval; │ is 0"
+        interval = f"its {level} confidence interval"
+        if not comparison.tests_difference:
+            interval = f"the {level} confidence interval of the {comparison.interval_of}"
+        legend = f"bars: the difference with {interval}; │ is 0"
     else:
         bounds = comparison.around(int(comparison.order[0]))
         if bounds is None:

@@ -48,19 +48,17 @@ def _generalise(name: str, line: str) -> str:
 
 
 BETTER, WORSE, NOT_DIFFERENT = "better", "worse", "not different"
-DIFFERENT, NOT_COMPARED = "different, means equal", "not compared"
-"""Verdicts on a system compared with another. Systems with equal means can be significantly
-different by tests of statistics other than the mean."""
+NOT_COMPARED = "not compared"
+"""Verdicts on a system compared with another."""
 
 
 def pair_verdicts(comparison: PairwiseComparison) -> NDArray[Any]:
-    """Return the verdict on the first system of each pair, by the sign of its difference."""
-    sign = np.sign(comparison.difference) * (-1 if comparison.lower_is_better else 1)
+    """Return the verdict on the first system of each pair, by the direction of the test."""
+    sign = comparison.direction
     verdicts = np.full(len(comparison), NOT_DIFFERENT, dtype=object)
     is_significant = comparison.is_significant()
     verdicts[is_significant & (sign > 0)] = BETTER
     verdicts[is_significant & (sign < 0)] = WORSE
-    verdicts[is_significant & (sign == 0)] = DIFFERENT
     verdicts[np.isnan(comparison.adjusted_pvalues)] = NOT_COMPARED
     return verdicts
 
@@ -143,18 +141,25 @@ def _top_sentence(name: str, comparison: PairwiseComparison) -> str:
         for k in comparison.order
         if comparison.means[k] == comparison.means[best]
     ]
+    is_better = verdict_matrix(comparison)[:, best] == BETTER
     if len(comparison.systems) == 2:
+        order = comparison.order[::-1] if is_better.any() else comparison.order
         first, second = (
-            f"{label(comparison.systems[k])} ({_format_mean(comparison, k)})"
-            for k in comparison.order
+            f"{label(comparison.systems[k])} ({_format_mean(comparison, k)})" for k in order
         )
-        if comparison.count() and len(best_systems) == 1:
+        if comparison.count():
             return f"On {name} {first} is significantly better than {second}."
-        verb = "are" if comparison.count() else "are not"
-        means = ", with equal means" if comparison.count() else ""
-        return f"On {name} {first} and {second} {verb} significantly different{means}."
+        return f"On {name} {first} and {second} are not significantly different."
     number = counted(len(comparison.systems), "system")
     top_line = f"best: {join_labels(best_systems)}, {_format_mean(comparison, best)}"
+    if is_better.any():
+        # Tests of signs and ranks can favour a system without the better mean.
+        better = join_labels([comparison.systems[k] for k in comparison.order if is_better[k]])
+        verb = _verb(int(is_better.sum()))
+        return (
+            f"Of {number}, {better} {verb} significantly better on {name} than the system with the"
+            f" best {comparison.mean_of} ({top_line})."
+        )
     top = comparison.top_group
     if len(top) == 1:
         return f"Of {number}, one is significantly better than all others on {name} ({top_line})."
@@ -175,7 +180,6 @@ def _baseline_sentence(name: str, comparison: PairwiseComparison, baseline: str)
     counts = {
         "significantly better": verdicts.count(BETTER),
         "significantly worse": verdicts.count(WORSE),
-        "significantly different with an equal mean": verdicts.count(DIFFERENT),
         "not significantly different": verdicts.count(NOT_DIFFERENT),
     }
     if comparison.alternative != "two-sided":

@@ -214,7 +214,7 @@ def compare(
         means, difference = model.ranks_from - means, 0.0 - difference
         statistics, effect = 0.0 - statistics, 0.0 - effect
         intervals = (partial(_negate, intervals[0]), partial(_negate, intervals[1]))
-    return PairwiseComparison(
+    comparison = PairwiseComparison(
         test=info.name,
         correction=selected_correction.name,
         alternative=options.alternative,
@@ -258,6 +258,7 @@ def compare(
             *AppliedTest(pairs, info, options, outcome, selected_correction, corrected).notes(),
         ),
     )
+    return replace(comparison, notes=(*comparison.notes, *comparison.direction_notes()))
 
 
 def _find_correction(

@@ -194,7 +194,7 @@ def marked_table(statements: Mapping[str, Meaningfulness], kind: str | None = No
     comparisons = {name: statement.comparison for name, statement in statements.items()}
     first = next(iter(comparisons.values()))
     kind = check_marks(kind, first.baselines, (first.alpha,))
-    scores = {name: comparison.scores for name, comparison in comparisons.items()}
+    scores = {name: comparison.scores.over_shards() for name, comparison in comparisons.items()}
     marks = make_marks(comparisons, kind)
     lines = [
         f"{name}: {line}" if name else line

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.errors import CranfieldError
 from cranfield.base.text import counted
 from cranfield.reporting.page.html import label
 from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.models.assumptions import Assumptions, check_assumptions
 from cranfield.tabular import format_pvalue
 
 
@@ -217,3 +219,18 @@ def describe_test(comparison: PairwiseComparison) -> str:
         f"{comparison.title}{side}: {n_significant:,} of {counted(n_pairs, 'pair')}"
         f" {_verb(n_significant)} significantly different (alpha {comparison.alpha:g})."
     )
+
+
+def check_residuals(comparison: PairwiseComparison) -> Assumptions | None:
+    """Check the residuals of a model of topics and systems; None for other tests."""
+    table = comparison.anova
+    if table is None or table.values.ndim != 2:
+        return None
+    is_additive = comparison.info.additive and not np.isnan(table.values).any()
+    try:
+        return check_assumptions(
+            table.residuals, table.fitted if is_additive else None, alpha=comparison.alpha
+        )
+    except CranfieldError:
+        # There are too few residuals for the tests.
+        return None

@@ -270,8 +270,9 @@ def _find_correction(
         if correction.one_baseline and len(baselines) != 1:
             raise PolicyError(f"{correction.title} requires one baseline, got {len(baselines)}")
         if correction.all_pairs and not options.two_sided:
+            names = [name for name in (RECOMMENDED, "holm") if name in info.corrections]
             raise PolicyError(
-                f"{correction.name} is two-sided; use {RECOMMENDED} or holm for a one-sided test"
+                f"{correction.name} is two-sided; use {' or '.join(names)} for a one-sided test"
             )
         return correction
     if len(pairs) == 1 and not info.model:

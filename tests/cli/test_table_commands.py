@@ -129,7 +129,7 @@ def test_compare_writes_tables(folder: Path) -> None:
                 *("compare", "qrels", "*.run", "-t", "anova-2", "--as", "anova"),
                 *("--format", "latex", "--label", "x"),
             ),
-            "--label requires a single table, got 4",
+            "setting label requires a single table, got 4",
         ),
         (("evaluate", "qrels", "one.run", "-f", "latex", "--label", "}"), "label must consist of"),
     ],

@@ -167,16 +167,16 @@ def compare(
     comparisons = {name: cf.compare(table, **options) for name, table in scores.items()}
     if all(comparison.seed is None for comparison in comparisons.values()):
         cli.warn_unused(("seed", "resamples"), "the test and the correction do not resample")
+    corrections = [
+        cf.significance.CORRECTIONS[comparison.correction] for comparison in comparisons.values()
+    ]
     details = [name for comparison in comparisons.values() for name in comparison.details]
     if not any(name.startswith("exact") for name in details):
         cli.warn_unused(
             ("exact",), "this test has no choice between exact and approximate p-values"
         )
-    corrections = [
-        cf.significance.CORRECTIONS[comparison.correction] for comparison in comparisons.values()
-    ]
-    if comparing["exact"] and all(correction.random for correction in corrections):
-        warn("--exact applies to raw p-values only; adjusted p-values are estimated by resampling")
+    elif comparing["exact"] and all(correction.random for correction in corrections):
+        warn("exact applies to raw p-values only; adjusted p-values are estimated by resampling")
     statements = {name: cf.meaningfulness(result) for name, result in comparisons.items()}
     if strict:
         for statement in statements.values():
@@ -389,8 +389,8 @@ def _compare_jointly(
 ) -> dict[str, cf.significance.JointComparison]:
     if _chooses_test(options):
         raise PolicyError(
-            "--joint is two-sided and cannot be combined with --test, --statistic, --exact and"
-            " --threshold"
+            "--joint is two-sided and cannot be combined with --test and the settings statistic,"
+            " exact and threshold"
         )
     joint_options = {name: options[name] for name in (*SHARED_OPTIONS, "baseline")}
     if options["correction"]:

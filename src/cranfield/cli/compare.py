@@ -161,12 +161,12 @@ def compare(
     scores = _with_replicates(scores, options["test"], replicates)
     if view == "ranks" or joint:
         leaderboards = (_compare_jointly if joint else _compute_rank_sets)(scores, options)
+        _warn_unused_seed(leaderboards)
         cli.write(_format_leaderboards(leaderboards, format, view, printing), output)
         _write_notes(leaderboards, format)
         return 0
     comparisons = {name: cf.compare(table, **options) for name, table in scores.items()}
-    if all(comparison.seed is None for comparison in comparisons.values()):
-        cli.warn_unused(("seed", "resamples"), "the test and the correction do not resample")
+    _warn_unused_seed(comparisons)
     corrections = [
         cf.significance.CORRECTIONS[comparison.correction] for comparison in comparisons.values()
     ]
@@ -187,6 +187,11 @@ def compare(
     for failure in failures:
         print(f"cranfield: {plain(failure)}", file=sys.stderr)
     return 1 if failures else 0
+
+
+def _warn_unused_seed(results: Mapping[str, Any]) -> None:
+    if all(result.seed is None for result in results.values()):
+        cli.warn_unused(("seed", "resamples"), "the test and the correction do not resample")
 
 
 USED_OPTIONS = {

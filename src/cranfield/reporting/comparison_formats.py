@@ -196,12 +196,13 @@ def marked_table(statements: Mapping[str, Meaningfulness], kind: str | None = No
     kind = check_marks(kind, first.baselines, (first.alpha,))
     scores = {name: comparison.scores.over_shards() for name, comparison in comparisons.items()}
     marks = make_marks(comparisons, kind)
-    lines = [
-        f"{name}: {line}" if name else line
-        for name, statement in statements.items()
-        for line in _meaningfulness_lines(statement)
-    ]
-    marks = replace(marks, remarks=[*marks.remarks, *lines])
+    if kind != "none":
+        lines = [
+            f"{name}: {line}" if name else line
+            for name, statement in statements.items()
+            for line in _meaningfulness_lines(statement)
+        ]
+        marks = replace(marks, remarks=[*marks.remarks, *lines])
     # Systems are ordered by the first measure, as in tables without marks.
     return evaluation_table(scores, marks, sort=next(iter(scores)))
 

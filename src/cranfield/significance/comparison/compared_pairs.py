@@ -429,7 +429,8 @@ class ComparedPairs:
         self.require_all_pairs("confidence sets of ranks")
         correction = CORRECTIONS[self.correction]
         if correction.controls != "FWER" and len(self) > 1:
-            names = [name for name in self.info.corrections if CORRECTIONS[name].controls == "FWER"]
+            corrections = [CORRECTIONS[name] for name in self.info.corrections]
+            names = [c.name for c in corrections if c.controls == "FWER" and not c.one_baseline]
             raise PolicyError(
                 f"confidence sets of ranks require a correction that controls the FWER, one of:"
                 f" {', '.join(names)}; got {correction.name}"

@@ -488,7 +488,9 @@ def _latex(results: ResultSet) -> str:
     before, after = results.verdict_lines()
     heading = "".join(f"% {latex(line)}\n" for line in (*before, *results.heading))
     end = "".join(f"% {latex(line)}\n" for line in after)
-    return heading + "\n".join(table.to_latex(caption=True) for table in results.tables) + end
+    # Without a title there is nothing to caption, and notes are comments.
+    tables = (table.to_latex(caption=bool(table.title) or None) for table in results.tables)
+    return heading + "\n".join(tables) + end
 
 
 def _html(results: ResultSet) -> str:

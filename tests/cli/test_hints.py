@@ -108,3 +108,10 @@ def test_advice_on_judging_where_there_is_no_such_option() -> None:
     text = "PQ needs judgments by subtopic, and these have none; subtopics=True reads them"
     assert as_options(text, evaluate).endswith("; --subtopics reads them")
     assert as_options(text, fuse) == "PQ needs judgments by subtopic, and these have none"
+
+
+def test_similar_name_of_a_setting(tmp_path: Path) -> None:
+    _, error = cranfield(tmp_path, "compare", "q", "r", "--statistik", "sum", status=2)
+    assert "did you mean the setting statistic, in a file for --settings?" in error
+    _, error = cranfield(tmp_path, "compare", "q", "r", "--tets", "t", status=2)
+    assert "did you mean --test?" in error

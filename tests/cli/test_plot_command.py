@@ -81,6 +81,7 @@ def test_default_file(folder: Path) -> None:
         (("differences", *TWO, "--only", "one"), "shows two systems, got 1"),
         (("differences", *TWO, "--only", "one", "--only", "x"), "'x'"),
         (("residuals", *TWO, "--test", "sign"), "is not an analysis of variance"),
+        (("residuals", *TWO, "--baseline", "one"), "--baseline cannot be combined with residuals"),
         (("spacing", "-m", "P"), "requires --length"),
         (("spacing", *TWO, "--length", "3"), "cannot be combined with QRELS, RUN and --scores"),
         (("stability", *TWO), "draw it with `cranfield study collection ... --plot stability=FILE"),

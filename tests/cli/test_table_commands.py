@@ -133,7 +133,7 @@ def test_compare_writes_tables(folder: Path) -> None:
                 *("compare", "qrels", "*.run", "-t", "anova-2", "--as", "anova"),
                 *("--format", "latex", "--label", "x"),
             ),
-            "--label requires a single table, got 4",
+            "setting label requires a single table, got 4",
         ),
         (("evaluate", "qrels", "one.run", "-f", "latex", "--label", "}"), "label must consist of"),
     ],
@@ -223,3 +223,19 @@ def test_ranks_are_of_the_statistic_that_is_requested(folder: Path) -> None:
             folder, "compare", "--scores", "s.csv", "-m", "AP", "--joint", *more, status=2
         )
         assert "--joint is two-sided and cannot be combined with" in err
+
+
+def test_ranks_warn_of_a_seed_without_effect(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("topic,a,b,c\n1,0.1,0.2,0.3\n2,0.4,0.3,0.1\n3,0.2,0.2,0.1\n")
+    ranks = ("compare", "--scores", "s.csv", "--as", "ranks", "--seed", "5")
+    _, err = cranfield(tmp_path, *ranks, "--test", "t")
+    assert "--seed has no effect: the test and the correction do not resample" in err
+    _, err = cranfield(tmp_path, *ranks)
+    assert "no effect" not in err
+
+
+def test_marks_none_has_no_notes_on_tests(tmp_path: Path) -> None:
+    rows = "".join(f"{k},0.{k},0.{k + 1}5,0.{k}3\n" for k in range(1, 9))
+    (tmp_path / "s.csv").write_text("topic,a,b,c\n" + rows)
+    out, _ = cranfield(tmp_path, "compare", "--scores", "s.csv", "--marks", "none")
+    assert "significant" not in out

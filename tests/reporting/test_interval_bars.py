@@ -62,3 +62,10 @@ def test_no_bars_where_limits_hold_for_single_pairs() -> None:
     assert add_bars(found)[1] == "" or "bars" in add_bars(found)[1]
     text = comparison_text({"": cf.meaningfulness(found)})
     assert "on these scores" in text
+
+
+def test_bars_name_the_quantity_of_another_interval() -> None:
+    scores = {"a": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "b": [0.5, 0.1, 0.6, 0.7, 0.8, 0.9]}
+    for test, text in (("sign", "the 95% confidence interval of the median of the"), ("t", "its")):
+        _, legend = add_bars(cf.compare(scores, test=test))
+        assert legend.startswith(f"bars: the difference with {text}")

@@ -436,3 +436,11 @@ def test_marked_values_are_those_tested() -> None:
     *row, notes = first_value(test="friedman")
     assert row[0] == "b"
     assert notes[-1] == "the test compares mean ranks, not the values shown"
+
+
+def test_marks_name_the_seed_of_resamples() -> None:
+    scores = cf.read_scores({"a": {"1": 0.1, "2": 0.4}, "b": {"1": 0.2, "2": 0.3}})
+    drawn = cf.table(scores, test="anova-2", marks="groups", resamples=99, seed=3)
+    assert "99 random samples, seed 3" in drawn.notes
+    exact = cf.table(scores, test="t", marks="groups")
+    assert not [note for note in exact.notes if "seed" in note]

@@ -53,6 +53,55 @@ def test_comparison(test: str, baseline: str | None, seed: int) -> None:
         assert one.top_group == other.top_group
 
 
+def won_by_losing_a_lot(lower: bool = False) -> cf.Scores:
+    """`often` beats `big` on 26 of 30 topics by little, and loses four by much; `low` loses all."""
+    random = np.random.default_rng(5)
+    big = random.uniform(0.4, 0.6, 30)
+    gain = np.where(np.arange(30) < 4, -0.35, random.uniform(0.03, 0.04, 30))
+    values = np.stack([big + gain, big, big / 2], axis=1)
+    topics, systems = tuple(map(str, range(30))), ("often", "big", "low")
+    return cf.Scores(-values if lower else values, topics, systems, lower_is_better=lower)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("test", ["sign", "signed-rank"])
+def test_verdict_is_that_of_the_test(test: str, lower: bool) -> None:
+    """A sign or rank test can favour the system with the worse mean."""
+    found = cf.compare(won_by_losing_a_lot(lower), test=test, baseline="big", correction="none")
+    low, high = found.interval
+    assert (high[0] < 0) if lower else (low[0] > 0)
+    assert summary.pair_verdicts(found).tolist() == ["better", "worse"]
+    assert found.is_worse().tolist() == [False, True]
+    assert found.equivalence(0.01).verdicts == ("superior", "inferior")
+    (note,) = [note for note in found.notes if "without the better mean" in note]
+    assert note.startswith("1 of 2 significant differences favours a system without the better")
+    assert "such as often over big" in note
+    assert "1 is significantly better, 1 is significantly worse" in summary.describe_outcome(
+        found, "x"
+    )
+
+
+def test_best_mean_is_not_called_best() -> None:
+    scores = won_by_losing_a_lot()
+    found = cf.compare(scores, test="sign")
+    sentence = summary.describe_outcome(found, "x")
+    assert "often is significantly better on x than the system with the best mean" in sentence
+    # The order of the pair is undecided: by means it is another than by the test.
+    assert found.ranking()["ranks"].to_list() == ["1-2", "1-2", "3"]
+    two = cf.compare(scores.select(systems=["often", "big"]), test="sign")
+    sentence = summary.describe_outcome(two, "x")
+    assert sentence.startswith("On x often (") and "better than big" in sentence
+
+
+@pytest.mark.parametrize("test", FLAT)
+def test_direction_is_that_of_the_interval(test: str) -> None:
+    found = cf.compare(won_by_losing_a_lot(), test=test, **FAST)
+    low, high = found.interval
+    side = np.where(low > 0, 1, np.where(high < 0, -1, 0)) * (-1 if found.lower_is_better else 1)
+    is_shown = found.is_significant() & np.isfinite(low)
+    assert found.direction[is_shown].tolist() == side[is_shown].tolist()
+
+
 def test_worse_is_found() -> None:
     """The samples of this module hold pairs that differ, so that equality says something."""
     found = cf.compare(mirrored(drawn(1)), baseline="d", **FAST)

@@ -141,3 +141,9 @@ def test_constant_scores_and_one_topic() -> None:
     assert constant.to_polars().filter(source="stop")["p"].to_list() == [None]
     with pytest.raises(cf.CranfieldError, match="two topics"):
         cf.factorial_anova({name: [0.1] for name in SCORES}, GRID)
+
+
+def test_heading_names_the_method_and_level_of_pairs() -> None:
+    heading = cf.factorial_anova(SCORES, GRID, alpha=0.01).heading()
+    assert heading[-1].startswith("pairs: Tukey's HSD") and "0.99" in heading[-1]
+    assert heading[-1].endswith("(alpha 0.01)")

@@ -305,3 +305,22 @@ def test_refusals(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(CranfieldError, match=message) as refused:
         call()
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("test", "correction"),
+    [
+        ("anova-2", "tukey"),
+        ("anova-1", "tukey"),
+        ("friedman", "tukey"),
+        ("randomisation", "randomised-tukey"),
+    ],
+)
+def test_advised_one_sided_corrections_support_the_test(test: str, correction: str) -> None:
+    one_sided: dict[str, Any] = {"test": test, "baseline": "a", "alternative": "greater"}
+    scores = {"a": [0.1, 0.5, 0.3], "b": [0.2, 0.7, 0.6], "c": [0.3, 0.1, 0.2]}
+    with pytest.raises(CranfieldError, match="is two-sided; use") as refused:
+        cf.compare(scores, correction=correction, **one_sided)
+    advised = str(refused.value).partition("; use ")[2].partition(" for ")[0].split(" or ")
+    for name in advised:
+        cf.compare(scores, correction=name, **one_sided)

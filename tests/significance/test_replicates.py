@@ -330,3 +330,30 @@ def test_commands(tmp_path: Path) -> None:
     assert status == 0 and "'A@s1' and 'A@s2' are compared as systems" in err
     status, _, err = ended_with(tmp_path, "compare", *options, "-t", "independent-replicates")
     assert (status, err) == (0, "")
+
+
+@pytest.mark.parametrize("correction", ["tukey", "holm"])
+@pytest.mark.parametrize("test", ["independent-replicates", "shared-replicates"])
+def test_paragraph_and_marks(test: str, correction: str, tmp_path: Path) -> None:
+    comparison = cf.compare(SCORES, test=test, correction=correction)
+    assert comparison.prose().startswith(f"{len(SYSTEMS)} systems were compared")
+    (tmp_path / "scores.csv").write_text(
+        "topic,system,replicate,score\n"
+        + "".join(
+            f"{topic},{system},{r},{SCORES.values[t, s, r]}\n"
+            for t, topic in enumerate(TOPICS)
+            for s, system in enumerate(SYSTEMS)
+            for r in range(SCORES.values.shape[2])
+        )
+    )
+    command = ("compare", "--scores", "scores.csv", "--test", test, "--marks", "groups")
+    status, out, err = ended_with(tmp_path, *command, "--correction", correction)
+    assert status == 0, err
+    for system, value in zip(SYSTEMS, SCORES.over_shards().values.mean(axis=0), strict=True):
+        assert f"\n{system} " in out and f"{value:.4f}" in out
+
+
+def test_paragraph_of_scores_by_shard() -> None:
+    shards = cf.Scores(SCORES.values, TOPICS, SYSTEMS)
+    for test in ("random-topics", "anova-3"):
+        assert "We assume" in cf.compare(shards, test=test, correction="tukey").prose()

@@ -187,3 +187,15 @@ def test_shift_bootstrap_finds_more_than_the_studentised_with_few_topics() -> No
         for test in ("bootstrap", "bootstrap-shift")
     )
     assert by_mean.count() > 1.5 * by_error.count()
+
+
+@pytest.mark.parametrize("test", ["bootstrap-shift", "bootstrap-median"])
+def test_few_topics_make_unstudentised_pvalues_too_small(test: str) -> None:
+    found = cf.compare(scored(np.array([[0.5, 0.1], [0.6, 0.3]])), test=test)
+    assert found.adjusted_pvalues[0] < 0.001
+    expected = "2 topics are few for resampling topics (about 12 are needed): p-values of this test"
+    assert any(note.startswith(expected) for note in found.notes)
+    flips = [note for note in found.notes if note.startswith("exact sign flips")]
+    assert bool(flips) == (test == "bootstrap-shift")
+    many = cf.compare(scored(np.random.default_rng(4).random((12, 2))), test=test)
+    assert not [note for note in many.notes if "few" in note or "flips" in note]

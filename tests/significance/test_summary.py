@@ -130,3 +130,12 @@ def test_command(tmp_path: Path) -> None:
         assert message in err
     one = ["compare", "--scores", "s.csv", "--topic-groups", "g.csv"]
     assert "--as summary" in cranfield(tmp_path, *one, status=2)[1]
+
+
+def test_latex_without_a_title_has_no_caption(tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text("topic,a,b\n1,0.1,0.2\n2,0.4,0.3\n")
+    command = ("compare", "--scores", "scores.csv", "--as", "summary", "-f", "latex")
+    latex, _ = cranfield(tmp_path, *command)
+    assert "caption" not in latex and "begin{table}" not in latex
+    assert latex.startswith("% scores: 0.95 confidence interval of each mean")
+    assert latex.endswith("\\bottomrule\n\\end{tabular}\n")

@@ -165,22 +165,22 @@ def compare(
     scores = _with_replicates(scores, options["test"], replicates)
     if view == "ranks" or joint:
         leaderboards = (_compare_jointly if joint else _compute_rank_sets)(scores, options)
+        _warn_unused_seed(leaderboards)
         cli.write(_format_leaderboards(leaderboards, format, view, printing), output)
         _write_notes(leaderboards, format)
         return 0
     comparisons = {name: cf.compare(table, **options) for name, table in scores.items()}
-    if all(comparison.seed is None for comparison in comparisons.values()):
-        cli.warn_unused(("seed", "resamples"), "the test and the correction do not resample")
+    _warn_unused_seed(comparisons)
+    corrections = [
+        cf.significance.CORRECTIONS[comparison.correction] for comparison in comparisons.values()
+    ]
     details = [name for comparison in comparisons.values() for name in comparison.details]
     if not any(name.startswith("exact") for name in details):
         cli.warn_unused(
             ("exact",), "this test has no choice between exact and approximate p-values"
         )
-    corrections = [
-        cf.significance.CORRECTIONS[comparison.correction] for comparison in comparisons.values()
-    ]
-    if comparing["exact"] and all(correction.random for correction in corrections):
-        warn("--exact applies to raw p-values only; adjusted p-values are estimated by resampling")
+    elif comparing["exact"] and all(correction.random for correction in corrections):
+        warn("exact applies to raw p-values only; adjusted p-values are estimated by resampling")
     statements = {name: cf.meaningfulness(result) for name, result in comparisons.items()}
     if strict:
         for statement in statements.values():
@@ -192,6 +192,11 @@ def compare(
     for failure in failures:
         print(f"cranfield: {plain(failure)}", file=sys.stderr)
     return 1 if failures else 0
+
+
+def _warn_unused_seed(results: Mapping[str, Any]) -> None:
+    if all(result.seed is None for result in results.values()):
+        cli.warn_unused(("seed", "resamples"), "the test and the correction do not resample")
 
 
 USED_OPTIONS = {
@@ -397,8 +402,8 @@ def _compare_jointly(
 ) -> dict[str, cf.significance.JointComparison]:
     if _chooses_test(options):
         raise PolicyError(
-            "--joint is two-sided and cannot be combined with --test, --statistic, --exact and"
-            " --threshold"
+            "--joint is two-sided and cannot be combined with --test and the settings statistic,"
+            " exact and threshold"
         )
     joint_options = {name: options[name] for name in (*SHARED_OPTIONS, "baseline")}
     if options["correction"]:

@@ -275,8 +275,10 @@ def plot(
     options = _chart_options(chart, name, {option: judging.pop(option) for option in CHART_OPTIONS})
     reason = f"cannot be combined with {name}"
     is_comparison = chart.subject in {"PairwiseComparison", "AnovaTable"}
-    if not is_comparison:
-        cli.refuse_options(comparing, reason)
+    if chart.subject != "PairwiseComparison":
+        # The table of an analysis of variance depends on neither pairs nor resamples.
+        used = {"test", "statistic", "missing"} if is_comparison else set()
+        cli.refuse_options({*comparing} - used, reason)
     comparison_options = cli.check_comparison(comparing)
     if chart.subject in {MEASURES, LENGTH}:
         if source.qrels is not None or source.score_files:

@@ -34,7 +34,10 @@ def add_bars(comparison: PairwiseComparison) -> tuple[Table, str]:
     level = f"{100 * (1 - comparison.alpha):.4g}%"
     if comparison.shows_pairs:
         middle, low, high = comparison.difference, *comparison.interval
-        legend = f"bars: the difference with its {level} confidence interval; │ is 0"
+        interval = f"its {level} confidence interval"
+        if not comparison.tests_difference:
+            interval = f"the {level} confidence interval of the {comparison.interval_of}"
+        legend = f"bars: the difference with {interval}; │ is 0"
     else:
         bounds = comparison.around(int(comparison.order[0]))
         if bounds is None:
@@ -193,14 +196,15 @@ def marked_table(
     comparisons = {name: statement.comparison for name, statement in statements.items()}
     first = next(iter(comparisons.values()))
     kind = check_marks(kind, first.baselines, (first.alpha,))
-    scores = {name: comparison.scores for name, comparison in comparisons.items()}
+    scores = {name: comparison.scores.over_shards() for name, comparison in comparisons.items()}
     marks = make_marks(comparisons, kind)
-    lines = [
-        f"{name}: {line}" if name else line
-        for name, statement in statements.items()
-        for line in _meaningfulness_lines(statement)
-    ]
-    marks = replace(marks, remarks=[*marks.remarks, *lines])
+    if kind != "none":
+        lines = [
+            f"{name}: {line}" if name else line
+            for name, statement in statements.items()
+            for line in _meaningfulness_lines(statement)
+        ]
+        marks = replace(marks, remarks=[*marks.remarks, *lines])
     # Systems are ordered by the first measure, as in tables without marks.
     return evaluation_table(scores, marks, sort=next(iter(scores)), places=places)
 

@@ -16,9 +16,8 @@ from cranfield.base.scale_types import a_scale
 from cranfield.base.text import capitalised, counted
 from cranfield.base.version import __version__
 from cranfield.reporting.references import Entry, find_cited_works
-from cranfield.reporting.summary import BETTER, WORSE, join_names, pair_verdicts
+from cranfield.reporting.summary import BETTER, WORSE, check_residuals, join_names, pair_verdicts
 from cranfield.scales.statements import MEANINGFUL, describe_order, meaningfulness, measure_of
-from cranfield.significance import check_assumptions
 from cranfield.significance.comparison.compared_pairs import MEANS
 from cranfield.significance.comparison.rank_sets import name_method
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
@@ -604,11 +603,11 @@ def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
         assumption = comparison.info.assumes.split(". ")[0].rstrip(".")
         assumption = assumption[:1].lower() + assumption[1:]
     yield [f"We assume that {assumption}."]
-    if comparison.anova is not None and CORRECTIONS[comparison.correction].one_variance:
-        violated = check_assumptions(comparison.anova.residuals, comparison.anova.fitted).violated
+    assumptions = check_residuals(comparison)
+    if assumptions is not None and CORRECTIONS[comparison.correction].one_variance:
         yield [
-            f"Tests of the residuals reject: {', '.join(violated)}."
-            if violated
+            f"Tests of the residuals reject: {', '.join(assumptions.violated)}."
+            if assumptions.violated
             else "No test of the residuals rejects normal errors of equal variance."
         ]
     meaning, measure_name = meaningfulness(comparison), comparison.measure or "the scores"

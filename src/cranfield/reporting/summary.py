@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.errors import CranfieldError
 from cranfield.base.text import counted, join_with_and
 from cranfield.reporting.page.html import label
 from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.models.assumptions import Assumptions, check_assumptions
 from cranfield.tabular import format_pvalue
 
 
@@ -48,19 +50,17 @@ def _generalise(name: str, line: str) -> str:
 
 
 BETTER, WORSE, NOT_DIFFERENT = "better", "worse", "not significantly different"
-DIFFERENT, NOT_COMPARED = "different, means equal", "not compared"
-"""Verdicts on a system compared with another. Systems with equal means can be significantly
-different by tests of statistics other than the mean."""
+NOT_COMPARED = "not compared"
+"""Verdicts on a system compared with another."""
 
 
 def pair_verdicts(comparison: PairwiseComparison) -> NDArray[Any]:
-    """Return the verdict on the first system of each pair, by the sign of its difference."""
-    sign = np.sign(comparison.difference) * (-1 if comparison.lower_is_better else 1)
+    """Return the verdict on the first system of each pair, by the direction of the test."""
+    sign = comparison.direction
     verdicts = np.full(len(comparison), NOT_DIFFERENT, dtype=object)
     is_significant = comparison.is_significant()
     verdicts[is_significant & (sign > 0)] = BETTER
     verdicts[is_significant & (sign < 0)] = WORSE
-    verdicts[is_significant & (sign == 0)] = DIFFERENT
     verdicts[np.isnan(comparison.adjusted_pvalues)] = NOT_COMPARED
     return verdicts
 
@@ -143,18 +143,25 @@ def _top_sentence(name: str, comparison: PairwiseComparison) -> str:
         for k in comparison.order
         if comparison.means[k] == comparison.means[best]
     ]
+    is_better = verdict_matrix(comparison)[:, best] == BETTER
     if len(comparison.systems) == 2:
+        order = comparison.order[::-1] if is_better.any() else comparison.order
         first, second = (
-            f"{label(comparison.systems[k])} ({_format_mean(comparison, k)})"
-            for k in comparison.order
+            f"{label(comparison.systems[k])} ({_format_mean(comparison, k)})" for k in order
         )
-        if comparison.count() and len(best_systems) == 1:
+        if comparison.count():
             return f"On {name} {first} is significantly better than {second}."
-        verb = "are" if comparison.count() else "are not"
-        means = ", with equal means" if comparison.count() else ""
-        return f"On {name} {first} and {second} {verb} significantly different{means}."
+        return f"On {name} {first} and {second} are not significantly different."
     number = counted(len(comparison.systems), "system")
     top_line = f"best: {join_labels(best_systems)}, {_format_mean(comparison, best)}"
+    if is_better.any():
+        # Tests of signs and ranks can favour a system without the better mean.
+        better = join_labels([comparison.systems[k] for k in comparison.order if is_better[k]])
+        verb = _verb(int(is_better.sum()))
+        return (
+            f"Of {number}, {better} {verb} significantly better on {name} than the system with the"
+            f" best {comparison.mean_of} ({top_line})."
+        )
     top = comparison.top_group
     if len(top) == 1:
         return f"Of {number}, one is significantly better than all others on {name} ({top_line})."
@@ -175,7 +182,6 @@ def _baseline_sentence(name: str, comparison: PairwiseComparison, baseline: str)
     counts = {
         "significantly better": verdicts.count(BETTER),
         "significantly worse": verdicts.count(WORSE),
-        "significantly different with an equal mean": verdicts.count(DIFFERENT),
         "not significantly different": verdicts.count(NOT_DIFFERENT),
     }
     if comparison.alternative != "two-sided":
@@ -213,3 +219,18 @@ def describe_test(comparison: PairwiseComparison) -> str:
         f"{comparison.title}{side}: {n_significant:,} of {counted(n_pairs, 'pair')}"
         f" {_verb(n_significant)} significantly different (alpha {comparison.alpha:g})."
     )
+
+
+def check_residuals(comparison: PairwiseComparison) -> Assumptions | None:
+    """Check the residuals of a model of topics and systems; None for other tests."""
+    table = comparison.anova
+    if table is None or table.values.ndim != 2:
+        return None
+    is_additive = comparison.info.additive and not np.isnan(table.values).any()
+    try:
+        return check_assumptions(
+            table.residuals, table.fitted if is_additive else None, alpha=comparison.alpha
+        )
+    except CranfieldError:
+        # There are too few residuals for the tests.
+        return None

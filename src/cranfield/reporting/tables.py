@@ -64,6 +64,8 @@ def make_marks(
     counts = sorted({pairs.topics for pairs in comparisons.values()})
     topics = f"{' or '.join(map(str, counts))} topic{'s' * (counts != [1])}"
     legend = [meaning, f"{first.method}{separately}, {topics}"]
+    if first.resamples is not None:
+        legend.append(f"{first.resamples:,} random samples, seed {first.seed}")
     # Means of ranks depend on the systems, so tests of ranks mark the usual means.
     of_ranks = {name: pairs for name, pairs in comparisons.items() if pairs.mean_of == "mean rank"}
     statistics = {name: pairs for name, pairs in comparisons.items() if name not in of_ranks}

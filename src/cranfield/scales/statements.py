@@ -96,10 +96,8 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
 
 
 def _decide_pairs(comparison: PairwiseComparison) -> Floats:
-    """Return the sign of the difference of significant pairs, and 0 for others."""
-    sign = np.where(comparison.is_significant(), np.sign(comparison.difference), 0.0)
-    # A significant pair with equal means is a decision, too.
-    return np.asarray(np.where(comparison.is_significant() & (sign == 0), 2.0, sign))
+    """Return the direction of significant pairs, and 0 for others."""
+    return np.where(comparison.is_significant(), comparison.direction, 0.0)
 
 
 def _repeat_decisions(comparison: PairwiseComparison, values: Floats) -> Floats:

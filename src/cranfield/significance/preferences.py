@@ -397,8 +397,9 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     pvalues = adjust_pvalues(binomial_pvalues(better, worse), "holm")
     means = comparison.scores.mean()
     difference = means[first] - means[second]
-    gain = -difference if comparison.scores.lower_is_better else difference
-    agreement = np.where(pvalues <= comparison.alpha, np.sign(gain) * np.sign(better - worse), 0)
+    agreement = np.where(
+        pvalues <= comparison.alpha, comparison.direction * np.sign(better - worse), 0
+    )
     outcomes = pl.Series(np.array(["contradicted", "no", "yes"])[agreement.astype(int) + 1])
     outcomes = outcomes.set(pl.Series(~comparison.is_significant()), None)
     names = pair_names(comparison.systems, first, second, OF_PAIR)

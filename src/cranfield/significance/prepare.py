@@ -295,7 +295,7 @@ def name_interval(info: TestInfo, statistic: str) -> str:
     """Return the name of the quantity of a test's intervals, for a statistic."""
     is_of_means = info.interval in ("mean difference", "difference of means")
     if statistic == "sum":
-        return "difference of sums" if is_of_means else info.interval
+        return "difference of sums" if is_of_means else f"{info.interval}, times the topics"
     if statistic == "geometric-mean":
         return LOG_RATIO if is_of_means else f"{info.interval}, of log scores"
     return info.interval

@@ -37,7 +37,12 @@ def describe_unknown(error: click.NoSuchOption, command: click.Command) -> str:
         return f"{name} is a setting of this command: write {key}: VALUE to a file for --settings"
     options = {flag for param in command.params for flag in param.opts}
     names = options | {param.human_readable_name.strip("[].") for param in command.params}
-    hint = f": {advice}" if replacement in names else did_you_mean(name, options, 1)
+
+    def show(flag: str) -> str:
+        key = keys.get(flag, "").removeprefix("--")
+        return f"the setting {key}, in a file for --settings" if key else flag
+
+    hint = f": {advice}" if replacement in names else did_you_mean(name, options, 1, show=show)
     return f"unknown option {name}{hint}"
 
 

@@ -228,7 +228,7 @@ class MarkupOptions:
 
     def text(self, tables: Sequence[Table], form: str) -> str:
         if self.label is not None and len(tables) > 1:
-            raise PolicyError(f"--label requires a single table, got {len(tables)}")
+            raise PolicyError(f"setting label requires a single table, got {len(tables)}")
         options = vars(self) if form == "latex" else {}
         return "\n".join(getattr(table, f"to_{form}")(**options) for table in tables)
 

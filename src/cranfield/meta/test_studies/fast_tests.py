@@ -135,7 +135,9 @@ class TestChoice:
         )
         # Lower mean ranks are better.
         advantage = -comparison.difference if comparison.lower_is_better else comparison.difference
-        return Verdict(np.sign(advantage).astype(np.int8), comparison.is_significant())
+        is_significant = comparison.is_significant()
+        order = np.where(is_significant, comparison.direction, np.sign(advantage))
+        return Verdict(order.astype(np.int8), is_significant)
 
 
 def label_scores(values: Floats) -> Scores:

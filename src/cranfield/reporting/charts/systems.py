@@ -115,7 +115,6 @@ MARKERS = {
     summary.BETTER: (theme.COLOURS[2], "triangle-up"),
     summary.NOT_DIFFERENT: (theme.COLOURS[0], "circle"),
     summary.WORSE: (theme.COLOURS[4], "triangle-down"),
-    summary.DIFFERENT: (theme.COLOURS[3], "square"),
     summary.NOT_COMPARED: (theme.GREY, "cross"),
 }
 
@@ -233,18 +232,11 @@ CELL_COLOURS = {
     summary.BETTER: theme.COLOURS[0],
     summary.WORSE: theme.COLOURS[4],
     summary.NOT_DIFFERENT: "#EEEEEE",
-    summary.DIFFERENT: theme.COLOURS[3],
 }
 """Colours of cells; dark blue and light orange also differ in greyscale."""
 
 DIGITS = 6  # number of significant digits of differences and p-values in tooltips
-NO_ORDER = 2  # code of significantly different systems with equal means
-VERDICTS = {
-    1: summary.BETTER,
-    -1: summary.WORSE,
-    0: summary.NOT_DIFFERENT,
-    NO_ORDER: summary.DIFFERENT,
-}
+VERDICTS = {1: summary.BETTER, -1: summary.WORSE, 0: summary.NOT_DIFFERENT}
 """Verdict on the first system of a pair by its code in the data; the second has the negative."""
 
 MAX_SIGNED = 40  # maximum number of systems in a matrix with signs
@@ -309,7 +301,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
 
     def draw_triangle(row: str, column: str, sign: str) -> list[alt.Chart]:
         """Draw the cells below or above the diagonal."""
-        verdicts = {str(code): word for code, word in VERDICTS.items() if code != NO_ORDER}
+        verdicts = {str(code): word for code, word in VERDICTS.items()}
         top = theme.column_channel(
             "column", columns, "compared with", size, domain=False, orient="top"
         )
@@ -319,7 +311,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
             .transform_lookup(column, lookup, ["column"])
             # Expressions must not contain names from files.
             .transform_calculate(
-                verdict=f"{verdicts}[{sign}datum.v] || '{summary.DIFFERENT}'",
+                verdict=f"{verdicts}[{sign}datum.v]",
                 sign=f"{{'1': '+', '-1': '−'}}[{sign}datum.v] || ''",
                 difference=f"{sign}datum.d",
             )

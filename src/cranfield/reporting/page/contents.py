@@ -24,6 +24,7 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
+from cranfield.reporting.summary import check_residuals
 from cranfield.scales.interval_scaled import Interval, interval
 from cranfield.scales.measure_scales import scale_of
 from cranfield.scales.statements import Meaningfulness, differs_by_topic, meaningfulness
@@ -31,7 +32,7 @@ from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.compared_pairs import LINEAR
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.models.assumptions import Assumptions, check_assumptions
+from cranfield.significance.models.assumptions import Assumptions
 from cranfield.significance.prepare import STATISTIC_OF_AGGREGATE, as_scores
 from cranfield.significance.registry import CORRECTIONS, find_test
 
@@ -310,7 +311,7 @@ def _make_part(
         overall=_overall_values(scores, comparison),
         meaning=None if comparison is None else meaningfulness(comparison),
         comparison_reason=comparison_reason,
-        assumptions=None if comparison is None else _check_residuals(comparison),
+        assumptions=None if comparison is None else check_residuals(comparison),
         scaling=compute_scaling(measure, comparison, evaluation, options, with_effect=scales),
     )
 
@@ -356,19 +357,4 @@ def _find_measure(name: str, evaluation: Evaluation | None) -> Measure | None:
     try:
         return parse_measure(name)
     except MeasureError:
-        return None
-
-
-def _check_residuals(comparison: PairwiseComparison) -> Assumptions | None:
-    """Check the residuals of a model of topics and systems; None for other tests."""
-    table = comparison.anova
-    if table is None or table.values.ndim != 2:
-        return None
-    is_additive = comparison.info.additive and not np.isnan(table.values).any()
-    try:
-        return check_assumptions(
-            table.residuals, table.fitted if is_additive else None, alpha=comparison.alpha
-        )
-    except CranfieldError:
-        # There are too few residuals for the tests.
         return None

@@ -129,6 +129,7 @@ def _comparison_data(meaning: Meaningfulness) -> dict[str, Any]:
         if comparison.mean_of == "mean"
         else comparison.difference_name,
         "intervalOf": comparison.interval_of,
+        "testsDifference": comparison.tests_difference,
         "intervalKind": comparison.interval_kind,
         "effectName": comparison.info.effect,
         "places": comparison.places,

@@ -214,7 +214,7 @@ def compare(
         means, difference = model.ranks_from - means, 0.0 - difference
         statistics, effect = 0.0 - statistics, 0.0 - effect
         intervals = (partial(_negate, intervals[0]), partial(_negate, intervals[1]))
-    return PairwiseComparison(
+    comparison = PairwiseComparison(
         test=info.name,
         correction=selected_correction.name,
         alternative=options.alternative,
@@ -258,6 +258,7 @@ def compare(
             *AppliedTest(pairs, info, options, outcome, selected_correction, corrected).notes(),
         ),
     )
+    return replace(comparison, notes=(*comparison.notes, *comparison.direction_notes()))
 
 
 def _find_correction(
@@ -269,8 +270,9 @@ def _find_correction(
         if correction.one_baseline and len(baselines) != 1:
             raise PolicyError(f"{correction.title} requires one baseline, got {len(baselines)}")
         if correction.all_pairs and not options.two_sided:
+            names = [name for name in (RECOMMENDED, "holm") if name in info.corrections]
             raise PolicyError(
-                f"{correction.name} is two-sided; use {RECOMMENDED} or holm for a one-sided test"
+                f"{correction.name} is two-sided; use {' or '.join(names)} for a one-sided test"
             )
         return correction
     if len(pairs) == 1 and not info.model:

@@ -22,6 +22,7 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.scale_types import Scale
+from cranfield.base.text import counted, plain
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets, name_method
@@ -322,10 +323,45 @@ class ComparedPairs:
         check_number("alpha", level)
         return np.asarray(self.adjusted_pvalues <= float(level))
 
+    @property
+    def tests_difference(self) -> bool:
+        """Whether the test is about :attr:`difference`, not about signs or ranks by topic."""
+        return self.interval_of in (*MEANS, self.difference_name)
+
+    @property
+    def direction(self) -> Floats:
+        """1 for pairs whose first system is better by the tested quantity, -1 if worse, else 0.
+
+        The sign and the rank tests can favour the system with the worse mean. The sign of their
+        effect size is the direction of the test.
+        """
+        estimate = self.difference if self.tests_difference else self.effect
+        return np.sign(estimate) * (-1.0 if self.lower_is_better else 1.0)
+
+    @property
+    def lacks_better_mean(self) -> Bools:
+        """Mask of the significant pairs whose test favours a system without the better mean."""
+        advantage = -self.difference if self.lower_is_better else self.difference
+        return np.asarray(self.is_significant() & (self.direction * advantage <= 0))
+
+    def direction_notes(self) -> list[str]:
+        """Return a note on the significant pairs whose test favours no better mean."""
+        pairs = np.flatnonzero(self.lacks_better_mean)
+        if not pairs.size:
+            return []
+        k = pairs[0]
+        names = plain(self.systems[self.first[k]]), plain(self.systems[self.second[k]])
+        better, worse = names if self.direction[k] > 0 else names[::-1]
+        verb = "favours" if pairs.size == 1 else "favour"
+        return [
+            f"{pairs.size:,} of {counted(self.count(), 'significant difference')} {verb} a system"
+            f" without the better {self.mean_of}, such as {better} over {worse}: this test is about"
+            f" the {self.interval_of}"
+        ]
+
     def is_worse(self, alpha: float | None = None) -> Bools:
         """Return a mask of pairs whose first system is significantly worse than the second."""
-        has_worse_mean = self.difference > 0 if self.lower_is_better else self.difference < 0
-        return np.asarray(has_worse_mean & self.is_significant(alpha))
+        return np.asarray((self.direction < 0) & self.is_significant(alpha))
 
     @property
     def tested_verdict(self) -> str:
@@ -377,10 +413,11 @@ class ComparedPairs:
         """Return confidence sets of the rank of each system, from the decisions on all pairs.
 
         A system is better than the systems from which it differs significantly and whose mean is
-        worse. The sets contain all true ranks simultaneously with probability 1 - alpha if the
-        comparison controls the family-wise error rate including directional errors. Simultaneous
-        intervals, such as those of Tukey's HSD, do so; step-down corrections control only false
-        rejections, so the directions of their differences are assumed to be right.
+        worse; pairs whose test favours a system without the better mean are undecided. The sets
+        contain all true ranks simultaneously with probability 1 - alpha if the comparison controls
+        the family-wise error rate including directional errors. Simultaneous intervals, such as
+        those of Tukey's HSD, do so; step-down corrections control only false rejections, so the
+        directions of their differences are assumed to be right.
         :func:`cranfield.significance.rank_sets` also returns the smaller, marginal sets.
 
         Raises
@@ -392,7 +429,8 @@ class ComparedPairs:
         self.require_all_pairs("confidence sets of ranks")
         correction = CORRECTIONS[self.correction]
         if correction.controls != "FWER" and len(self) > 1:
-            names = [name for name in self.info.corrections if CORRECTIONS[name].controls == "FWER"]
+            corrections = [CORRECTIONS[name] for name in self.info.corrections]
+            names = [c.name for c in corrections if c.controls == "FWER" and not c.one_baseline]
             raise PolicyError(
                 f"confidence sets of ranks require a correction that controls the FWER, one of:"
                 f" {', '.join(names)}; got {correction.name}"
@@ -406,7 +444,9 @@ class ComparedPairs:
             means=self.means,
             topics=self.topics,
             difference=np.nan_to_num(self.matrix(self.difference, mirrored=-1.0)),
-            pvalues=np.nan_to_num(self.pvalue_matrix, nan=1.0),
+            pvalues=np.nan_to_num(
+                self.matrix(np.where(self.lacks_better_mean, 1.0, self.adjusted_pvalues)), nan=1.0
+            ),
             own_pvalues=None,
             alpha=self.alpha,
             method=name_method(self.info, correction),

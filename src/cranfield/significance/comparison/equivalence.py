@@ -169,13 +169,11 @@ class Equivalence(Result):
         """
         comparison = self.comparison
         not_worse, not_better = self._margin_masks
-        has_better_mean = comparison.difference > 0
         if comparison.lower_is_better:
             not_worse, not_better = not_better, not_worse
-            has_better_mean = comparison.difference < 0
         differs, is_within = comparison.is_significant(), not_worse & not_better
         may_exceed = differs & ~is_within
-        is_superior = may_exceed & has_better_mean
+        is_superior = may_exceed & (comparison.direction > 0)
         cases = (is_superior, may_exceed, differs, is_within, not_worse, not_better)
         return tuple(np.select(cases, VERDICTS[:-1], VERDICTS[-1]).tolist())
 

@@ -42,6 +42,8 @@ from cranfield.tabular import Cell, Table, format_pvalue
 MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap over topics has little power
 RESCALING = "results may not survive a rescaling"  # end of the note on the scale of a measure
 MIN_RESAMPLED_TOPICS = 10  # with fewer, two systems are also compared by exact sign flips
+NOT_STUDENTISED = ("bootstrap-shift", "bootstrap-median")
+RESAMPLES_TOPICS = ("bootstrap", *NOT_STUDENTISED)
 MIN_SD_RATIO = 1.5  # smallest reported ratio of a deviation of differences to the common estimate
 
 MAX_CLEAR_PVALUE, MAX_CHANCE_PROBABILITY = 0.001, 0.1
@@ -91,14 +93,21 @@ class AppliedTest:
     def _assumption_notes(self, *, is_unreachable: bool) -> Iterator[str]:
         """Yield notes on assumptions whose violation makes Type I errors too frequent."""
         pairs, correction = self.pairs, self.correction
-        resamples = correction.resamples_topics or self.info.name == "bootstrap"
+        is_studentised = (
+            self.info.name not in NOT_STUDENTISED or correction.name == "bootstrap-max-t"
+        )
+        resamples = correction.resamples_topics or self.info.name in RESAMPLES_TOPICS
         assumes_one_variance = correction.one_variance and self.info.one_variance
         if resamples and pairs.n_topics < MIN_BOOTSTRAP_TOPICS:
+            effect = (
+                "only large differences can be significant"
+                if is_studentised
+                else "p-values of this test, which is not studentised, are too small"
+            )
             if not is_unreachable:
                 yield (
                     f"{counted(pairs.n_topics, 'topic')} are few for resampling topics (about"
-                    f" {MIN_BOOTSTRAP_TOPICS} are needed): only large differences can be"
-                    " significant"
+                    f" {MIN_BOOTSTRAP_TOPICS} are needed): {effect}"
                 )
         elif correction.symmetric and len(pairs) > 1:
             yield (
@@ -137,7 +146,7 @@ class AppliedTest:
     def _sign_flip_notes(self) -> Iterator[str]:
         """Yield a note on exact sign flips of one pair on few topics, if their p-value differs."""
         pairs, options = self.pairs, self.options
-        is_of_pair = self.info.name == "bootstrap" and len(pairs) == 1
+        is_of_pair = self.info.name in ("bootstrap", "bootstrap-shift") and len(pairs) == 1
         if not is_of_pair or pairs.n_topics >= MIN_RESAMPLED_TOPICS:
             return
         exact_options = Options(alternative=options.alternative, alpha=options.alpha, exact=True)

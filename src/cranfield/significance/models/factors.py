@@ -109,6 +109,9 @@ class FactorialAnova(Result):
         return [
             f"{measure_prefix(self.measure)}analysis of variance, {self.anova.model}",
             f"{counted(self.topics, 'topic')} x {grid}; interactions with topics are the error",
+            f"pairs: Tukey's HSD for the pairs of each factor, {1 - self.alpha:.4g} simultaneous"
+            f" confidence intervals; levels: those whose intervals do not overlap differ (alpha"
+            f" {self.alpha:g})",
         ]
 
 

@@ -7,8 +7,8 @@ function findVerdict(measure, row, column) {
   const p = at < 0 ? NaN : array(comparison, "p")[at];
   if (Number.isNaN(p)) return "none";
   if (p > comparison.alpha) return "same";
-  const difference = sign * array(comparison, "difference")[at] * (comparison.lowerIsBetter ? -1 : 1);
-  return difference > 0 ? "better" : difference < 0 ? "worse" : "same";
+  const direction = sign * directionAt(comparison, at);
+  return direction > 0 ? "better" : direction < 0 ? "worse" : "same";
 }
 
 addPicture({

@@ -65,6 +65,12 @@ function counted(number, noun) {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
+/** Return a number above 0 if the test of a stored pair favours its first system, below 0 if its second. */
+function directionAt(comparison, at) {
+  const estimate = array(comparison, comparison.testsDifference ? "difference" : "effect")[at];
+  return estimate * (comparison.lowerIsBetter ? -1 : 1);
+}
+
 /**
  * Return the comparison of two systems, first minus second; null if they were not compared.
  * A pair is stored in one direction only; the other direction is its mirror image.
@@ -79,6 +85,7 @@ function pairOf(comparison, first, second) {
   const holds = (decodeBytes(comparison.holds)[at >> 3] >> (at & 7)) & 1;
   return {
     mirrored: sign < 0,
+    direction: sign * directionAt(comparison, at),
     difference: sign * difference,
     low: sign > 0 ? low : -high,
     high: sign > 0 ? high : -low,

@@ -84,7 +84,7 @@ function writeSentence(measure, pair, first, second, means) {
   const scores = `${a} has ${fixed(means[first], measure.places)} on ${measure.label}, ${b} ${fixed(means[second], measure.places)}`;
   if (!comparison) return `${scores}. Systems are not compared by this measure.`;
   if (!pair) return `${scores}. These systems were not compared: only differences from the baseline were tested.`;
-  const better = (comparison.lowerIsBetter ? -1 : 1) * pair.difference > 0 ? a : b;
+  const better = pair.direction > 0 ? a : b;
   const lower = lowerIsBetter ? " (lower is better)" : "";
   const result = pair.p <= comparison.alpha
     ? `they differ significantly, and ${better} is better${lower}`
@@ -103,7 +103,7 @@ function listFacts(measure, pair, topics) {
     const level = `${+(100 * (1 - comparison.alpha)).toFixed(4)}%`;
     facts.push([`${comparison.differenceName}${hint}`, fixed(pair.difference, comparison.places)]);
     facts.push([
-      `${level} confidence interval, ${comparison.intervalKind}`,
+      `${level} confidence interval of the ${comparison.intervalOf}, ${comparison.intervalKind}`,
       formatInterval(pair, comparison.places),
     ]);
     const side = comparison.alternative === "two-sided" ? "p" : `p, ${comparison.alternative}${pair.mirrored ? ", second against first" : ""}`;

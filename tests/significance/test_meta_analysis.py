@@ -154,7 +154,7 @@ def test_holm_and_bonferroni() -> None:
     assert held.adjusted_pvalues == pytest.approx(np.minimum(1, 3 * raw))
     wide = meta_analysis(COLLECTIONS, correction="none", alpha=0.05 / 3)
     assert held.interval[0] == pytest.approx(wide.interval[0])
-    assert held.interval_kind.startswith("all pairs together")
+    assert held.interval_kind.startswith("all pairs simultaneously")
     assert (meta_analysis(COLLECTIONS).adjusted_pvalues <= held.adjusted_pvalues).all()
 
 

@@ -444,7 +444,8 @@ class NormalisedNRBP(_NRBP):
     family=_FAMILY,
     inputs=("intents",),
     needs=_NEEDS,
-    scale_note="not known to be interval: what a document adds depends on those above it",
+    scale_note="not known to be on an interval scale: the gain of a document depends on those"
+    " above it",
 )
 class RankBiasedUtility(Measure):
     """Rank-biased utility, in the form and with the defaults of the authors' program.

@@ -115,7 +115,7 @@ def test_two_systems(page: Any, evaluation: cf.Evaluation) -> None:
         wins, losses = int((difference > 1e-12).sum()), int((difference < -1e-12).sum())
         assert facts == {
             "difference": minus(f"{sign * found.difference[k]:.4f}"),
-            "95% confidence interval, all pairs together": minus(f"{low:.4f} to {high:.4f}"),
+            "95% confidence interval, all pairs simultaneously": minus(f"{low:.4f} to {high:.4f}"),
             "p": format_pvalue(found.adjusted_pvalues[k]),
             "effect": minus(f"{sign * found.effect[k]:.2f}"),
             "order of means on any scale": "holds"

@@ -84,7 +84,7 @@ class Agreement(Result):
             "Value of the coefficient, or the difference of two values; null if undefined."
         ),
         "low": Column("Lower bound of the confidence interval over topics; null if undefined."),
-        "high": Column("Upper bound of the interval."),
+        "high": Column("Upper bound of the confidence interval."),
         "units": Column("Number of units, such as judged pairs, with at least two labels."),
         "topics": Column("Number of topics that have units with at least two labels."),
     }

@@ -90,7 +90,7 @@ class Preference(Result):
         "of": Column("Unit: `impression`, or the independent unit.", key=True),
         "value": Column("Value of the statistic; null if it is not defined."),
         "low": Column("Lower bound of the confidence interval; null if there is none."),
-        "high": Column("Upper bound of the interval."),
+        "high": Column("Upper bound of the confidence interval."),
         "p": Column("p-value of the test that belongs to the interval.", pvalue=True),
         "method": Column("Method of interval and test."),
     }
@@ -195,7 +195,7 @@ class Preference(Result):
             f"wins {self.wins:,}, losses {self.losses:,}, ties {self.ties:,}"
             f"{by_unit if self.unit != 'impression' else ''}",
             f"outcome expected if rankers are equal: {self.expected:g}; {sign_test}",
-            f"low, high: {self.confidence:g} confidence intervals",
+            f"low, high: {100 * self.confidence:g}% confidence intervals",
         ]
 
 

@@ -197,7 +197,7 @@ class PolicyValue(Result):
         "estimate": Column("Mean over lists of the sum of rewards.", decimals=6),
         "standard_error": Column("Standard error of the estimate; null for one unit.", decimals=6),
         "low": Column("Lower bound of the confidence interval; null if there is none.", decimals=6),
-        "high": Column("Upper bound of the interval.", decimals=6),
+        "high": Column("Upper bound of the confidence interval.", decimals=6),
     }
 
     estimator: str
@@ -247,7 +247,9 @@ class PolicyValue(Result):
         weights = [] if self.weights is None else [str(self.weights)]
         confidence, resamples, seed = self.interval
         method = f"bootstrap, {resamples:,} samples, seed {seed}" if resamples else "Student's t"
-        intervals = f"low, high: {confidence:g} confidence intervals, {method}, by {self.unit}"
+        intervals = (
+            f"low, high: {100 * confidence:g}% confidence intervals, {method}, by {self.unit}"
+        )
         return [f"{self.estimator}: {self.estimate:.6g}, {lists}", *weights, intervals]
 
 

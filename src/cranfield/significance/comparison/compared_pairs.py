@@ -53,7 +53,7 @@ PAIRS: Columns = {
     "low": Column(
         "Lower bound of the confidence interval; NaN where it would contradict the decision."
     ),
-    "high": Column("Upper bound of the interval."),
+    "high": Column("Upper bound of the confidence interval."),
     "statistic": Column("Test statistic, as the test defines it."),
     "raw p": Column("p-value before the correction for multiple comparisons.", pvalue=True),
     "p": Column("Adjusted p-value.", pvalue=True),

@@ -108,7 +108,7 @@ REFUSED: list[tuple[Any, str]] = [
     # User models
     ("EU(Bpref)", "Bpref has no user model"),
     ("EU(nDCG)", "nDCG: its user model requires a cutoff"),
-    ("EU(EU(RBP))", "is a measure of a user model"),
+    ("EU(EU(RBP))", "expected a measure with a user model"),
     ("EU(RBP, depth=0)", "got 0"),
     ("EU(RBP, unit=1)", "unknown parameter 'unit'"),
     ("EC(RBP, missing=1)", "fixed and missing require unit, the cost per unit of length"),

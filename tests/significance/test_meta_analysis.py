@@ -138,7 +138,7 @@ def test_excluded_differences() -> None:
     collections = {"a": COLLECTIONS["a"], "b": COLLECTIONS["b"]}
     excluded = "1 pair of a collection excluded: "
     for scores, reason in (
-        (constant, "the difference is the same on all topics, so that its standard error is"),
+        (constant, "the difference is the same on all topics, so its standard error"),
         (two_topics, "a standardised difference requires three topics"),
     ):
         found = meta_analysis({**collections, "c": scores}, baseline="x", standardised=True)

@@ -147,7 +147,7 @@ class SubtopicRecall(IntentMeasure):
     upto: str = parameter(
         "list",
         choice("list", "intents"),
-        "depth: 'list' is the cutoff or the end of the list, 'intents' the number of intents",
+        "depth: 'list', the cutoff or end of the list; 'intents', the topic's number of intents",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -255,5 +255,5 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
         pl.lit("parsed"),
     )
     label_rows = rows.select("topic", "doc", grade.alias("grade"), outcome.alias("outcome"))
-    rule = "the only number of the answer" if grades == ONLY_NUMBER else str(grades)
+    rule = "the only number in the answer of the LLM" if grades == ONLY_NUMBER else str(grades)
     return ParsedAnswers(label_rows, rule, answer_table.frame.height - last_answers.height)

@@ -213,8 +213,12 @@ class Bias(Result):
         "clicks": Column("Kind of clicks: `one click` or `any clicks`.", key=True),
         "ranker": Column("First ranker of the pair.", key=True),
         "other": Column("Second ranker of the pair.", key=True),
-        "credit": Column("Expected credit of the first ranker minus that of the second."),
-        "outcome": Column("Expected outcome for the first ranker; 0 without bias."),
+        "credit": Column(
+            "Expected credit of the first ranker minus that of the second, under random clicks."
+        ),
+        "outcome": Column(
+            "Expected outcome for the first ranker under random clicks; 0 if unbiased."
+        ),
     }
 
     method: str

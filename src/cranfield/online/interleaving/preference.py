@@ -87,7 +87,10 @@ class Preference(Result):
     name: ClassVar[str] = "preference"
     columns: ClassVar[Columns] = {
         "statistic": Column("`outcome`, `Delta` or `difference of credit`.", key=True),
-        "of": Column("Unit: `impression`, or the independent unit.", key=True),
+        "of": Column(
+            "Unit of the statistic: `impression`, or the independent unit, such as `user`.",
+            key=True,
+        ),
         "value": Column("Value of the statistic; null if it is not defined."),
         "low": Column("Lower bound of the confidence interval; null if there is none."),
         "high": Column("Upper bound of the confidence interval."),
@@ -406,8 +409,8 @@ def _preference(
             # The probability that a unit with several impressions has more wins is unknown.
             z, pvalue = np.nan if n else 0.0, np.nan
             notes.append(
-                f"the sign test by {unit} requires an expected proportion of 0.5, as other"
-                " proportions are of impressions; use the bootstrap p-value of the outcome"
+                f"no sign test by {unit}: expected proportions other than 0.5 are of impressions;"
+                " use the bootstrap p-value of the outcome"
             )
         samples = _resample_units(unit_outcomes, unit_counts, resamples, seed)
         outcomes = win_proportion(samples)

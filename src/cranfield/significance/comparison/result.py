@@ -440,8 +440,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
             rows.append([name, Cell(f"{mean:.{places}f}", bold=mean == highest), *cells])
         legends = {
             "ranks": f"ranks: {100 * (1 - self.alpha):.4g}% simultaneous confidence sets,"
-            " if significant"
-            " differences have the right sign",
+            " if significant differences have the right sign",
             "groups": "systems that share a letter do not differ significantly",
         }
         label_columns = [k for k, name in enumerate(names) if name in ("system", *legends)]

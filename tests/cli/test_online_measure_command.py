@@ -125,7 +125,10 @@ def test_labels_and_list(logged: Path) -> None:
         ((*TABLES, "-m", "CTR@x"), "cutoff"),
         ((*TABLES, "-m", "ClickRR@3"), "ClickRR cannot have a cutoff"),
         ((*TABLES, "-m", "SATRate(seconds=-1)"), "seconds must be a number >= 0"),
-        ((*TABLES, "-m", "QueriesPerSession"), "QueriesPerSession requires column 'session' of pages"),
+        (
+            (*TABLES, "-m", "QueriesPerSession"),
+            "QueriesPerSession requires column 'session' of pages",
+        ),
         ((*TABLES, "-m", "GoodAbandonment"), "requires column 'label' of pages"),
         (("pages.csv", "clicks.csv", "-m", "CTR"), "CTR requires the results of pages"),
         (

@@ -83,7 +83,9 @@ def test_another_column_names_the_system() -> None:
 
 def test_nothing_is_merged_in_silence() -> None:
     frame = pl.DataFrame(ROWS).rename({"model": "variant"})
-    told = r"column 'variant' distinguishes them \(2 values: 'bm25', 'dense'\); use system='variant'"
+    told = (
+        r"column 'variant' distinguishes them \(2 values: 'bm25', 'dense'\); use system='variant'"
+    )
     with pytest.raises(cf.InputError, match=told):
         cf.evaluate(frame, {"1": {"a": 1}}, "AP")
     with pytest.raises(cf.InputError, match="expected one system, got 2"):

@@ -460,7 +460,7 @@ class RankBiasedUtility(Measure):
     """
 
     p: float = parameter(0.8, OPEN_PROBABILITY, "probability of going on to the next document")
-    e: float = parameter(0.03, number(0, 1), "effort to read a document")
+    e: float = parameter(0.03, number(0, 1), "cost of reading a document")
     max_grade: int | None = parameter(
         None,
         optional(integer(1, MAX_EXPONENT)),

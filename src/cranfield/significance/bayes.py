@@ -202,13 +202,13 @@ class BayesianComparison(Result):
         "effect low": Column("Lower bound of the equal-tailed credible interval of the effect."),
         "effect high": Column("Upper bound of the credible interval of the effect."),
         "p worse": Column(
-            "Posterior probability that the first system is worse by more than the rope."
+            "Posterior probability that the first system is worse by more than `rope`."
         ),
         "p equivalent": Column(
             "Posterior probability that the systems are practically equivalent."
         ),
         "p better": Column(
-            "Posterior probability that the first system is better by more than the rope."
+            "Posterior probability that the first system is better by more than `rope`."
         ),
     }
 

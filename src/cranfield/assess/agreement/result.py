@@ -216,7 +216,7 @@ class Agreement(Result):
         if n_undefined := int(is_undefined.sum()):
             notes.append(
                 f"{counted(n_undefined, 'value')} undefined: no unit has two labels, or too few"
-                " different grades occur"
+                " distinct grades occur"
             )
         if self.interval == "none":
             return notes

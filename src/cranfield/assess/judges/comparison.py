@@ -203,7 +203,7 @@ class JudgeComparison(Result):
                 " from that of people, 0 if equal; `CEM-ORD`: closeness of its grades, 1 if equal.",
                 key=True,
             ),
-            "value": Column("Value over all pairs, from 0 to 1.", 4),
+            "value": Column("Value of the measure over all pairs, from 0 to 1.", 4),
             "low": Column(
                 "Lower bound of its confidence interval over topics; null if undefined.", 4
             ),

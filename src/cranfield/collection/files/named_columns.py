@@ -134,7 +134,7 @@ def _split_documents(
         if docs and all(map(_is_hit, docs)):
             doc, number = (key_of(column, docs[0]) for column in (DOC, _VALUE_COLUMNS[value_name]))
             if any(doc not in hit or (number is not None) > (number in hit) for hit in docs):
-                reason = f"topic {quoted(topic)} has documents with different keys"
+                reason = f"documents of topic {quoted(topic)} do not all have the same keys"
                 raise InputError(reason, source=source)
             values = values if number is None else [hit[number] for hit in docs]
             docs = [hit[doc] for hit in docs]

@@ -133,8 +133,8 @@ class PoolDepths(Study):
     def heading(self) -> list[str]:
         return [
             f"shallower pools: {counted(len(self.runs.judged.systems), 'system')},"
-            f" {counted(len(self.contributors), 'contributing run')}; unjudged: proportion of the"
-            f" top {self.top}"
+            f" {counted(len(self.contributors), 'contributing run')}; unjudged: proportion of"
+            f" unjudged documents in the top {self.top}"
         ]
 
 

@@ -243,11 +243,16 @@ class Concordance(Study):
             "Number of disagreements in which the first measure is concordant with the gold"
             " standard."
         ),
-        "second concordant": Column("The same number for the second measure."),
+        "second concordant": Column(
+            "Number of disagreements in which the second measure is concordant with the gold"
+            " standard."
+        ),
         "first proportion": Column(
             "`first concordant` divided by the disagreements; null without disagreements."
         ),
-        "second proportion": Column("The same proportion for the second measure."),
+        "second proportion": Column(
+            "`second concordant` divided by the disagreements; null without disagreements."
+        ),
         "first wins": Column("Number of disagreements in which only the first is concordant."),
         "second wins": Column("Number of disagreements in which only the second is concordant."),
         "both": Column("Number of disagreements in which both are concordant."),

@@ -333,8 +333,8 @@ class Fidelity(TableResult):
 
     name: ClassVar[str] = "fidelity"
     columns: ClassVar[Columns] = {
-        "better": Column("Order of the better ranker.", key=True),
-        "worse": Column("Order of the worse ranker.", key=True),
+        "better": Column("Ranking by the better ranker.", key=True),
+        "worse": Column("Ranking by the worse ranker.", key=True),
         "relevant": Column("Relevant documents.", key=True),
         "outcome": Column("Expected outcome: above 0 if the better ranker wins."),
     }

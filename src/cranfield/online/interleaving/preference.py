@@ -390,7 +390,7 @@ def _preference(
     check_proportion("confidence", confidence)
     pair = tuple(map(str, names))
     if len(pair) != 2 or pair[0] == pair[1]:
-        raise PolicyError(f"names must be two different rankers, got {quoted(names)}")
+        raise PolicyError(f"names must be two distinct rankers, got {quoted(names)}")
     unit_outcomes, unit_counts = unit_outcomes[unit_counts > 0], unit_counts[unit_counts > 0]
     if not unit_counts.size:
         raise CranfieldError(

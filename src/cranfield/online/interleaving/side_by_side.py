@@ -236,7 +236,7 @@ def compare_pairs(
     """Test the preference between each pair of rankers, from credits and units of impressions."""
     names = tuple(map(str, rankers))
     if len(names) != credits.shape[1] or len(set(names)) != len(names):
-        expected = f"names must be {credits.shape[1]} different rankers"
+        expected = f"names must be {credits.shape[1]} distinct rankers"
         raise PolicyError(f"{expected}, got {quoted(rankers)}")
     pairs = []
     for a, b in combinations(range(len(names)), 2):

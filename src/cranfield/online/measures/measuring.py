@@ -455,7 +455,7 @@ def _add_labels(pages: pl.DataFrame, labels: Any, names: list[str], source: str)
     ids = pages.select(page=pl.col(key).cast(pl.String))
     frame = table.frame.select("page", "label")
     for page in frame["page"].filter(frame["page"].is_duplicated()):
-        raise InputError(f"page {quoted(page)} has several labels", source=table.source)
+        raise InputError(f"page {quoted(page)} has more than one label", source=table.source)
     for page in frame.join(ids, on="page", how="anti")["page"]:
         raise InputError(f"unknown page {quoted(page)}: it is not in {source}", source=table.source)
     label = ids.join(frame, on="page", how="left", maintain_order="left")["label"]

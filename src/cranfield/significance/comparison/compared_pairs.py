@@ -60,7 +60,7 @@ PAIRS: Columns = {
     "effect": Column("Effect size, as the test defines it."),
     "n": Column("Number of observations of the pair that the test uses."),
     "zeros": Column("Number of topics without a difference."),
-    "ties": Column("Number of differences or scores that share their rank."),
+    "ties": Column("Number of differences or scores with tied ranks."),
     "significant": Column("Whether the adjusted p-value is at most alpha."),
 }
 """Columns of :meth:`ComparedPairs.pairs_at`."""

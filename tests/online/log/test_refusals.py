@@ -104,7 +104,11 @@ def test_lines_of_living_labs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("log.csv", "page,query,doc,rank\n1,cats,a,1\n1,dogs,b,2\n", "csv:3: page '1' has query"),
+        (
+            "log.csv",
+            "page,query,doc,rank\n1,cats,a,1\n1,dogs,b,2\n",
+            "csv:3: page '1' has more than one query",
+        ),
         (
             "flat.csv",
             "page,query,rank,what\n1,cats,1,a\n",

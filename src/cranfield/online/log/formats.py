@@ -187,7 +187,8 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
         if differs.any():
             value = quoted(first_values.filter(differs)[0])
             row = frame.filter(differs).row(0, named=True)
-            reason = f"page {quoted(row['page'])} has {name} {value} and {quoted(row[name])}"
+            values = f"{value} and {quoted(row[name])}"
+            reason = f"page {quoted(row['page'])} has more than one {name}: {values}"
             table.refuse(differs, lambda _, reason=reason: reason)  # type: ignore[misc]
     has_doc = frame["doc"].is_not_null()
     if "doc" not in table.names and "rank" in table.names:

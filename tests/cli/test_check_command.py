@@ -248,7 +248,7 @@ def test_the_advice_on_a_column_of_systems_works(tmp_path: Path) -> None:
     table = "engine,topic,doc,score\na,1,d1,2\nb,1,d1,1\nb,1,d1,3\n"
     write(tmp_path, qrels=GOOD_QRELS, **{"m.csv": table})
     [fault, _] = lines(tmp_path, "qrels", "m.csv", status=1)[1:]
-    assert "--system engine reads each value as a system" in fault
+    assert "use --system engine if each value is a system" in fault
     told = lines(tmp_path, "qrels", "m.csv", "--system", "engine", status=1)
     assert any(line.startswith("m.csv (2): refused") for line in told)
     assert any(line.startswith("m.csv (a): accepted") for line in told)

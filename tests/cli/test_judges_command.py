@@ -186,7 +186,7 @@ def test_ppi_scores(llmjudge: Path, form: str) -> None:
         (["--own-runs", "--ppi", "document", "-m", "AP"], "--ppi topic"),
         (
             ["--own-runs", "--ppi", "topic", "--table", "rankings"],
-            "--table rankings requires --runs or --own-runs, without --ppi",
+            "--table rankings requires --runs or --own-runs, and cannot be combined with --ppi",
         ),
     ],
 )
@@ -206,6 +206,9 @@ def test_the_output_ends_with_a_sentence_for_a_tolerance(labelled: Path) -> None
     assert report["decisions"][0]["verdict"] == "undecided"
     assert len(report["verdict"]) == 1
     _, err = cranfield(labelled, *arguments, "--tolerance", "tau=0.5", status=2)
-    assert "the tolerance of tau requires --runs or --own-runs, without --ppi" in err
+    assert (
+        "the tolerance of tau requires --runs or --own-runs, and cannot be combined with --ppi"
+        in err
+    )
     _, err = cranfield(labelled, *arguments, "--tolerance", "agreement=0.6", status=2)
     assert "'agreement' must be given only once" in err

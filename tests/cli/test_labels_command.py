@@ -88,10 +88,10 @@ def test_judgments_are_not_written_where_the_tables_cannot_be(labelled: Path) ->
 
 def test_judgments_of_nobody_are_no_labels(labelled: Path) -> None:
     _, err = cranfield(labelled, "labels", "ann.qrels", status=2)
-    assert "got TREC judgments; name their assessor with NAME=ann.qrels" in err
+    assert "got TREC judgments; name the assessor with NAME=ann.qrels" in err
     columns = "topic doc worker grade"
     assert f"--columns '{columns}'" in err
-    with pytest.raises(cf.InputError, match="name their assessor"):
+    with pytest.raises(cf.InputError, match="name the assessor"):
         cf.assess.read_labels(labelled / "ann.qrels")
     out, _ = cranfield(labelled, "labels", "ann.qrels", "--columns", columns)
     assert "3 labels" in out

@@ -125,16 +125,19 @@ def test_labels_and_list(logged: Path) -> None:
         ((*TABLES, "-m", "CTR@x"), "cutoff"),
         ((*TABLES, "-m", "ClickRR@3"), "ClickRR cannot have a cutoff"),
         ((*TABLES, "-m", "SATRate(seconds=-1)"), "seconds must be a number >= 0"),
-        ((*TABLES, "-m", "QueriesPerSession"), "QueriesPerSession needs the session of pages"),
-        ((*TABLES, "-m", "GoodAbandonment"), "needs the label of pages"),
-        (("pages.csv", "clicks.csv", "-m", "CTR"), "CTR needs the results of pages"),
+        (
+            (*TABLES, "-m", "QueriesPerSession"),
+            "QueriesPerSession requires column 'session' of pages",
+        ),
+        ((*TABLES, "-m", "GoodAbandonment"), "requires column 'label' of pages"),
+        (("pages.csv", "clicks.csv", "-m", "CTR"), "CTR requires the results of pages"),
         (
             ("pages.csv", "results=results.csv", "-m", "UCTR"),
-            "UCTR needs clicks, but the log has no table",
+            "UCTR requires clicks, but the log has no table",
         ),
         (
             ("pages.csv", "--log-format", "tables", "-m", "Abandonment"),
-            "Abandonment needs clicks, but the log has no table",
+            "Abandonment requires clicks, but the log has no table",
         ),
         (("pages.csv", "clicks=clicks.csv", "clicks=results.csv"), "expected one file"),
         (

@@ -77,13 +77,15 @@ def test_another_column_names_the_system() -> None:
     assert seen(frame, columns={"system": "variant"}) == SEEN
     with pytest.raises(cf.InputError, match="no column 'variants', requested as tag"):
         list(cf.read_runs(frame, system="variants"))
-    with pytest.raises(cf.PolicyError, match="must name one column"):
+    with pytest.raises(cf.PolicyError, match="name two columns of systems"):
         list(cf.read_runs(frame, system="variant", columns={"system": "doc"}))
 
 
 def test_nothing_is_merged_in_silence() -> None:
     frame = pl.DataFrame(ROWS).rename({"model": "variant"})
-    told = r"column 'variant' distinguishes them \(2 values: 'bm25', 'dense'\); system='variant'"
+    told = (
+        r"column 'variant' distinguishes them \(2 values: 'bm25', 'dense'\); use system='variant'"
+    )
     with pytest.raises(cf.InputError, match=told):
         cf.evaluate(frame, {"1": {"a": 1}}, "AP")
     with pytest.raises(cf.InputError, match="expected one system, got 2"):
@@ -400,7 +402,7 @@ def test_cells_that_no_column_has(rows: str, tmp_path: Path) -> None:
 def test_a_column_that_may_name_systems(tmp_path: Path) -> None:
     rows = [("1", "a", "x", 2.0), ("1", "a", "x", 1.0), ("1", "a", "y", 1.0)]
     frame = pl.DataFrame(rows, ["topic", "doc", "Engine", "score"], orient="row")
-    said = r"column 'Engine' may name the system \(2 values: 'x', 'y'\); system='Engine' reads"
+    said = r"column 'Engine' may name the system \(2 values: 'x', 'y'\); use system='Engine' if"
     with pytest.raises(cf.InputError, match=said):
         cf.read_run(frame)
     said = "on_duplicate='first' keeps the first one"

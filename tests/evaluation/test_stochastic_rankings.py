@@ -203,14 +203,14 @@ def test_notes_of_judging_are_passed_on(tmp_path: Path) -> None:
         "system 's' has no results for some judged topics (1 topic: '2')",
         "system 's' has results for topics without judgments (1 topic: '3')",
         "system 's' has a rank column that contradicts the scores (1 contradiction);"
-        " documents are ordered by score; ties='rank' orders them by rank",
+        " documents are ordered by score; ties='rank' orders all documents by rank",
     ]
     with pytest.warns(cf.CranfieldWarning) as warned:
         cf.expected_exposure(tmp_path / "s.run", tmp_path / "q")
     assert [str(item.message) for item in warned] == expected
     assert list(cf.equity_of_attention(tmp_path / "s.run", tmp_path / "q").notes[:3]) == expected
     table, _ = cranfield(tmp_path, "evaluate", "q", "s.run", "--as", "equity")
-    assert "--ties rank orders them by rank" in table
+    assert "--ties rank orders all documents by rank" in table
     assert "ties='rank'" not in table
 
 

@@ -285,7 +285,7 @@ def test_rows_with_0_in_a_column_of_clicks_are_not_clicks(name: str) -> None:
 def test_a_session_of_two_users() -> None:
     rows = {"session": ["s", "s"], "query": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}
     read_sessions({**rows, "user": ["u", "u"]})
-    with pytest.raises(InputError, match="session 's' has user 'u' and 'v'"):
+    with pytest.raises(InputError, match="session 's' has more than one user: 'u' and 'v'"):
         read_sessions({**rows, "user": ["u", "v"]})
 
 

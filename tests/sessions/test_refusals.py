@@ -83,7 +83,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: with_first_row(rank=1), "rank 1 occurs twice in query 1 of session 's'"),
         (lambda: with_first_row(query=0), "query numbers"),
         (lambda: with_first_row(query="01"), "query number"),
-        (lambda: with_first_row(topic="u"), "session 's' has topic 'u' and 't'"),
+        (lambda: with_first_row(topic="u"), "session 's' has more than one topic: 'u' and 't'"),
         (lambda: with_first_row(doc=None), "row 1: has no doc"),
     ],
     "tables": [
@@ -145,7 +145,7 @@ def test_wrong_files(tmp_path: Path, name: str, content: str | bytes, words: str
     [
         ("s1\tt1\ns 2\t\n", ":2: has no topic"),
         ("1 2\n\n3\n", "3: expected 2 columns"),
-        ("1 2\n1 3\n", "session '1' has topic '2' and '3'"),
+        ("1 2\n1 3\n", "session '1' has more than one topic: '2' and '3'"),
     ],
 )
 def test_wrong_topics_of_sessions(tmp_path: Path, content: str, words: str) -> None:

@@ -57,7 +57,7 @@ def test_uncorrected_tests_are_counted_over_measures() -> None:
     assert "up to 0.0975 = 1 - (1 - 0.05)^2" in finding
     status, finding = items(cf.checklist(both["AP"], test="t", correction="holm"))["multiple"]
     assert status == "avoided"
-    assert finding.startswith("3 pairs of one measure")
+    assert finding.startswith("p-values of 3 pairs, by one measure, are corrected")
     status, finding = items(cf.checklist(both, test="t", correction="bh"))["multiple"]
     assert status == "made"
     assert "false discovery rate" in finding and "Type I" not in finding

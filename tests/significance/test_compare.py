@@ -292,7 +292,7 @@ def test_shards() -> None:
     with pytest.raises(CranfieldError, match="topic 't1' in shard 1 has no score"):
         cf.compare(gaps)
     found = cf.compare(gaps, missing="available")
-    assert found.notes[0] == "1 cell of topic and shard without scores"
+    assert found.notes[0] == "1 pair of topic and shard without a score of any system"
     assert cf.compare(gaps, missing="drop").topics == 4
     assert cf.compare(gaps, missing="zero").topics == 5
     values[2, 0, 1] = np.nan

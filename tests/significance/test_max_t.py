@@ -133,7 +133,7 @@ def test_intervals_never_contradict_decisions() -> None:
     """Those of the single step; a pair that only a later step rejects has none."""
     values = np.random.default_rng(3).normal(0, 0.1, (25, 8)) + np.linspace(0, 0.2, 8)
     found = cf.compare(values, test="t", correction="bootstrap-max-t", resamples=999, seed=2)
-    assert found.interval_kind == "all pairs together"
+    assert found.interval_kind == "all pairs simultaneously"
     low, high = found.interval
     bounds = found.bounds_at(0.05)
     later = found.is_significant() & (bounds[0] <= 0) & (bounds[1] >= 0)

@@ -138,7 +138,7 @@ def test_excluded_differences() -> None:
     collections = {"a": COLLECTIONS["a"], "b": COLLECTIONS["b"]}
     excluded = "1 pair of a collection excluded: "
     for scores, reason in (
-        (constant, "the difference is the same on all topics, so that its standard error is"),
+        (constant, "the difference is the same on all topics, so its standard error"),
         (two_topics, "a standardised difference requires three topics"),
     ):
         found = meta_analysis({**collections, "c": scores}, baseline="x", standardised=True)
@@ -154,7 +154,7 @@ def test_holm_and_bonferroni() -> None:
     assert held.adjusted_pvalues == pytest.approx(np.minimum(1, 3 * raw))
     wide = meta_analysis(COLLECTIONS, correction="none", alpha=0.05 / 3)
     assert held.interval[0] == pytest.approx(wide.interval[0])
-    assert held.interval_kind.startswith("all pairs together")
+    assert held.interval_kind.startswith("all pairs simultaneously")
     assert (meta_analysis(COLLECTIONS).adjusted_pvalues <= held.adjusted_pvalues).all()
 
 

@@ -176,7 +176,7 @@ def test_several_lists_of_a_topic_need_labels_throughout() -> None:
 
 def test_a_second_weight_is_refused() -> None:
     rows = [{"topic": "q", "nugget": "a", "assessor": k, "weight": k} for k in (1, 2)]
-    with pytest.raises(InputError, match="row 2: nugget 'a' has a second weight"):
+    with pytest.raises(InputError, match="row 2: nugget 'a' has more than one weight"):
         read_nuggets(rows)
 
 

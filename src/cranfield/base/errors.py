@@ -230,7 +230,7 @@ def plain_repr(value: Any, limit: int = 60) -> str:
     try:
         text = repr(value)
     except ValueError:
-        return f"{type(value).__name__} with too many digits"
+        return f"{type(value).__name__} with too many digits to print"
     return text if len(text) <= limit else text[:limit] + "…"
 
 

@@ -181,7 +181,7 @@ def name_list(value: Any) -> str:
         raise ValueError("a name, or names separated by commas")
     items = [item.strip() for item in value.split(",")]
     if len(set(items)) < len(items):
-        raise ValueError("a list of different names")
+        raise ValueError("a list of distinct names")
     return ",".join(items)
 
 
@@ -223,7 +223,7 @@ def named_weights(value: Any) -> NamedWeights:
     if not any(value.values()):
         raise ValueError("a mapping in which a number is above 0")
     if len({key.strip() for key in value}) < len(value):
-        raise ValueError("a mapping of different names")
+        raise ValueError("a mapping of distinct names")
     return NamedWeights(
         tuple(sorted((key.strip(), float(number)) for key, number in value.items()))
     )

@@ -248,9 +248,10 @@ RUN_TABLES = ("rankings", "systems", "score-bias", "self-preference", "ppi", "st
 LABEL_TABLES = ("agreement", "intervals", "calibration", "distributions")
 JUDGE_TABLES = (*LABEL_TABLES, *RUN_TABLES, "decisions")
 
+_NOT_PPI = "and cannot be combined with --ppi"
 TABLE_CONDITIONS = {
-    **dict.fromkeys(("rankings", "systems"), "--runs or --own-runs, without --ppi"),
-    "score-bias": "--tolerance score-bias=VALUE and --runs or --own-runs, without --ppi",
+    **dict.fromkeys(("rankings", "systems"), f"--runs or --own-runs, {_NOT_PPI}"),
+    "score-bias": f"--tolerance score-bias=VALUE and --runs or --own-runs, {_NOT_PPI}",
     "self-preference": "--families",
     "ppi": "--ppi",
     "strata": "--ppi grade",

@@ -26,7 +26,7 @@ def _parse_traffic(
         return (float(start), float(stop)) if dash else float(start)
     except ValueError:
         raise PolicyError(
-            f"--traffic must be a proportion such as 0.5 or 0.5-1, got {quoted(text)}"
+            f"--traffic must be a proportion or a range, such as 0.5 or 0.5-1, got {quoted(text)}"
         ) from None
 
 

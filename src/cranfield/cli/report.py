@@ -219,7 +219,7 @@ def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -
             cli.option(
                 "--length",
                 type=cli.IntegerRange(1),
-                help="Length of the runs, for charts of scales.",
+                help="Number of ranked documents, for charts of scales.",
             ),
             cli.option(
                 "--grades", type=cli.IntegerRange(1), help="Highest grade, for charts of scales."

@@ -264,7 +264,7 @@ def _describe_fusion(
         f"{run} ({weight:g})" if has_weights else run
         for run, weight in zip(names, weights, strict=True)
     ]
-    norm_text = f", scores by {norm or DEFAULT_NORM}" if method.by_score else ""
+    norm_text = f", scores normalised by {norm or DEFAULT_NORM}" if method.by_score else ""
     description = f"{method}{norm_text}, of {', '.join(runs)}"
     method_entry = {"name": f"fusion by {method}", "description": description}
     text = Metadata({"tag": name, "method": method_entry}).to_yaml().rstrip("\n")

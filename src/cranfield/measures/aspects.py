@@ -60,7 +60,7 @@ from cranfield.measures.wrapping import Wrapping, wrapping
 class _Compatibility(
     Measure,
     family="preferences",
-    scale_note="not known to be interval: ranks are discounted by depth",
+    scale_note="not known to be on an interval scale: ranks are discounted by depth",
     beyond_grades="which documents they are",
 ):
     rel: int = parameter(1, integer(1), REL_DOC + ", for the ideal ranking")
@@ -253,7 +253,7 @@ class _AspectRBP(
     family=_FAMILY,
     inputs=("aspects",),
     needs="judgments on relevance and on the aspect",
-    scale_note="not known to be interval: a product of aspects, discounted by rank",
+    scale_note="not known to be on an interval scale: a product of aspects, discounted by rank",
     linear=True,
 ):
     """Base class of RBP of several aspects; gains of relevance are those of RBP."""

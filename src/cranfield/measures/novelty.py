@@ -147,7 +147,7 @@ class SubtopicRecall(IntentMeasure):
     upto: str = parameter(
         "list",
         choice("list", "intents"),
-        "depth: 'list' is the cutoff or the end of the list, 'intents' the number of intents",
+        "depth: 'list', the cutoff or end of the list; 'intents', the topic's number of intents",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -444,7 +444,8 @@ class NormalisedNRBP(_NRBP):
     family=_FAMILY,
     inputs=("intents",),
     needs=_NEEDS,
-    scale_note="not known to be interval: what a document adds depends on those above it",
+    scale_note="not known to be on an interval scale: the gain of a document depends on those"
+    " above it",
 )
 class RankBiasedUtility(Measure):
     """Rank-biased utility, in the form and with the defaults of the authors' program.
@@ -459,7 +460,7 @@ class RankBiasedUtility(Measure):
     """
 
     p: float = parameter(0.8, OPEN_PROBABILITY, "probability of going on to the next document")
-    e: float = parameter(0.03, number(0, 1), "effort to read a document")
+    e: float = parameter(0.03, number(0, 1), "cost of reading a document")
     max_grade: int | None = parameter(
         None,
         optional(integer(1, MAX_EXPONENT)),

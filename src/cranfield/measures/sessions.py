@@ -170,7 +170,9 @@ class ClickU(Measure):
         200.0, or_word(_LENGTH, "own"), "characters of a snippet; 'own': the lengths in the log"
     )
     length: float | None = parameter(
-        None, optional(_LENGTH), "characters of a document without a known length"
+        None,
+        optional(_LENGTH),
+        "characters of documents of unknown length; by default these are an error",
     )
     F: float = parameter(0.2, _PROPORTION, "proportion of a clicked document that is read")
     L: float = parameter(132_000.0, _POSITIVE, "characters after which a document has no value")

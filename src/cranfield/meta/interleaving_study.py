@@ -229,7 +229,7 @@ class Sensitivity(Study):
                 " the difference in clicks per page."
             ),
             "low": Column("Lower bound of the confidence interval of the effect."),
-            "high": Column("Upper bound of the interval."),
+            "high": Column("Upper bound of the confidence interval."),
             "decides": Column("Proportion of impressions that are not ties."),
             "needed": Column(
                 "Impressions needed to detect the effect with the power; null: infinitely many."

@@ -104,7 +104,7 @@ class Prediction(Study):
             "second": Column("Second predictor of the pair.", key=True),
             "difference": Column("Mean sARE of the first minus mean sARE of the second."),
             "low": Column("Lower bound of the simultaneous 95% confidence interval."),
-            "high": Column("Upper bound of the interval."),
+            "high": Column("Upper bound of the confidence interval."),
             "q": Column("Studentised difference; null if the model has no error variance."),
             "p": Column("Tukey's p-value, corrected for all pairs; null without q.", pvalue=True),
         },

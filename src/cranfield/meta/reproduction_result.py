@@ -207,15 +207,17 @@ class Reproduction(Study):
             "measure": Column("Text form of the measure.", key=True),
             "topics": Column("Number of topics compared."),
             "other topics": Column("Number of evaluated topics of the other runs."),
-            "original effect": Column("Mean improvement over the baseline, original."),
-            "reproduced effect": Column("Mean improvement over the baseline, reproduced."),
+            "original effect": Column(
+                "Mean improvement over the baseline in the original experiment."
+            ),
+            "reproduced effect": Column("Mean improvement over the baseline in the reproduction."),
             "ER": Column("Effect ratio, reproduced divided by original; 1 is best."),
             "ER low": Column(
                 "Lower bound of the 95% confidence interval of ER (Fieller, 1954), for mean"
                 " improvements that are about normal."
             ),
-            "ER high": Column("Upper bound of the interval."),
-            "original RI": Column("Relative improvement, original."),
+            "ER high": Column("Upper bound of the confidence interval of ER."),
+            "original RI": Column("Relative improvement in the original experiment."),
             "reproduced RI": Column("Relative improvement, reproduced."),
             "DRI": Column("Difference of the relative improvements; 0 is best."),
         },

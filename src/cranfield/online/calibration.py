@@ -216,7 +216,7 @@ class Persistence(Result):
         ),
         "error": Column("Standard error over units; NaN for one unit."),
         "low": Column("Lower bound of the confidence interval, computed on the logit scale."),
-        "high": Column("Upper bound of the interval; NaN if there is none."),
+        "high": Column("Upper bound of the confidence interval; NaN if there is none."),
         "confidence": Column("Confidence level of the interval.", decimals=2),
         "unit": Column("Independent units, such as users."),
         "units": Column("Number of units."),

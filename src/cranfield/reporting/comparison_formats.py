@@ -142,7 +142,7 @@ def comparison_csv(statements: Mapping[str, Meaningfulness], margin: str | None 
                     for attribute in attributes
                 ),
                 pl.all(),
-                pl.Series("order of means holds on any scale", statement.dominance.holds),
+                pl.Series("stochastic dominance", statement.dominance.holds),
                 *_equivalence_columns(statement, margin),
             )
         )
@@ -216,7 +216,7 @@ def comparison_json(statements: Mapping[str, Meaningfulness], margin: str | None
         content = comparison_dict(statement.comparison)
         content["meaningfulness"] = {"verdict": statement.verdict, "lines": statement.lines()}
         for pair, holds in zip(content["pairs"], statement.dominance.holds, strict=True):
-            pair["order of means holds on any scale"] = bool(holds)
+            pair["stochastic dominance"] = bool(holds)
         if margin is not None:
             equivalence = statement.comparison.equivalence(margin)
             content["equivalence"] = {

@@ -351,7 +351,9 @@ def table(
         )
     scores = {results.measure: results} if isinstance(results, Scores) else results
     if not all(isinstance(value, Scores) for value in scores.values()):
-        raise PolicyError("expected a mapping with Scores by measure; use cf.read_scores")
+        raise PolicyError(
+            "expected Scores of each measure; read files of scores with cf.read_scores"
+        )
     _check_options(places, best=best, second=second, percent=percent)
     if not (baseline is None or isinstance(baseline, (str, list, tuple))):
         raise PolicyError(f"baseline must be the name of a system, got {baseline!r}")

@@ -208,7 +208,7 @@ class Meaningfulness:
         )
 
     def lines(self) -> list[str]:
-        """Return the verdict and, unless meaningful, statements that hold on any scale."""
+        """Return the verdict and, unless meaningful, statements that hold under any rescaling."""
         lines, n_significant = [self.first_line], self.comparison.count()
         if n_significant and self.verdict != MEANINGFUL:
             lines.append(describe_order(n_significant, self.n_invariant))
@@ -365,7 +365,7 @@ def describe_order(
     singular: str = "significant pair",
     plural: str = "significant pairs",
 ) -> str:
-    """Describe how many significant pairs keep their order of means on any scale."""
+    """Describe how many significant pairs keep their order of means under any rescaling."""
     if n_significant == 1:
         opening = f"the {singular} {'keeps' if n_invariant else 'does not keep'} its order"
     else:

@@ -323,7 +323,9 @@ def _value_by_session(frame: pl.DataFrame, column: str, source: str) -> dict[str
     for session, value in pairs.iter_rows():
         if session in values:
             pair = f"{quoted(values[session])} and {quoted(value)}"
-            raise InputError(f"session {quoted(session)} has {column} {pair}", source=source)
+            raise InputError(
+                f"session {quoted(session)} has more than one {column}: {pair}", source=source
+            )
         values[session] = value
     return values
 

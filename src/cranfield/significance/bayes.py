@@ -95,7 +95,7 @@ def compare_bayes(
     mean difference  0.1750  0.0954  0.2546
     effect size      3.2246  0.7079  6.3243
     <BLANKLINE>
-    low, high: 0.95 credible interval, equal-tailed
+    low, high: 95% credible interval, equal-tailed
     """
     check_number("rope", rope, 0)
     check_proportion("level", level)
@@ -197,18 +197,18 @@ class BayesianComparison(Result):
         "second": Column("Second system.", key=True),
         "difference": Column("Posterior mean of the difference, first minus second."),
         "low": Column("Lower bound of the equal-tailed credible interval of the difference."),
-        "high": Column("Upper bound of the interval of the difference."),
+        "high": Column("Upper bound of the credible interval of the difference."),
         "effect": Column("Posterior mean of the effect size."),
         "effect low": Column("Lower bound of the equal-tailed credible interval of the effect."),
-        "effect high": Column("Upper bound of the interval of the effect."),
+        "effect high": Column("Upper bound of the credible interval of the effect."),
         "p worse": Column(
-            "Posterior probability that the first system is worse by more than the rope."
+            "Posterior probability that the first system is worse by more than `rope`."
         ),
         "p equivalent": Column(
             "Posterior probability that the systems are practically equivalent."
         ),
         "p better": Column(
-            "Posterior probability that the first system is better by more than the rope."
+            "Posterior probability that the first system is better by more than `rope`."
         ),
     }
 
@@ -247,7 +247,7 @@ class BayesianComparison(Result):
         difference, effect = (self.difference, *self.interval), (self.effect, *self.effect_interval)
         estimates = {"mean difference": difference, "effect size": effect}
         rows = [[name, *(f"{x:.4f}" for x in values)] for name, values in estimates.items()]
-        legend = f"low, high: {self.level:g} credible interval, equal-tailed"
+        legend = f"low, high: {100 * self.level:g}% credible interval, equal-tailed"
         return [Table("", ["", "mean", "low", "high"], rows, notes=[legend])]
 
 

@@ -76,7 +76,7 @@ def _check_scale_mean(inputs: _ChecklistInput) -> Decision:
 
 def _check_map_user(inputs: _ChecklistInput) -> Decision:
     if not all(inputs.comparisons):
-        return CANNOT_TELL, "the scores do not name their measure: is it AP alone?"
+        return CANNOT_TELL, "the scores do not name their measure"
     names = ", ".join(map(plain, inputs.comparisons))
     if all(map(_is_average_precision, inputs.comparisons)):
         return DISPUTED, f"average precision is the only measure ({names}); add another user model"
@@ -95,10 +95,12 @@ def _check_digits(inputs: _ChecklistInput) -> Decision:
     findings, has_excess_digits = [], False
     for label, comparison in inputs.labelled():
         if comparison.mean_of != "mean":
-            return CANNOT_TELL, f"no standard error of a {comparison.mean_of} is computed"
+            return CANNOT_TELL, f"the standard error of a {comparison.mean_of} is unknown"
         rows = summarise(comparison.scores).rows.filter((pl.col("sd") > 0) & (pl.col("topics") > 1))
         if rows.is_empty():
-            findings.append(f"{label}no mean has a standard error above 0")
+            findings.append(
+                f"{label}no mean has a standard error above 0, which would limit its decimals"
+            )
             continue
         errors = (rows["sd"] / rows["topics"].sqrt()).to_numpy()
         k = int(errors.argmax())
@@ -128,7 +130,10 @@ def _check_multiple(inputs: _ChecklistInput) -> Decision:
     if correction.name == "none":
         problem, n_families = f"{n_tests:,} tests ({measures}) without correction", n_tests
     elif n_families == 1:
-        return AVOIDED, f"{n_tests:,} pairs of one measure are corrected: {correction.title}"
+        return (
+            AVOIDED,
+            f"p-values of {n_tests:,} pairs, by one measure, are corrected: {correction.title}",
+        )
     else:
         problem = f"the correction is within each of {measures}, not over all {n_tests:,} tests"
     if correction.controls == "FDR":

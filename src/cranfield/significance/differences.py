@@ -375,12 +375,12 @@ class CorrectedResults:
     pvalue: Floats
     statistic: Floats | None = None
     interval: IntervalFunction | None = None
-    interval_kind: str = "each pair alone"
+    interval_kind: str = "each pair, unadjusted"
     half_widths: Floats | None = None  # pairs differ significantly if means +- these do not overlap
     smallest_pvalue: float | None = None  # lower bound, however large the differences
 
 
-ALL_PAIRS = "all pairs together"
+ALL_PAIRS = "all pairs simultaneously"
 ALL_COMPARISONS = "all comparisons"
 BONFERRONI = f"{ALL_PAIRS}, by Bonferroni's inequality"
 SIDAK = f"{ALL_PAIRS}, by Sidak's inequality"

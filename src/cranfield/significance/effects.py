@@ -241,10 +241,10 @@ class EffectSizes(TableResult):
             " for some kinds, such as Hedges' g."
         ),
         "low": Column(
-            "Lower bound of the confidence interval of the effect size, for each pair alone; NaN"
+            "Lower bound of the confidence interval of the effect size, unadjusted; NaN"
             " if the differences, or the scores that standardise them, do not vary."
         ),
-        "high": Column("Upper bound of the interval."),
+        "high": Column("Upper bound of the confidence interval of the effect size."),
     }
 
     kind: str
@@ -264,8 +264,8 @@ class EffectSizes(TableResult):
         return [
             f"{measure_prefix(self.measure)}{kind.title}, {counted(self.topics, 'topic')}",
             f"effect: mean difference divided by {kind.unit}{bias}",
-            f"low, high: {self.confidence:.4g} confidence interval of the true effect, each pair"
-            f" alone; {scope}",
+            f"low, high: {100 * self.confidence:.4g}% confidence interval of the true effect,"
+            f" unadjusted; {scope}",
         ]
 
 
@@ -310,7 +310,7 @@ def effect_sizes(
     kind
         `hedges`, `cohen`, `average`, `glass` or `anova`.
     confidence
-        Confidence level of the interval of each pair alone, between 0 and 1.
+        Confidence level of the unadjusted interval of each pair, between 0 and 1.
     missing
         `error`, `drop` or `zero`, as for :func:`compare`.
 
@@ -332,7 +332,7 @@ def effect_sizes(
     >>> print(effect_sizes({"new": [0.4, 0.5, 0.5, 0.6], "old": [0.2, 0.4, 0.3, 0.5]}))
     Hedges' g of the differences, 4 topics
     effect: mean difference divided by the standard deviation of the differences, corrected for bias
-    low, high: 0.95 confidence interval of the true effect, each pair alone; exact for normal scores
+    low, high: 95% confidence interval of the true effect, unadjusted; exact for normal scores
     <BLANKLINE>
     first  second  difference  effect     low    high
     new    old         0.1500  1.8800  0.3985  4.7799

@@ -203,7 +203,7 @@ def _missing_notes(scores: Scores) -> tuple[str, ...]:
         return ()
     if scores.shards:
         n_cells = int(is_missing.all(axis=1).sum())
-        return (f"{counted(n_cells, 'cell')} of topic and shard without scores",)
+        return (f"{counted(n_cells, 'pair')} of topic and shard without a score of any system",)
     n_missing = counted(int(is_missing.sum()), "missing score")
     return (f"{n_missing}: each system is compared by its available scores",)
 

@@ -74,7 +74,8 @@ class Summary(TableResult):
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
-        line = f"{self.measure}: {self.confidence:g} confidence interval of each mean, over topics"
+        level = f"{100 * self.confidence:g}%"
+        line = f"{self.measure}: {level} confidence interval of each mean, over topics"
         return [f"{line}; baseline {self.baseline}" if self.baseline else line]
 
 
@@ -123,7 +124,7 @@ def summarise(
     --------
     >>> scores = {"old": [0.5, 0.4, 0.3], "new": [0.7, 0.5, 0.2]}
     >>> print(summarise(scores, baseline="old"))
-    scores: 0.95 confidence interval of each mean, over topics; baseline old
+    scores: 95% confidence interval of each mean, over topics; baseline old
     <BLANKLINE>
     system  topics    mean      low    high      sd  median  difference  wins  losses  ties   raw p
     old          3  0.4000   0.1516  0.6484  0.1000  0.4000      0.0000     0       0     3

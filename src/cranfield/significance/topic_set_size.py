@@ -72,9 +72,9 @@ class TopicsNeeded:
         options = f"variance of a score {self.variance:.4g}, alpha {self.alpha:g}"
         if self.design == "interval":
             return (
-                f"{counted(self.topics, 'topic')}: the {1 - self.alpha:.4g} confidence interval of"
-                f" the difference of two systems has an expected width of {self.achieved:.4f},"
-                f" at most {self.width:g}\n{options}"
+                f"{counted(self.topics, 'topic')}: the {100 * (1 - self.alpha):.4g}% confidence"
+                " interval of the difference of two systems has an expected width of"
+                f" {self.achieved:.4f}, at most {self.width:g}\n{options}"
             )
         if self.design == "t":
             side = "" if self.alternative == "two-sided" else f", one-sided ({self.alternative})"

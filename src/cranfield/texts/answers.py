@@ -403,8 +403,8 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     check_name_used(name, is_name_used)
     if n_failed_labels:
         warn(
-            f"{tables[-1].source}: {counted(n_failed_labels, 'label')} with value 'failed'"
-            " counted as no support, or as okay"
+            f"{tables[-1].source}: {counted(n_failed_labels, 'label')} with value 'failed':"
+            " a failed assignment counts as no support, a failed importance as okay"
         )
     return build_answers(tables, build_nuggets(read_table(gold, NUGGETS)))
 

@@ -112,7 +112,7 @@ _SUPPORT = replace(
     nested=None,
     suspicions={
         "has no support": pl.col("support").is_null(),
-        "citation {citation} has a second support label": is_repeated(
+        "citation {citation} has more than one support label": is_repeated(
             "topic", "sentence", "system", "citation"
         ),
     },

@@ -168,8 +168,10 @@ NUGGETS = Schema(
         "nugget {nugget} occurs twice by assessor {assessor}": is_repeated(
             "topic", "nugget", "assessor"
         ),
-        "nugget {nugget} has a second weight": differs("weight", "topic", "nugget"),
-        "nugget {nugget} has a second length": differs("vital_length", "topic", "nugget"),
+        "nugget {nugget} has more than one weight": differs("weight", "topic", "nugget"),
+        "nugget {nugget} has more than one vital length": differs(
+            "vital_length", "topic", "nugget"
+        ),
     },
 )
 

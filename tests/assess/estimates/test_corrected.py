@@ -411,7 +411,7 @@ def test_no_sum_over_documents(measure: str) -> None:
         (
             {"human": {**HUMAN, "t": {"z": 3, "d1": 1}}},
             {"unit": "document"},
-            "no label of the judge",
+            "no label of the LLM judge",
         ),
         (
             {"human": {**HUMAN, "t": {"d1": 3}}},
@@ -432,7 +432,7 @@ def test_no_sum_over_documents(measure: str) -> None:
         (
             {"human": columned([{**row, "inclusion": 1.5} for row in ROWS], "inclusion")},
             {"unit": "document"},
-            "no inclusion probability",
+            "an inclusion probability that is missing",
         ),
         (
             {"human": columned([{**row, "stratum": "s"} for row in ROWS[1:]], "stratum")},

@@ -166,7 +166,7 @@ def test_what_is_missing_extra_and_unknown_is_counted() -> None:
     # A grade below 0 of people is not relevant.
     assert found.confusion("x").rows() == [(0, 1, 1), (1, 0, 0)]
     assert found.notes[0] == "1 human grade below 0 counted as 0"
-    assert "Labels without a counterpart" in str(found)
+    assert "Labels by judge: compared with people" in str(found)
 
 
 def test_what_is_not_defined_is_said() -> None:

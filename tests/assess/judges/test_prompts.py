@@ -52,7 +52,7 @@ def test_every_answer_is_counted() -> None:
     assert parsed.heading() == [
         "parse rate 42.9%: 3 of 7 prompts have a grade; 6 answered, 2 unparsed, 1 refused,"
         " 1 missing, 2 duplicate",
-        "rule: the only number of the answer",
+        "rule: the only number in the answer of the LLM",
     ]
     [judge] = read_judges(parsed.labels)
     assert (len(judge.labels), judge.unparsed) == (3, 3)

@@ -119,7 +119,7 @@ def test_missing_grades(tmp_path: Path) -> None:
     assert (len(labels), labels.notes) == (1, ("3 labels without a grade excluded",))
     frame = pd.DataFrame({"doc": ["a", "b"], "worker": ["w", "w"], "grade": [1.0, float("nan")]})
     assert read_labels(frame, missing="drop").grade.tolist() == [1]
-    with pytest.raises(InputError, match="no label has a grade"):
+    with pytest.raises(InputError, match="expected labels with grades, got "):
         read_labels(frame[1:], missing="drop")
 
 

@@ -133,7 +133,7 @@ def test_all_that_is_wrong_with_what_is_said(news: News, write: Write) -> None:
     assert done.accepted and done.submission.answers == {"fields": "all"}
     second = opened.submit(write("b", "xy"), team="padua", **right)
     [fault] = second.report.faults
-    assert fault.message == "priority 3 is also the priority of run 'bm25'"
+    assert fault.message == "priority 3 is also that of run 'bm25'; use another"
 
 
 def test_a_replacement_may_have_the_tag_of_what_it_replaces(news: News, write: Write) -> None:

@@ -122,7 +122,7 @@ def test_mistakes_and_edges() -> None:
     silent = log_from_tables(first.pages, first.results, first.clicks[:0])
     with pytest.raises(CranfieldError, match="persistence cannot be estimated"):
         cf.online.rbp_persistence(silent)
-    with pytest.raises(CranfieldError, match="needs clicks"):
+    with pytest.raises(CranfieldError, match="requires clicks"):
         cf.online.rbp_persistence(log_from_tables(first.pages, first.results))
     with pytest.raises(CranfieldError, match="session"):
         cf.online.rbp_persistence(one, unit="session")

@@ -138,9 +138,9 @@ def test_refusals() -> None:
     bare = log_from_tables(log.pages.select("id", "query"), None, log.clicks.drop("time", "dwell"))
     with pytest.raises(cf.InputError, match="no parameter of TBG can be estimated"):
         cf.online.calibrate_tbg(bare)
-    with pytest.raises(cf.InputError, match="a calibration of TBG needs clicks"):
+    with pytest.raises(cf.InputError, match="a calibration of TBG requires clicks"):
         cf.online.calibrate_tbg(log_from_tables(log.pages))
-    with pytest.raises(cf.InputError, match="half-life by user needs the user of pages"):
+    with pytest.raises(cf.InputError, match="half-life by user requires column 'user' of pages"):
         cf.online.calibrate_tbg(log, unit="user")
     with pytest.raises(cf.PolicyError, match="last_click"):
         cf.online.calibrate_tbg(log, last_click="ignored")

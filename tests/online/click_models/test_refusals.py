@@ -47,8 +47,8 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: trained("SDBN").as_qrels(), "grade"),
     ],
     "measures": [
-        (lambda: train(some_log(), "DBN").measure(), "parameters by grade"),
-        (lambda: train(some_log(), "DBN").user_model(), "parameters by grade"),
+        (lambda: train(some_log(), "DBN").measure(), "trained by grade"),
+        (lambda: train(some_log(), "DBN").user_model(), "trained by grade"),
         (lambda: trained("GCTR").measure(), "documents"),
         (lambda: trained("UBM").measure("effort"), "no measure of effort"),
         (lambda: trained("PBM").measure("effort"), "no measure of effort"),

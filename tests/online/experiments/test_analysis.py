@@ -458,13 +458,13 @@ def test_decisions_that_differ_from_their_interval_are_named(correction: str) ->
     assert [note for note in report.notes if "interval" in note] == expected * bool(listed)
     assert bool(listed) == (correction in {"holm", "hommel", "by"})
     scope = "simultaneous" if correction in {"bonferroni", "sidak"} else "unadjusted"
-    assert f"; {scope} 0.95 confidence intervals" in report.methods()[0]
+    assert f"; {scope} 95% confidence intervals" in report.methods()[0]
 
 
 def test_nothing_is_unadjusted_without_a_correction_or_with_one_comparison() -> None:
-    assert "; 0.95 confidence intervals" in four_metrics(correction="none").methods()[0]
+    assert "; 95% confidence intervals" in four_metrics(correction="none").methods()[0]
     one = analyse_totals({"control": (500, 10_000), "new": (575, 10_100)})
-    assert "; 0.95 confidence intervals" in one.methods()[0]
+    assert "; 95% confidence intervals" in one.methods()[0]
 
 
 @pytest.mark.parametrize("errors", ["delta", "bootstrap"])

@@ -265,7 +265,7 @@ def test_wrong_lists() -> None:
     for given, message in (
         ({"lists": {"s": lists["q"]}}, "no page has both interleaved lists"),
         ({"lists": {"q": {"old": ["a"], "new": ["b"]}}}, "in none of the rankings"),
-        ({"lists": lists, "names": ("old", "third")}, "'third' is missing for the query"),
+        ({"lists": lists, "names": ("old", "third")}, "got none of 'third' for query"),
         ({"lists": lists, "clicks": "dwell"}, "unknown clicks 'dwell'"),
         ({"method": "Balanced"}, "method requires"),
     ):

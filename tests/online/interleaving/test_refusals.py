@@ -100,8 +100,8 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: preference_of(-1, 0), "wins must be an integer"),
         (lambda: preference_of(0, 0), "at least one impression"),
         (lambda: preference_of(1, 0, expected=1), "expected must be a number between 0 and 1"),
-        (lambda: preference_of(1, 0, names=("a", "a")), "two different rankers"),
-        (lambda: preference_of(1, 0, names=cast(Any, ("a",))), "two different rankers"),
+        (lambda: preference_of(1, 0, names=("a", "a")), "two distinct rankers"),
+        (lambda: preference_of(1, 0, names=cast(Any, ("a",))), "two distinct rankers"),
         (lambda: preference_of(1, 0, confidence=95), "confidence must be"),
     ],
     "credits": [
@@ -117,12 +117,15 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
     ],
     "logs": [
         (lambda: preference("shop"), "unknown unit 'shop'"),
-        (lambda: preference("user"), "needs the user of pages; if .*, rename it to 'user'"),
+        (lambda: preference("user"), "requires column 'user' of pages; if .*, rename it to 'user'"),
         (lambda: preference(names=("a", "c")), "ranker 'c'"),
         (lambda: preference(names=cast(Any, ("a",))), "two rankers"),
         (lambda: preference(clicks="some"), "unknown clicks 'some'"),
         (lambda: preference(clicks="rank"), "unknown clicks 'rank'"),
-        (lambda: online.preference(log_from_tables(LOG.pages)), "needs the team of results"),
+        (
+            lambda: online.preference(log_from_tables(LOG.pages)),
+            "requires column 'team' of results",
+        ),
         (lambda: online.preference(TEAMLESS), "results with a team, got none"),
         (lambda: online.preference_matrix(LOG, names=("a",)), "two or more rankers"),
     ],

@@ -91,7 +91,7 @@ def test_sessions_numbered_by_user_are_not_joined(tmp_path: Path) -> None:
     rows = ("a,x,u1,1,0", "b,y,u1,2,9", "c,x,u2,1,20", "d,z,u2,2,30")
     path = tmp_path / "pages.csv"
     path.write_text("\n".join(["page,query,user,session,time", *rows]))
-    pair = "session '1' has user 'u1' and 'u2'"
+    pair = "session '1' has more than one user: 'u1' and 'u2'"
     with pytest.raises(InputError, match=rf"pages.csv:4: {pair}; on_anomaly='count'"):
         cf.online.read_log(path, format="tables")
     with pytest.warns(match="2 pages in the session of another user, counted as sessions of each"):

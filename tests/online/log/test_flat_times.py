@@ -56,6 +56,8 @@ def test_day_numbers_of_spreadsheets_are_not_times(tmp_path: Path) -> None:
 def test_dates_have_no_seconds() -> None:
     pages = {"page": ["p", "q"], "query": ["a", "b"], "time": ["2026-03-01", "2026-03-02"]}
     log = read_log(pages, None, {"page": ["p"], "rank": [1], "time": ["2026-03-01"]})
-    with pytest.warns(CranfieldWarning, match="no time of day, so TimeToClick is rounded to days"):
+    with pytest.warns(
+        CranfieldWarning, match="all times of pages are midnight, so TimeToClick is rounded to days"
+    ):
         measure(log, ["UCTR", "TimeToClick"])
     measure(log, "UCTR")

@@ -100,7 +100,7 @@ def test_files_without_results_or_clicks(
         log = cf.online.read_log(path)
     if "column of clicks" in said:
         assert not log.has_clicks
-        with pytest.raises(InputError, match="Abandonment needs clicks"):
+        with pytest.raises(InputError, match="Abandonment requires clicks"):
             cf.online.measure(log, "Abandonment")
 
 

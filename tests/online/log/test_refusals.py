@@ -30,13 +30,13 @@ BAD_FILES = {
         ("", "is empty: a table of pages has at least one row"),
         ("\ufeff", "is empty: a table of pages"),
         ("page\n1\n", "has no query column"),
-        ("page,query,found\n1,a,-2\n", "pages.csv:2: found '-2' is not a whole number from 0"),
+        ("page,query,found\n1,a,-2\n", "pages.csv:2: found '-2' is not an integer >= 0"),
         ("page,query,query\n1,cats,dogs\n", "has two columns 'query'"),
     ],
     "results.csv": [
-        ("page,rank,doc\n1,1,a\n1,0,b\n", "results.csv:3: rank '0' is not a whole number from 1"),
+        ("page,rank,doc\n1,1,a\n1,0,b\n", "results.csv:3: rank '0' is not an integer >= 1"),
         ("page,rank,doc\n1,1,a\n1,1,b\n", "results.csv:3: rank 1 occurs twice on page '1'"),
-        ("page,rank,doc\n1,1,a\n2,x,b\n", "results.csv:3: rank 'x' is not a whole"),
+        ("page,rank,doc\n1,1,a\n2,x,b\n", "results.csv:3: rank 'x' is not an integer >= 1"),
         ("page,rank,doc\n1,1,\n", "results.csv:2: has no doc"),
         (
             "page,rank,doc,propensity\n1,1,a,0\n",
@@ -108,7 +108,11 @@ def test_lines_of_living_labs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("log.csv", "page,query,doc,rank\n1,cats,a,1\n1,dogs,b,2\n", "csv:3: page '1' has query"),
+        (
+            "log.csv",
+            "page,query,doc,rank\n1,cats,a,1\n1,dogs,b,2\n",
+            "csv:3: page '1' has more than one query",
+        ),
         (
             "flat.csv",
             "page,query,rank,what\n1,cats,1,a\n",
@@ -201,7 +205,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
             (lambda timeout=timeout: sessionise(LOG, timeout), "a time such as 30m")
             for timeout in ("-30", "x", 0, -1, NAN, float("inf"), True, None, "0m", "400d")
         ],
-        (lambda: sessionise(read_log(PAGES)), "the user of pages"),
+        (lambda: sessionise(read_log(PAGES)), "column .user. of pages"),
         (
             lambda: sessionise(read_log(PAGES | {"user": ["u", "v"], "time": [1, None]})),
             "the time of every page",

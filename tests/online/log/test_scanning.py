@@ -68,7 +68,7 @@ def test_lines_of_files(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     good = "".join(f"1,{rank},d\n" for rank in range(1, 2000))
     path.write_text(f"page,rank,doc\n{good}1,x,d\n")
-    with pytest.raises(InputError, match="results.csv:2001: rank 'x' is not a whole number"):
+    with pytest.raises(InputError, match="results.csv:2001: rank 'x' is not an integer >= 1"):
         cf.online.scan_log(PAGES, path)
     path.write_text("page,rank,time\n1,1,2026-01-01T10:00:00Z\n" * 1 + "1,1,1767261600\n")
     times = collected(cf.online.scan_log(PAGES, None, path), "clicks")["time"]

@@ -92,9 +92,9 @@ def test_logs_without_clicks_or_results_have_values_where_there_are_any(pages: i
     found = cf.online.measure(log, ["Abandonment", "ClickRR", "ClickRank", "pSkip"])
     assert found.means[0, :2].tolist() == [1.0, 0.0]
     assert np.isnan(found.means[0, 2:]).all()
-    with pytest.raises(InputError, match="CTR needs the results of pages"):
+    with pytest.raises(InputError, match="CTR requires the results of pages"):
         cf.online.measure(log, "CTR")
-    with pytest.raises(InputError, match="TimeToClick needs the time of clicks"):
+    with pytest.raises(InputError, match="TimeToClick requires column 'time' of clicks"):
         cf.online.measure(log, "TimeToClick")
 
 
@@ -104,9 +104,9 @@ def test_that_nobody_clicked_is_not_known_without_a_table_of_clicks() -> None:
     with pytest.raises(InputError, match="expected results, clicks, sessions or times"):
         cf.online.measure(log)
     for one in ("UCTR", "Abandonment", "TimeToClick"):
-        with pytest.raises(InputError, match=f"{one} needs clicks, but the log has no table"):
+        with pytest.raises(InputError, match=f"{one} requires clicks, but the log has no table"):
             cf.online.measure(log, one)
-    with pytest.raises(InputError, match="needs clicks"):
+    with pytest.raises(InputError, match="requires clicks"):
         _ = log.results_with_clicks
 
 

@@ -180,7 +180,7 @@ def test_propensities_of_the_log_itself() -> None:
     bad = log_of([("q", "ab", "b")], propensity=pl.Series([1.0, 0.0]))
     with pytest.raises(cf.InputError, match="log: expected examination .*, got 0 at rank 2"):
         run_value(bad, run, "DCG@2")
-    with pytest.raises(cf.InputError, match="needs the propensity of results"):
+    with pytest.raises(cf.InputError, match="requires column 'propensity' of results"):
         run_value(log_of([("q", "ab", "b")]), run)
     with pytest.raises(cf.MeasureError, match="nDCG@2"):
         run_value(log, run, "nDCG@2")

@@ -115,12 +115,12 @@ def test_two_systems(page: Any, evaluation: cf.Evaluation) -> None:
         wins, losses = int((difference > 1e-12).sum()), int((difference < -1e-12).sum())
         assert facts == {
             "difference": minus(f"{sign * found.difference[k]:.4f}"),
-            "95% confidence interval of the difference of means, all pairs together": minus(
+            "95% confidence interval of the difference of means, all pairs simultaneously": minus(
                 f"{low:.4f} to {high:.4f}"
             ),
             "p": format_pvalue(found.adjusted_pvalues[k]),
             "effect": minus(f"{sign * found.effect[k]:.2f}"),
-            "order of means on any scale": "holds"
+            "order of means under any rescaling": "holds"
             if cf.meaningfulness(found).dominance.holds[k]
             else "may change",
             "topics won, lost, tied by the first": f"{wins} / {losses} / {50 - wins - losses}",

@@ -87,7 +87,7 @@ def test_no_verdict_while_the_sample_ratio_fails(tmp_path: Path) -> None:
     assert found.stopped
     page = read(found, tmp_path)
     said = words(page)
-    assert "No verdict: the numbers of units deviate" in said
+    assert "No verdict: sample ratio mismatch" in said
     assert "SAMPLE RATIO MISMATCH: control 100 : treatment 100 for 0.9 : 0.1" in said
     assert said.index("SAMPLE RATIO MISMATCH") < said.index("Metrics by variant")
     assert "better" not in said

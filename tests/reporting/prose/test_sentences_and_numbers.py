@@ -323,7 +323,7 @@ class Comparison(Reader):
         assert number(found[4]) == int((low > -self.margin).sum())
 
     @matches(
-        rf"Within a margin of ({N}), by 90% intervals of the .+, each pair alone \(({N}) to"
+        rf"Within a margin of ({N}), by 90% intervals of the .+, each pair, unadjusted \(({N}) to"
         rf" ({N})\), the two systems are (not shown to be )?equivalent, and \S+ is"
         r" (not shown to be )?non-inferior\."
     )

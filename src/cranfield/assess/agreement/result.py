@@ -84,7 +84,7 @@ class Agreement(Result):
             "Value of the coefficient, or the difference of two values; null if undefined."
         ),
         "low": Column("Lower bound of the confidence interval over topics; null if undefined."),
-        "high": Column("Upper bound of the interval."),
+        "high": Column("Upper bound of the confidence interval."),
         "units": Column("Number of units, such as judged pairs, with at least two labels."),
         "topics": Column("Number of topics that have units with at least two labels."),
     }
@@ -216,7 +216,7 @@ class Agreement(Result):
         if n_undefined := int(is_undefined.sum()):
             notes.append(
                 f"{counted(n_undefined, 'value')} undefined: no unit has two labels, or too few"
-                " different grades occur"
+                " distinct grades occur"
             )
         if self.interval == "none":
             return notes

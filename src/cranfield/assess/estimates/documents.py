@@ -70,15 +70,19 @@ def match_labels(panel: Panel) -> PooledLabels:
         _, stratum = np.unique(topic * (len(pool) + 1) + label, return_inverse=True)
         is_sampled &= human >= 0
         if not has_inclusion or (human[is_listed] < 0).any():
-            _check_documents(pool, ~is_listed, "a label of the judge but no stratum of the sample")
+            _check_documents(
+                pool, ~is_listed, "a label of the LLM judge but no stratum of the sample"
+            )
     if has_inclusion:
         inclusion = pairs["inclusion"].cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
         is_invalid = is_listed & ~((inclusion >= 0) & (inclusion <= 1))
-        _check_documents(pool, is_invalid, "no inclusion probability from 0 to 1")
+        _check_documents(
+            pool, is_invalid, "an inclusion probability that is missing or not from 0 to 1"
+        )
         is_sampled &= inclusion > 0
     elif not has_stratum:
         stratum = topic
-        _check_documents(pool, ~is_labelled, "a human judgment but no label of the judge")
+        _check_documents(pool, ~is_labelled, "a human judgment but no label of the LLM judge")
     if not has_inclusion:
         size = np.bincount(stratum)
         count = np.bincount(stratum[is_sampled], minlength=size.size)

@@ -79,7 +79,7 @@ class PPIMeans(Result):
         "low": Column(
             "Lower bound of the confidence interval; NaN if labels do not vary and are not grades."
         ),
-        "high": Column("Upper bound of the interval."),
+        "high": Column("Upper bound of the confidence interval."),
         "lambda": Column("Weight of the judge, from 0 (human labels only) to 1; mean over folds."),
         "human": Column("Number of human labels."),
         "freedom": Column(

@@ -94,11 +94,11 @@ class SelfPreference(TableResult):
         ),
         "bias": Column("Difference of the shifts; above 0 for the family; null without both."),
         "low": Column("Lower bound of the t interval over topics; null if the bias is constant."),
-        "high": Column("Upper bound of the interval."),
+        "high": Column("Upper bound of the t interval."),
         "low together": Column(
             "Lower bound of the interval of the bias, simultaneous for all judges (Bonferroni)."
         ),
-        "high together": Column("Upper bound of the interval."),
+        "high together": Column("Upper bound of the simultaneous interval."),
         "p": Column(
             "p-value of the two-sided t-test that the bias is 0, uncorrected.", pvalue=True
         ),
@@ -297,8 +297,11 @@ class ScoreBias(TableResult):
         "system": Column("System.", key=True),
         "topics": Column("Number of topics with scores of all systems by people and the judge."),
         "bias": Column("Mean over topics of the score by the judge minus the score by people."),
-        "low": Column("Lower bound, simultaneous for all systems (Bonferroni); null if constant."),
-        "high": Column("Upper bound of the interval."),
+        "low": Column(
+            "Lower bound of the interval, simultaneous for all systems (Bonferroni); null if the"
+            " bias is constant."
+        ),
+        "high": Column("Upper bound of the simultaneous interval."),
     }
 
     confidence: float

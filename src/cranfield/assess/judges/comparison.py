@@ -179,7 +179,7 @@ class JudgeComparison(Result):
             "low": Column(
                 "Lower bound of its confidence interval over topics; null if undefined.", 3
             ),
-            "high": Column("Upper bound of the interval.", 3),
+            "high": Column("Upper bound of the confidence interval.", 3),
         },
         "calibration": {
             "judge": Column("Judge.", key=True),
@@ -191,8 +191,10 @@ class JudgeComparison(Result):
             "share": Column(
                 "Proportion of the grade among pairs with the label; null for an unused label.", 3
             ),
-            "low": Column("Lower Wilson bound, adjusted by the design effect of topics.", 3),
-            "high": Column("Upper bound of the interval.", 3),
+            "low": Column(
+                "Lower bound of the Wilson interval, adjusted by the design effect of topics.", 3
+            ),
+            "high": Column("Upper bound of the Wilson interval.", 3),
         },
         "distributions": {
             "judge": Column("Judge.", key=True),
@@ -201,11 +203,11 @@ class JudgeComparison(Result):
                 " from that of people, 0 if equal; `CEM-ORD`: closeness of its grades, 1 if equal.",
                 key=True,
             ),
-            "value": Column("Value over all pairs, from 0 to 1.", 4),
+            "value": Column("Value of the measure over all pairs, from 0 to 1.", 4),
             "low": Column(
                 "Lower bound of its confidence interval over topics; null if undefined.", 4
             ),
-            "high": Column("Upper bound of the interval.", 4),
+            "high": Column("Upper bound of the confidence interval.", 4),
             "mean": Column("Mean over topics of the value for the pairs of a topic.", 4),
         },
     }
@@ -274,7 +276,7 @@ class JudgeComparison(Result):
         agreement = readable_table(frame.select("judge", "pairs", *coefficients), title, columns)
         tables = [agreement, self._intervals()]
         if any(self.counts[name].any() for name in COUNTS if name not in ("labels", "pairs")):
-            title = "Labels without a counterpart, and answers without a grade"
+            title = "Labels by judge: compared with people, without a match, and unparsed"
             counts = readable_table(frame.select("judge", *COUNTS), title, columns)
             abouts = {name: column.about for name, column in COUNTS.items()}
             notes = [f"{name}: {about[0].lower()}{about[1:-1]}" for name, about in abouts.items()]

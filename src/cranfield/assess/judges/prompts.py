@@ -258,7 +258,7 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
         pl.lit("parsed"),
     )
     label_rows = rows.select("topic", "doc", grade.alias("grade"), outcome.alias("outcome"))
-    rule = "the only number of the answer" if grades == ONLY_NUMBER else str(grades)
+    rule = "the only number in the answer of the LLM" if grades == ONLY_NUMBER else str(grades)
     if grade_map.grades:
         rule = ", ".join(f"{word}={number}" for word, number in grade_map.grades.items())
     return ParsedAnswers(label_rows, rule, answer_table.frame.height - last_answers.height)

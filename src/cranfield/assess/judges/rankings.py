@@ -86,8 +86,7 @@ def score_by_judges(
         raise PolicyError("expected at least one measure, got none")
     panel = read_panel(human, judges, scale, cut)
     if options.get("aspects"):
-        reason = "aspects cannot be combined with judges, as each judge is scored as an aspect"
-        raise PolicyError(reason)
+        raise PolicyError("aspects cannot be combined with judges, who are scored as aspects")
     if options.get("max_grade") is not None:
         raise PolicyError("max_grade cannot be combined with judges; set the scale by scale=...")
     labels = {judge.name: judge.labels for judge in panel.judges}

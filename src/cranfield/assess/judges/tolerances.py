@@ -132,7 +132,7 @@ class Decisions(TableResult):
         "system": Column("System whose score bias decides; empty for other quantities."),
         "estimate": Column("Estimate of the quantity."),
         "low": Column("Lower bound of the confidence interval of the estimate; null if undefined."),
-        "high": Column("Upper bound of the interval."),
+        "high": Column("Upper bound of the confidence interval."),
         "comparison": Column("Comparison with the tolerance: at least, at most, or within +/-."),
         "tolerance": Column("Tolerance of the quantity."),
         "verdict": Column("met: interval within the tolerance; not met: outside; or undecided."),

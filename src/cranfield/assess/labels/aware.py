@@ -58,7 +58,9 @@ def gold_agreement(labels: Labels, gold: Any, kind: str) -> Floats:
     coefficient = observed_agreement if kind == "accuracy" else cohen_kappa
     agreement = np.maximum(np.nan_to_num(coefficient(tables)), 0)
     if not agreement.any():
-        raise CranfieldError(f"no assessor has a {kind} above 0 against the gold judgments")
+        raise CranfieldError(
+            f"expected an assessor with {kind} above 0 against the gold judgments, got none"
+        )
     return agreement
 
 

@@ -267,7 +267,7 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
     frame = pl.concat(read_frames(source, layout, line_map))
     if columns is None and frame["doc"].is_in(ITERATIONS).all():
         reason = "expected labels of several workers, got TREC judgments"
-        assessor = f"name their assessor with NAME={source.name} (a mapping of names to files)"
+        assessor = f"name the assessor with NAME={source.name} (a mapping of names to files)"
         remedy = f"{assessor}, or use columns='{fields}' if these are labels"
         raise InputError(f"{reason}; {remedy}", source=source.name)
     if columns is None:
@@ -532,8 +532,8 @@ class _Reader:
         summaries = [label for label in ids if spelt(label) in SUMMARIES]
         if summaries and len(summaries) < len(ids):
             listed = some_of(map(quoted, summaries), 3)
-            note = f"{name} {listed} looks like a row of totals or means, but is read as labels"
-            warn(f"{table.source}: {note}; remove it if it summarises others")
+            note = f"{name} {listed} looks like a row of totals or means; it is read as labels"
+            warn(f"{table.source}: {note}, so remove it if it summarises other rows")
         if frame["topic"].null_count() == frame.height:
             table = replace(table, frame=frame.with_columns(topic=pl.lit(NO_TOPIC)))
             notes.append(f"no topics: all items belong to one topic, {quoted(NO_TOPIC)}")
@@ -546,7 +546,12 @@ class _Reader:
             table.refuse(is_missing, lambda _: "has no grade; use missing='drop' to exclude it")
         elif is_missing.any():
             if is_missing.all():
-                raise InputError("no label has a grade", source=table.source)
+                reason = (
+                    f"expected labels with grades, got {counted(frame.height, 'label')} without"
+                )
+                raise InputError(
+                    f"{reason} a grade; check the column of grades", source=table.source
+                )
             table = table.gather((~is_missing).arg_true())
             notes.append(f"{counted(int(is_missing.sum()), 'label')} without a grade excluded")
         if scale is not None:

@@ -297,12 +297,11 @@ _ENTRY_COLUMNS: result.Columns = {
     ),
     "team": result.Column("Team of the entry; empty or null if the source has none."),
     "score": result.Column("Score by the measure."),
-    "own": result.Column("Whether the entry is one of the organisers'."),
+    "own": result.Column("Whether the entry is a run of the organisers."),
     "record": result.Column("Whether the entry is better than all earlier entries."),
     "source": result.Column("Folder or file that the entry comes from."),
     "collection": result.Column(
-        "Collection: campaign, task and version of the judgments for a campaign or release, name of"
-        " the file for a table."
+        "Campaign, task and version of the judgments; for a table of scores, the name of its file."
     ),
 }
 

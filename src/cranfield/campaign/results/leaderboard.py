@@ -162,7 +162,7 @@ class Leaderboard(TableResult):
             " of the difference from the first run plus the mean of the first run; null where runs"
             " were not compared or the test has no intervals."
         ),
-        "high": Column("Upper bound of the interval; null like the lower bound."),
+        "high": Column("Upper bound of the confidence interval; null like the lower bound."),
         "unjudged@10": Column(
             "Proportion, 0 to 1, of the first ten documents of all topics that have no judgment."
         ),

@@ -39,7 +39,9 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     try:
         for topic, line in _ids_and_lines(task.topics):
             if not topic or re.search(r"\s", topic):
-                raise InputError(f"{quoted(topic)} is not a valid topic id", line=line)
+                raise InputError(
+                    f"a topic id must be text without blanks, got {quoted(topic)}", line=line
+                )
             if topic in line_of:
                 first = f", first in line {line_of[topic]}" if line_of[topic] else ""
                 raise InputError(f"duplicate topic {quoted(topic)}{first}", line=line)

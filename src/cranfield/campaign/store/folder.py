@@ -258,7 +258,7 @@ def _verify_once(folder: Path) -> Verification:
         n_files = 0
         findings.append(Finding(REGISTRY, error.reason))
     if recorded_files is None:
-        reason = "rules, scores and missing files were not checked, because the registry is damaged"
+        reason = f"rules, scores and missing files were not checked, because {REGISTRY} is damaged"
         findings.append(Finding(".", reason, NOTE))
     files = _files_by_name(folder) if recorded_files is None else recorded_files
     for name, record in files.items():

@@ -246,7 +246,7 @@ def decide(
     priority = submission.priority
     tags = [run.tag for run in other_runs if priority and run.priority == priority]
     if tags:
-        message = f"priority {priority} is also the priority of run {quoted(tags[0])}"
+        message = f"priority {priority} is also that of run {quoted(tags[0])}; use another"
         faults.append(Fault("answers", "warning", message))
     if errors := dict.fromkeys(fault.code for fault in faults if fault.severity == "error"):
         submission = replace(submission, state=REFUSED, reason=", ".join(errors))

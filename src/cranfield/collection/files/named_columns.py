@@ -134,7 +134,7 @@ def _split_documents(
         if docs and all(map(_is_hit, docs)):
             doc, number = (key_of(column, docs[0]) for column in (DOC, _VALUE_COLUMNS[value_name]))
             if any(doc not in hit or (number is not None) > (number in hit) for hit in docs):
-                reason = f"topic {quoted(topic)} has documents with different keys"
+                reason = f"documents of topic {quoted(topic)} do not all have the same keys"
                 raise InputError(reason, source=source)
             values = values if number is None else [hit[number] for hit in docs]
             docs = [hit[doc] for hit in docs]
@@ -303,8 +303,8 @@ def requested_columns(
         if kind_of_column == kind
     }
     if system is not None and kind == "run" and names.setdefault("tag", system) != system:
-        got = f"{quoted(system)} and {quoted(names['tag'])}"
-        raise PolicyError(f"system and columns must name one column, got {got}")
+        pair = f"{quoted(system)} and {quoted(names['tag'])}"
+        raise PolicyError(f"system and columns name two columns of systems: {pair}; remove one")
     return RequestedColumns(kind, names)
 
 
@@ -335,8 +335,8 @@ def _find_columns(key: object) -> list[tuple[str, str]]:
         columns = dict.fromkeys(column.name for column in (*RUN.columns, *QRELS.columns))
         expected = ", ".join("system" if name == "tag" else name for name in columns)
         raise PolicyError(
-            f"unknown column {quoted(key)} in columns; expected one of: {expected} (also after"
-            " 'run.' or 'qrels.')"
+            f"unknown column {quoted(key)} in columns; expected one of: {expected} ('run.' or"
+            " 'qrels.' may precede it)"
         )
     return meanings
 

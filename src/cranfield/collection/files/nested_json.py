@@ -273,9 +273,9 @@ def _rankings_of_response(details: Mapping[Any, Any], kind: str, source: str) ->
 def _rankings_of_requests(requests: Sequence[Any], kind: str) -> Iterator[_Ranking]:
     if kind == "run":
         raise InputError("expected a run, got a rank_eval request, which has judgments")
-    for request in requests:
+    for number, request in enumerate(requests, 1):
         if not isinstance(request, Mapping) or not isinstance(request.get("ratings"), list):
-            raise InputError("expected ratings in each request")
+            raise InputError(f"request {number}: expected 'ratings', a list of rated documents")
         yield _Ranking(request.get("id"), request["ratings"])
 
 

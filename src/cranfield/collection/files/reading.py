@@ -491,7 +491,7 @@ class _Rows:
             )
         elif distinction is not None:
             name, values, role = distinction
-            fix = f"system={name!r} reads each value as a system"
+            fix = f"use system={name!r} if each value is a system"
             if "grade" in self.frame:
                 fix = f"keep the rows of one value, or {_KEEP_FIRST}"
             advice = (

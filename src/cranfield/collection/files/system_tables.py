@@ -107,7 +107,7 @@ class SystemTable:
         # A repeated document is an error, whose message mentions the column.
         if values and not self.table.frame.select("topic", "doc").is_duplicated().any():
             column = f"column {quoted(name)} ({some_of(map(quoted, values), 3)})"
-            advice = f"is not read; system={name!r} reads each value as a system"
+            advice = f"is not read; use system={name!r} if each value is a system"
             warn(f"{self.table.source}: {column} {advice}")
 
     def distinguishing_column(self) -> tuple[str, list[str], str] | None:

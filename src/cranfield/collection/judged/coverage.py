@@ -172,7 +172,7 @@ def notes_on_contradictions(counts: Mapping[str, int]) -> list[str]:
     return [
         f"{_subject(affected, [*counts])} a rank column that contradicts the scores"
         f" ({_name_worst(worst, [*counts])}{counted(counts[worst], 'contradiction')});"
-        " documents are ordered by score; ties='rank' orders them by rank"
+        " documents are ordered by score; ties='rank' orders all documents by rank"
     ]
 
 

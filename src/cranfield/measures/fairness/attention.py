@@ -255,7 +255,7 @@ def _fixed_distribution(target: NamedWeights, groups: Groups, measure: str) -> F
     source="Sapiezynski and others (2019); as in Ekstrand and others (2021)",
     inputs=("groups",),
     needs="groups of documents",
-    scale_note="not known to be interval: a divergence of distributions",
+    scale_note="not known to be on an interval scale: a divergence of distributions",
     elsewhere={"TREC Fair Ranking 2021, 2022": "AWRF of task 1"},
 )
 class AttentionWeightedRankFairness(ExposureMeasure):

@@ -181,7 +181,7 @@ class _ExposureRatio(
     ExposureMeasure,
     inputs=("groups",),
     needs="groups of documents",
-    scale_note="not known to be interval: a ratio",
+    scale_note="not known to be on an interval scale: a quotient of exposures",
 ):
     """Base class of measures of parity of exposure: the lowest value over the highest."""
 

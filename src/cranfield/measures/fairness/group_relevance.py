@@ -57,7 +57,7 @@ class _GroupFairnessMeasure(
     source="Sakai, Kim and Kang (2023)",
     inputs=("groups",),
     needs="groups of documents, and judgments, graded or binary",
-    scale_note="not known to be interval: a divergence of distributions",
+    scale_note="not known to be on an interval scale: a divergence of distributions",
 ):
     divergence: str = parameter(
         "jsd",

@@ -59,7 +59,7 @@ class _ProtectedGroup(Measure, family="fairness", inputs=("groups",), needs="gro
     source="Kuhlman, VanValkenburg and Rundensteiner (2019), rank parity;"
     " Beutel and others (2019) for relevant documents",
     lower_is_better=True,
-    scale_note="not known to be interval: a difference of proportions",
+    scale_note="not known to be on an interval scale: a difference of proportions",
 )
 class PairwiseParity(_ProtectedGroup, RelevanceMeasure):
     """Pairwise parity; 0 is fair, 1 if all documents of one side are above those of the other.

@@ -184,7 +184,7 @@ class _Estimate(
     family="incomplete judgments",
     inputs=("columns",),
     source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
-    scale_note="not known to be interval: an estimate of a measure",
+    scale_note="not known to be on an interval scale: an estimate of a measure",
 ):
     """Base class of estimates of a measure from a sample of judgments."""
 

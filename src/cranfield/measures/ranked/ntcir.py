@@ -215,7 +215,8 @@ class NormalisedCumulativeUtility(_Blended):
     stopping: str = parameter(
         "rank-biased",
         choice("graded", "rank-biased"),
-        "where users stop: 'graded' by the grade, 'rank-biased' after few relevant documents",
+        "where users stop: 'graded', in proportion to a weight of the grade; 'rank-biased', less"
+        " and less often with each relevant document",
     )
     stops: Gain | None = parameter(
         None,

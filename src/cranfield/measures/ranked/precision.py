@@ -335,8 +335,8 @@ class WeightedReciprocalRank(RelevanceMeasure):
     betas: Gain | None = parameter(
         None,
         optional(_betas),
-        "beta of a grade, a number above 1, smaller for higher grades; by default 2 for the"
-        " highest grade, 3 for the next, and so on",
+        "beta by grade, above 1; a smaller beta, for a higher grade, gives a higher score; by"
+        " default 2 for the highest grade, 3 for the next, and so on",
     )
     max_grade: int | None = MAX_GRADE
 

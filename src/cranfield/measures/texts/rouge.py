@@ -54,7 +54,7 @@ class _Rouge(TextMeasure, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
         n_units = np.ones(len(judged.topics))
         for topic in np.flatnonzero(~scores.any(axis=1)):
             n_units[topic] = sum(self.overlap(text, text)[2] for text in judged.references[topic])
-        warn_undefined(self, judged, n_units, "the references are too short")
+        warn_undefined(self, judged, n_units, "their reference texts have too few words for it")
         return scores
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:

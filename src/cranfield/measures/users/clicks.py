@@ -235,7 +235,7 @@ class _SatisfiedUser(Chain, linear=True):
     satisfies: Probabilities | None = parameter(
         None,
         optional(probabilities_by_grade),
-        "probability that a clicked document satisfies, by grade, as for clicks",
+        "probability that a clicked document satisfies, by grade, in the form of clicks",
     )
     examined: Probabilities | None = parameter(
         None,

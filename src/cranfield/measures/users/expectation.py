@@ -47,7 +47,9 @@ class Expectation(
     def check(self, inner: Measure) -> None:
         name = self.outer_info.name
         if isinstance(inner, Expectation):
-            raise MeasureError(f"{name}: {inner} is a measure of a user model, not a user model")
+            raise MeasureError(
+                f"{name}: expected a measure with a user model, such as RBP, got {inner}"
+            )
         if self.depth is not None and "depth" in inner.parameters:
             # Only the inner measure keeps the depth, so that equal measures have one text form.
             inner = inner(depth=self.depth)

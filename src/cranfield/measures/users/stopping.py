@@ -357,7 +357,7 @@ class NERR10(SatisfiedModel):
 class NERR11(SatisfiedModel):
     """User model of INSQ with satisfaction."""
 
-    T: float = parameter(1.0, GAIN_TARGET, "target of the total gain")
+    T: float = parameter(1.0, GAIN_TARGET, "total gain that the user aims for")
 
     def patience(self, rank: Any) -> Any:
         return insq_view_probability(self.T, rank)

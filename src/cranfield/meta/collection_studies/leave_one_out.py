@@ -46,7 +46,7 @@ DEPTHS = (1, 2, 5, 10, 20, 50, 100)
 
 _DEPTH_COLUMNS = {
     **LIST_COLUMNS,
-    "depth": Column("Depth of the pool; null for all judgments.", key=True),
+    "depth": Column("Depth of the pool; null for the pool of all judgments.", key=True),
 }
 
 
@@ -76,12 +76,14 @@ class PoolDepths(Study):
     nulls: ClassVar[Mapping[str, str]] = {"depth": "all"}
     columns: ClassVar[Mapping[str, Columns]] = {
         "pools": {
-            "depth": Column("Depth of the pool; null for all judgments.", key=True),
+            "depth": Column("Depth of the pool; null for the pool of all judgments.", key=True),
             "judged": Column("Number of documents judged."),
-            "judged proportion": Column("Documents judged as a proportion of all judgments."),
+            "judged proportion": Column(
+                "Number of documents judged divided by the number of all judgments."
+            ),
             "relevant": Column("Number of documents judged relevant."),
             "relevant proportion": Column(
-                "Relevant documents as a proportion of all relevant documents."
+                "Number of relevant documents divided by that of all judgments."
             ),
             "unjudged": Column("Proportion of unjudged documents in the top ranks of all systems."),
             "largest unjudged": Column("Largest proportion of unjudged documents of a system."),
@@ -131,8 +133,8 @@ class PoolDepths(Study):
     def heading(self) -> list[str]:
         return [
             f"shallower pools: {counted(len(self.runs.judged.systems), 'system')},"
-            f" {counted(len(self.contributors), 'contributing run')}; unjudged: proportion of the"
-            f" top {self.top}"
+            f" {counted(len(self.contributors), 'contributing run')}; unjudged: proportion of"
+            f" unjudged documents in the top {self.top}"
         ]
 
 
@@ -303,10 +305,12 @@ class LeaveOneOut(Study):
                 "Mean drop of the overall score of these systems; a drop is a change for the worse,"
                 " also if lower scores are better."
             ),
-            "largest drop": Column("Largest drop, 0 if there is none."),
-            "mean drop %": Column("Mean drop in percent of the score.", decimals=1),
-            "largest drop %": Column("Largest drop in percent, 0 if there is none.", decimals=1),
-            "largest gain": Column("Largest gain, 0 if there is none."),
+            "largest drop": Column("Largest drop of the overall score; 0 without a drop."),
+            "mean drop %": Column("Mean drop in percent of the overall score.", decimals=1),
+            "largest drop %": Column(
+                "Largest drop in percent of the overall score; 0 without a drop.", decimals=1
+            ),
+            "largest gain": Column("Largest gain of the overall score; 0 without a gain."),
             "largest rank change": Column("Largest change of rank in either direction."),
             "mean tau": Column(
                 "Mean over all teams of Kendall's tau of the orders of all systems."

@@ -298,8 +298,10 @@ class Pooling(Study):
         "pooling documents": {
             **_BUDGET_KEYS,
             "repeats": _REPEATS,
-            "requested": Column("Number of documents requested.", decimals=1),
-            "judged": Column("Number of requested documents that are judged.", decimals=1),
+            "requested": Column(
+                "Number of documents that the method selects for judging.", decimals=1
+            ),
+            "judged": Column("Number of selected documents that have a judgment.", decimals=1),
             "relevant": Column("Number of relevant documents found.", decimals=1),
             "relevant sd": Column(_SD),
             "of pool": Column("Proportion of the relevant documents of the pool found."),

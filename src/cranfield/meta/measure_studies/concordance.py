@@ -55,23 +55,32 @@ class InnateOrders(Study):
     columns: ClassVar[Mapping[str, Columns]] = {
         "innate": {
             **PAIR_COLUMNS,
-            "better": Column("Number of topics on which the first is innately better."),
-            "worse": Column("Number of topics on which the first is innately worse."),
-            "same": Column("Number of topics on which both have the same grades, rank by rank."),
-            "open": Column("Number of topics on which measures may differ."),
+            "better": Column(
+                "Number of topics on which the first system is better in innate order."
+            ),
+            "worse": Column("Number of topics on which the first system is worse in innate order."),
+            "same": Column(
+                "Number of topics on which both systems have the same grades, rank by rank."
+            ),
+            "open": Column(
+                "Number of topics without an innate order, on which measures may disagree."
+            ),
             "p": Column(
                 "p-value of the exact two-sided sign test of better and worse.", pvalue=True
             ),
         },
         "agreement": {
             "measure": Column("Text form of the measure.", key=True),
-            "ordered": Column("Number of pairs of rankings with an innate order."),
-            "agrees": Column(
-                "Number of innately ordered pairs that the measure orders in the same way."
+            "ordered": Column(
+                "Number of pairs of rankings with an innate order: one is at least as good"
+                " by every measure that rewards more relevant documents and higher ranks."
             ),
-            "ties": Column("Number of innately ordered pairs that the measure ties."),
+            "agrees": Column(
+                "Number of pairs with an innate order that the measure orders in the same way."
+            ),
+            "ties": Column("Number of pairs with an innate order that the measure ties."),
             "against": Column(
-                "Number of innately ordered pairs that the measure orders the opposite way."
+                "Number of pairs with an innate order that the measure orders in the opposite way."
             ),
             "open": Column("Number of pairs of different rankings without an innate order."),
             "decides": Column("Number of pairs without an innate order that the measure orders."),
@@ -234,11 +243,16 @@ class Concordance(Study):
             "Number of disagreements in which the first measure is concordant with the gold"
             " standard."
         ),
-        "second concordant": Column("The same number for the second measure."),
+        "second concordant": Column(
+            "Number of disagreements in which the second measure is concordant with the gold"
+            " standard."
+        ),
         "first proportion": Column(
             "`first concordant` divided by the disagreements; null without disagreements."
         ),
-        "second proportion": Column("The same proportion for the second measure."),
+        "second proportion": Column(
+            "`second concordant` divided by the disagreements; null without disagreements."
+        ),
         "first wins": Column("Number of disagreements in which only the first is concordant."),
         "second wins": Column("Number of disagreements in which only the second is concordant."),
         "both": Column("Number of disagreements in which both are concordant."),

@@ -76,7 +76,7 @@ _COUNTS = {
     "tied": Column("Number of preferences where the measure ties both runs."),
     "predicted": Column("correct / preferences; null without preferences."),
     "low": Column("Lower bound of the exact interval of `predicted` (Clopper and Pearson 1934)."),
-    "high": Column("Upper bound of the interval."),
+    "high": Column("Upper bound of the confidence interval."),
     "of decided": Column("correct / (correct + wrong); null if both are 0."),
     "p": Column(
         "p-value of the exact two-sided sign test of correct and wrong predictions.", pvalue=True
@@ -134,7 +134,7 @@ class PredictivePower(Study):
 
         def describe(row: Mapping[str, Any]) -> tuple[str, str]:
             predicted, low, high = (percent(row[name]) for name in ("predicted", "low", "high"))
-            interval = f"{self.confidence:g} confidence interval {low} to {high}"
+            interval = f"{100 * self.confidence:g}% confidence interval {low} to {high}"
             return (
                 f"{row['correct']:,} of {row['preferences']:,}, {predicted} ({interval})",
                 predicted,
@@ -148,8 +148,9 @@ class PredictivePower(Study):
                 pl.col("p") <= 1 - self.confidence,
             ).height
             lead += (
-                f" By sign tests at {1 - self.confidence:g}, without correction, {names[0]} differs"
-                f" from {n_different:,} of the {counted(len(self.measures) - 1, 'other measure')}."
+                f" By sign tests at level {1 - self.confidence:g}, without correction, {names[0]}"
+                f" differs from {n_different:,} of the"
+                f" {counted(len(self.measures) - 1, 'other measure')}."
             )
         return (
             lead,
@@ -164,8 +165,8 @@ class PredictivePower(Study):
         return [
             f"predictive power of {counted(len(self.measures), 'measure')}:"
             f" {counted(self.preferences.height, 'preference')} of people",
-            f"low, high: {self.confidence:g} confidence interval of predicted; p: sign test of a"
-            " probability of one half",
+            f"low, high: {100 * self.confidence:g}% confidence interval of predicted; p: sign test"
+            " of a probability of one half",
         ]
 
 

@@ -174,9 +174,9 @@ KEYS = ("group", "size", "sets", "first", "second")
 """Key columns of the table of agreements."""
 
 AGREEMENTS = {
-    "significant first": "number of significant pairs on the first set",
-    "significant second": "number of significant pairs on the second set",
-    "both": "number of pairs that are significant on both sets",
+    "significant first": "number of significant pairs on the first set of topics",
+    "significant second": "number of significant pairs on the second set of topics",
+    "both": "number of pairs that are significant on both sets of topics",
     "AA": "active agreements: significant on both sets, in the same direction",
     "AD": "active disagreements: significant on both sets, in opposite directions",
     "MA": "mixed agreements: significant on one set, in the same order on the other",

@@ -235,12 +235,13 @@ class Extrapolation(Study):
             ),
             "significant": Column("Expected number of significant pairs.", decimals=1),
             "tau truth": Column(
-                "Expected Kendall's tau of the ranking with the true one; null for the bounds.",
+                "Expected Kendall's tau with the ranking by the true means; null for `normal low`"
+                " and `normal high`.",
                 decimals=2,
             ),
             "tau repeat": Column(
-                "Expected Kendall's tau of the ranking with a ranking by the same number"
-                " of other topics; null for the bounds.",
+                "Expected Kendall's tau with the ranking by the same number of other topics; null"
+                " for `normal low` and `normal high`.",
                 decimals=2,
             ),
         }

@@ -155,13 +155,15 @@ class Stability(Study):
             "same first": Column(
                 "Proportion of samples in which the best system by all topics is first.", 2
             ),
-            "significant": Column("Mean number of significant pairs.", 1),
-            "significant median": Column("Median number of significant pairs.", 1, display=False),
+            "significant": Column("Mean over the samples of the number of significant pairs.", 1),
+            "significant median": Column(
+                "Median over the samples of the number of significant pairs.", 1, display=False
+            ),
             "significant low": Column(
-                "Lower quantile over samples of the number of significant pairs.", 0
+                "Lower quantile over the samples of the number of significant pairs.", 0
             ),
             "significant high": Column(
-                "Upper quantile over samples of the number of significant pairs.", 0
+                "Upper quantile over the samples of the number of significant pairs.", 0
             ),
             "confirmed": Column(
                 "Mean proportion of the pairs significant on all topics that are significant in a"
@@ -199,7 +201,7 @@ class Stability(Study):
             "mean": Column("Mean score on all topics."),
             "rank": Column("Rank by all topics.", decimals=1),
             "low": Column("Lower bound of the bootstrap interval of the rank.", decimals=1),
-            "high": Column("Upper bound of the interval.", decimals=1),
+            "high": Column("Upper bound of the bootstrap interval of the rank.", decimals=1),
             "best": Column(
                 "Proportion of bootstrap samples in which the system is first.", decimals=3
             ),

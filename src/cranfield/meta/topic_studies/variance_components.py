@@ -25,8 +25,11 @@ SIZES = (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500)
 """Default numbers of topics, besides the number in the scores."""
 
 _COEFFICIENTS = {
-    "relative": Column("Generalizability coefficient, of differences and orders.", decimals=3),
-    "absolute": Column("Index of dependability, of means.", decimals=3),
+    "relative": Column(
+        "Generalizability coefficient: reliability of differences and orders of systems.",
+        decimals=3,
+    ),
+    "absolute": Column("Index of dependability: reliability of mean scores.", decimals=3),
 }
 
 
@@ -219,9 +222,10 @@ class Generalizability(Study):
         low, high = ("?" if bound is None else f"{bound:,}" for bound in (needed.low, needed.high))
         comparison = "enough" if needed.topics <= self.topics else "fewer"
         return (
-            f"{measure_prefix(self.measure)}{counted(needed.topics, 'topic')} ({self.confidence:g}"
-            f" confidence interval {low} to {high}) are needed for a generalizability coefficient"
-            f" of {needed.target:g}; there are {self.topics:,}, which are {comparison}.",
+            f"{measure_prefix(self.measure)}{counted(needed.topics, 'topic')} "
+            f"({100 * self.confidence:g}% confidence interval {low} to {high}) are needed for a"
+            f" generalizability coefficient of {needed.target:g}; there are"
+            f" {self.topics:,}, which are {comparison}.",
         )
 
     def heading(self) -> list[str]:
@@ -230,7 +234,7 @@ class Generalizability(Study):
             f"{measure_prefix(self.measure)}{systems}, {counted(self.topics, 'topic')};"
             f" generalizability coefficient (relative) {self.relative().value:.4f}, index of"
             f" dependability (absolute) {self.absolute().value:.4f}",
-            f"low, high: {self.confidence:g} confidence intervals",
+            f"low, high: {100 * self.confidence:g}% confidence intervals",
         ]
 
     def _topics_needed(self) -> pl.DataFrame:

@@ -251,7 +251,7 @@ class PerplexityGain(Result):
             "Lower bound of the confidence interval over queries drawn with replacement; NaN for"
             " one query."
         ),
-        "high": Column("Upper bound of the interval."),
+        "high": Column("Upper bound of the confidence interval."),
         "queries": Column("Number of queries."),
     }
 

@@ -316,7 +316,9 @@ class ClickModel(Result):
             reason = UNSUPPORTED_NAMES.get(f"rr{name}", default)
             raise PolicyError(f"{name} has no measure of effort: {reason}")
         if self.items.tied != "grade":
-            raise PolicyError("a measure requires parameters by grade: train(..., tied='grade')")
+            raise PolicyError(
+                "a measure requires a model trained by grade; use train(..., tied='grade')"
+            )
         if self.model.depends_on_rank and options.get("cutoff") is None:
             options["cutoff"] = self.ranks
         ranks = min(self.ranks, options.get("cutoff") or self.ranks)
@@ -333,7 +335,7 @@ class ClickModel(Result):
         trained_measure.require_complete()
         if len(str(trained_measure)) > MAX_LENGTH:
             text_form = f"the text form of {measure} down to rank {ranks}"
-            raise MeasureError(f"{text_form} is too long; set a lower cutoff")
+            raise MeasureError(f"{text_form} exceeds {MAX_LENGTH:,} characters; set a lower cutoff")
         return trained_measure
 
     def user_model(self, *, unjudged: bool = False, **options: Any) -> ContinuationModel:

@@ -55,8 +55,8 @@ class AATests(Result):
         "rejected": Column(
             "Proportion of simulated tests in which the null hypothesis is rejected."
         ),
-        "low": Column("Lower bound of the 0.95 confidence interval of the proportion (Wilson)."),
-        "high": Column("Upper bound of the interval."),
+        "low": Column("Lower bound of the 95% confidence interval of the proportion (Wilson)."),
+        "high": Column("Upper bound of the confidence interval."),
         "uniform p": Column("Kolmogorov-Smirnov p-value; NaN for few distinct p.", pvalue=True),
     }
 

@@ -142,8 +142,10 @@ def sample_ratio(
     return SampleRatio(rows, "exact" if is_exact else "chi-square", statistic, pvalue)
 
 
-_DEVIATION = "the numbers of units deviate from the planned proportions"
-STOPPED = f"no verdict: {_DEVIATION}, so results cannot be trusted"
+STOPPED = (
+    "no verdict: sample ratio mismatch (numbers of units deviate from the planned proportions), so"
+    " results cannot be trusted"
+)
 LIFT_METHODS = {
     "log": "on the scale of the logarithm of the ratio (delta method)",
     "linear": "on the scale of the ratio (delta method)",
@@ -160,11 +162,13 @@ _PVALUE_COLUMNS = {
 }
 _EFFECT_COLUMNS = {
     "difference": Column("Mean minus the mean of the control."),
-    "low": Column("Lower bound of the interval, simultaneous for `bonferroni` and `sidak` only."),
-    "high": Column("Upper bound of the interval."),
+    "low": Column(
+        "Lower bound of the confidence interval, simultaneous for `bonferroni` and `sidak` only."
+    ),
+    "high": Column("Upper bound of the confidence interval."),
     "lift": Column("Difference relative to the mean of the control."),
     "lift low": Column("Lower bound of the confidence interval of the lift."),
-    "lift high": Column("Upper bound of the interval."),
+    "lift high": Column("Upper bound of the confidence interval of the lift."),
 }
 
 SIMULTANEOUS = ("bonferroni", "sidak")  # Corrections with simultaneous intervals
@@ -257,7 +261,7 @@ class ExperimentReport(Result):
             "units": Column("Number of units at the look.", key=True),
             "difference": Column("Mean minus the mean of the control."),
             "low": Column("Lower bound of the always-valid confidence interval."),
-            "high": Column("Upper bound of the interval."),
+            "high": Column("Upper bound of the confidence interval."),
             "p": Column("Smallest p-value so far.", pvalue=True),
         },
     }
@@ -396,7 +400,7 @@ class ExperimentReport(Result):
             }[test]
             lift = LIFT_METHODS["fieller" if "permutation" in test else self.options.lift]
             kind = "by percentiles" if test == "bootstrap" else f"those of lifts {lift}"
-            intervals = f"{scope}{1 - self.alpha:.4g} confidence intervals, {kind}"
+            intervals = f"{scope}{100 * (1 - self.alpha):.4g}% confidence intervals, {kind}"
             metric_list = f": {', '.join(labels)}" if len(metrics) > 1 else ""
             sentences.append(f"{method}, alpha {self.alpha:g}; {intervals}{metric_list}")
         return sentences

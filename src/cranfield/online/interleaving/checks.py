@@ -213,8 +213,12 @@ class Bias(Result):
         "clicks": Column("Kind of clicks: `one click` or `any clicks`.", key=True),
         "ranker": Column("First ranker of the pair.", key=True),
         "other": Column("Second ranker of the pair.", key=True),
-        "credit": Column("Expected credit of the first ranker minus that of the second."),
-        "outcome": Column("Expected outcome for the first ranker; 0 without bias."),
+        "credit": Column(
+            "Expected credit of the first ranker minus that of the second, under random clicks."
+        ),
+        "outcome": Column(
+            "Expected outcome for the first ranker under random clicks; 0 if unbiased."
+        ),
     }
 
     method: str
@@ -329,8 +333,8 @@ class Fidelity(TableResult):
 
     name: ClassVar[str] = "fidelity"
     columns: ClassVar[Columns] = {
-        "better": Column("Order of the better ranker.", key=True),
-        "worse": Column("Order of the worse ranker.", key=True),
+        "better": Column("Ranking by the better ranker.", key=True),
+        "worse": Column("Ranking by the worse ranker.", key=True),
         "relevant": Column("Relevant documents.", key=True),
         "outcome": Column("Expected outcome: above 0 if the better ranker wins."),
     }

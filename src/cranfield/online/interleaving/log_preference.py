@@ -235,7 +235,7 @@ def outcomes_by_method(
     log: QueryLog, lists: QueryRankings, method: str | None, clicks: str, names: Any
 ) -> LogCredits:
     """Compare two rankers on each page, by the method of the page or by one method."""
-    log.require("results", "doc", purpose="a preference by a method")
+    log.require("results", "doc", purpose="a comparison of rankers by their lists")
     check_choice("clicks", clicks, CLICKS)
     if method is None:
         log.require("pages", "method", purpose="a preference by the method of each page")
@@ -258,8 +258,9 @@ def outcomes_by_method(
     values = np.zeros((log.pages.height, 2))
     for (query, method_name), rows in results.group_by("query", "method", maintain_order=True):
         if missing := [name for name in pair if name not in lists[query]]:
-            reason = f"{quoted(missing[0])} is missing for the query {quoted(query)}"
-            raise PolicyError(f"lists must have every ranker; {reason}")
+            expected = f"expected lists of {' and '.join(map(quoted, pair))} for each query"
+            got = f"got none of {quoted(missing[0])} for query {quoted(query)}"
+            raise PolicyError(f"{expected}, {got}")
         pair_lists = {name: lists[query][name] for name in pair}
         page, credits = _credit_query(rows, pair_lists, str(method_name), log.source)
         values[page] = credits

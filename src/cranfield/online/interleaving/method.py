@@ -157,7 +157,7 @@ class Distribution:
     def __repr__(self) -> str:
         text = counted(len(self), "list")
         if self.imbalance is not None and self.imbalance.max(initial=0) > 1e-9:
-            text += f", biased by up to {self.imbalance.max():.6g} of credit"
+            text += f", credit biased by up to {self.imbalance.max():.6g}"
         return f"Distribution({text})"
 
     def _repr_html_(self) -> str:

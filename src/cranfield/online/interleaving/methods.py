@@ -189,7 +189,7 @@ def _sum_over_paths(
     n_lists, n_ranks, n_rankers = probabilities.shape
     if not replace and n_rankers > _MAX_RANKERS:
         requirement = f"marginal credit without replacement requires at most {_MAX_RANKERS} rankers"
-        raise PolicyError(f"{requirement}, got {n_rankers}")
+        raise PolicyError(f"{requirement}, got {n_rankers}; use scoring='assigned'")
     # The first sum is the probability itself.
     paths = {0: np.tile(np.r_[1.0, starts], (n_lists, 1))}
     for rank in range(n_ranks):
@@ -235,7 +235,7 @@ class Probabilistic(InterleavingMethod):
     replace: bool = parameter(
         True,
         flag,
-        "False: rankers take turns in rounds, as in team draft, instead of any at each rank",
+        "True: any ranker may fill each rank; False: rankers take turns, as in team draft",
     )
     scoring: str = parameter(
         "marginal",

@@ -87,10 +87,13 @@ class Preference(Result):
     name: ClassVar[str] = "preference"
     columns: ClassVar[Columns] = {
         "statistic": Column("`outcome`, `Delta` or `difference of credit`.", key=True),
-        "of": Column("Unit: `impression`, or the independent unit.", key=True),
+        "of": Column(
+            "Unit of the statistic: `impression`, or the independent unit, such as `user`.",
+            key=True,
+        ),
         "value": Column("Value of the statistic; null if it is not defined."),
         "low": Column("Lower bound of the confidence interval; null if there is none."),
-        "high": Column("Upper bound of the interval."),
+        "high": Column("Upper bound of the confidence interval."),
         "p": Column("p-value of the test that belongs to the interval.", pvalue=True),
         "method": Column("Method of interval and test."),
     }
@@ -205,7 +208,7 @@ class Preference(Result):
             f"wins {self.wins:,}, losses {self.losses:,}, ties {self.ties:,}"
             f"{by_unit if self.unit != 'impression' else ''}",
             f"outcome expected if rankers are equal: {self.expected:g}; {sign_test}",
-            f"low, high: {self.confidence:g} confidence intervals{self.sampling}",
+            f"low, high: {100 * self.confidence:g}% confidence intervals{self.sampling}",
         ]
 
 
@@ -407,7 +410,7 @@ def _preference(
     check_proportion("confidence", confidence)
     pair = tuple(map(str, names))
     if len(pair) != 2 or pair[0] == pair[1]:
-        raise PolicyError(f"names must be two different rankers, got {quoted(names)}")
+        raise PolicyError(f"names must be two distinct rankers, got {quoted(names)}")
     unit_outcomes, unit_counts = unit_outcomes[unit_counts > 0], unit_counts[unit_counts > 0]
     if not unit_counts.size:
         raise CranfieldError(
@@ -426,8 +429,8 @@ def _preference(
             # The probability that a unit with several impressions has more wins is unknown.
             z, pvalue = np.nan if n else 0.0, np.nan
             notes.append(
-                f"the sign test by {unit} requires an expected proportion of 0.5, as other"
-                " proportions are of impressions; use the bootstrap p-value of the outcome"
+                f"no sign test by {unit}: expected proportions other than 0.5 are of impressions;"
+                " use the bootstrap p-value of the outcome"
             )
         samples = _resample_units(unit_outcomes, unit_counts, resamples, seed)
         outcomes = win_proportion(samples)

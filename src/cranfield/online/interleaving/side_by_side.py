@@ -62,7 +62,7 @@ class PreferenceMatrix(Result):
         "outcome": Column("wins / (wins + losses); null if there are only ties."),
         "Delta": Column("(wins + ties / 2) / (wins + losses + ties) - 1/2."),
         "low": Column("Lower bound of the confidence interval of Delta, without correction."),
-        "high": Column("Upper bound of the interval."),
+        "high": Column("Upper bound of the confidence interval."),
         "Delta p": Column("p-value of the test of Delta = 0, without correction.", pvalue=True),
         "p": Column("p-value of the sign test, without correction.", pvalue=True),
         "corrected p": Column("p-value of the sign test after the correction.", pvalue=True),
@@ -246,7 +246,7 @@ def compare_pairs(
     """Test the preference between each pair of rankers, from credits and units of impressions."""
     names = tuple(map(str, rankers))
     if len(names) != credits.shape[1] or len(set(names)) != len(names):
-        expected = f"names must be {credits.shape[1]} different rankers"
+        expected = f"names must be {credits.shape[1]} distinct rankers"
         raise PolicyError(f"{expected}, got {quoted(rankers)}")
     pairs = []
     for a, b in combinations(range(len(names)), 2):
@@ -401,7 +401,7 @@ class SideBySide(Result):
             "ties": Column("Number of comparisons without a preference."),
             "strength": Column("Bradley-Terry strength (log odds), mean 0; null if not finite."),
             "low": Column("Lower bound of the percentile interval, by a bootstrap of topics."),
-            "high": Column("Upper bound of the interval."),
+            "high": Column("Upper bound of the percentile interval."),
         },
         "pairs": PreferenceMatrix.columns,
         "position": Preference.columns,
@@ -423,7 +423,7 @@ class SideBySide(Result):
     def heading(self) -> list[str]:
         sizes = f"{counted(self.strengths.height, 'system')}, {counted(self.topics, 'topic')}"
         resamples = f"{self.resamples:,} resamples of topics, seed {self.seed}"
-        intervals = f"Bradley-Terry strengths, {self.confidence:g} intervals by {resamples}"
+        intervals = f"Bradley-Terry strengths, {100 * self.confidence:g}% intervals by {resamples}"
         lines = [f"{sizes}: {intervals}; sign tests by topic, {self.matrix.correction}"]
         if (position := self.position) is not None:
             low, high = position.outcome_interval

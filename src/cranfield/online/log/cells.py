@@ -255,15 +255,15 @@ def _read_dates_as_numbers(cells: Any) -> Any:
 ID = Cell(convert=_convert_id, problem="not text or an integer", is_required=True)
 NAME = Cell(convert=_convert_id, problem="not text or an integer", blank=("",))
 _INT_32 = (-(2**31), 2**31 - 1)
-_CLICKS_PROBLEM = "neither true or false nor a whole number up to a million"
+_CLICKS_PROBLEM = "not true, false or an integer from 0 to 1,000,000"
 
 
 def _kind(convert: Convert, dtype: Any, problem: str, bounds: Any = None, **options: Any) -> Cell:
     return Cell(convert=convert, dtype=dtype, problem=problem, bounds=bounds, **options)
 
 
-RANK = _kind(_convert_integer, pl.Int32, "not a whole number from 1", (1, _INT_32[1]))
-NUMBER = _kind(_convert_integer, pl.Int64, "not a whole number from 0", (0, 2**62))
+RANK = _kind(_convert_integer, pl.Int32, "not an integer >= 1", (1, _INT_32[1]))
+NUMBER = _kind(_convert_integer, pl.Int64, "not an integer >= 0", (0, 2**62))
 GRADE = _kind(_convert_integer, pl.Int64, "not an integer (of 32 bits)", _INT_32)
 PROPENSITY = _kind(_convert_real, pl.Float64, "not a number above 0 and at most 1", (ulp(0.0), 1))
 CLICK_COUNT = _kind(_convert_clicks, pl.Int64, _CLICKS_PROBLEM, (0, 1_000_000))

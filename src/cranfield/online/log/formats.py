@@ -193,7 +193,7 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
             row = frame.filter(differs).row(0, named=True)
             values = (first_values.filter(differs)[0], row[name])
             first, other = ("none" if value is None else quoted(value) for value in values)
-            reason = f"page {quoted(row['page'])} has {name} {first} and {other}"
+            reason = f"page {quoted(row['page'])} has more than one {name}: {first} and {other}"
             table.refuse(differs, lambda _, reason=reason: reason)  # type: ignore[misc]
     has_doc = frame["doc"].is_not_null()
     if "doc" not in table.names and "rank" in table.names:

@@ -185,8 +185,8 @@ def _separate_sessions(frame: pl.DataFrame, table: Table, anomalies: Anomalies) 
         table.refuse(
             is_other,
             lambda row: (
-                f"session {quoted(row['session'])} has user {quoted(first[row['session']])}"
-                f" and {quoted(row['user'])}{remedy}"
+                f"session {quoted(row['session'])} has more than one user:"
+                f" {quoted(first[row['session']])} and {quoted(row['user'])}{remedy}"
             ),
         )
     treatment = "counted as sessions of each user"

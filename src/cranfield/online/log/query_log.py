@@ -152,12 +152,12 @@ class QueryLog(Plotted):
         frame = getattr(self, table)
         for column in columns:
             if column not in frame.columns:
-                reason = f"{purpose} needs the {column} of {table}"
+                reason = f"{purpose} requires column {column!r} of {table}"
                 remedy = f"if a column has another name, rename it to {quoted(column)}"
                 raise InputError(f"{reason}; {remedy}", source=self.source)
         is_missing = {"results": frame.is_empty(), "clicks": not self.has_clicks}
         if is_missing.get(table, False):
-            raise InputError(f"{purpose} needs {MISSING_TABLES[table]}", source=self.source)
+            raise InputError(f"{purpose} requires {MISSING_TABLES[table]}", source=self.source)
 
     def order_notes(self, purpose: str) -> list[str]:
         """Return a note if the order of clicks matters but their times are unknown."""

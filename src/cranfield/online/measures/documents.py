@@ -240,7 +240,7 @@ def _results_with_clicks(log: Log, purpose: str) -> tuple[LogTables, nw.LazyFram
     tables = open_tables(log)
     needs = [("results", "doc"), ("clicks", "rank"), ("pages", "query")]
     if missing := tables.missing_column(needs):
-        raise InputError(f"{purpose} needs {missing}", source=tables.source)
+        raise InputError(f"{purpose} requires {missing}", source=tables.source)
     clicked = tables.tables["clicks"].select("page", "rank", nw.lit(1).alias("clicked")).unique()
     results = tables.tables["results"].select("page", "rank", "doc")
     queries = tables.tables["pages"].select("page", "query")

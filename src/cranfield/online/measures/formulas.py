@@ -47,8 +47,8 @@ DSAT_SECONDS = parameter(15.0, number(0), "dwell below which a click is dissatis
 UNKNOWN_DWELL = parameter(
     "drop",
     choice("drop", "sat", "not"),
-    "how to treat clicks of unknown dwell: as satisfied, as `not` satisfied, or `drop`"
-    " the values that they could change",
+    "how to treat clicks of unknown dwell: as `sat` (satisfied), as `not` satisfied,"
+    " or `drop` the units whose value they could change",
 )
 _REPEATS = choice("once", "count"), "repeated clicks on a result: count them `once`, or `count` all"
 _ABANDONED = choice("zero", "drop"), "pages without a click: zero, or excluded"

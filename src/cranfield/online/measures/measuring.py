@@ -410,7 +410,7 @@ def prepare_pages(
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
     days = pages["time"].dt.truncate("1d") if timed else pl.Series([], dtype=pl.Datetime)
     if len(days) and (pages["time"] == days).all() and (days.dt.year() > 1970).any():
-        note = f"times of pages have no time of day, so {timed[0]} is rounded to days"
+        note = f"all times of pages are midnight, so {timed[0]} is rounded to days"
         warn(f"{tables.source}: {note}")
     if labels is not None:
         measures = [measure for measure in selection if measure.name == "GoodAbandonment"]
@@ -443,7 +443,7 @@ def _parse_measures(
             raise MeasureError(f"{measure} is {level} and cannot be computed by {unit}")
         elif measures is not None:
             hint = "; set labels" if ("pages", "label") in measure.needs else ""
-            raise InputError(f"{measure} needs {missing}{hint}", source=tables.source)
+            raise InputError(f"{measure} requires {missing}{hint}", source=tables.source)
     if not selection:
         reason = "has no column of an online measure; expected results, clicks, sessions or times"
         raise InputError(reason, source=tables.source)
@@ -457,7 +457,7 @@ def _add_labels(pages: pl.DataFrame, labels: Any, names: list[str], source: str)
     ids = pages.select(page=pl.col(key).cast(pl.String))
     frame = table.frame.select("page", "label")
     for page in frame["page"].filter(frame["page"].is_duplicated()):
-        raise InputError(f"page {quoted(page)} has several labels", source=table.source)
+        raise InputError(f"page {quoted(page)} has more than one label", source=table.source)
     for page in frame.join(ids, on="page", how="anti")["page"]:
         raise InputError(f"unknown page {quoted(page)}: it is not in {source}", source=table.source)
     label = ids.join(frame, on="page", how="left", maintain_order="left")["label"]

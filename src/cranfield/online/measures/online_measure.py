@@ -48,7 +48,7 @@ class LogTables:
             if table not in self.tables:
                 return MISSING_TABLES[table]
             if column not in self.columns[table]:
-                return f"the {column} of {table}"
+                return f"column {column!r} of {table}"
         return ""
 
     @cached_property

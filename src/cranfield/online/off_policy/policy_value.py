@@ -197,7 +197,7 @@ class PolicyValue(Result):
         "estimate": Column("Mean over lists of the sum of rewards.", decimals=6),
         "standard_error": Column("Standard error of the estimate; null for one unit.", decimals=6),
         "low": Column("Lower bound of the confidence interval; null if there is none.", decimals=6),
-        "high": Column("Upper bound of the interval.", decimals=6),
+        "high": Column("Upper bound of the confidence interval.", decimals=6),
     }
 
     estimator: str
@@ -247,11 +247,13 @@ class PolicyValue(Result):
         weights = [] if self.weights is None else [str(self.weights)]
         confidence, resamples, seed = self.interval
         method = f"bootstrap, {resamples:,} samples, seed {seed}" if resamples else "Student's t"
-        intervals = f"low, high: {confidence:g} confidence intervals, {method}, by {self.unit}"
+        intervals = (
+            f"low, high: {100 * confidence:g}% confidence intervals, {method}, by {self.unit}"
+        )
         return [f"{self.estimator}: {self.estimate:.6g}, {lists}", *weights, intervals]
 
 
-_POSITION = replace(RANK, problem="not a whole number", missing=absent)
+_POSITION = replace(RANK, problem="not an integer", missing=absent)
 
 ACTIONS = Schema(
     "table of logged actions",
@@ -485,14 +487,16 @@ def pseudo_inverse_weights(logged: LoggedActions, candidates: int, repeats: bool
     without the middle term if m = L, and m A - L + 1 if a list may repeat an action.
     """
     rows = logged.rows
-    probability = logged.column("target_probability", "PI")
+    probability = logged.column("target_probability", "the pseudoinverse estimator (PI)")
     code = rows["list"].to_numpy()
     lengths = np.bincount(code)
     length, m = int(lengths[0]), candidates
     if (lengths != length).any():
-        raise InputError("PI requires lists of one length", source=logged.source)
+        raise InputError(
+            "the pseudoinverse estimator (PI) requires lists of equal length", source=logged.source
+        )
     if length > m and not repeats:
-        raise PolicyError(f"candidates must be at least {length}, the positions of a list, got {m}")
+        raise PolicyError(f"candidates must be at least {length}, the length of the lists, got {m}")
     position_sums: Floats = np.bincount(code, weights=probability).astype(np.float64)
     if repeats:
         list_weights = np.asarray(m * position_sums - length + 1.0)
@@ -500,7 +504,10 @@ def pseudo_inverse_weights(logged: LoggedActions, candidates: int, repeats: bool
         anywhere = np.ones(code.size)
         # If all candidates are shown, they include the actions of the policy.
         if length < m or "anywhere" in rows.columns:
-            anywhere = logged.column("anywhere", "PI with more candidates than positions")
+            anywhere = logged.column(
+                "anywhere",
+                "the pseudoinverse estimator (PI), if lists do not show all candidates,",
+            )
         mean_anywhere = np.bincount(code, weights=anywhere) / length
         list_weights = np.asarray(1 + (m - 1) * (position_sums - mean_anywhere))
         if length < m:
@@ -694,4 +701,4 @@ def _check_mean_weight(weights: Floats, code: Indices, n_units: int) -> list[str
         return []
     note = f"the mean weight is {mean:.4f}, more than {MAX_DEVIATION:g} standard errors from 1"
     causes = "propensities or target probabilities are wrong"
-    return [f"{note}: {causes}, or actions of the policy were never shown"]
+    return [f"{note}: {causes}, or the log never shows some actions of the policy"]

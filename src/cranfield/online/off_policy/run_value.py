@@ -188,7 +188,7 @@ class RankPropensities(TableResult):
         "low": Column(
             "Lower bound of the confidence interval, not adjusted for the number of ranks."
         ),
-        "high": Column("Upper bound of the interval."),
+        "high": Column("Upper bound of the confidence interval."),
     }
 
     method: str

@@ -44,7 +44,7 @@ def _printable(name: str) -> str:
 def drawable_scores(scores: Any) -> Scores:
     """Convert to scores by topic and system; refuse scores that cannot be drawn."""
     table = as_scores(scores)
-    table.flat("scores by shard cannot be drawn; average them over shards first")
+    table.flat("scores by shard cannot be drawn")
     if not table.systems or np.isnan(table.values).all():
         raise CranfieldError("expected at least one score to draw, got no scores")
     if np.isinf(table.values).any():

@@ -170,7 +170,7 @@ def _pair(scores: Any, first: str, second: str) -> _SystemPair:
     columns = label_index(first, table.systems), label_index(second, table.systems)
     if columns[0] == columns[1]:
         raise PolicyError(
-            f"expected two different systems, got {quoted(first)} and {quoted(second)}"
+            f"expected two distinct systems, got {quoted(first)} and {quoted(second)}"
         )
     pairs = Pairs(table.values, np.array(columns[:1]), np.array(columns[1:]))
     difference = pairs.differences()[0]

@@ -54,14 +54,14 @@ PAIRS: Columns = {
     "low": Column(
         "Lower bound of the confidence interval; NaN where it would contradict the decision."
     ),
-    "high": Column("Upper bound of the interval."),
+    "high": Column("Upper bound of the confidence interval."),
     "statistic": Column("Test statistic, as the test defines it."),
     "raw p": Column("p-value before the correction for multiple comparisons.", pvalue=True),
     "p": Column("Adjusted p-value.", pvalue=True),
     "effect": Column("Effect size, as the test defines it."),
     "n": Column("Number of observations of the pair that the test uses."),
     "zeros": Column("Number of topics without a difference."),
-    "ties": Column("Number of differences or scores that share their rank."),
+    "ties": Column("Number of differences or scores with tied ranks."),
     "significant": Column("Whether the adjusted p-value is at most alpha."),
 }
 """Columns of :meth:`ComparedPairs.pairs_at`."""

@@ -59,13 +59,13 @@ class Equivalence(Result):
     two_sided_interval
         Confidence interval of the comparison, as a function of the confidence level.
     holds_for
-        Scope of the statements: each pair alone, or all pairs simultaneously.
+        Scope of the statements: each pair, unadjusted, or all pairs simultaneously.
     tails
         Multiple of alpha outside an interval: 2 for a 1 - 2 alpha interval; 1 for simultaneous
         intervals of multiple pairs, for which an error on either side counts.
     times
         Bonferroni factor of p-values, and divisor of alpha, for simultaneous statements on many
-        pairs if intervals are of each pair alone; otherwise 1.
+        pairs if intervals are unadjusted; otherwise 1.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Equivalence(Result):
     >>> print(cf.compare(scores, test="t").equivalence(0.03))
     Equivalence within 0.03: Paired t-test; alpha 0.05
     1 pair: 1 equivalent
-    low, high: 0.9 confidence interval of the mean difference, each pair alone
+    low, high: 90% confidence interval of the mean difference, each pair, unadjusted
     p difference: adjusted p-value of the comparison; p equivalence: ...
     ruled out: a difference of that size or more, in either direction
     <BLANKLINE>
@@ -86,7 +86,7 @@ class Equivalence(Result):
         **PAIR_COLUMNS,
         "difference": Column("Mean of the first system minus mean of the second."),
         "low": Column("Lower bound of the confidence interval that is compared with the margin."),
-        "high": Column("Upper bound of the interval."),
+        "high": Column("Upper bound of the confidence interval."),
         "margin": Column("Margin, in the unit of the difference."),
         "p difference": Column(
             "Adjusted p-value of the comparison, against the hypothesis that the systems do not"
@@ -233,8 +233,8 @@ class Equivalence(Result):
             f"{measure_prefix(comparison.measure)}Equivalence within {self.requested_margin}:"
             f" {comparison.info.title}; alpha {comparison.alpha:g}",
             f"{counted(len(comparison), 'pair')}: {verdicts}",
-            f"low, high: {self.level:.4g} confidence interval of the {comparison.interval_of},"
-            f" {self.holds_for}",
+            f"low, high: {100 * self.level:.4g}% confidence interval of the"
+            f" {comparison.interval_of}, {self.holds_for}",
             "p difference: adjusted p-value of the comparison; p equivalence: against a difference"
             " of the margin or more; p non-inferiority: against a first system that is worse by the"
             " margin or more",

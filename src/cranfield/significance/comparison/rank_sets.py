@@ -150,7 +150,8 @@ class RankSets(Result):
         lines = [
             f"{measure_prefix(self.measure)}ranks by {self.method}",
             f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}",
-            f"from, to: {1 - self.alpha:.4g} simultaneous confidence sets of all ranks{own_scope}",
+            f"from, to: {100 * (1 - self.alpha):.4g}% simultaneous confidence sets of all"
+            f" ranks{own_scope}",
             f"{counted(len(self.among_best()), 'system')} may be the best",
         ]
         if self.resamples is not None:

@@ -279,7 +279,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     >>> print(cf.compare(scores, test="t"))
     Paired t-test; alpha 0.05
     2 systems, 4 topics, 1 pair: 1 differs
-    low, high: 0.95 confidence interval of the mean difference, each pair alone
+    low, high: 95% confidence interval of the mean difference, each pair, unadjusted
     effect: Cohen's d of the differences: their mean by their standard deviation
     note: the paired t-test is two-way ANOVA with Tukey's HSD of two systems
     <BLANKLINE>
@@ -401,8 +401,8 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         lines = [f"{measure_prefix(self.measure)}{self.method}; alpha {self.alpha:g}", line]
         if self.shows_pairs:
             lines.append(
-                f"low, high: {1 - self.alpha:.4g} confidence interval of the {self.interval_of},"
-                f" {self.interval_kind}"
+                f"low, high: {100 * (1 - self.alpha):.4g}% confidence interval of the"
+                f" {self.interval_of}, {self.interval_kind}"
             )
             if self.info.effect:
                 lines.append(f"{self.info.effect_name}: {self.info.effect}")
@@ -448,8 +448,8 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
             # The highest mean, and equal ones, are bold.
             rows.append([name, Cell(f"{mean:.{places}f}", bold=mean == highest), *cells])
         legends = {
-            "ranks": f"ranks: {1 - self.alpha:.4g} simultaneous confidence sets, if significant"
-            " differences have the right sign",
+            "ranks": f"ranks: {100 * (1 - self.alpha):.4g}% simultaneous confidence sets,"
+            " if significant differences have the right sign",
             "groups": "systems that share a letter do not differ significantly",
         }
         label_columns = [k for k, name in enumerate(names) if name in ("system", *legends)]

@@ -199,8 +199,8 @@ class Assumptions(Result):
                 " corrected p, above its table. For pairs, the correction bootstrap-tukey and the"
                 " test t do not assume equal variances."
                 if self.balanced
-                else "Without a score of every system for every topic this may matter: compare"
-                " with a paired test or a randomisation test."
+                else "As some scores are missing, this may affect the Type I errors: compare with a"
+                " paired test or a randomisation test."
             )
             lines.append(f"The systems differ in variance. {advice}")
         if ADDITIVE in self.violated:

@@ -228,7 +228,7 @@ def resample_medians(pairs: Pairs, options: Options) -> Floats:
 def median_interval(
     pairs: Pairs, difference: Floats, centred: Floats, options: Options, level: Level
 ) -> Bounds:
-    """Return the interval of each pair alone, by the quantile of its resampled differences."""
+    """Return the unadjusted interval of each pair, by the quantile of its resampled differences."""
     rank = tail_ranks(pairs, level, options)
     half_width = np.full(len(pairs), np.inf)
     for rows, block in pairs.blocks(options.resamples):

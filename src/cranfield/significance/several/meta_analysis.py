@@ -558,12 +558,12 @@ def _notes(pairs: CommonPairs, has_error: Bools, pooled: Pooled, errors: str) ->
     if n_constant := int((~varies & ~np.isnan(pairs.mean)).sum()):
         notes.append(
             f"{counted(n_constant, 'pair')} of a collection excluded: the difference is the"
-            " same on all topics, so that its standard error is unknown"
+            " same on all topics, so its standard error cannot be estimated"
         )
     if n_small := int((varies & ~has_error).sum()):
         notes.append(
-            f"{counted(n_small, 'pair')} of a collection excluded: a standardised difference"
-            " requires three topics"
+            f"{counted(n_small, 'pair')} of a collection excluded: a standardised"
+            " difference requires three topics"
         )
     if n_alone := int((pooled.n_collections < 2).sum()):
         notes.append(

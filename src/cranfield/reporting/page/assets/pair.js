@@ -108,7 +108,7 @@ function listFacts(measure, pair, topics) {
     ]);
     const side = comparison.alternative === "two-sided" ? "p" : `p, ${comparison.alternative}${pair.mirrored ? ", second against first" : ""}`;
     facts.push([side, formatP(pair.p)], [`effect${hint}`, fixed(pair.effect, 2)]);
-    facts.push(["order of means on any scale", pair.holds ? "holds" : "may change"]);
+    facts.push(["order of means under any rescaling", pair.holds ? "holds" : "may change"]);
   }
   const wins = topics.filter((row) => sign * row.difference > 0).length;
   const losses = topics.filter((row) => sign * row.difference < 0).length;

@@ -144,7 +144,7 @@ def test_the_lowest_relevant_grade_reaches_the_measure_inside() -> None:
     measure = cf.interval("RR@5")
     assert str(measure(rel=2)) == "interval(RR(rel=2)@5)"
     assert str(measure(rel=2, ties="mid")) == "interval(RR(rel=2)@5, ties='mid')"
-    with pytest.raises(MeasureError, match="RR has no parameter 'depth'"):
+    with pytest.raises(MeasureError, match="RR: unknown parameter 'depth'"):
         measure(depth=3)
 
 

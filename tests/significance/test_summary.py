@@ -137,5 +137,5 @@ def test_latex_without_a_title_has_no_caption(tmp_path: Path) -> None:
     command = ("compare", "--scores", "scores.csv", "--as", "summary", "-f", "latex")
     latex, _ = cranfield(tmp_path, *command)
     assert "caption" not in latex and "begin{table}" not in latex
-    assert latex.startswith("% scores: 0.95 confidence interval of each mean")
+    assert latex.startswith(r"% scores: 95\% confidence interval of each mean")
     assert latex.endswith("\\bottomrule\n\\end{tabular}\n")

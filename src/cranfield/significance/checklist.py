@@ -399,7 +399,7 @@ def checklist(scores: Any, **options: Any) -> Checklist:
     --------
     >>> scores = {"old": [0.5, 0.4, 0.3], "new": [0.7, 0.5, 0.2]}
     >>> mistakes = checklist(scores, test="t")
-    >>> dict(mistakes.rows["id", "finding"].rows())["aggregate-only"]  # doctest: +ELLIPSIS
+    >>> dict(mistakes.rows["id", "finding"].rows())["aggregate-only"]
     'largest loss despite a better mean: new loses 0.1000 to old on topic 3, and wins ...'
     """
     if isinstance(scores, Mapping) and all(isinstance(part, Scores) for part in scores.values()):

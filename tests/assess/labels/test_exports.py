@@ -73,7 +73,7 @@ def test_label_studio(tmp_path: Path) -> None:
     assert _rows(labels) == expected
     with (
         pytest.warns(CranfieldWarning),
-        pytest.raises(InputError, match=r"grade 'Relevant' .*grades=\{'Relevant': 1, "),
+        pytest.raises(InputError, match=r"grade 'Relevant' .*grades=\{'Relevant': GRADE, "),
     ):
         read_labels(path)
 

@@ -267,7 +267,7 @@ def test_looks_of_a_log_go_by_the_first_page_of_a_user() -> None:
     assert report.looks is not None
     assert report.looks["difference"].to_list() == [1.0, 0.5]
     assert "looks not reached by the 60 units: 500" in report.notes
-    with pytest.raises(InputError, match="an analysis at several looks needs the time of pages"):
+    with pytest.raises(InputError, match="an analysis at several looks requires column 'time'"):
         analyse_experiment(read_log(pages, results, clicks), "UCTR", **options)
     with pytest.raises(PolicyError, match="looks requires a log or a table of units"):
         analyse_experiment(sums_by_unit(log, "UCTR", "user"), "UCTR", **options)

@@ -255,8 +255,8 @@ def test_headings_state_the_level_and_the_resamples_of_intervals() -> None:
     credits, units = [[1, 0], [0, 1], [1, 0]], ["u", "u", "v"]
     options: dict[str, Any] = {"units": units, "confidence": 0.9, "resamples": 20, "seed": 3}
     preference = preference_by_credits(credits, expected=0.4, **options)
-    assert "0.9 confidence intervals (20 resamples, seed 3)" in str(preference)
+    assert "90% confidence intervals (20 resamples, seed 3)" in str(preference)
     assert "nan" not in str(preference)
     matrix = preference_matrix_by_credits(credits, **options)
-    assert "0.9 confidence intervals of Delta (20 resamples, seed 3)" in str(matrix)
+    assert "90% confidence intervals of Delta (20 resamples, seed 3)" in str(matrix)
     assert matrix.facts()["confidence"] == 0.9

@@ -59,7 +59,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: measure("QueriesPerUser", by="session"), "QueriesPerUser"),
         (lambda: measure("GoodAbandonment", labels={"nobody": "good"}), "page 'nobody'"),
         (lambda: measure("GoodAbandonment", labels=LABELS), "'good'.*'Good'"),
-        (lambda: measure("GoodAbandonment"), "needs the label of pages; set labels"),
+        (lambda: measure("GoodAbandonment"), "requires column 'label' of pages; set labels"),
         (lambda: measure("CTR", labels=LABELS), "labels requires a measure of labels"),
         (lambda: online.measure(cast(Any, 3)), "int"),
         (lambda: LOG.where(pl.Series([True])), "1 boolean for 30 pages"),

@@ -157,7 +157,9 @@ class PreferenceMatrix(Result):
     def heading(self) -> list[str]:
         rankers, pairs = counted(len(self.rankers), "ranker"), counted(len(self.pairs), "pair")
         pair = max(self.pairs, key=lambda pair: pair.resamples)
-        intervals = f"low, high: {pair.confidence:g} confidence intervals of Delta{pair.sampling}"
+        intervals = (
+            f"low, high: {100 * pair.confidence:g}% confidence intervals of Delta{pair.sampling}"
+        )
         return [
             f"{rankers}, {pairs} by {pair.unit}, {self.correction}",
             f"{intervals}; p: sign test by {pair.unit}",

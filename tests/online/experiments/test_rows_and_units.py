@@ -191,6 +191,14 @@ def test_blanks_around_names_are_removed(tmp_path: Path) -> None:
         analyse_experiment({**table, "user": ["  ", *table["user"][1:]]}, "x", unit="user")
 
 
+@pytest.mark.parametrize("blank", [" ", "\t"])
+def test_a_user_with_a_blank_is_the_user_without_it(blank: str) -> None:
+    users = ["a", "b", "c", "d", f"a{blank}"]
+    rows = [{"user": user, "variant": "xyxyx"[k], "m": k} for k, user in enumerate(users)]
+    with pytest.raises(InputError, match="5 rows of 4 values of 'user'"):
+        analyse_experiment(rows, {"m": "m"}, control="x")
+
+
 @pytest.mark.parametrize("truth", [("True", "False"), ("true", " FALSE"), (True, False)])
 def test_truth_values_are_one_and_zero_and_may_name_variants(truth: Any, tmp_path: Path) -> None:
     bought = [truth[k % 3 == 0] for k in range(40)]

@@ -35,7 +35,7 @@ from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
 from cranfield.sources.columns import Columns, Table, columns_of_mapping, error_at_row, read_columns
 from cranfield.sources.schemas import GROUPS, TOTALS, Column, Schema, spelt, totals
-from cranfield.sources.values import ID, NO_NAME, NUMBER, TAG, Cells, Kind, absent, finite
+from cranfield.sources.values import BLANKS, ID, NO_NAME, NUMBER, TAG, Cells, Kind, absent, finite
 
 MIXED_POLICIES = ("drop", "error")  # How to treat units in two variants
 MISSING = ("error", "drop", "zero")  # How to treat units without a value
@@ -225,9 +225,13 @@ class _UnitTable:
 
 
 def _convert_to_text(cells: Cells) -> pl.Series:
+    """Return cells as text without the blanks around it, which are not part of an id."""
     if isinstance(cells, pl.Series) and not cells.dtype.is_nested():
-        return cells.cast(pl.String, strict=False)
-    return pl.Series([None if absent(cell) else str(cell) for cell in cells], dtype=pl.String)
+        texts = cells.cast(pl.String, strict=False)
+    else:
+        values = [None if absent(cell) else str(cell) for cell in cells]
+        texts = pl.Series(values, dtype=pl.String)
+    return texts.str.strip_chars(BLANKS)
 
 
 _MIN_REPEATS = 10  # All are in one variant with probability 2^-10 by chance

@@ -195,7 +195,7 @@ def test_blanks_around_names_are_removed(tmp_path: Path) -> None:
 def test_a_user_with_a_blank_is_the_user_without_it(blank: str) -> None:
     users = ["a", "b", "c", "d", f"a{blank}"]
     rows = [{"user": user, "variant": "xyxyx"[k], "m": k} for k, user in enumerate(users)]
-    with pytest.raises(InputError, match="5 rows of 4 values of 'user'"):
+    with pytest.raises(PolicyError, match="5 rows of 4 values of 'user'"):
         analyse_experiment(rows, {"m": "m"}, control="x")
 
 

@@ -58,8 +58,8 @@ def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
 
 def find_duplicate(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int, int] | None:
     """Return the two rows of the first duplicate (topic, document) pair, or None."""
-    # Polars counts by hash tables, faster than a sort in NumPy.
-    if pl.Series(keys).n_unique() == keys.size:
+    ordered = np.sort(keys)
+    if not (ordered[1:] == ordered[:-1]).any():
         return None
     rows = pl.Series(keys).is_duplicated().arg_true().to_numpy()
     pairs = pl.DataFrame({"row": rows, "topic": codes[rows], "doc": docs.gather(rows)})

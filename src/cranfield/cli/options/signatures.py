@@ -40,10 +40,9 @@ def read_parameter(function: str, parameter: str) -> DeclaredParameter:
     source, module = _source(function)
     for name, annotation, default in _parameters(source):
         if name == parameter:
-            hint = "Any" if annotation is None else ast.unparse(annotation)
-            value = None if default is None else _evaluate(ast.unparse(default), module)
-            description = _describe(function, parameter)
-            return DeclaredParameter(_evaluate(hint, module), value, description)
+            hint = Any if annotation is None else _evaluate(annotation, module)
+            value = None if default is None else _evaluate(default, module)
+            return DeclaredParameter(hint, value, _describe(function, parameter))
     raise LookupError(f"{function} has no parameter {parameter}")
 
 
@@ -70,21 +69,26 @@ def _source(function: str) -> tuple[ast.FunctionDef | ast.ClassDef, str]:
         owner, text = _source(package)
         [source] = (node for node in owner.body if getattr(node, "name", "") == name)
     else:
-        text = _module_path(ROOT.joinpath(*package.split(".")[1:]), name).read_text(
-            encoding="utf-8"
-        )
-        match = re.search(rf"^(?:def|class) {name}\b.*?(?=^[\w@]|\Z)", text, _LINES)
+        text = _text(_module_path(ROOT.joinpath(*package.split(".")[1:]), name))
+        # A function without its body is parsed faster; a class has its fields there.
+        pattern = rf'^(?:def {name}\b.*?""".*?"""|class {name}\b.*?(?=^[\w@]|\Z))'
+        match = re.search(pattern, text, _LINES)
         assert match is not None, function
         [source] = ast.parse(match[0]).body
     assert isinstance(source, (ast.FunctionDef, ast.ClassDef))
     return source, text
 
 
+@cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
 def _module_path(folder: Path, name: str) -> Path:
     """Find the module of a function: the named module, or the one in the stub of a package."""
     if (module := folder.with_suffix(".py")).is_file():
         return module
-    stub = (folder / "__init__.pyi").read_text(encoding="utf-8")
+    stub = _text(folder / "__init__.pyi")
     match = re.search(rf"^from \.([\w.]+) import [^.]*?\b{name} as", stub, re.MULTILINE)
     if match is None:
         raise LookupError(f"{folder.name} has no public function {name}")
@@ -119,8 +123,10 @@ class _Namespace(dict[str, Any]):
             pattern = rf"^{name}(?:: [^=\n]+)? = (.*?)(?=^[\w\"@]|\Z)"
         module = self.module
         while module:
-            if match := re.search(pattern, module, _LINES):
-                return _evaluate(match[1].strip(), module)
+            # Most modules do not have the name, and a search for it is faster than for the pattern.
+            if f"\n{name}" in module and (match := re.search(pattern, module, _LINES)):
+                self[name] = _evaluate(ast.parse(match[1].strip(), mode="eval").body, module)
+                return self[name]
             module = _imported_module(name, module)
         if name.isupper():
             raise LookupError(f"no constant {name}")
@@ -133,19 +139,26 @@ _BUILTIN_TYPES |= {"Mapping": Mapping, "Sequence": Sequence, "Collection": Colle
 _BUILTIN_TYPES |= {kind.__name__: kind for kind in (bool, float, int, str, tuple)}
 
 
-def _evaluate(expression: str, module: str) -> Any:
+@cache
+def _namespace(module: str) -> _Namespace:
+    return _Namespace(module)
+
+
+def _evaluate(expression: ast.expr, module: str) -> Any:
     """Evaluate an annotation or a default of a module."""
+    code = compile(ast.Expression(expression), "<annotation>", "eval")
     # The expression is source of this package, never user input.
-    return eval(expression, {"__builtins__": {}}, _Namespace(module))
+    return eval(code, {"__builtins__": {}}, _namespace(module))
 
 
+@cache
 def _imported_module(name: str, module: str) -> str:
     """Return the text of the module that a name is imported from; empty if it is not imported."""
     pattern = rf"^from cranfield\.([\w.]+) import (?:\([^)]*?|.*)\b{name}\b"
     match = re.search(pattern, module, re.MULTILINE)
     if match is None:
         return ""
-    return ROOT.joinpath(*match[1].split(".")).with_suffix(".py").read_text(encoding="utf-8")
+    return _text(ROOT.joinpath(*match[1].split(".")).with_suffix(".py"))
 
 
 @cache

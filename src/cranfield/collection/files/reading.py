@@ -415,7 +415,7 @@ class _Rows:
             topic_codes = [code_of.setdefault(topic, len(code_of)) for topic in topics.to_list()]
             codes.append(np.array(topic_codes, dtype=np.int32)[numbers])
             if "tag" in frame.columns:
-                tags.update(dict.fromkeys(number_values(frame["tag"])[0].drop_nulls()))
+                tags.update(dict.fromkeys(_distinct_tags(frame["tag"])))
             names = [name for name in frame.columns if name not in {"topic", "tag"}]
             other_columns.append(pl.DataFrame([frame[name] for name in names]))
         # Topics with an empty ranking come last.
@@ -500,6 +500,14 @@ class _Rows:
             )
         location = {"source": error.source, "topic": error.topic, "doc": error.doc}
         return InputError(error.reason + advice, line=error.line, **location)
+
+
+def _distinct_tags(tags: pl.Series) -> list[str]:
+    """Return the distinct tags in order of appearance; most runs have one on all lines."""
+    first = tags[0] if len(tags) else None
+    if first is not None and (tags == first).all(ignore_nulls=False):
+        return [first]
+    return tags.drop_nulls().unique(maintain_order=True).to_list()
 
 
 def _read(

@@ -121,7 +121,7 @@ REFUSALS: Refusals = {
     "several": [
         (
             lambda: room.compare_measures({"a": SOME, "b": GAP}),
-            "system 's0' on topic 'q3' has no score by 'b'",
+            "system 's0' on topic 'q3' has no score of 'b'",
         ),
         (lambda: room.compare_measures({"a": SOME, "b": PAIR}), "'b' lacks system 's2'"),
         (lambda: room.compare_measures([SOME]), "mapping"),
@@ -294,7 +294,7 @@ REFUSALS: Refusals = {
         ),
         (lambda: standardise(scored([[0.1, 0.2], [0.3, np.nan]])), "got 1 for topic 'q1'"),
         (lambda: standardise(TABLE, scored(TABLE.values, measure="P@5")), "'P@5'"),
-        (lambda: standardise(TABLE, scored([[0.1, 0.2]], measure="AP")), "lacks topic 'q1'"),
+        (lambda: standardise(TABLE, scored([[0.1, 0.2]], measure="AP")), "lack topic 'q1'"),
         (lambda: standardise(TABLE, scored([[0.1, 0.2]] * 3)), "topic 'q2' of the reference"),
     ],
 }

@@ -105,7 +105,8 @@ def compare_bayes(
     if np.ptp(difference) <= rounding:
         # The posterior would be a point mass, even with only two topics.
         raise CranfieldError(
-            f"expected differences that vary, got {difference[0]:g} on all {n} topics"
+            f"expected a difference of scores that varies between topics, got {difference[0]:g} on"
+            f" all {n} topics"
         )
     error = float(difference.std(ddof=1) / np.sqrt(n))
     below = float(stdtr(n - 1, (-rope - mean) / error))
@@ -142,8 +143,7 @@ def _differences(
     x, y = (values[:, label_index(system, scores.systems)] for system in (first, second))
     if first == second:
         raise PolicyError(f"system {quoted(first)} cannot be compared with itself")
-    if np.isinf(x).any() or np.isinf(y).any():
-        raise CranfieldError("scores must be finite, got an infinite score")
+    scores.select(systems=[first, second]).finite()
     is_missing = np.isnan(x) | np.isnan(y)
     if missing == "error" and is_missing.any():
         topic = int(np.flatnonzero(is_missing)[0])

@@ -142,7 +142,10 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     """
     check_proportion("the confidence level", confidence)
     if not isinstance(table, AnovaTable):
-        raise PolicyError(f"expected the table of an analysis of variance, got {table!r:.60}")
+        raise PolicyError(
+            "expected the table of an analysis of variance, such as compare(...).anova, got"
+            f" {table!r:.60}"
+        )
     n_scores = float((~np.isnan(table.values)).sum())
     # The last two sources are Error and Total.
     sources, f, ss = table.sources[:-2], table.f[:-2], table.ss[:-2]
@@ -175,7 +178,7 @@ KINDS = Registry(
         "cohen": EffectKind("Cohen's d of the differences", f"{SD} differences", False, True),
         "average": EffectKind(
             "standardised difference",
-            "the root of the mean of both systems' variances",
+            "the square root of the mean of the variances of both systems",
             True,
             False,
         ),
@@ -237,12 +240,12 @@ class EffectSizes(TableResult):
             "Mean of the first system minus mean of the second, in the unit of the scores."
         ),
         "effect": Column(
-            "Effect size: the difference divided by its standardiser; corrected for bias"
+            "Effect size: the difference divided by a standard deviation; corrected for bias"
             " for some kinds, such as Hedges' g."
         ),
         "low": Column(
             "Lower bound of the confidence interval of the effect size, unadjusted; NaN"
-            " if the differences, or the scores that standardise them, do not vary."
+            " if the standard deviation that divides the difference is 0."
         ),
         "high": Column("Upper bound of the confidence interval of the effect size."),
     }
@@ -360,8 +363,8 @@ def effect_sizes(
     notes = [*inputs.notes, *table.direction_notes()]
     if n_constant := int((~varies).sum()):
         notes.append(
-            f"{counted(n_constant, 'pair')} without a confidence interval: the differences, or the"
-            " scores whose standard deviation divides them, are constant"
+            f"{counted(n_constant, 'pair')} without a confidence interval: the standard deviation"
+            " that divides the difference is 0"
         )
     rows = pair_names(table.systems, pairs.first, pairs.second).with_columns(
         difference=difference, effect=raw * correction, low=low, high=high

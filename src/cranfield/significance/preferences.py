@@ -109,7 +109,7 @@ class PreferenceComparison(TableResult):
 
     name: ClassVar[str] = "preferences"
     columns: ClassVar[Columns] = {
-        "preference": Column("Preference.", key=True),
+        "preference": Column("Name of the preference, such as RPP.", key=True),
         "system": Column("First system of the pair.", key=True),
         "other": Column("Second system.", key=True),
         "mean": Column("Mean preference over topics, from -1 to 1; above 0 for the first system."),
@@ -117,7 +117,9 @@ class PreferenceComparison(TableResult):
         "losses": Column("Number of topics on which the second system is preferred.", 0),
         "ties": Column("Number of topics without a preference.", 0),
         "p": Column("p-value of the exact two-sided sign test of wins and losses.", pvalue=True),
-        "adjusted p": Column("p-value adjusted for the pairs of the preference.", pvalue=True),
+        "adjusted p": Column(
+            "p-value corrected for all pairs compared by this preference.", pvalue=True
+        ),
     }
 
     topics: int
@@ -127,8 +129,8 @@ class PreferenceComparison(TableResult):
 
     def heading(self) -> list[str]:
         return [
-            f"preferences between rankings: {counted(self.topics, 'topic')}, grades from"
-            f" {self.rel}; sign test, {self.correction}"
+            f"preferences between rankings: {counted(self.topics, 'topic')}, relevant from grade"
+            f" {self.rel}; sign test, correction {self.correction}"
         ]
 
 
@@ -209,7 +211,7 @@ def compare_preferences(
     """
     check_arguments(compare_preferences, locals())
     if not isinstance(judged, JudgedRuns):
-        raise PolicyError(f"expected judged runs of judge(), got {type(judged).__name__}")
+        raise PolicyError(f"expected judged runs, from judge(), got {type(judged).__name__}")
     judged.policies.require_order("preferences between rankings")
     check_integer("rel", rel, 1)
     names = [preferences] if isinstance(preferences, str) else list(dict.fromkeys(preferences))
@@ -244,7 +246,7 @@ def compare_preferences(
         frames.append(with_values(named_pairs, PreferenceComparison.columns, *columns))
     notes = []
     if n_excluded := len(judged.topics) - topics:
-        notes.append(f"{counted(n_excluded, 'topic')} without a relevant document excluded")
+        notes.append(f"{counted(n_excluded, 'topic')} excluded, which have no relevant document")
     depths = judged.retrieved.max(axis=0)
     if depths.min() < depths.max():
         notes.append(
@@ -299,16 +301,16 @@ class Corroboration(TableResult):
             0,
         ),
         "same": Column("Number of topics on which the rankings have the same grades.", 0),
-        "open": Column("Number of topics on which measures may disagree.", 0),
+        "open": Column("Number of topics on which measures may prefer different rankings.", 0),
         "innate p": Column(
             "p-value of the exact two-sided sign test of better and worse topics, corrected for"
             " the pairs by Holm's method.",
             pvalue=True,
         ),
         "corroborated": Column(
-            "For pairs that differ significantly by the measure: `yes` if the innate sign test is"
-            " significant in the same direction, `contradicted` if in the opposite direction,"
-            " otherwise `no`. Null for other pairs."
+            "For pairs that differ significantly by the measure: `yes` if the sign test of better"
+            " and worse topics is significant in the same direction, `contradicted` if in the"
+            " opposite direction, otherwise `no`. Null for other pairs."
         ),
     }
 
@@ -326,9 +328,9 @@ class Corroboration(TableResult):
         if n_contradicted := outcomes.count("contradicted"):
             verdict += f", {n_contradicted} contradicted"
         return [
-            f"{self.measure}: {self.method}; innate sign test of the first"
-            f" {counted(self.depth, 'rank')}, Holm; {counted(self.topics, 'topic')}, alpha"
-            f" {self.alpha:g}",
+            f"{self.measure}: {self.method}; innate: sign test of topics on which all measures"
+            f" prefer the same ranking of {counted(self.depth, 'rank')}, with Holm's correction;"
+            f" {counted(self.topics, 'topic')}, alpha {self.alpha:g}",
             verdict,
         ]
 
@@ -385,9 +387,7 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     (measure,) = evaluation.measures
     judged.policies.require_order("innate orders of rankings")
     if measure.cutoff is None:
-        raise PolicyError(
-            f"{measure} has no cutoff; innate orders require one, such as {measure}@10"
-        )
+        raise PolicyError(f"expected a measure with a cutoff, such as {measure}@10, got {measure}")
     comparison = compare(evaluation, **options)
     indices = np.array([judged.systems.index(system) for system in comparison.systems])
     first, second = comparison.first, comparison.second

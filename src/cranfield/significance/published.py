@@ -59,7 +59,8 @@ class PublishedPower(TableResult):
         "high": Column("Upper bound of the confidence interval."),
         "power": Column("Power of the test if the observed effect were the true effect."),
         "needed": Column(
-            "Number of topics that reaches the required power for the observed effect, or null."
+            "Number of topics that reaches the required power if the observed effect were the true"
+            " effect; null if no feasible number does."
         ),
         "needed at bound": Column(
             "Number of topics for the bound of the interval nearer to 0; null if the interval"
@@ -77,8 +78,8 @@ class PublishedPower(TableResult):
         return [
             f"{counted(self.rows.height, 'paired t-test')}{side}, alpha {self.alpha:g}; topics"
             f" needed for a power of {self.goal:g}",
-            "the power for an observed effect follows from its p-value and adds nothing to it; of"
-            " significant results the effect is overestimated: plan with the bound",
+            "the power for an observed effect follows from its p-value and adds nothing to it;"
+            " effects of significant results are overestimated: plan with `needed at bound`",
         ]
 
 
@@ -160,7 +161,7 @@ def power_of_published(
     powers = _power(effect, topics, alpha, alternative), needed, needed_at_bound
     rows = with_values(names, PublishedPower.columns, *values, *powers)
     unreachable = rows.filter(needed.is_null(), pl.col("effect") != 0)["name"]
-    reason = f"the effect would require more than {MAX_TOPICS:,} topics"
+    reason = f"the required power for this effect takes more than {MAX_TOPICS:,} topics"
     notes = tuple(f"{name}: {reason}" for name in unreachable)
     return PublishedPower(rows, alpha, power, alternative, notes)
 

@@ -38,7 +38,7 @@ class Risk(TableResult):
 
     columns: ClassVar[Columns] = {
         "system": Column("System.", key=True),
-        "u_risk": Column("Mean weighted difference from the baseline."),
+        "u_risk": Column("Mean difference from the baseline, losses weighted by 1 + alpha."),
         "t_risk": Column(
             "u_risk divided by its standard error; null if the error is 0, as for the baseline."
         ),
@@ -51,8 +51,8 @@ class Risk(TableResult):
         "wins": Column("Number of topics on which the system is better than the baseline.", 0),
         "losses": Column("Number of topics on which the system is worse than the baseline.", 0),
         "z_risk": Column(
-            "Sum of standardised differences from the expected scores, losses weighted by 1 +"
-            " alpha."
+            "Sum of standardised differences from the scores expected from the sums of system and"
+            " topic, losses weighted by 1 + alpha."
         ),
         "geo_risk": Column(
             "Geometric mean of the mean score and of the standard normal distribution function at"
@@ -125,7 +125,10 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     if not values.size or not np.isfinite(values).all():
         raise CranfieldError("risk requires a score of every system for every topic")
     if table.lower_is_better:
-        raise CranfieldError("risk requires a measure where higher is better, got lower is better")
+        raise CranfieldError(
+            "risk requires a measure where higher is better, but lower is better for"
+            f" {table.measure or 'these scores'}"
+        )
     if (values < 0).any():
         raise CranfieldError(f"risk requires scores of at least 0, got {values.min():g}")
     topics = len(values)

@@ -156,7 +156,10 @@ def summarise(
         notes.append(f"{counted(n_missing, 'missing score')} excluded from means and wins")
         notes += _difference_notes(rows, baseline)
     if table.aggregate != "mean":
-        notes.append(f"{table.measure} is aggregated as {table.aggregate}; this table shows means")
+        notes.append(
+            f"this table shows arithmetic means over topics, though the aggregate of"
+            f" {table.measure} is {table.aggregate}"
+        )
     return Summary(rows, table.measure or "scores", baseline, confidence, tuple(notes))
 
 
@@ -174,8 +177,8 @@ def _difference_notes(rows: pl.DataFrame, baseline: str | None) -> list[str]:
         return []
     number = number_range(counts.to_numpy())
     return [
-        f"differences from {plain(baseline)} are over the {number} topics that both systems have;"
-        " they are not differences of these means"
+        f"differences from {plain(baseline)} are over the {number} topics on which both systems"
+        " have scores; they may not equal differences of the means in this table"
     ]
 
 
@@ -201,20 +204,25 @@ def _split_topics(
         yield None, np.arange(len(topics))
         return
     table = read_table(groups, _TOPIC_GROUPS)
-    table.refuse(table.frame.is_duplicated(), lambda row: "topic twice in one group")
+    table.refuse(
+        table.frame.is_duplicated(),
+        lambda row: f"topic {quoted(row['topic'])} occurs twice in group {quoted(row['group'])}",
+    )
     index_of = {topic: k for k, topic in enumerate(topics)}
     rows = table.frame.filter(pl.col("topic").is_in(topics))
     if rows.is_empty():
         raise PolicyError(
-            f"{table.source}: expected groups of topics of the scores, such as"
-            f" {quoted(topics[0])}, got {quoted(table.frame['topic'][0])}"
+            f"{table.source}: expected topics that have scores, such as {quoted(topics[0])}, got"
+            f" {quoted(table.frame['topic'][0])}"
         )
     if unassigned := [topic for topic in topics if topic not in set(rows["topic"])]:
         names = some_of(map(quoted, unassigned), 3)
-        notes.append(f"{counted(len(unassigned), 'topic')} in no group excluded ({names})")
+        notes.append(
+            f"{counted(len(unassigned), 'topic')} excluded, as no group has them ({names})"
+        )
     if n_unknown := table.frame.height - rows.height:
         notes.append(
-            f"{counted(n_unknown, 'row')} of {table.source} ignored: topics without scores"
+            f"{counted(n_unknown, 'row')} of {table.source} ignored, as their topics have no scores"
         )
     for (name,), group in rows.group_by("group", maintain_order=True):
         yield str(name), np.array([index_of[topic] for topic in group["topic"]])

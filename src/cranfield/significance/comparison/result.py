@@ -203,9 +203,9 @@ def _check_variances(pairs: Pairs) -> Iterator[str]:
     largest = variances[pairs.first, pairs.second].max()
     if common > 0 and largest > MIN_SD_RATIO**2 * common:
         yield (
-            f"some differences vary up to {np.sqrt(largest / common):.1f} times as much as this"
-            f" test assumes, so that its Type I errors are too frequent; use the correction"
-            f" {RECOMMENDED}"
+            "differences of some pairs have a standard deviation up to"
+            f" {np.sqrt(largest / common):.1f} times as large as this test assumes, so that its"
+            f" Type I errors are too frequent; use the correction {RECOMMENDED}"
         )
 
 
@@ -280,7 +280,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     Paired t-test; alpha 0.05
     2 systems, 4 topics, 1 pair: 1 differs
     low, high: 95% confidence interval of the mean difference, each pair, unadjusted
-    effect: Cohen's d of the differences: their mean by their standard deviation
+    effect: Cohen's d of the differences: their mean divided by their standard deviation
     note: the paired t-test is two-way ANOVA with Tukey's HSD of two systems
     <BLANKLINE>
     first  second  difference      low     high        t       p   effect

@@ -86,7 +86,10 @@ def fit_three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     df_topic, df_shard = rank - np.unique(shards).size, rank - np.unique(topics).size
     df_error = df_system * (len(cells) - rank)
     if df_error <= 0:
-        raise CranfieldError("too few topics have scores in several shards to estimate an error")
+        raise CranfieldError(
+            "three-way ANOVA requires more topics with scores on several shards, to estimate its"
+            " error"
+        )
     system_means = cells.mean(axis=0)
     ss_system = len(cells) * float(((system_means - cell_means.mean()) ** 2).sum())
     fitted = np.full(values.shape, np.nan)
@@ -118,7 +121,7 @@ def scored_cells(values: Floats) -> tuple[Indices, Indices]:
     is_missing = np.isnan(values)
     if (is_missing.any(axis=1) != is_missing.all(axis=1)).any():
         raise CranfieldError(
-            "each cell of topic and shard must have scores of all systems or of none"
+            "on each topic and shard, either all systems or none must have a score"
         )
     topics, shards = np.nonzero(~is_missing.any(axis=1))
     return topics, shards
@@ -246,7 +249,8 @@ ANOVA: dict[str, Any] = {
     "correction": "tukey",
     "baseline_correction": "dunnett",
     "statistic": "t; with Tukey's HSD q",
-    "effect": "Cohen's d of the differences of the pair: their mean by their standard deviation",
+    "effect": "Cohen's d of the differences of the pair: their mean divided by their standard"
+    " deviation",
     "interval": "difference of means",
 }
 """Common declarations of analyses of variance."""
@@ -266,7 +270,7 @@ BOUND: dict[str, Any] = ANOVA | {
 """Common declarations of upper bounds on the rejections of tests."""
 
 ERROR_EFFECT: dict[str, Any] = {
-    "effect": "mean difference by the standard deviation of the error of all systems",
+    "effect": "mean difference divided by the standard deviation of the error of all systems",
     "effect_unit": "SD of error",
 }
 """Declarations of tests with effect sizes in units of the error."""

@@ -66,7 +66,7 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     formula: p = \frac{|\{b : |t(w^{*b})| \ge |t(z)|\}| + 1}{B + 1}, \quad t(z) =
         \frac{\bar{z}}{\bar{\sigma} / \sqrt{n}}, \quad w_i = z_i - \bar{z}
     statistic: t
-    effect: Cohen's d of the differences: their mean by their standard deviation
+    effect: Cohen's d of the differences: their mean divided by their standard deviation
     interval: mean difference
     source: Efron and Tibshirani (1993); Sakai (2013), figures 11 and 12
     convention: The paper's p is count / B. The same topics are drawn for all pairs. The
@@ -93,7 +93,7 @@ def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     formula: p = \frac{|\{b : |\bar{w}^{*b}| \ge |\bar{z}|\}| + 1}{B + 1}, \quad w_i = z_i -
         \bar{z}
     statistic: mean difference
-    effect: Cohen's d of the differences: their mean by their standard deviation
+    effect: Cohen's d of the differences: their mean divided by their standard deviation
     interval: mean difference
     source: Efron and Tibshirani (1993); Urbano, Lima and Hanjalic (2019b)
     convention: Two-sided by the absolute value of the mean; the paper shifts by the mean of the

@@ -119,7 +119,7 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
         ANOVA with Tukey's HSD, which for two systems equals this test.
     formula: t = \frac{\bar{d}}{s_d / \sqrt{n}}, \quad n - 1 \text{ degrees of freedom}
     statistic: t
-    effect: Cohen's d of the differences: their mean by their standard deviation
+    effect: Cohen's d of the differences: their mean divided by their standard deviation
     interval: mean difference
     source: Student (1908); Ferro and Maistro (2024), section 4
     convention: If all differences are equal, their variance is 0, and p is from exact sign flips.
@@ -233,7 +233,7 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     formula: p = \frac{|\{b : |\sum_t s_{bt} d_t| \ge |\sum_t d_t|\}| + 1}{B + 1}, \quad s_{bt}
         = \pm 1
     statistic: mean difference
-    effect: Cohen's d of the differences: their mean by their standard deviation
+    effect: Cohen's d of the differences: their mean divided by their standard deviation
     interval: mean difference
     source: Fisher (1935); Smucker, Allan and Carterette (2007)
     convention: Two-sided by the absolute value of the statistic (SciPy doubles the smaller

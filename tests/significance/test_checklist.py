@@ -175,7 +175,7 @@ def test_notes_on_changed_scores_are_kept() -> None:
     # Only one of two measures has a gap; the note on two systems is common.
     notes = cf.checklist(both, test="t", missing="zero").notes
     assert "P@5: 1 missing score counted as 0" in notes
-    assert "the paired t-test is two-way ANOVA with Tukey's HSD of two systems" in notes
+    assert "for two systems the paired t-test equals two-way ANOVA with Tukey's HSD" in notes
     both["cost"] = cf.read_scores({"a": OLD, "b": NEW}, measure="cost", lower_is_better=True)
     assert "lower scores of cost are better" in cf.checklist(both, test="t", missing="zero").notes
     # The item on scales describes them; complete scores have no note on changes.

@@ -118,7 +118,7 @@ def power_anova(
         Significance level.
     epsilon
         Departure from sphericity, from 1 / (m - 1) to 1 (sphericity, the default), for `anova-2`
-        only: see the line under the table of a comparison, or `comparison.anova.sphericity`.
+        only: see the line above the table of a comparison, or `comparison.anova.sphericity`.
 
     Returns
     -------

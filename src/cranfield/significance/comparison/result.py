@@ -281,7 +281,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     2 systems, 4 topics, 1 pair: 1 differs
     low, high: 95% confidence interval of the mean difference, each pair, unadjusted
     effect: Cohen's d of the differences: their mean divided by their standard deviation
-    note: the paired t-test is two-way ANOVA with Tukey's HSD of two systems
+    note: for two systems the paired t-test equals two-way ANOVA with Tukey's HSD
     <BLANKLINE>
     first  second  difference      low     high        t       p   effect
     bm25   dense      -0.1500  -0.2419  -0.0581  -5.1962  0.0138  -2.5981  *

@@ -265,7 +265,7 @@ BOUND: dict[str, Any] = ANOVA | {
     "source": "Ferro and Sanderson (2022), section 3.1",
     "correction": "none",
     "baseline_correction": "none",
-    "refusal": "an upper bound on the number of rejections, not a test",
+    "refusal": "it is an upper bound on the number of rejections, not a test",
 }
 """Common declarations of upper bounds on the rejections of tests."""
 
@@ -389,7 +389,7 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
     formula: H = \frac{\frac{12}{N (N + 1)} \sum_j R_j^2 / n_j - 3 (N + 1)}{1 - \sum (t^3 - t) /
         (N^3 - N)}
     statistic: z; with Tukey's HSD q, of the mean ranks
-    effect: difference of mean ranks by the standard deviation of a rank
+    effect: difference of mean ranks divided by the standard deviation of a rank
     interval: difference of mean ranks
     source: Kruskal and Wallis (1952); Ferrante, Ferro and Fuhr (2021), section 7.3
     convention: Scores that are equal within rounding share their mid-rank. Pairs are compared
@@ -438,7 +438,7 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     formula: \chi^2 = \frac{n \sum_j (\bar{R}_j - (k + 1) / 2)^2}{s^2}, \quad s^2 = \frac{k (k +
         1)}{12} - \frac{\sum (t^3 - t)}{12 n (k - 1)}
     statistic: z; with Tukey's HSD q, of the mean ranks
-    effect: difference of mean ranks by the standard deviation of a rank
+    effect: difference of mean ranks divided by the standard deviation of a rank
     interval: difference of mean ranks
     source: Friedman (1937, 1939); Nemenyi (1963); Demšar (2006); Ferrante, Ferro and Fuhr (2021),
         section 7.3

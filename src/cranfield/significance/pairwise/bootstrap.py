@@ -179,7 +179,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     formula: p = \frac{|\{b : |(\tilde{x}^{*b} - \tilde{x}) - (\tilde{y}^{*b} - \tilde{y})| \ge
         |\tilde{x} - \tilde{y}|\}| + 1}{B + 1}
     statistic: difference of medians
-    effect: difference of medians by the mean interquartile range of the systems
+    effect: difference of medians divided by the mean interquartile range of the systems
     interval: difference of medians
     source: Efron and Tibshirani (1993); for statistics other than the mean Sakai (2013)
     convention: Not studentised, as the standard error of a median has no simple estimate. The
@@ -280,7 +280,8 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     formula: p = \frac{|\{b : |\bar{x}^{*b} - \bar{y}^{*b}| \ge |\bar{x} - \bar{y}|\}| + 1}{B +
         1}
     statistic: difference of means
-    effect: Hedges' g without small-sample correction: mean difference by pooled deviation
+    effect: Hedges' g without small-sample correction: mean difference divided by the pooled
+        standard deviation
     interval: difference of means
     source: Efron and Tibshirani (1993); Sakai (2013), figures 13 and 14
     convention: The paper's p is count / B. The interval is the bootstrap-t interval with

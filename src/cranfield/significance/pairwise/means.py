@@ -123,7 +123,7 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
     interval: mean difference
     source: Student (1908); Ferro and Maistro (2024), section 4
     convention: If all differences are equal, their variance is 0, and p is from exact sign flips.
-    two_systems_note: the paired t-test is two-way ANOVA with Tukey's HSD of two systems
+    two_systems_note: for two systems the paired t-test equals two-way ANOVA with Tukey's HSD
     """
     mean, deviation, zeros = pairs.moments()
     df, error = pairs.n_topics - 1, deviation / np.sqrt(pairs.n_topics)
@@ -148,7 +148,8 @@ def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
     formula: t = \frac{\bar{x} - \bar{y}}{s \sqrt{1/n + 1/m}}, \quad s^2 = \frac{(n - 1) s_x^2 +
         (m - 1) s_y^2}{n + m - 2}
     statistic: t
-    effect: Hedges' g without small-sample correction: mean difference by pooled deviation
+    effect: Hedges' g without small-sample correction: mean difference divided by the pooled
+        standard deviation
     interval: difference of means
     source: Student (1908)
     convention: If the scores of each system are all equal, their variance is 0, and p is from exact
@@ -167,7 +168,7 @@ def welch_test(pairs: Pairs, options: Options) -> Outcome:
     when: Two systems that were tested on different topics.
     formula: t = \frac{\bar{x} - \bar{y}}{\sqrt{s_x^2 / n + s_y^2 / m}}
     statistic: t
-    effect: mean difference by the root of the mean of both variances
+    effect: mean difference divided by the square root of the mean of both variances
     interval: difference of means
     source: Welch (1947)
     convention: Degrees of freedom by Welch and Satterthwaite. If the scores of each system are all

@@ -338,6 +338,8 @@ class Checklist(TableResult):
         Names of the measures.
     test, correction, alpha
         Test, correction and significance level, as :func:`compare` applied them.
+    seed
+        Seed of a test that draws random numbers, else None.
     notes
         Notes of the comparisons, except on scales, which an item describes.
     method
@@ -359,6 +361,7 @@ class Checklist(TableResult):
     alpha: float
     notes: tuple[str, ...] = ()
     method: str = ""
+    seed: int | None = None
 
     def heading(self) -> list[str]:
         statuses = self.rows["status"].to_list()
@@ -437,6 +440,7 @@ def checklist(scores: Any, **options: Any) -> Checklist:
         comparison.alpha,
         _collect_notes(inputs),
         comparison.method,
+        comparison.seed,
     )
 
 

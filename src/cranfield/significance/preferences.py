@@ -285,6 +285,8 @@ class Corroboration(TableResult):
         Significance level of both tests.
     method
         Test of differences by the measure, and its correction.
+    seed
+        Seed of a test that draws random numbers, else None.
     """
 
     name: ClassVar[str] = "corroboration"
@@ -320,6 +322,7 @@ class Corroboration(TableResult):
     alpha: float
     method: str
     notes: tuple[str, ...] = ()
+    seed: int | None = None
 
     def heading(self) -> list[str]:
         outcomes = self.rows["corroborated"].drop_nulls().to_list()
@@ -414,4 +417,5 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
         comparison.alpha,
         comparison.method,
         comparison.notes,
+        comparison.seed,
     )

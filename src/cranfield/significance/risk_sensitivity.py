@@ -120,10 +120,12 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     new     -0.1000  -0.3974  0.7295     2       1  -0.7115    0.4354
     """
     check_number("alpha", alpha, 0)
-    table = as_scores(scores)
-    values = table.over_shards().values
-    if not values.size or not np.isfinite(values).all():
-        raise CranfieldError("risk requires a score of every system for every topic")
+    table = as_scores(scores).finite().over_shards()
+    values = table.values
+    if (missing := np.argwhere(np.isnan(values))).size:
+        raise CranfieldError(f"{table.cell(missing[0])} has no score; risk requires all scores")
+    if not values.size:
+        raise CranfieldError("risk requires scores of at least one system on one topic, got none")
     if table.lower_is_better:
         raise CranfieldError(
             "risk requires a measure where higher is better, but lower is better for"

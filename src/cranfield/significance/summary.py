@@ -117,6 +117,8 @@ def summarise(
     ------
     PolicyError
         For an unknown baseline, or groups without a topic of the scores.
+    CranfieldError
+        For infinite scores.
     InputError
         For a file of groups that cannot be read.
 
@@ -133,7 +135,7 @@ def summarise(
     [0.5, 0.7, 0.35, 0.35]
     """
     check_arguments(summarise, locals())
-    score_table = as_scores(scores)
+    score_table = as_scores(scores).finite()
     table = score_table.over_shards()
     baseline_index = None if baseline is None else label_index(baseline, table.systems)
     notes = replicate_notes(score_table)
@@ -232,7 +234,7 @@ def _summary(
     table: Scores, topics: Indices, baseline: int | None, confidence: float
 ) -> pl.DataFrame:
     """Return the summary of each system over a group of topics."""
-    values = np.where(np.isfinite(table.values[topics]), table.values[topics], np.nan)
+    values = table.values[topics]
     averages = Averages(values)
     n, mean, sd = averages.counts(), averages.mean(), averages.std()
     error = np.where(sd > 0, sd / np.sqrt(np.maximum(n, 1)), np.nan)

@@ -316,7 +316,7 @@ def two_way_test(pairs: Pairs, options: Options) -> Outcome:
     assumes: Effects of topics and systems are additive; errors are independent and normal, with one
         variance, so that the differences of all pairs have equal variances (sphericity). Real
         systems violate this: with covariances of 15 to 129 runs the Type I error rate of the F of
-        all systems is 10% to 26% at .05. Use its p-value corrected by Greenhouse and Geisser, under
+        all systems is 10% to 26% at .05. Use its p-value corrected by Greenhouse and Geisser, above
         the table. Tukey's and Dunnett's tests make the same assumptions; Tukey's HSD bootstrapped
         over topics does not.
     when: Several systems on the same topics: the usual choice, with Tukey's HSD bootstrapped over

@@ -179,7 +179,7 @@ def factorial_anova(
     [23.4, 72.6, 29.4, 5.4]
     """
     check_arguments(factorial_anova, locals())
-    score_table = as_scores(scores)
+    score_table = as_scores(scores).finite()
     table = score_table.over_shards()
     levels, notes = _read_levels(factors, table.systems)
     notes += replicate_notes(score_table)

@@ -201,7 +201,7 @@ def compare_preferences(
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> print(compare_preferences(cf.judge(covid.runs[:2], covid.qrels)))
-    preferences between rankings: 50 topics, grades from 1; sign test, holm
+    preferences between rankings: 50 topics, relevant from grade 1; sign test, correction holm
     <BLANKLINE>
     preference     system         other              mean  wins  losses  ties       p  adjusted p
     RPP            UPrrf93-wt-r5  UPrrf102-wt-r5  -0.0027    21      27     2  0.4709      0.4709

@@ -288,7 +288,7 @@ class Image:
         >>> image("DCG@40").require(5000)
         >>> image("DCG@60").require(1)
         Traceback (most recent call last):
-        cranfield.PolicyError: the image has about 2^60 values, too many for exact ranks; ...
+        cranfield.PolicyError: there are about 2^60 possible values, too many for exact ranks; ...
         """
         _check_ties(ties)
         self._exact_store.require(runs, by_runs=ties != "unique")

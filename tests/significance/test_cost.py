@@ -83,9 +83,7 @@ def test_reference_fronts(tmp_path: Any) -> None:
     scores = {name: [mean - shift[name], mean + shift[name]] for name, mean in MEANS.items()}
     found = cf.cost_effectiveness(scores, table)
     assert fronts(found) == FRONTS
-    assert found.notes == (
-        "1 system excluded from the front of joules, as it is missing: 'unmeasured'",
-    )
+    assert found.notes == ("1 system excluded from the front of joules: no value for 'unmeasured'",)
     rows = found.to_polars().filter(cost="joules")
     dominated = dict(rows.filter(~pl.col("on front")).select("system", "dominated by").iter_rows())
     assert dominated == {"tfidf": "bm25", "dense": "splade"}
@@ -163,8 +161,8 @@ def test_missing_values_and_one_topic() -> None:
         "'machine' of",
         "1 row of",
         "0 in column joules is treated as not measured: 'a'",
-        "2 systems excluded from the front of joules, as it is missing: 'a', 'c'",
-        "1 system excluded from the front of weight, as it is missing: 'c'",
+        "2 systems excluded from the front of joules: no value for 'a', 'c'",
+        "1 system excluded from the front of weight: no value for 'c'",
         "1 topic excluded, as a score is missing",
     ):
         assert part in notes

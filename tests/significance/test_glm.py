@@ -202,7 +202,7 @@ def test_a_system_with_zeros_only_has_no_test() -> None:
         assert glm.estimate[has_test] == pytest.approx(without.estimate, rel=1e-9)
         if correction != "tukey":  # its distribution counts all systems of the model
             assert glm.p[has_test] == pytest.approx(without.p, rel=1e-9)
-        assert any("pairs with 1 system are not tested" in note for note in glm.notes)
+        assert any("are not tested, as all scores of such a system" in note for note in glm.notes)
     verdict = read_choice("glm", alpha=0.9, missing=None, resamples=1)(with_zeros)
     assert not verdict.significant[~has_test].any()
     assert (verdict.order[~has_test] == 1).all()

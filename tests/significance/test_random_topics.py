@@ -145,6 +145,9 @@ def test_tests_of_these_topics_only_say_so() -> None:
         assert own in note
         assert "is 4.531 (p 0.0038), and the test random-topics uses it" in note
     assert not any("these topics" in one for one in cf.compare(values[:, :, 0]).notes)
+    # Without an F there is none to refer to.
+    equal = cf.compare(np.full((4, 3, 2), 0.5), test="anova-3", correction="tukey")
+    assert equal.notes[0].endswith("the error of the test random-topics includes it")
 
 
 def covarying(seed: int, topics: int, systems: int) -> Any:

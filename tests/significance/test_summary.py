@@ -64,7 +64,7 @@ def test_groups_are_summaries_of_their_topics() -> None:
         own = cf.summarise(cf.Scores(VALUES[part], TOPICS[part], ("a", "b", "c"))).rows
         rows = result.rows.filter(group=name).drop("group")
         assert rows.equals(own)
-    assert any("3 topics excluded, as no group has them" in note for note in result.notes)
+    assert any("3 topics excluded for lack of a group" in note for note in result.notes)
     assert any("1 row" in note for note in result.notes)
 
 

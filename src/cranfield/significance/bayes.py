@@ -199,13 +199,14 @@ class BayesianComparison(Result):
         "low": Column("Lower bound of the equal-tailed credible interval of the difference."),
         "high": Column("Upper bound of the credible interval of the difference."),
         "effect": Column("Posterior mean of the effect size."),
-        "effect low": Column("Lower bound of the equal-tailed credible interval of the effect."),
-        "effect high": Column("Upper bound of the credible interval of the effect."),
+        "effect low": Column("Lower bound of the equal-tailed interval of the effect size."),
+        "effect high": Column("Upper bound of the credible interval of the effect size."),
         "p worse": Column(
             "Posterior probability that the first system is worse by more than `rope`."
         ),
         "p equivalent": Column(
-            "Posterior probability that the systems are practically equivalent."
+            "Posterior probability that the systems are practically equivalent: they differ by at"
+            " most `rope`."
         ),
         "p better": Column(
             "Posterior probability that the first system is better by more than `rope`."

@@ -189,7 +189,7 @@ def cost_effectiveness(
         if unknown := [quoted(table.systems[k]) for k in np.flatnonzero(np.isnan(row))]:
             n_systems = counted(len(unknown), "system")
             notes.append(
-                f"{n_systems} excluded from the front of {name}, as it is missing:"
+                f"{n_systems} excluded from the front of {name}: no value for"
                 f" {some_of(unknown, 10)}"
             )
     values = table.values[:, has_cost]

@@ -262,13 +262,13 @@ class EffectSizes(TableResult):
 
     def heading(self) -> list[str]:
         kind = KINDS[self.kind]
-        scope = "exact for normal scores" if self.exact else "for normal scores of many topics"
+        scope = "exact" if self.exact else "approximate, for many topics,"
         bias = ", corrected for bias" if kind.is_unbiased else ""
         return [
             f"{measure_prefix(self.measure)}{kind.title}, {counted(self.topics, 'topic')}",
             f"effect: mean difference divided by {kind.unit}{bias}",
             f"low, high: {100 * self.confidence:.4g}% confidence interval of the true effect,"
-            f" unadjusted; {scope}",
+            f" unadjusted; {scope} for normal scores",
         ]
 
 

@@ -246,7 +246,7 @@ def compare_preferences(
         frames.append(with_values(named_pairs, PreferenceComparison.columns, *columns))
     notes = []
     if n_excluded := len(judged.topics) - topics:
-        notes.append(f"{counted(n_excluded, 'topic')} excluded, which have no relevant document")
+        notes.append(f"{counted(n_excluded, 'topic')} excluded for lack of a relevant document")
     depths = judged.retrieved.max(axis=0)
     if depths.min() < depths.max():
         notes.append(

@@ -63,8 +63,8 @@ class PublishedPower(TableResult):
             " effect; null if no feasible number does."
         ),
         "needed at bound": Column(
-            "Number of topics for the bound of the interval nearer to 0; null if the interval"
-            " contains 0."
+            "Number of topics that reaches the required power if the bound of the interval nearer"
+            " to 0 were the true effect; null if the interval contains 0."
         ),
     }
 

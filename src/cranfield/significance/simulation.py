@@ -542,8 +542,7 @@ def fit_simulator(
     check_choice("copula", copula, COPULAS)
     check_number("df", df, above=0, maximum=np.inf)
     score_table = as_scores(scores)
-    if score_table.shards:
-        raise PolicyError("scores by shard cannot be simulated")
+    score_table.flat("scores by shard cannot be simulated")
     score_table, _ = check_squarable(score_table).complete("error")
     values = score_table.values
     if len(values) < MIN_TOPICS:

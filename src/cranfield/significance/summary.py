@@ -219,12 +219,11 @@ def _split_topics(
         )
     if unassigned := [topic for topic in topics if topic not in set(rows["topic"])]:
         names = some_of(map(quoted, unassigned), 3)
-        notes.append(
-            f"{counted(len(unassigned), 'topic')} excluded, as no group has them ({names})"
-        )
+        notes.append(f"{counted(len(unassigned), 'topic')} excluded for lack of a group ({names})")
     if n_unknown := table.frame.height - rows.height:
         notes.append(
-            f"{counted(n_unknown, 'row')} of {table.source} ignored, as their topics have no scores"
+            f"{counted(n_unknown, 'row')} of {table.source} ignored, as the scores have no such"
+            " topic"
         )
     for (name,), group in rows.group_by("group", maintain_order=True):
         yield str(name), np.array([index_of[topic] for topic in group["topic"]])

@@ -226,7 +226,7 @@ INPUTS = {
 }
 """Descriptions of the `inputs` of measures."""
 
-HINT = "use a measure of the ranked grades only, such as nDCG@10"
+HINT = "use a measure that depends on the ranked grades only, such as nDCG@10"
 
 
 def inner_measure(measure: Measure) -> Measure:

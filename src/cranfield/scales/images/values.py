@@ -331,8 +331,8 @@ class Image:
             n_relevant = (rows >= lowest_relevant(self.measure)).sum(axis=1)
             if n_relevant.max() > self.at_most:
                 raise PolicyError(
-                    f"runs of this image have at most {self.at_most} relevant"
-                    f" documents, got a run with {int(n_relevant.max())}"
+                    f"runs must have at most at_most={self.at_most} relevant documents, got a run"
+                    f" with {int(n_relevant.max())}"
                 )
         if ties == "unique":
             return self._exact_store.ranks(rows)

@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import ArgumentError, PolicyError, quoted
 from cranfield.base.scale_types import a_scale
 from cranfield.base.showing import WithProse
-from cranfield.base.text import counted, measure_prefix, plain
+from cranfield.base.text import counted, measure_prefix, plain, some_of
 from cranfield.result import Columns, Result
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_index
@@ -181,7 +181,7 @@ class AppliedTest:
                 yield "all systems have the same score on every topic, so there is nothing to test"
                 return
             min_pvalue = 0.5 ** (topics - options.two_sided)
-            limitation = counted(topics, "difference")
+            limitation = f"an exact test of {counted(topics, 'difference')}"
             advice = "use more topics, or another correction"
         else:
             return
@@ -189,7 +189,7 @@ class AppliedTest:
         is_minimal = raw_pvalues.min() <= min_pvalue * 1.5
         if min_pvalue * factor > options.alpha or (is_minimal and correction.controls == "FDR"):
             yield (
-                f"{limitation} cannot give a p-value below {min_pvalue:.2g}, too large for"
+                f"{limitation} cannot give a p-value below {min_pvalue:.2g}, which is too large for"
                 f" {counted(raw_pvalues.size, 'pair')} with this correction: {advice}"
             )
 
@@ -344,7 +344,12 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         indices = [label_index(name, self.systems) for name in names]
         is_pair = np.isin(self.first, indices) & np.isin(self.second, indices)
         if not is_pair.any():
-            raise PolicyError(f"{quoted(names[0])} and {quoted(names[1])} were not compared")
+            only = (
+                f", only pairs with {some_of(map(quoted, self.baselines), 5)}"
+                if self.baselines
+                else ""
+            )
+            raise PolicyError(f"{quoted(names[0])} and {quoted(names[1])} were not compared{only}")
         k = int(is_pair.argmax())
         sign = 1 if self.first[k] == indices[0] else -1
         low, high = sorted(sign * float(bounds[k]) for bounds in self.interval)

@@ -187,7 +187,7 @@ class Assumptions(Result):
             shape = f"skewness {self.skewness:.2f}, excess kurtosis {self.kurtosis:.2f}"
             advice = (
                 f"With {topics} a test of means hardly depends on normality; many tests with Holm's"
-                " or Bonferroni's correction may, as they use small p-values."
+                " or Bonferroni's correction may depend on it, as they use small p-values."
                 if self.topics >= ENOUGH_TOPICS
                 else f"With {topics}, fewer than {ENOUGH_TOPICS}, this may matter: compare with a"
                 " randomisation test."

@@ -326,7 +326,9 @@ class GlmComparison(TableResult):
         "estimate": Column("Difference of the system effects, on the scale of the link function."),
         "se": Column("Standard error of the estimate."),
         "t": Column("Wald statistic: the estimate divided by its standard error."),
-        "raw p": Column("P-value of the pair, uncorrected; null without a test.", pvalue=True),
+        "raw p": Column(
+            "P-value of the pair, uncorrected; null for pairs that are not tested.", pvalue=True
+        ),
         "p": Column("P-value after the correction.", pvalue=True),
         "difference": Column("Difference of the average expected scores of the systems."),
     }
@@ -422,8 +424,8 @@ def compare_glm(
         notes.append(describe_excluded_topics(topics))
     if systems := np.array(table.systems)[~fit.systems].tolist():
         notes.append(
-            f"pairs with {counted(len(systems), 'system')} are not tested, as all scores of the"
-            f" system are 0, or all are 1: {some_of(map(quoted, systems), 3)}"
+            f"pairs with {some_of(map(quoted, systems), 3)} are not tested, as all scores of such a"
+            " system are 0, or all are 1"
         )
     return GlmComparison(
         rows.fill_nan(None),

@@ -62,8 +62,8 @@ def fit_independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     notes = ["denominator of F: Topic:System for Topic and System, Error for Topic:System"]
     if (counts != counts[0, 0]).any():
         notes.append(
-            f"numbers of replicates differ, {counts.min():.0f} to {counts.max():.0f}: cell means"
-            " have equal weights, and p-values are approximate"
+            f"numbers of replicates differ, {counts.min():.0f} to {counts.max():.0f}: the mean of"
+            " each topic and system has equal weight, and p-values are approximate"
         )
     table = replace(
         table,

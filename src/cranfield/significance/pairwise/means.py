@@ -59,7 +59,7 @@ def apply_exchange_tests(
     name = "exact sign flips" if info.paired else "exact permutations"
     note = (
         f"{counted(int(is_affected.sum()), 'pair')} without any variation of the difference: the"
-        f" error cannot be estimated, so p-values are from {name}"
+        f" error cannot be estimated, so their p-values are from {name}"
     )
 
     def bounds(level: Level) -> Bounds:

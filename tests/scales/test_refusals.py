@@ -108,7 +108,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: image("P@3").rank_runs([[2, 0, 0]]), "grades must be from 0 to 1, got 2"),
     (lambda: image("P@3").rank_runs([[-1, 0, 0]]), "grades must be from 0 to 1, got -1"),
     (lambda: image("P@3").rank_runs([[1, 0, 0]], "average"), "unique, mid, min, max"),
-    (lambda: image("P@3", at_most=1).rank_runs([[1, 1, 0]]), "at most 1"),
+    (lambda: image("P@3", at_most=1).rank_runs([[1, 1, 0]]), "at_most=1"),
     (
         lambda: image("P@3").rank([0.5]),
         "0.5 is not a value of P@3 on runs of length 3 with grades 0 to 1",

@@ -148,7 +148,7 @@ REFUSALS: Refusals = {
         ),
         (
             lambda: room.meta_analysis({"a": SOME, "b": scored(SOME.values, measure="RR")}),
-            "'AP', 'RR' cannot be pooled",
+            "'AP', 'RR' have no common unit",
         ),
     ],
     "bayes": [
@@ -173,7 +173,7 @@ REFUSALS: Refusals = {
         (lambda: effect_sizes(SOME, confidence=95), "confidence"),
         (lambda: room.effect_sizes(SOME, confidence="x"), "confidence"),
         (lambda: effect_sizes(GAP), "no score"),
-        (lambda: anova_effect_sizes(compare(SOME, test="t").anova), "analysis of variance"),
+        (lambda: anova_effect_sizes(compare(SOME, test="t").anova), "ANOVA table"),
         (lambda: cf.risk(scored([[0.5, -1.0]])), "at least 0"),
         (lambda: cf.risk(scored([[0.5, np.nan]])), "topic 'q0' has no score; risk requires all"),
         (lambda: cf.risk(scored([[0.5, 1.0]]), baseline="x"), "'x'"),

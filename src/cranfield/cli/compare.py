@@ -258,9 +258,8 @@ def _compute_other_result(
     if analysis == "summary":
         return summarise_each(scores, baseline=baseline, groups=table_file, confidence=1 - alpha)
     if analysis in {"corroboration", "checklist"}:
-        result = (cf.corroborate if analysis == "corroboration" else cf.checklist)(
-            scores, **options
-        )
+        analyse = cf.corroborate if analysis == "corroboration" else cf.checklist
+        result: Result = analyse(scores, **options)
         _warn_unused_seed({analysis: result})
         return result
     if len(scores) > 1:

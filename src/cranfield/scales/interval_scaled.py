@@ -133,9 +133,7 @@ class Interval(Wrapping):
                 f" so it has no interval-scaled version; {HINT}"
             )
         if inner.info.aggregate != "mean":
-            raise MeasureError(
-                f"interval requires a measure whose scores are averaged over topics, got {inner}"
-            )
+            raise MeasureError(f"interval requires a measure averaged over topics, got {inner}")
         if inner.info.lower_is_better:
             raise MeasureError(f"interval requires a measure where higher is better, got {inner}")
 

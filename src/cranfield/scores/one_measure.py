@@ -533,10 +533,7 @@ def combine_systems(scores_by_system: Mapping[str, Scores]) -> Scores:
     for k, table in enumerate(tables):
         values[[rows[topic] for topic in table.topics], k] = table.values[:, 0]
     if any(table.lower_is_better != first.lower_is_better for table in tables):
-        raise CranfieldError(
-            "lower scores are better for some systems and higher scores for others; expected scores"
-            " of one measure"
-        )
+        raise CranfieldError("expected one measure, but lower is better for some systems only")
     common_settings = {
         name: value
         for name, value in first.settings.items()

@@ -96,10 +96,7 @@ def _check_digits(inputs: _ChecklistInput) -> Decision:
     findings, has_excess_digits = [], False
     for label, comparison in inputs.labelled():
         if comparison.mean_of != "mean":
-            reason = (
-                f"the standard error of a {comparison.mean_of}, which would limit its decimals,"
-            )
-            return CANNOT_TELL, f"{reason} is not computed"
+            return CANNOT_TELL, f"the standard error of a {comparison.mean_of} is not computed"
         rows = summarise(comparison.scores).rows.filter((pl.col("sd") > 0) & (pl.col("topics") > 1))
         if rows.is_empty():
             findings.append(

@@ -75,10 +75,7 @@ class CostEffectiveness(TableResult):
         "system": Column("System, in ascending order of the cost.", key=True),
         "mean": Column("Mean score over topics."),
         "amount": Column("Cost of the system, in the unit of the input; lower is better."),
-        "on front": Column(
-            "Whether the system is on the Pareto front: no other system dominates it, that is, has"
-            " both a mean and a cost that are as good, and one of them better."
-        ),
+        "on front": Column("Whether no system is as good in mean and cost, and better in one."),
         "dominated by": Column(
             "Most effective system that dominates the system (the cheapest if several are equally"
             " effective); null on the front."
@@ -199,10 +196,7 @@ def cost_effectiveness(
     if not is_complete.any():
         raise CranfieldError("no topic has a score of every system with a cost")
     if table.aggregate != "mean":
-        notes.append(
-            f"this table uses arithmetic means over topics, though the aggregate of {table.measure}"
-            f" is {table.aggregate}"
-        )
+        notes.append(f"{table.measure} is aggregated as {table.aggregate}; this table uses means")
     complete, matrix = values[is_complete], matrix[:, has_cost]
     names = pl.Series(table.systems, dtype=pl.String).filter(pl.Series(has_cost))
     gains = -complete if table.lower_is_better else complete
@@ -284,9 +278,7 @@ def _read_amounts(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats]
     system_table = read_system_table(costs, _COSTS, _AMOUNT, systems, _has_number)
     table, notes = system_table.table, list(system_table.notes)
     if not system_table.names:
-        raise InputError(
-            "expected a column of costs, which are numbers, besides 'system'", source=table.source
-        )
+        raise InputError("expected a column of costs besides 'system'", source=table.source)
     amounts = {}
     for name in system_table.names:
         is_spending = _SPENDING.search(name) or _ENERGY.search(name)

@@ -142,10 +142,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     """
     check_proportion("the confidence level", confidence)
     if not isinstance(table, AnovaTable):
-        raise PolicyError(
-            "expected the table of an analysis of variance, such as compare(...).anova, got"
-            f" {table!r:.60}"
-        )
+        raise PolicyError(f"expected an ANOVA table such as compare(...).anova, got {table!r:.60}")
     n_scores = float((~np.isnan(table.values)).sum())
     # The last two sources are Error and Total.
     sources, f, ss = table.sources[:-2], table.f[:-2], table.ss[:-2]

@@ -117,9 +117,7 @@ class PreferenceComparison(TableResult):
         "losses": Column("Number of topics on which the second system is preferred.", 0),
         "ties": Column("Number of topics without a preference.", 0),
         "p": Column("p-value of the exact two-sided sign test of wins and losses.", pvalue=True),
-        "adjusted p": Column(
-            "p-value corrected for all pairs compared by this preference.", pvalue=True
-        ),
+        "adjusted p": Column("p-value corrected for all pairs of this preference.", pvalue=True),
     }
 
     topics: int

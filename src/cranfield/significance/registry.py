@@ -121,9 +121,7 @@ CORRECTIONS: Registry[Correction] = Registry(
     """,
     package="cranfield.significance",
     decorators="declared_correction",
-    reasons={
-        "nemenyi": "Nemenyi's test is the test friedman with the correction tukey, its default"
-    },
+    reasons={"nemenyi": "Nemenyi's test is friedman with the correction tukey, its default"},
 )
 """Corrections by name."""
 

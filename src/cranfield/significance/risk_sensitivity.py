@@ -127,10 +127,7 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     if not values.size:
         raise CranfieldError("risk requires scores of at least one system on one topic, got none")
     if table.lower_is_better:
-        raise CranfieldError(
-            "risk requires a measure where higher is better, but lower is better for"
-            f" {table.measure or 'these scores'}"
-        )
+        raise CranfieldError("risk requires scores where higher is better; lower is better here")
     if (values < 0).any():
         raise CranfieldError(f"risk requires scores of at least 0, got {values.min():g}")
     topics = len(values)

@@ -548,7 +548,7 @@ def fit_simulator(
     if len(values) < MIN_TOPICS:
         n_topics = counted(len(values), "topic")
         raise CranfieldError(
-            f"fitting distributions of scores requires at least {MIN_TOPICS} topics, got {n_topics}"
+            f"fitting scores requires at least {MIN_TOPICS} topics, got {n_topics}"
         )
     constant = np.flatnonzero(np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(initial=0.0))
     if constant.size:

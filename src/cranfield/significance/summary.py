@@ -158,10 +158,7 @@ def summarise(
         notes.append(f"{counted(n_missing, 'missing score')} excluded from means and wins")
         notes += _difference_notes(rows, baseline)
     if table.aggregate != "mean":
-        notes.append(
-            f"this table shows arithmetic means over topics, though the aggregate of"
-            f" {table.measure} is {table.aggregate}"
-        )
+        notes.append(f"{table.measure} is aggregated as {table.aggregate}; this table shows means")
     return Summary(rows, table.measure or "scores", baseline, confidence, tuple(notes))
 
 

@@ -132,9 +132,7 @@ def precisions() -> Iterator[int]:
     while bits <= MAX_DIGITS:
         yield bits
         bits *= 4
-    raise PolicyError(
-        f"two values agree to {MAX_DIGITS:,} bits, too many to decide which one is higher"
-    )
+    raise PolicyError(f"two values agree to {MAX_DIGITS:,} bits, too many to compare them")
 
 
 def evaluate(combination: Terms, digits: int = 64) -> Fraction:

@@ -328,9 +328,7 @@ class EnumeratedImage(ListedImage):
         self.measure, self.grades, self.judgments = measure, grades, judgments
         scores = np.sort(self._score(runs))
         if not np.isfinite(scores).all():
-            raise PolicyError(
-                f"{measure} is not finite for some runs, so its possible values cannot be ranked"
-            )
+            raise PolicyError(f"{measure} is not finite for some runs, which have no rank")
         radius = self.tolerance * np.maximum(np.abs(scores[1:]), np.abs(scores[:-1]))
         first = np.flatnonzero(np.concatenate([[True], np.diff(scores) > radius]))
         self.values, self.n_runs_below = scores[first], np.append(first, scores.size)

@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import ArgumentError, PolicyError, quoted
 from cranfield.base.scale_types import a_scale
 from cranfield.base.showing import WithProse
-from cranfield.base.text import counted, measure_prefix, plain, some_of
+from cranfield.base.text import counted, measure_prefix, plain
 from cranfield.result import Columns, Result
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_index
@@ -344,11 +344,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         indices = [label_index(name, self.systems) for name in names]
         is_pair = np.isin(self.first, indices) & np.isin(self.second, indices)
         if not is_pair.any():
-            only = (
-                f", only pairs with {some_of(map(quoted, self.baselines), 5)}"
-                if self.baselines
-                else ""
-            )
+            only = f", only pairs with {', '.join(self.baselines)}" if self.baselines else ""
             raise PolicyError(f"{quoted(names[0])} and {quoted(names[1])} were not compared{only}")
         k = int(is_pair.argmax())
         sign = 1 if self.first[k] == indices[0] else -1

@@ -86,10 +86,7 @@ def fit_three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     df_topic, df_shard = rank - np.unique(shards).size, rank - np.unique(topics).size
     df_error = df_system * (len(cells) - rank)
     if df_error <= 0:
-        raise CranfieldError(
-            "three-way ANOVA requires more topics with scores on several shards, to estimate its"
-            " error"
-        )
+        raise CranfieldError("three-way ANOVA requires more topics with scores on several shards")
     system_means = cells.mean(axis=0)
     ss_system = len(cells) * float(((system_means - cell_means.mean()) ** 2).sum())
     fitted = np.full(values.shape, np.nan)

@@ -120,9 +120,7 @@ class AnovaTable(Result):
 
     name: ClassVar[str] = "anova"
     columns: ClassVar[Columns] = {
-        "source": Column(
-            "Source of variation: a factor, an interaction, Error, or Total.", key=True
-        ),
+        "source": Column("Factor, interaction of factors, Error, or Total.", key=True),
         "SS": Column("Sum of squares."),
         "DF": Column("Degrees of freedom.", decimals=0),
         "MS": Column("Mean square: SS divided by DF; null for Total."),

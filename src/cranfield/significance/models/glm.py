@@ -326,9 +326,7 @@ class GlmComparison(TableResult):
         "estimate": Column("Difference of the system effects, on the scale of the link function."),
         "se": Column("Standard error of the estimate."),
         "t": Column("Wald statistic: the estimate divided by its standard error."),
-        "raw p": Column(
-            "P-value of the pair, uncorrected; null for pairs that are not tested.", pvalue=True
-        ),
+        "raw p": Column("P-value of the pair, uncorrected; null if not tested.", pvalue=True),
         "p": Column("P-value after the correction.", pvalue=True),
         "difference": Column("Difference of the average expected scores of the systems."),
     }

@@ -347,10 +347,7 @@ class MetaAnalysis(Result):
         ),
         "predicted high": Column("Upper bound of the prediction interval."),
         "tau": Column("Standard deviation of true differences between collections."),
-        "I^2": Column(
-            "Proportion of the variance of differences that is due to variation between"
-            " collections."
-        ),
+        "I^2": Column("Proportion of the variance that is due to variation between collections."),
         "Q": Column("Cochran's Q statistic of heterogeneity."),
         "p of Q": Column("p-value of Q.", pvalue=True),
     }
@@ -513,10 +510,7 @@ def meta_analysis(
     common = match_pairs(collections, baseline, missing)
     if not standardised and len({*common.measures}) > 1:
         names = ", ".join(map(quoted, dict.fromkeys(common.measures)))
-        raise PolicyError(
-            f"differences of {names} cannot be pooled, as they have different units; use"
-            " standardised=True"
-        )
+        raise PolicyError(f"differences of {names} have no common unit; use standardised=True")
     topics = np.array(common.topics)
     # The bias correction of standardised differences requires three topics.
     has_error = (common.deviation > 0) & (topics > (2 if standardised else 1))

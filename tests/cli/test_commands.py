@@ -186,6 +186,8 @@ def test_compare(folder: Path) -> None:
     frame = pl.read_csv(out.encode())
     assert frame["second"].to_list() == ["b", "c", "c"]
     assert frame["significant"].to_list() == [True, True, False]
+    assert frame["interval of"].unique().to_list() == ["mean difference"]
+    assert frame["interval holds for"][0].startswith("all pairs simultaneously")
     out, _ = cranfield(
         folder, "compare", "--scores", "s.csv", "-c", "tukey", "--format", "json", "-m", "AP"
     )
@@ -193,6 +195,7 @@ def test_compare(folder: Path) -> None:
     assert (found["measure"], found["test"], found["correction"]) == ("AP", "anova-2", "tukey")
     assert [one["groups"] for one in found["systems"]] == ["a", "a", "b"]
     assert found["anova"][-1]["F"] is None
+    assert found["seed"] is None and not {"seed", "resamples"} & {*found["options"]}
     out, _ = cranfield(folder, "compare", "--scores", "s.csv", "--format", "latex", "-o", "t.tex")
     assert out == ""
     assert (folder / "t.tex").read_text().count(r"\toprule") == 1

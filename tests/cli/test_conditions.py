@@ -133,6 +133,9 @@ def test_samples_that_nobody_draws(option: str, tmp_path: Path) -> None:
     start = ("compare", "--scores", "s.csv", "-m", "AP", option, "50")
     said = f"{option} has no effect: the test and the correction do not resample"
     assert said in cranfield(tmp_path, *start, "-t", "t", "-c", "holm")[1]
+    listed = ("--as", "checklist")
+    assert said in cranfield(tmp_path, *start, "-t", "t", "-c", "holm", *listed)[1]
+    assert "no effect" not in cranfield(tmp_path, *start, "-t", "randomisation", *listed)[1]
     assert "no effect" not in cranfield(tmp_path, *start, "-t", "randomisation")[1]
     assert "no effect" not in cranfield(tmp_path, *start[:-2], "-t", "t", "-c", "holm")[1]
     exact = start[:-2]

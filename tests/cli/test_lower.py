@@ -98,7 +98,7 @@ def test_board_chart_and_page(folder: Path) -> None:
         (("-m", "latency", "--lower", "latncy"), "expected one of: latency"),
         (
             ("-m", "nDCG@10", "--lower", "nDCG@10"),
-            "nDCG@10 is a measure for which",
+            "higher is better for nDCG@10, but lower is better was requested",
         ),
         (("-m", "latency", "--lower", "score"), "expected one of: latency"),
     ],

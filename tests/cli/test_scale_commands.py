@@ -29,7 +29,7 @@ def test_scale(folder: Path) -> None:
         (("DCG@5", "--grades", "0"), "highest grade must be an integer >= 1"),
         (("DCG@5", "--length", "-1"), "length of a run must be an integer >= 1"),
         (("nDGC@5",), "did you mean"),
-        (("Bpref@5", "--length", "5"), "depends on more than the grades by rank"),
+        (("Bpref@5", "--length", "5"), "depends on more than the ranked grades"),
         (("P@5", "--length", "100000"), "at most 2,000"),
         (("P@5", "--grades", "100000000"), "at most 1,000"),
         (("P@5", "--judgments", "100000000"), "from 1 to 100,000"),

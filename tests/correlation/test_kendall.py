@@ -137,9 +137,7 @@ def test_bad_input_is_refused() -> None:
         CranfieldError, match="expected values of the same number of items, got 2 and 3"
     ):
         kendall_tau([1, 2], [1, 2, 3])
-    with pytest.raises(
-        CranfieldError, match="expected one set, or as many sets on both sides, got 2 and 3"
-    ):
+    with pytest.raises(CranfieldError, match="same number of sets .* got 2 and 3"):
         kendall_tau(np.ones((2, 4)), np.ones((3, 4)))
     for bad in ("abc", ["a", "b"], None, [[1, 2], [3]], 5, np.ones((2, 2, 2))):
         with pytest.raises(CranfieldError, match="values must be numbers, of shape"):

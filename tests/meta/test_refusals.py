@@ -182,7 +182,7 @@ REFUSALS: Refusals = {
         (lambda: study.correlate({**THREE, "B": FEWER_SYSTEMS}), "'B' lacks system 's5'"),
         (lambda: study.correlate({**THREE, "A": FEWER_TOPICS}), "'A' lacks topic 'q9'"),
         (lambda: study.correlate(dict.fromkeys("AB", ONE_SYSTEM)), "two systems"),
-        (lambda: study.correlate({**THREE, "B": GAP}), "system 's0' on topic 'q2' .*by 'B'"),
+        (lambda: study.correlate({**THREE, "B": GAP}), "system 's0' on topic 'q2' .*of 'B'"),
     ],
     "discriminative power": [
         *options(
@@ -247,7 +247,7 @@ REFUSALS: Refusals = {
             ({"measures": [cf.parse_measure("P@5")]}, "cutoff"),
             ({"measures": ["nDGC"]}, "did you mean"),
             ({"measures": ["interval"]}, "inner measure"),
-            ({"measures": ["P", "Bpref"]}, "grades by rank"),
+            ({"measures": ["P", "Bpref"]}, "ranked grades"),
             ({"measures": ["P", "Rprec"]}, "Rprec"),
             ({"measures": ["interval(P)"]}, "interval-scaled"),
             ({"tests": (), "alpha": 2}, "alpha must be a number between 0 and 1"),

@@ -262,7 +262,7 @@ def test_the_scale_of_scores_goes_by_their_grades() -> None:
 def test_nothing_is_said_of_what_cannot_be_looked_at(name: str) -> None:
     """But for counts, and relations that a source states, such a measure claims its own order."""
     stated = {"Rpref", "sDCG", "nsDCG"}
-    with pytest.raises(MeasureError, match="depends on more than the grades by rank"):
+    with pytest.raises(MeasureError, match="depends on more than the ranked grades"):
         scale_of(made(name), 4)
     info = REGISTRY[name].info
     counts = {"NumQ", "NumRet", "NumRel", "NumNonrelRet", "Judged", "Unjudged"}

@@ -78,25 +78,23 @@ def test_every_measure(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     more = beyond_grades(as_measure(five, 5))
     if more:
-        assert all(f"depends on more than the grades by rank ({more})" in one for one in scaled)
-        assert f"depends on more than the grades by rank ({more})" in refused and more in long
+        assert all(f"depends on more than the ranked grades ({more})" in one for one in scaled)
+        assert f"depends on more than the ranked grades ({more})" in refused and more in long
         assert "such as nDCG@10" in refused
         return
     assert refused == ""
-    assert long == "" or "up to length 10 it is feasible" in long or "length 9 it is" in long
+    assert long == "" or "a length of at most 10" in long or "a length of at most 9" in long
     info = parse_measure(five).info
     if beyond_length(parse_measure(five)):
-        assert all(f"grades by rank ({beyond_length(parse_measure(five))})" in s for s in scaled)
+        assert all(f"ranked grades ({beyond_length(parse_measure(five))})" in s for s in scaled)
     elif info.lower_is_better or info.aggregate != "mean":
-        assert all(
-            "lower values of" in one or "requires an arithmetic mean" in one for one in scaled
-        )
+        assert all("higher is better" in one or "averaged over topics" in one for one in scaled)
     elif parse_measure(five).cutoff is None:
         assert all("needs a cutoff" in one for one in scaled)
     else:
         assert scaled[0] == ""
         # With three grades 6 ranks can be scored here, without a form.
-        assert scaled[1] == "" or "up to length 6 it is feasible" in scaled[1]
+        assert scaled[1] == "" or "a length of at most 6" in scaled[1]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +117,7 @@ def test_reasons(text: str, reason: str) -> None:
         lambda: scale_over_topics(text, 2, 2),
     ]
     for call in calls:
-        with pytest.raises(MeasureError, match=rf"by rank \({reason}\)"):
+        with pytest.raises(MeasureError, match=rf"ranked grades \({reason}\)"):
             call()
 
 
@@ -134,13 +132,15 @@ def test_markov_precision_walks_to_the_end_of_the_list() -> None:
 
 def test_long_readers_are_refused_before_they_read() -> None:
     start = time.process_time()
-    message = "1,000 ranks, and there are.* up to length 18 it is feasible"
+    message = "1,000 ranks, .* a length of at most 18"
     for text in ("INST", "EU(AP)", "EU(ERR)", "Depth(NERR10)", "NERR10(gains={1: 0.5})"):
         with pytest.raises(PolicyError, match=message):
             image(text, 30)
-    with pytest.raises(PolicyError, match="up to length 200 it is feasible"):
+    with pytest.raises(PolicyError, match="a length of at most 200"):
         image("NERR11", 201)
-    with pytest.raises(PolicyError, match=r"PPlus@20 has an image for each topic.* length 10$"):
+    with pytest.raises(
+        PolicyError, match=r"values of PPlus@20 differ between topics.* at most about 10$"
+    ):
         cf.evaluate(RUN, QRELS, "interval(PPlus@20)")
     assert time.process_time() - start < 5
 

@@ -417,7 +417,7 @@ def test_risk_has_no_image() -> None:
     """What a system wins depends on another system."""
     with pytest.raises(cf.MeasureError, match="it has no interval-scaled version"):
         cf.parse_measure("interval(URisk(P@3, baseline='x'))")
-    with pytest.raises(cf.MeasureError, match="its scale and its image are unknown"):
+    with pytest.raises(cf.MeasureError, match="its scale and its possible values are unknown"):
         cf.scale_of("URisk(P@3, baseline='x')")
 
 

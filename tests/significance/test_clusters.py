@@ -41,7 +41,7 @@ def test_rows_that_count_the_same_are_what_statsmodels_does() -> None:
     )
     assert (difference, t, p) == pytest.approx(OF_STATSMODELS, rel=1e-12)
     assert found.topics == 6
-    expected = "clusters of 1 to 4 of 12 rows, weighted so that each row counts the same"
+    expected = "clusters of rows (12 rows, 1 to 4 in each cluster), weighted so that each row"
     assert any(expected in note for note in found.notes)
 
 

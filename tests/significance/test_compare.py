@@ -292,11 +292,11 @@ def test_shards() -> None:
     with pytest.raises(CranfieldError, match="topic 't1' in shard 1 has no score"):
         cf.compare(gaps)
     found = cf.compare(gaps, missing="available")
-    assert found.notes[0] == "1 pair of topic and shard without a score of any system"
+    assert found.notes[0] == "1 combination of topic and shard excluded, as no system has a score"
     assert cf.compare(gaps, missing="drop").topics == 4
     assert cf.compare(gaps, missing="zero").topics == 5
     values[2, 0, 1] = np.nan
-    with pytest.raises(CranfieldError, match="must have scores of all systems"):
+    with pytest.raises(CranfieldError, match="either all systems or none must have a score"):
         cf.compare(scores_of(values), missing="available")
 
 

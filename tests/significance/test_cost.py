@@ -83,7 +83,7 @@ def test_reference_fronts(tmp_path: Any) -> None:
     scores = {name: [mean - shift[name], mean + shift[name]] for name, mean in MEANS.items()}
     found = cf.cost_effectiveness(scores, table)
     assert fronts(found) == FRONTS
-    assert found.notes == ("1 system without joules excluded from its front: 'unmeasured'",)
+    assert found.notes == ("1 system excluded from the front of joules: no value for 'unmeasured'",)
     rows = found.to_polars().filter(cost="joules")
     dominated = dict(rows.filter(~pl.col("on front")).select("system", "dominated by").iter_rows())
     assert dominated == {"tfidf": "bm25", "dense": "splade"}
@@ -160,10 +160,10 @@ def test_missing_values_and_one_topic() -> None:
     for part in (
         "'machine' of",
         "1 row of",
-        "joules of 0 is treated as not measured: 'a'",
-        "2 systems without joules excluded from its front: 'a', 'c'",
-        "1 system without weight excluded from its front: 'c'",
-        "1 topic without a score of every system excluded",
+        "0 in column joules is treated as not measured: 'a'",
+        "2 systems excluded from the front of joules: no value for 'a', 'c'",
+        "1 system excluded from the front of weight: no value for 'c'",
+        "1 topic excluded, as a score is missing",
     ):
         assert part in notes
     assert found.topics == 1 and found.to_polars()["front proportion"].null_count() == 6
@@ -202,8 +202,8 @@ def test_a_column_of_models_stands_beside_systems() -> None:
         ("a,-1\nb,2", "costs.csv:2: seconds must be at least 0, got -1"),
         ("a,1\nb,2s", "costs.csv:3: seconds '2s' is not a finite number"),
         ("a,1\na,2", "costs.csv:3: system 'a' occurs twice"),
-        ("a,\nb,x", "expected a column of numbers next to 'system'"),
-        ("x,1\ny,2", "expected a cost of a system with scores, such as 'a', got none"),
+        ("a,\nb,x", "expected a column of costs"),
+        ("x,1\ny,2", "no system with scores has a cost; expected costs of systems such as 'a'"),
     ],
 )
 def test_refusals(tmp_path: Any, rows: str, message: str) -> None:

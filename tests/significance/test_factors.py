@@ -102,7 +102,7 @@ def test_files_notes_and_names(tmp_path: Any) -> None:
     found = cf.factorial_anova(scores, table)
     assert found.topics == 4 and found.factors["stem"] == ("none", "porter")
     notes = "; ".join(found.notes)
-    for part in ("all has one level", "1 topic without", "1 row of"):
+    for part in ("all has only one level", "1 topic excluded", "1 row of"):
         assert part in notes
     assert found.to_polars()["F"].to_list() == pytest.approx(
         cf.factorial_anova(SCORES, GRID).to_polars()["F"].to_list(), nan_ok=True
@@ -121,7 +121,7 @@ def test_a_level_called_none_is_a_level() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda grid: grid.pop("none/none/dir"), "1 system without levels"),
+        (lambda grid: grid.pop("none/none/dir"), "1 system missing: 'none/none/dir'"),
         (lambda grid: grid["none/none/dir"].update(model="new"), "no system"),
         (lambda grid: grid["none/none/dir"].update(model="bm25"), "no system"),
         (lambda grid: [one.update(topic="a") for one in grid.values()], "called 'topic'"),
@@ -145,5 +145,5 @@ def test_constant_scores_and_one_topic() -> None:
 
 def test_heading_names_the_method_and_level_of_pairs() -> None:
     heading = cf.factorial_anova(SCORES, GRID, alpha=0.01).heading()
-    assert heading[-1].startswith("pairs: Tukey's HSD") and "0.99" in heading[-1]
+    assert heading[-1].startswith("pairs: Tukey's HSD") and " 99% " in heading[-1]
     assert heading[-1].endswith("(alpha 0.01)")

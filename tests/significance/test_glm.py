@@ -184,8 +184,8 @@ def test_separated_topics_are_excluded_and_reported() -> None:
     assert (glm.topics, glm.df) == (without.topics, without.df)
     n = len(values)
     assert any(
-        note == f"glm excludes 3 topics on which all systems score 0 or all 1: 't{n}', 't{n + 1}',"
-        f" 't{n + 2}'"
+        note == "glm excludes 3 topics on which all scores are 0, or all are 1:"
+        f" 't{n}', 't{n + 1}', 't{n + 2}'"
         for note in glm.notes
     )
     assert not any("excludes" in note for note in without.notes)
@@ -202,7 +202,7 @@ def test_a_system_with_zeros_only_has_no_test() -> None:
         assert glm.estimate[has_test] == pytest.approx(without.estimate, rel=1e-9)
         if correction != "tukey":  # its distribution counts all systems of the model
             assert glm.p[has_test] == pytest.approx(without.p, rel=1e-9)
-        assert any("1 system with 0 or 1 on all topics" in note for note in glm.notes)
+        assert any("are not tested, as all scores of such a system" in note for note in glm.notes)
     verdict = read_choice("glm", alpha=0.9, missing=None, resamples=1)(with_zeros)
     assert not verdict.significant[~has_test].any()
     assert (verdict.order[~has_test] == 1).all()
@@ -232,7 +232,7 @@ def test_scores_without_residuals() -> None:
         ),
         ([[0.2, -0.1], [0.1, 0.4]], "glm", "got -0.1"),
         ([[0.2, np.nan], [0.1, 0.4]], "glm", "missing"),
-        ([[0.0, 0.0], [0.1, 0.4]], "glm", "requires two topics and two systems"),
+        ([[0.0, 0.0], [0.1, 0.4]], "glm", "at least two topics and two systems"),
         ([[0.0, 0.0], [1.0, 1.0]], "glm", "got 0 and 0|got 0 and 2"),
         (VALUES, "glm(link='log')", "link must be one of 'logit'"),
         (VALUES, "glm(link='identity')", "link 'identity' cannot be combined with family"),
@@ -296,5 +296,5 @@ def test_studies_of_tests() -> None:
 def test_a_study_names_topics_that_the_model_excludes() -> None:
     values = np.vstack([noise(8, 12, 4), np.zeros((1, 4))])
     study = cf.meta.split_topics(scores(values), ["glm", "t"], sizes=[5], repeats=4)
-    assert "on which all systems score 0 or all 1: 't12'" in "\n".join(study.note_lines())
+    assert "on which all scores are 0, or all are 1: 't12'" in "\n".join(study.note_lines())
     assert not cf.meta.split_topics(scores(values), ["t"], sizes=[5], repeats=4).note_lines()

@@ -54,7 +54,7 @@ def test_nemenyi_is_found_by_name_and_equals_scikit_posthocs() -> None:
         *(0.8998835057401947, 0.8998835057401947, 0.5083531516134436),
     ]
     assert found.adjusted_pvalues == pytest.approx(expected, abs=1e-12)
-    with pytest.raises(cf.PolicyError, match="'Nemenyi': Nemenyi's is the test friedman"):
+    with pytest.raises(cf.PolicyError, match="'Nemenyi': Nemenyi's test is friedman"):
         cf.compare(scores, test="friedman", correction="Nemenyi")
 
 

@@ -126,7 +126,7 @@ def test_who_holds_what() -> None:
     text = str(found)
     assert "one lacks 'z', 'w'" in text
     assert "1 pair excluded: no collection has both systems" in text
-    assert "1 pair in fewer than two collections" in text
+    assert "1 pair with fewer than two collections" in text
     weights = found.by_collection().group_by("first", "second").agg(pl.col("weight").sum())
     assert weights["weight"].to_list() == pytest.approx([1, 1])
 
@@ -136,7 +136,7 @@ def test_excluded_differences() -> None:
     constant = {"x": [0.1, 0.3, 0.2], "y": [0.2, 0.4, 0.3]}
     two_topics = {"x": [0.1, 0.3], "y": [0.2, 0.5]}
     collections = {"a": COLLECTIONS["a"], "b": COLLECTIONS["b"]}
-    excluded = "1 pair of a collection excluded: "
+    excluded = "1 combination of pair and collection excluded: "
     for scores, reason in (
         (constant, "the difference is the same on all topics, so its standard error"),
         (two_topics, "a standardised difference requires three topics"),

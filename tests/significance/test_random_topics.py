@@ -140,11 +140,14 @@ def test_tests_of_these_topics_only_say_so() -> None:
     for name in ("anova-3", "bootstrap-anova"):
         found = cf.compare(values, test=name, resamples=99)
         assert found.anova is not None
-        own = f"F of System is {found.anova.f_of('System')[0]:.4g} "
+        own = f"F of System divided by Error is {found.anova.f_of('System')[0]:.4g} "
         note = next(one for one in found.notes if "these topics only" in one)
         assert own in note
-        assert "and 4.531 (p 0.0038) by Topic:System" in note
+        assert "is 4.531 (p 0.0038), and the test random-topics uses it" in note
     assert not any("these topics" in one for one in cf.compare(values[:, :, 0]).notes)
+    # Without an F there is none to refer to.
+    equal = cf.compare(np.full((4, 3, 2), 0.5), test="anova-3", correction="tukey")
+    assert equal.notes[0].endswith("the error of the test random-topics includes it")
 
 
 def covarying(seed: int, topics: int, systems: int) -> Any:
@@ -201,6 +204,9 @@ def test_sphericity_where_there_is_nothing_to_correct() -> None:
     assert least.greenhouse_geisser == pytest.approx(1 / 3)
     assert least.huynh_feldt == pytest.approx(1 / 3)
     table = cf.compare(values).anova
-    assert "corrected p of System: 0.1619 (Greenhouse-Geisser epsilon 0.6112)" in str(table)
+    assert (
+        "p of System corrected for non-sphericity: 0.1619 (Greenhouse-Geisser epsilon 0.6112)"
+        in str(table)
+    )
     assert table is not None
     assert "Greenhouse-Geisser" in table._repr_html_()

@@ -104,7 +104,7 @@ def test_of_a_comparison() -> None:
 
 def test_advised_corrections_need_no_baseline() -> None:
     scores = {"a": [0.1, 0.4, 0.3], "b": [0.2, 0.4, 0.6], "c": [0.3, 0.3, 0.5]}
-    with pytest.raises(cf.PolicyError, match="controls the FWER") as refused:
+    with pytest.raises(cf.PolicyError, match="controls the family-wise error rate") as refused:
         cf.compare(scores, correction="bh").rank_sets()
     advised = str(refused.value).partition("one of: ")[2].partition(";")[0].split(", ")
     for correction in advised:

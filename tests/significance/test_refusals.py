@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import cranfield as cf
 from cranfield import significance
 from cranfield.base.errors import CranfieldError
+from cranfield.scales.admissible import dominance
 from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 from cranfield.significance.corrections.studentised import (
     studentised_range_isf,
@@ -93,6 +95,15 @@ REFUSALS: Refusals = {
         (lambda: compare({"a": [0.5], "b": [0.4]}), "1 score"),
         (lambda: compare(pl.LazyFrame({"x": [1.0, 2.0]})), "topic"),
         (lambda: compare(ENDLESS), "system 's1' on topic 'q0' has an infinite score"),
+        *(
+            (partial(call, ENDLESS, *more), "system 's1' on topic 'q0' has an infinite score")
+            for call, *more in (
+                (cf.summarise,),
+                (cf.risk,),
+                (cf.factorial_anova, {"s0": {"stop": "yes"}, "s1": {"stop": "no"}}),
+                (dominance, [0], [1]),
+            )
+        ),
         (lambda: compare(scored([[0, np.nan], [1, np.nan]]), test="welch"), "'s1' has 0 scores"),
         (lambda: compare({"a": [0.1, 0.5], "b": [0.2, 0.3, 0.6]}), "unpaired test"),
         (lambda: compare(SHARDS, test="t"), "by shard"),
@@ -121,7 +132,7 @@ REFUSALS: Refusals = {
     "several": [
         (
             lambda: room.compare_measures({"a": SOME, "b": GAP}),
-            "system 's0' on topic 'q3' has no score by 'b'",
+            "system 's0' on topic 'q3' has no score of 'b'",
         ),
         (lambda: room.compare_measures({"a": SOME, "b": PAIR}), "'b' lacks system 's2'"),
         (lambda: room.compare_measures([SOME]), "mapping"),
@@ -137,7 +148,7 @@ REFUSALS: Refusals = {
         ),
         (
             lambda: room.meta_analysis({"a": SOME, "b": scored(SOME.values, measure="RR")}),
-            "'AP', 'RR' cannot be pooled",
+            "'AP', 'RR' have no common unit",
         ),
     ],
     "bayes": [
@@ -154,7 +165,7 @@ REFUSALS: Refusals = {
         (lambda: room.compare_bayes(ONE_TOPIC, "s0", "s1"), "two topics"),
         (lambda: room.compare_bayes(GAP.select(["q3"]), "s0", "s1", missing="drop"), "two topics"),
         (lambda: room.compare_bayes(GAP, "s0", "s1"), "system 's0' on topic 'q3' has no score"),
-        (lambda: room.compare_bayes(ENDLESS, "s0", "s1"), "infinite"),
+        (lambda: room.compare_bayes(ENDLESS, "s0", "s1"), "'s1' on topic 'q0' has an infinite"),
         (lambda: room.compare_bayes(SHARDS, "s0", "s1"), "by shard"),
     ],
     "effects": [
@@ -162,9 +173,9 @@ REFUSALS: Refusals = {
         (lambda: effect_sizes(SOME, confidence=95), "confidence"),
         (lambda: room.effect_sizes(SOME, confidence="x"), "confidence"),
         (lambda: effect_sizes(GAP), "no score"),
-        (lambda: anova_effect_sizes(compare(SOME, test="t").anova), "analysis of variance"),
+        (lambda: anova_effect_sizes(compare(SOME, test="t").anova), "ANOVA table"),
         (lambda: cf.risk(scored([[0.5, -1.0]])), "at least 0"),
-        (lambda: cf.risk(scored([[0.5, np.nan]])), "score of every system for every topic"),
+        (lambda: cf.risk(scored([[0.5, np.nan]])), "topic 'q0' has no score; risk requires all"),
         (lambda: cf.risk(scored([[0.5, 1.0]]), baseline="x"), "'x'"),
         (lambda: cf.risk(scored([[0.5, 1.0]]), alpha=-1), "alpha"),
         (lambda: cf.risk(scored([[0.5, 1.0]]), alpha="much"), "alpha"),  # type: ignore[arg-type]
@@ -294,7 +305,7 @@ REFUSALS: Refusals = {
         ),
         (lambda: standardise(scored([[0.1, 0.2], [0.3, np.nan]])), "got 1 for topic 'q1'"),
         (lambda: standardise(TABLE, scored(TABLE.values, measure="P@5")), "'P@5'"),
-        (lambda: standardise(TABLE, scored([[0.1, 0.2]], measure="AP")), "lacks topic 'q1'"),
+        (lambda: standardise(TABLE, scored([[0.1, 0.2]], measure="AP")), "lack topic 'q1'"),
         (lambda: standardise(TABLE, scored([[0.1, 0.2]] * 3)), "topic 'q2' of the reference"),
     ],
 }

@@ -64,7 +64,7 @@ def test_groups_are_summaries_of_their_topics() -> None:
         own = cf.summarise(cf.Scores(VALUES[part], TOPICS[part], ("a", "b", "c"))).rows
         rows = result.rows.filter(group=name).drop("group")
         assert rows.equals(own)
-    assert any("3 topics in no group" in note for note in result.notes)
+    assert any("3 topics excluded for lack of a group" in note for note in result.notes)
     assert any("1 row" in note for note in result.notes)
 
 
@@ -77,11 +77,11 @@ def test_missing_scores_are_excluded_and_reported() -> None:
     rows = result.rows
     assert (rows["wins"] + rows["losses"] + rows["ties"]).to_list() == [10, 10, 10]
     assert any("2 missing scores" in note for note in result.notes)
-    assert any("differences from a are over the 10 topics that both" in n for n in result.notes)
+    assert any("differences from a are over the 10 topics on which both" in n for n in result.notes)
     # Against b, which has all topics, only the difference of a is over fewer.
     result = cf.summarise(cf.Scores(values, TOPICS, ("a", "b", "c")), baseline="b")
     assert_allclose(result.rows["difference"][0], np.nanmean(values[:, 0] - values[:, 1]))
-    assert any("differences from b are over the 10 topics that both" in n for n in result.notes)
+    assert any("differences from b are over the 10 topics on which both" in n for n in result.notes)
     groups = {topic: "x" if k < 2 else "y" for k, topic in enumerate(TOPICS)}
     result = cf.summarise(cf.Scores(values, TOPICS, ("a", "b", "c")), baseline="a", groups=groups)
     assert any("differences from a are over the 1 to 9 topics" in note for note in result.notes)
@@ -104,7 +104,7 @@ def test_what_does_not_vary_has_no_interval() -> None:
     ("options", "message"),
     [
         ({"baseline": "x"}, "'x'"),
-        ({"groups": {"other": "g"}}, "groups of topics"),
+        ({"groups": {"other": "g"}}, "expected topics that have scores"),
         ({"groups": pl.DataFrame({"topic": ["q1", "q1"], "group": ["g", "g"]})}, "twice"),
         ({"confidence": 1.0}, "confidence"),
     ],

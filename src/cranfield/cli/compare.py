@@ -257,10 +257,11 @@ def _compute_other_result(
     scores: Any = source.scores(judging, has_notes=analysis in WITH_DIRECTION_NOTES, scale=scale)
     if analysis == "summary":
         return summarise_each(scores, baseline=baseline, groups=table_file, confidence=1 - alpha)
-    if analysis == "corroboration":
-        return cf.corroborate(scores, **options)
-    if analysis == "checklist":
-        return cf.checklist(scores, **options)
+    if analysis in {"corroboration", "checklist"}:
+        analyse = cf.corroborate if analysis == "corroboration" else cf.checklist
+        result: Result = analyse(scores, **options)
+        _warn_unused_seed({analysis: result})
+        return result
     if len(scores) > 1:
         raise PolicyError(f"{flag} requires a single -m, got {', '.join(scores)}")
     [single] = scores.values()

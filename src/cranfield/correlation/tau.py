@@ -28,7 +28,8 @@ def paired_values(x: Any, y: Any) -> tuple[Floats, Floats]:
     b = b[:, _match_items(x, y)]
     if len(a) != len(b) and 1 not in {len(a), len(b)}:
         raise CranfieldError(
-            f"expected one set, or as many sets on both sides, got {len(a)} and {len(b)}"
+            "x and y must have the same number of sets (rows), unless one of them has a single set;"
+            f" got {len(a)} and {len(b)}"
         )
     a, b = np.broadcast_arrays(a, b)
     return a, b

@@ -141,6 +141,8 @@ def comparison_csv(statements: Mapping[str, Meaningfulness], margin: str | None 
                     pl.lit(getattr(comparison, attribute)).alias(attribute.replace("_", " "))
                     for attribute in attributes
                 ),
+                pl.lit(comparison.interval_of).alias("interval of"),
+                pl.lit(comparison.interval_kind).alias("interval holds for"),
                 pl.all(),
                 pl.Series("stochastic dominance", statement.dominance.holds),
                 *_equivalence_columns(statement, margin),
@@ -273,6 +275,10 @@ def comparison_dict(comparison: PairwiseComparison) -> dict[str, Any]:
         "systems": comparison.ranking().to_dicts(),
         "pairs": comparison.to_polars().to_dicts(),
     }
+    if comparison.resamples is None:
+        not_used = ("resamples", "seed")
+        options = comparison.options.items()
+        content["options"] = {name: value for name, value in options if name not in not_used}
     if comparison.anova is not None:
         anova = comparison.anova
         content["anova"] = anova.to_polars().to_dicts()

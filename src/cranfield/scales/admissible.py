@@ -221,7 +221,7 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
     >>> pairs.holds.tolist(), pairs.threshold.tolist()
     ([True, False], [nan, 0.0])
     """
-    scores = as_scores(scores)
+    scores = as_scores(scores).finite()
     size = len(scores.systems)
     first, second = as_indices(first, "first", size), as_indices(second, "second", size)
     if first.size != second.size:

@@ -114,7 +114,7 @@ class Interval(Wrapping):
         flag,
         "Whether to rank only among runs with at most as many relevant documents as the topic,"
         " of any grades: each recall base then has its own scale, and a mean over topics"
-        " is only a surrogate.",
+        " mixes these scales.",
     )
     seed: int = parameter(
         0, integer(0), "Seed of the sample of rankings, for measures with too many values to count."
@@ -129,13 +129,13 @@ class Interval(Wrapping):
         reason = beyond_length(inner)
         if reason:
             raise MeasureError(
-                f"interval: {inner} depends on more than the grades by rank ({reason}),"
+                f"interval: {inner} depends on more than the ranked grades ({reason}),"
                 f" so it has no interval-scaled version; {HINT}"
             )
         if inner.info.aggregate != "mean":
-            raise MeasureError(f"interval requires an arithmetic mean over topics, got {inner}")
+            raise MeasureError(f"interval requires a measure averaged over topics, got {inner}")
         if inner.info.lower_is_better:
-            raise MeasureError(f"interval: lower values of {inner} are better; {HINT}")
+            raise MeasureError(f"interval requires a measure where higher is better, got {inner}")
 
     def combine_info(self) -> Info:
         inner = self.inner
@@ -164,8 +164,8 @@ class Interval(Wrapping):
             return ""
         varying_part = "ideal ranking" if self.inner.needs_ideal else "recall base"
         return (
-            f"a surrogate: the scales of topics with different {varying_part} are treated as"
-            " one (section 5.2.2 of the source)"
+            f"topics with different {varying_part}s have different scales, which are treated as one"
+            " (a surrogate, section 5.2.2 of the source)"
         )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -228,7 +228,7 @@ class Interval(Wrapping):
     def _warn(self, inner_image: Image) -> None:
         warn(
             f"{self}: too many values for exact ranks; scores are {inner_image.precision},"
-            " and closer scores may be tied"
+            " and scores closer than that may be tied"
         )
 
     def _normalise(self, ranks: Floats, inner_image: Image) -> Floats:

@@ -121,7 +121,7 @@ def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason
 
 def prove_total_orders(form: Form, shape: Additive, sign: int) -> list[Verdict]:
     """Judge an additive measure for the set-based and for the rank-based total order."""
-    size, reason = (shape.length, shape.grades), "from all steps between neighbours"
+    size, reason = (shape.length, shape.grades), "from all steps between neighbouring runs"
     set_based = _find_unequal_ranks(form, shape) or judge_steps(
         SET_BASED, set_based_steps(*size), form, sign, reason
     )
@@ -525,8 +525,8 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     is_count = parsed_measure.info.ignores_order and (parsed_measure.cutoff or longest) >= longest
     if not is_count and 2 ** (longest + 1) * largest_base > MAX_LISTED:
         raise PolicyError(
-            f"S[{longest}, {largest_base}] has too many runs to enumerate; for"
-            f" {measure} the maximum is {MAX_LISTED:,} runs"
+            f"{measure} cannot be checked on S[{longest}, {largest_base}], which has too many runs;"
+            f" the maximum is {MAX_LISTED:,} runs"
         )
     # For each value the first run that has it, and the recall base of its topic.
     values: dict[Any, tuple[RunGrades, int]] = {}

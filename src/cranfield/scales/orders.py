@@ -535,7 +535,7 @@ def order_matrix(runs: Any, grades: int = 1) -> Bools:
     table = _check_table(runs, grades)
     if len(table) > MAX_COMPARED:
         raise PolicyError(
-            f"all pairs can be compared of at most {MAX_COMPARED:,} runs, got"
+            f"all pairs can be compared for at most {MAX_COMPARED:,} runs, got"
             f" {len(table):,}; compare single pairs with at_or_below()"
         )
     counts = _count_documents(table, grades)

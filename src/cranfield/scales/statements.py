@@ -184,7 +184,7 @@ class Meaningfulness:
         if self.scale is None:
             return (
                 f"unknown: {test} needs {a_scale(self.required_scale)}, but the scale of {name} is"
-                " unknown"
+                " not declared"
             )
         if self.verdict == MEANINGFUL:
             declared = "declared by the user to be " if self.declared_by_user else ""
@@ -200,11 +200,11 @@ class Meaningfulness:
         if self.scale >= self.required_scale:
             return (
                 f"not invariant: {name} depends on the recall base, so each topic has"
-                f" its own scale, but {test} combines them"
+                f" its own scale, but {test} combines scores of different topics"
             )
         return (
             f"not invariant: {test} needs {a_scale(self.required_scale)}, but {name} is"
-            f" declared {self.scale}; its results may depend on the spacing of the scale"
+            f" declared {self.scale}; results of the test may depend on how scores are spaced"
         )
 
     def lines(self) -> list[str]:
@@ -228,8 +228,8 @@ class Meaningfulness:
         is_random = comparison.info.random or CORRECTIONS[comparison.correction].random
         if is_random and comparison.options["resamples"] * len(comparison) > MAX_SAMPLES:
             return (
-                "sensitivity: decisions with transformed scores need many random samples; call"
-                " invariant_decisions() to compute them"
+                "sensitivity: decisions with transformed scores are not shown, as they need many"
+                " random samples; call invariant_decisions() to compute them"
             )
         opening = "sensitivity: with scores x raised to the power p,"
         if count == 1:

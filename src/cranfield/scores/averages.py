@@ -47,8 +47,8 @@ class Averages:
     def std(self) -> Floats:
         """Compute the sample standard deviation over topics (divisor n - 1); NaN for one topic."""
         counts = self.counts()
-        deviations = self.values - self.mean()
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            deviations = self.values - self.mean()
             deviation = np.sqrt(np.nansum(deviations**2, axis=0) / (counts - 1))
         return np.where(counts > 1, deviation, np.nan)
 

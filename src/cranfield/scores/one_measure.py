@@ -258,8 +258,8 @@ class Scores(Averages, FrameMixin, Plotted):
         if self.definition is not None and self.definition.info.lower_is_better != lower_is_better:
             own, requested = ("higher", "lower") if lower_is_better else ("lower", "higher")
             raise PolicyError(
-                f"{self.measure} is a measure for which {own} is better, got {requested} is better;"
-                " rename the scores if they are of another measure"
+                f"{own} is better for {self.measure}, but {requested} is better was requested; if"
+                " the scores are of another measure, rename it"
             )
         return replace(self, lower_is_better=bool(lower_is_better), has_direction=True)
 
@@ -314,7 +314,7 @@ class Scores(Averages, FrameMixin, Plotted):
             but the scores have none.
         """
         if shards is not None and not self.shards:
-            raise PolicyError(f"shards require scores by shard, got {self!r}")
+            raise PolicyError(f"selecting shards requires scores by shard, got {self!r}")
         axes = zip((topics, systems, shards), self.labels.items(), strict=False)
         indices = [label_indices(selection, labels, axis) for selection, (axis, labels) in axes]
         names = [
@@ -378,7 +378,7 @@ class Scores(Averages, FrameMixin, Plotted):
         )
         topics = tuple(compress(self.topics, is_complete))
         if missing == "zero" and notes and self.lower_is_better:
-            notes = (*notes, "0 is a good score here, as lower scores are better")
+            notes = (*notes, "as lower scores are better, 0 favours systems that lack scores")
         return replace(self, values=values, topics=topics), notes
 
     def flat(self, reason: str = "scores by shard are not supported here") -> Floats:
@@ -408,7 +408,9 @@ class Scores(Averages, FrameMixin, Plotted):
                 labels[int(k)] for k, labels in zip(place, self.labels.values(), strict=True)
             )
         except (IndexError, ValueError):
-            raise PolicyError(f"{quoted(place)} is not a cell of {self!r}") from None
+            axes = ", ".join(self.labels)
+            reason = f"place must be indices of {axes} of {self!r}, got {quoted(place)}"
+            raise PolicyError(reason) from None
         in_shard = f" in {self.axis} {plain(shard[0])}" if shard else ""
         return f"system {quoted(system)} on topic {quoted(topic)}{in_shard}"
 
@@ -524,14 +526,14 @@ def combine_systems(scores_by_system: Mapping[str, Scores]) -> Scores:
     tables = list(scores_by_system.values())
     first = tables[0]
     if any(table.shards != first.shards for table in tables):
-        raise CranfieldError("expected scores on the same shards")
+        raise CranfieldError("all systems must have scores on the same shards")
     topics = tuple(dict.fromkeys(topic for table in tables for topic in table.topics))
     rows = {topic: row for row, topic in enumerate(topics)}
     values = np.full((len(topics), len(tables), *first.values.shape[2:]), np.nan)
     for k, table in enumerate(tables):
         values[[rows[topic] for topic in table.topics], k] = table.values[:, 0]
     if any(table.lower_is_better != first.lower_is_better for table in tables):
-        raise CranfieldError("expected scores of one direction, got lower and higher is better")
+        raise CranfieldError("expected one measure, but lower is better for some systems only")
     common_settings = {
         name: value
         for name, value in first.settings.items()
@@ -569,7 +571,7 @@ def complete_scores(
     filled_values, is_complete, notes = fill_missing(
         [table.values for table in scores.values()],
         missing,
-        cell=lambda k, cell: f"{scores[names[k]].cell(cell)} has no score by {quoted(names[k])}",
+        cell=lambda k, cell: f"{scores[names[k]].cell(cell)} has no score of {quoted(names[k])}",
         suffix=" by every measure",
     )
     return {

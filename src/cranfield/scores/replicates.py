@@ -62,7 +62,8 @@ def replicate_labels(
         is_repeated, lambda row: several.format(quoted(row["replicate"]), quoted(row["system"]))
     )
     if n_unknown := int((~is_known).sum()):
-        warn(f"{table.source}: {counted(n_unknown, 'row')} of runs without scores")
+        n_rows = counted(n_unknown, "row")
+        warn(f"{table.source}: {n_rows} ignored, as the scores have no such run")
     labels = {run: (system, name) for run, system, name in frame.iter_rows()}
     for run in runs:
         if run not in labels:

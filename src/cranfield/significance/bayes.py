@@ -105,7 +105,8 @@ def compare_bayes(
     if np.ptp(difference) <= rounding:
         # The posterior would be a point mass, even with only two topics.
         raise CranfieldError(
-            f"expected differences that vary, got {difference[0]:g} on all {n} topics"
+            f"expected a difference of scores that varies between topics, got {difference[0]:g} on"
+            f" all {n} topics"
         )
     error = float(difference.std(ddof=1) / np.sqrt(n))
     below = float(stdtr(n - 1, (-rope - mean) / error))
@@ -142,8 +143,7 @@ def _differences(
     x, y = (values[:, label_index(system, scores.systems)] for system in (first, second))
     if first == second:
         raise PolicyError(f"system {quoted(first)} cannot be compared with itself")
-    if np.isinf(x).any() or np.isinf(y).any():
-        raise CranfieldError("scores must be finite, got an infinite score")
+    scores.select(systems=[first, second]).finite()
     is_missing = np.isnan(x) | np.isnan(y)
     if missing == "error" and is_missing.any():
         topic = int(np.flatnonzero(is_missing)[0])
@@ -199,13 +199,14 @@ class BayesianComparison(Result):
         "low": Column("Lower bound of the equal-tailed credible interval of the difference."),
         "high": Column("Upper bound of the credible interval of the difference."),
         "effect": Column("Posterior mean of the effect size."),
-        "effect low": Column("Lower bound of the equal-tailed credible interval of the effect."),
-        "effect high": Column("Upper bound of the credible interval of the effect."),
+        "effect low": Column("Lower bound of the equal-tailed interval of the effect size."),
+        "effect high": Column("Upper bound of the credible interval of the effect size."),
         "p worse": Column(
             "Posterior probability that the first system is worse by more than `rope`."
         ),
         "p equivalent": Column(
-            "Posterior probability that the systems are practically equivalent."
+            "Posterior probability that the systems are practically equivalent: they differ by at"
+            " most `rope`."
         ),
         "p better": Column(
             "Posterior probability that the first system is better by more than `rope`."

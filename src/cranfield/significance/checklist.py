@@ -79,7 +79,8 @@ def _check_map_user(inputs: _ChecklistInput) -> Decision:
         return CANNOT_TELL, "the scores do not name their measure"
     names = ", ".join(map(plain, inputs.comparisons))
     if all(map(_is_average_precision, inputs.comparisons)):
-        return DISPUTED, f"average precision is the only measure ({names}); add another user model"
+        reason = f"average precision is the only measure ({names}); add one of another user model"
+        return DISPUTED, reason
     return AVOIDED, f"measures other than average precision are used: {names}"
 
 
@@ -95,7 +96,7 @@ def _check_digits(inputs: _ChecklistInput) -> Decision:
     findings, has_excess_digits = [], False
     for label, comparison in inputs.labelled():
         if comparison.mean_of != "mean":
-            return CANNOT_TELL, f"the standard error of a {comparison.mean_of} is unknown"
+            return CANNOT_TELL, f"the standard error of a {comparison.mean_of} is not computed"
         rows = summarise(comparison.scores).rows.filter((pl.col("sd") > 0) & (pl.col("topics") > 1))
         if rows.is_empty():
             findings.append(
@@ -123,12 +124,13 @@ def _check_multiple(inputs: _ChecklistInput) -> Decision:
     comparisons = inputs.comparisons.values()
     n_tests = sum(map(len, comparisons))
     if n_tests == 1:
-        return AVOIDED, "one pair is tested by one measure"
+        return AVOIDED, "one pair is tested by one measure, which needs no correction"
     alpha, n_families = inputs.first_comparison.alpha, len(comparisons)
     correction = CORRECTIONS[inputs.first_comparison.correction]
-    measures = counted(n_families, "measure")
+    measures, independent = counted(n_families, "measure"), "measures"
     if correction.name == "none":
         problem, n_families = f"{n_tests:,} tests ({measures}) without correction", n_tests
+        independent = "tests"
     elif n_families == 1:
         return (
             AVOIDED,
@@ -139,7 +141,8 @@ def _check_multiple(inputs: _ChecklistInput) -> Decision:
     if correction.controls == "FDR":
         return MADE, f"{problem}: the false discovery rate is controlled within each measure only"
     return MADE, (
-        f"{problem}: if they were independent, the probability of a Type I error would be up to"
+        f"{problem}: if {independent} were independent, the probability of a Type I error would be"
+        f" up to"
         f" {1 - (1 - alpha) ** n_families:.4f} = 1 - (1 - {alpha:g})^{n_families}"
     )
 
@@ -173,17 +176,17 @@ def _check_null(inputs: _ChecklistInput) -> Decision:
             bounds = np.where(is_finite, np.maximum(np.abs(low), np.abs(high)), -np.inf)
             k = int(bounds.argmax())
             text += (
-                f", with a {comparison.interval_of} of up to {bounds[k]:.4f} in the interval"
+                f"; their intervals include a {comparison.interval_of} of up to {bounds[k]:.4f}"
                 f" ({_pair_name(comparison, rows[k])}); the smallest difference that could be"
                 f" significant is about {half_widths[is_finite].min():.4f}, the smallest half-width"
                 " of these intervals"
             )
         elif rows.size:
-            text += ", without a bounded interval"
+            text += "; none of them has a bounded interval"
         findings.append(text)
     if not n_not_significant:
         return AVOIDED, "; ".join(findings)
-    return CANNOT_TELL, "; ".join([*findings, "does the text read this as equality?"])
+    return CANNOT_TELL, "; ".join([*findings, "does the paper treat these systems as equal?"])
 
 
 def _check_topics(inputs: _ChecklistInput) -> Decision:
@@ -196,12 +199,15 @@ def _check_topics(inputs: _ChecklistInput) -> Decision:
 
 def _check_one_collection(inputs: _ChecklistInput) -> Decision:
     topics = counted(inputs.first_comparison.topics, "topic")
-    return MADE, f"one set of {topics} is compared, which supports no general claim"
+    return MADE, f"systems are compared on one set of {topics}, which supports no general claim"
 
 
 def _check_unjudged(inputs: _ChecklistInput) -> Decision:
     if inputs.evaluation is None:
-        return CANNOT_TELL, "runs and judgments were not given: do systems differ in coverage?"
+        return CANNOT_TELL, (
+            "runs and judgments were not given: do systems differ in their proportion of unjudged"
+            " documents?"
+        )
     rows = {row.system: row for row in inputs.evaluation.coverage.systems}
     comparison = inputs.first_comparison
     covered = [rows[system] for system in comparison.systems]
@@ -215,8 +221,9 @@ def _check_unjudged(inputs: _ChecklistInput) -> Decision:
         for system in (comparison.first[k], comparison.second[k])
     )
     return (MADE if n_above else AVOIDED), (
-        f"the proportion unjudged in the top 10 differs by more than {MAX_UNJUDGED_DIFFERENCE:g} in"
-        f" {n_above:,} of {counted(len(comparison), 'pair')}; largest difference: {systems}"
+        "the proportion of unjudged documents in the top 10 differs by more than"
+        f" {MAX_UNJUDGED_DIFFERENCE:g} in {n_above:,} of {counted(len(comparison), 'pair')};"
+        f" largest difference: {systems}"
     )
 
 
@@ -248,13 +255,14 @@ def _check_best_baseline(inputs: _ChecklistInput) -> Decision:
     systems = counted(len(inputs.first_comparison.systems), "system")
     names = ", ".join(map(plain, inputs.first_comparison.baselines))
     scope = f"{systems}, baseline {names}" if names else f"all pairs of {systems}"
-    return CANNOT_TELL, f"{scope}: was a baseline picked as the best on these topics?"
+    return CANNOT_TELL, f"{scope}: was a baseline chosen because it is the best on these topics?"
 
 
 _FUHR, _ZOBEL = "Fuhr (2017)", "Zobel (2022)"
 _FUHR_AND_SAKAI = "Fuhr (2017), Sakai (2020)"
 _DISPUTE = "objection: Fuhr (2017); reply: Sakai (2020)"
-_OWN = "not in the papers; a threshold of this list"
+_OWN = "not from a paper; the threshold is that of this checklist"
+_NO_PAPER = "not from a paper"
 
 ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] = {
     "scale-mean": (
@@ -268,7 +276,7 @@ ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] =
     "relative": ("Relative improvements of means", _check_relative, _DISPUTE),
     "one-split": (
         "Parameters tuned and tested on a single split",
-        "were parameters tuned, and on more than one split?",
+        "were parameters tuned, and if so, on more than one split of the data?",
         _FUHR,
     ),
     "plan": (
@@ -288,12 +296,12 @@ ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] =
         _FUHR,
     ),
     "effect": ("p-values without effect sizes", _check_effect, _FUHR),
-    "null": ("No significant difference read as equality", _check_null, "not in the papers"),
+    "null": ("No significant difference read as equality", _check_null, _NO_PAPER),
     "topics": ("Few topics", _check_topics, _OWN),
     "baseline-weak": (
         "Weak baseline",
-        "which scores on this collection are known, and does the baseline reach them?",
-        "not in the papers",
+        "which scores on this collection were published, and does the baseline reach them?",
+        _NO_PAPER,
     ),
     "repro": (
         "Results that cannot be reproduced",
@@ -303,10 +311,10 @@ ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] =
     "one-collection": ("One collection only", _check_one_collection, _FUHR),
     "claim": (
         "Proof claimed from an experiment",
-        "does the text claim that the experiment proves something in general?",
+        "does the paper claim that the experiment proves something in general?",
         _FUHR,
     ),
-    "unjudged": ("Systems with unequal proportions unjudged", _check_unjudged, _OWN),
+    "unjudged": ("Systems with unequal proportions of unjudged documents", _check_unjudged, _OWN),
     "aggregate-only": ("Only aggregated scores analysed", _check_aggregate_only, _ZOBEL),
     "goodhart": (
         "The measure that was optimised reported alone",
@@ -327,6 +335,8 @@ class Checklist(TableResult):
         Names of the measures.
     test, correction, alpha
         Test, correction and significance level, as :func:`compare` applied them.
+    seed
+        Seed of a test that draws random numbers, else None.
     notes
         Notes of the comparisons, except on scales, which an item describes.
     method
@@ -348,6 +358,7 @@ class Checklist(TableResult):
     alpha: float
     notes: tuple[str, ...] = ()
     method: str = ""
+    seed: int | None = None
 
     def heading(self) -> list[str]:
         statuses = self.rows["status"].to_list()
@@ -426,6 +437,7 @@ def checklist(scores: Any, **options: Any) -> Checklist:
         comparison.alpha,
         _collect_notes(inputs),
         comparison.method,
+        comparison.seed,
     )
 
 

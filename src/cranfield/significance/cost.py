@@ -75,7 +75,7 @@ class CostEffectiveness(TableResult):
         "system": Column("System, in ascending order of the cost.", key=True),
         "mean": Column("Mean score over topics."),
         "amount": Column("Cost of the system, in the unit of the input; lower is better."),
-        "on front": Column("Whether no other system dominates the system."),
+        "on front": Column("Whether no system is as good in mean and cost, and better in one."),
         "dominated by": Column(
             "Most effective system that dominates the system (the cheapest if several are equally"
             " effective); null on the front."
@@ -179,18 +179,20 @@ def cost_effectiveness(
     has_cost = ~np.isnan(matrix).all(axis=0)
     if not has_cost.any():
         raise CranfieldError(
-            f"expected a cost of a system with scores, such as {quoted(table.systems[0])}, got none"
+            "no system with scores has a cost; expected costs of systems such as"
+            f" {quoted(table.systems[0])}"
         )
     for name, row in amounts.items():
         if unknown := [quoted(table.systems[k]) for k in np.flatnonzero(np.isnan(row))]:
             n_systems = counted(len(unknown), "system")
             notes.append(
-                f"{n_systems} without {name} excluded from its front: {some_of(unknown, 10)}"
+                f"{n_systems} excluded from the front of {name}: no value for"
+                f" {some_of(unknown, 10)}"
             )
     values = table.values[:, has_cost]
     is_complete = ~np.isnan(values).any(axis=1)
     if n_incomplete := int((~is_complete).sum()):
-        notes.append(f"{counted(n_incomplete, 'topic')} without a score of every system excluded")
+        notes.append(f"{counted(n_incomplete, 'topic')} excluded, as a score is missing")
     if not is_complete.any():
         raise CranfieldError("no topic has a score of every system with a cost")
     if table.aggregate != "mean":
@@ -276,7 +278,7 @@ def _read_amounts(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats]
     system_table = read_system_table(costs, _COSTS, _AMOUNT, systems, _has_number)
     table, notes = system_table.table, list(system_table.notes)
     if not system_table.names:
-        raise InputError("expected a column of numbers next to 'system'", source=table.source)
+        raise InputError("expected a column of costs besides 'system'", source=table.source)
     amounts = {}
     for name in system_table.names:
         is_spending = _SPENDING.search(name) or _ENERGY.search(name)
@@ -291,7 +293,7 @@ def _read_amounts(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats]
         values = table.frame[name].gather(system_table.rows).fill_null(np.nan).to_numpy().copy()
         if _ENERGY.search(name) and (values == 0).any():
             zeros = [quoted(systems[int(k)]) for k in np.flatnonzero(values == 0)]
-            notes.append(f"{name} of 0 is treated as not measured: {some_of(zeros, 10)}")
+            notes.append(f"0 in column {name} is treated as not measured: {some_of(zeros, 10)}")
             values[values == 0] = np.nan
         amounts[name] = values
     return amounts, notes

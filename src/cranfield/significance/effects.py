@@ -142,7 +142,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     """
     check_proportion("the confidence level", confidence)
     if not isinstance(table, AnovaTable):
-        raise PolicyError(f"expected the table of an analysis of variance, got {table!r:.60}")
+        raise PolicyError(f"expected an ANOVA table such as compare(...).anova, got {table!r:.60}")
     n_scores = float((~np.isnan(table.values)).sum())
     # The last two sources are Error and Total.
     sources, f, ss = table.sources[:-2], table.f[:-2], table.ss[:-2]
@@ -175,7 +175,7 @@ KINDS = Registry(
         "cohen": EffectKind("Cohen's d of the differences", f"{SD} differences", False, True),
         "average": EffectKind(
             "standardised difference",
-            "the root of the mean of both systems' variances",
+            "the square root of the mean of the variances of both systems",
             True,
             False,
         ),
@@ -237,12 +237,12 @@ class EffectSizes(TableResult):
             "Mean of the first system minus mean of the second, in the unit of the scores."
         ),
         "effect": Column(
-            "Effect size: the difference divided by its standardiser; corrected for bias"
+            "Effect size: the difference divided by a standard deviation; corrected for bias"
             " for some kinds, such as Hedges' g."
         ),
         "low": Column(
             "Lower bound of the confidence interval of the effect size, unadjusted; NaN"
-            " if the differences, or the scores that standardise them, do not vary."
+            " if the standard deviation that divides the difference is 0."
         ),
         "high": Column("Upper bound of the confidence interval of the effect size."),
     }
@@ -259,13 +259,13 @@ class EffectSizes(TableResult):
 
     def heading(self) -> list[str]:
         kind = KINDS[self.kind]
-        scope = "exact for normal scores" if self.exact else "for normal scores of many topics"
+        scope = "exact" if self.exact else "approximate, for many topics,"
         bias = ", corrected for bias" if kind.is_unbiased else ""
         return [
             f"{measure_prefix(self.measure)}{kind.title}, {counted(self.topics, 'topic')}",
             f"effect: mean difference divided by {kind.unit}{bias}",
             f"low, high: {100 * self.confidence:.4g}% confidence interval of the true effect,"
-            f" unadjusted; {scope}",
+            f" unadjusted; {scope} for normal scores",
         ]
 
 
@@ -360,8 +360,8 @@ def effect_sizes(
     notes = [*inputs.notes, *table.direction_notes()]
     if n_constant := int((~varies).sum()):
         notes.append(
-            f"{counted(n_constant, 'pair')} without a confidence interval: the differences, or the"
-            " scores whose standard deviation divides them, are constant"
+            f"{counted(n_constant, 'pair')} without a confidence interval: the standard deviation"
+            " that divides the difference is 0"
         )
     rows = pair_names(table.systems, pairs.first, pairs.second).with_columns(
         difference=difference, effect=raw * correction, low=low, high=high

@@ -118,7 +118,7 @@ def power_anova(
         Significance level.
     epsilon
         Departure from sphericity, from 1 / (m - 1) to 1 (sphericity, the default), for `anova-2`
-        only: see the line under the table of a comparison, or `comparison.anova.sphericity`.
+        only: see the line above the table of a comparison, or `comparison.anova.sphericity`.
 
     Returns
     -------
@@ -144,8 +144,8 @@ def power_anova(
     check_number("epsilon", epsilon)
     if not 1 / (systems - 1) <= epsilon <= 1:
         raise PolicyError(
-            f"epsilon of {systems} systems must be from {1 / (systems - 1):.4g} to 1, got"
-            f" {epsilon:g}"
+            f"epsilon (sphericity) of {systems} systems must be from {1 / (systems - 1):.4g} to 1,"
+            f" got {epsilon:g}"
         )
     if model == "anova-1" and epsilon != 1:
         raise PolicyError("epsilon requires the two-way design, got model='anova-1'")

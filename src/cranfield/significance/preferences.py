@@ -109,7 +109,7 @@ class PreferenceComparison(TableResult):
 
     name: ClassVar[str] = "preferences"
     columns: ClassVar[Columns] = {
-        "preference": Column("Preference.", key=True),
+        "preference": Column("Name of the preference, such as RPP.", key=True),
         "system": Column("First system of the pair.", key=True),
         "other": Column("Second system.", key=True),
         "mean": Column("Mean preference over topics, from -1 to 1; above 0 for the first system."),
@@ -117,7 +117,7 @@ class PreferenceComparison(TableResult):
         "losses": Column("Number of topics on which the second system is preferred.", 0),
         "ties": Column("Number of topics without a preference.", 0),
         "p": Column("p-value of the exact two-sided sign test of wins and losses.", pvalue=True),
-        "adjusted p": Column("p-value adjusted for the pairs of the preference.", pvalue=True),
+        "adjusted p": Column("p-value corrected for all pairs of this preference.", pvalue=True),
     }
 
     topics: int
@@ -127,8 +127,8 @@ class PreferenceComparison(TableResult):
 
     def heading(self) -> list[str]:
         return [
-            f"preferences between rankings: {counted(self.topics, 'topic')}, grades from"
-            f" {self.rel}; sign test, {self.correction}"
+            f"preferences between rankings: {counted(self.topics, 'topic')}, relevant from grade"
+            f" {self.rel}; sign test, correction {self.correction}"
         ]
 
 
@@ -199,7 +199,7 @@ def compare_preferences(
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> print(compare_preferences(cf.judge(covid.runs[:2], covid.qrels)))
-    preferences between rankings: 50 topics, grades from 1; sign test, holm
+    preferences between rankings: 50 topics, relevant from grade 1; sign test, correction holm
     <BLANKLINE>
     preference     system         other              mean  wins  losses  ties       p  adjusted p
     RPP            UPrrf93-wt-r5  UPrrf102-wt-r5  -0.0027    21      27     2  0.4709      0.4709
@@ -209,7 +209,7 @@ def compare_preferences(
     """
     check_arguments(compare_preferences, locals())
     if not isinstance(judged, JudgedRuns):
-        raise PolicyError(f"expected judged runs of judge(), got {type(judged).__name__}")
+        raise PolicyError(f"expected judged runs, from judge(), got {type(judged).__name__}")
     judged.policies.require_order("preferences between rankings")
     check_integer("rel", rel, 1)
     names = [preferences] if isinstance(preferences, str) else list(dict.fromkeys(preferences))
@@ -244,7 +244,7 @@ def compare_preferences(
         frames.append(with_values(named_pairs, PreferenceComparison.columns, *columns))
     notes = []
     if n_excluded := len(judged.topics) - topics:
-        notes.append(f"{counted(n_excluded, 'topic')} without a relevant document excluded")
+        notes.append(f"{counted(n_excluded, 'topic')} excluded for lack of a relevant document")
     depths = judged.retrieved.max(axis=0)
     if depths.min() < depths.max():
         notes.append(
@@ -283,6 +283,8 @@ class Corroboration(TableResult):
         Significance level of both tests.
     method
         Test of differences by the measure, and its correction.
+    seed
+        Seed of a test that draws random numbers, else None.
     """
 
     name: ClassVar[str] = "corroboration"
@@ -299,16 +301,16 @@ class Corroboration(TableResult):
             0,
         ),
         "same": Column("Number of topics on which the rankings have the same grades.", 0),
-        "open": Column("Number of topics on which measures may disagree.", 0),
+        "open": Column("Number of topics on which measures may prefer different rankings.", 0),
         "innate p": Column(
             "p-value of the exact two-sided sign test of better and worse topics, corrected for"
             " the pairs by Holm's method.",
             pvalue=True,
         ),
         "corroborated": Column(
-            "For pairs that differ significantly by the measure: `yes` if the innate sign test is"
-            " significant in the same direction, `contradicted` if in the opposite direction,"
-            " otherwise `no`. Null for other pairs."
+            "For pairs that differ significantly by the measure: `yes` if the sign test of better"
+            " and worse topics is significant in the same direction, `contradicted` if in the"
+            " opposite direction, otherwise `no`. Null for other pairs."
         ),
     }
 
@@ -318,6 +320,7 @@ class Corroboration(TableResult):
     alpha: float
     method: str
     notes: tuple[str, ...] = ()
+    seed: int | None = None
 
     def heading(self) -> list[str]:
         outcomes = self.rows["corroborated"].drop_nulls().to_list()
@@ -326,9 +329,9 @@ class Corroboration(TableResult):
         if n_contradicted := outcomes.count("contradicted"):
             verdict += f", {n_contradicted} contradicted"
         return [
-            f"{self.measure}: {self.method}; innate sign test of the first"
-            f" {counted(self.depth, 'rank')}, Holm; {counted(self.topics, 'topic')}, alpha"
-            f" {self.alpha:g}",
+            f"{self.measure}: {self.method}; innate: sign test of topics on which all measures"
+            f" prefer the same ranking of {counted(self.depth, 'rank')}, with Holm's correction;"
+            f" {counted(self.topics, 'topic')}, alpha {self.alpha:g}",
             verdict,
         ]
 
@@ -385,9 +388,7 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     (measure,) = evaluation.measures
     judged.policies.require_order("innate orders of rankings")
     if measure.cutoff is None:
-        raise PolicyError(
-            f"{measure} has no cutoff; innate orders require one, such as {measure}@10"
-        )
+        raise PolicyError(f"expected a measure with a cutoff, such as {measure}@10, got {measure}")
     comparison = compare(evaluation, **options)
     indices = np.array([judged.systems.index(system) for system in comparison.systems])
     first, second = comparison.first, comparison.second
@@ -414,4 +415,5 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
         comparison.alpha,
         comparison.method,
         comparison.notes,
+        comparison.seed,
     )

@@ -155,7 +155,7 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
     if policy != "available":
         hint = "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
         if info.shards == "needed":
-            hint = ", and missing='available' uses the cells with scores of all systems"
+            hint = ", and missing='available' uses topics and shards with scores of all systems"
         selection, notes = scores.complete(policy, hint=hint)
     values = selection.values
     counts = (~np.isnan(values)).sum(axis=(0, *range(2, values.ndim)))
@@ -203,7 +203,8 @@ def _missing_notes(scores: Scores) -> tuple[str, ...]:
         return ()
     if scores.shards:
         n_cells = int(is_missing.all(axis=1).sum())
-        return (f"{counted(n_cells, 'pair')} of topic and shard without a score of any system",)
+        n_excluded = counted(n_cells, "combination")
+        return (f"{n_excluded} of topic and shard excluded, as no system has a score",)
     n_missing = counted(int(is_missing.sum()), "missing score")
     return (f"{n_missing}: each system is compared by its available scores",)
 
@@ -362,7 +363,7 @@ def by_cluster(
         cell = scores.cell(missing[0])
         raise CranfieldError(f"{cell} has no score; clusters require complete scores")
     if not scores.topics:
-        raise CranfieldError("expected at least one row, got none")
+        raise CranfieldError("expected scores of at least one row, got none")
     names = [_find_cluster(row, clusters) for row in scores.topics]
     index_of = {name: k for k, name in enumerate(dict.fromkeys(names))}
     cluster_of_row = np.array([index_of[name] for name in names])
@@ -395,7 +396,8 @@ def cluster_notes(scores: Scores) -> list[str]:
     if settings is None:
         return []
     sizes = " to ".join(map(str, sorted({settings["smallest"], settings["largest"]})))
-    weight = "weighted so that each row counts the same: for tests of means only"
+    weight = "weighted so that each row counts the same, which suits tests of means only"
     if settings["weight"] == "cluster":
-        weight = "scored by their means: each cluster counts the same"
-    return [f"topics are clusters of {sizes} of {counted(settings['rows'], 'row')}, {weight}"]
+        weight = "scored by their means, so that each cluster counts the same"
+    n_rows = counted(settings["rows"], "row")
+    return [f"topics are clusters of rows ({n_rows}, {sizes} in each cluster), {weight}"]

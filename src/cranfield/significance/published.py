@@ -59,11 +59,12 @@ class PublishedPower(TableResult):
         "high": Column("Upper bound of the confidence interval."),
         "power": Column("Power of the test if the observed effect were the true effect."),
         "needed": Column(
-            "Number of topics that reaches the required power for the observed effect, or null."
+            "Number of topics that reaches the required power if the observed effect were the true"
+            " effect; null if no feasible number does."
         ),
         "needed at bound": Column(
-            "Number of topics for the bound of the interval nearer to 0; null if the interval"
-            " contains 0."
+            "Number of topics that reaches the required power if the bound of the interval nearer"
+            " to 0 were the true effect; null if the interval contains 0."
         ),
     }
 
@@ -77,8 +78,8 @@ class PublishedPower(TableResult):
         return [
             f"{counted(self.rows.height, 'paired t-test')}{side}, alpha {self.alpha:g}; topics"
             f" needed for a power of {self.goal:g}",
-            "the power for an observed effect follows from its p-value and adds nothing to it; of"
-            " significant results the effect is overestimated: plan with the bound",
+            "the power for an observed effect follows from its p-value and adds nothing to it;"
+            " effects of significant results are overestimated: plan with `needed at bound`",
         ]
 
 
@@ -159,17 +160,26 @@ def power_of_published(
     values = t_pvalue(t, df, alternative), effect, low, high
     powers = _power(effect, topics, alpha, alternative), needed, needed_at_bound
     rows = with_values(names, PublishedPower.columns, *values, *powers)
-    unreachable = rows.filter(needed.is_null(), pl.col("effect") != 0)["name"]
-    reason = f"the effect would require more than {MAX_TOPICS:,} topics"
-    notes = tuple(f"{name}: {reason}" for name in unreachable)
+    unreachable = rows.filter(needed.is_null(), pl.col("effect") != 0)
+    notes = tuple(
+        f"{name}: the effect is opposite to the alternative {alternative!r}, so no number of topics"
+        " is enough"
+        if orient(effect, alternative) < 0
+        else f"{name}: the required power for this effect takes more than {MAX_TOPICS:,} topics"
+        for name, effect in unreachable["name", "effect"].rows()
+    )
     return PublishedPower(rows, alpha, power, alternative, notes)
 
 
 def _power(effect: Any, topics: Any, alpha: float, alternative: str) -> Floats:
-    """Compute the power for an effect; 0 if it contradicts a one-sided alternative."""
-    half = np.asarray(topics * effect**2 / 2)
+    """Compute the power for an effect; below alpha if it contradicts a one-sided alternative."""
+    half, df = np.asarray(topics * effect**2 / 2), np.asarray(topics - 1.0)
+    power = t_power(half, df, alpha, alternative)
+    if alternative == "two-sided":
+        return power
+    other_tail = t_power(half, df, 2 * alpha, "two-sided") - power
     is_opposite = orient(np.asarray(effect), alternative) < 0
-    return np.where(is_opposite, 0.0, t_power(half, np.asarray(topics - 1.0), alpha, alternative))
+    return np.where(is_opposite, np.maximum(other_tail, 0.0), power)
 
 
 def _find_topics_needed(effect: float, alpha: float, power: float, alternative: str) -> int | None:

@@ -121,7 +121,7 @@ CORRECTIONS: Registry[Correction] = Registry(
     """,
     package="cranfield.significance",
     decorators="declared_correction",
-    reasons={"nemenyi": "Nemenyi's is the test friedman with the correction tukey, its default"},
+    reasons={"nemenyi": "Nemenyi's test is friedman with the correction tukey, its default"},
 )
 """Corrections by name."""
 
@@ -341,7 +341,7 @@ def declared_test(
     """Register a function as a test; `fit` fits its model, if it has one."""
 
     def without_model(scores: Floats) -> Model:
-        raise PolicyError(f"the test {name} does not model all systems")
+        raise PolicyError(f"the test {name} has no joint model of all systems")
 
     def register(function: TestFunction) -> TestFunction:
         info = TestInfo(
@@ -374,9 +374,9 @@ def default_test(systems: int, axis: str = "") -> Test:
     """Return the default test for a number of systems, and the third axis of scores, if any."""
     if axis == "replicate":
         raise PolicyError(
-            "scores by replicate require a test: independent-replicates if each topic has rankings"
-            " or answers of its own, shared-replicates if each replicate (such as a trained model)"
-            " answers all topics"
+            "scores by replicate require a choice of test: independent-replicates if replicates are"
+            " drawn anew for each topic (such as sampled answers), shared-replicates if each"
+            " replicate (such as a trained model) answers all topics"
         )
     scores = "shards" if axis else "two systems" if systems == 2 else "many systems"
     return TESTS[DEFAULTS[scores]]

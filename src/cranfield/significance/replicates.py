@@ -55,7 +55,7 @@ def by_replicate(scores: Any, replicates: Any = None) -> Scores:
     if table.axis == "replicate" and replicates is None:
         return table
     if table.shards:
-        raise PolicyError(f"expected scores of runs, got scores by {table.axis}")
+        raise PolicyError(f"expected scores by topic and run, got scores by {table.axis}, too")
     labels = replicate_labels(table.systems, replicates)
     systems, names = (tuple(dict.fromkeys(label[k] for label in labels)) for k in (0, 1))
     values = np.full((len(table.topics), len(systems), len(names)), np.nan)
@@ -169,7 +169,7 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
                 " intraclass correlation"
             )
         if row["within"] == 0:
-            notes.append(f"{name}: replicates do not differ")
+            notes.append(f"{name}: all replicates have the same scores")
     frame = pl.DataFrame(rows).fill_nan(None)
     return ReplicateSummary(frame, table.measure, len(table.topics), tuple(notes))
 

@@ -38,7 +38,7 @@ class Risk(TableResult):
 
     columns: ClassVar[Columns] = {
         "system": Column("System.", key=True),
-        "u_risk": Column("Mean weighted difference from the baseline."),
+        "u_risk": Column("Mean difference from the baseline, losses weighted by 1 + alpha."),
         "t_risk": Column(
             "u_risk divided by its standard error; null if the error is 0, as for the baseline."
         ),
@@ -51,8 +51,8 @@ class Risk(TableResult):
         "wins": Column("Number of topics on which the system is better than the baseline.", 0),
         "losses": Column("Number of topics on which the system is worse than the baseline.", 0),
         "z_risk": Column(
-            "Sum of standardised differences from the expected scores, losses weighted by 1 +"
-            " alpha."
+            "Sum of standardised differences from the scores expected from the sums of system and"
+            " topic, losses weighted by 1 + alpha."
         ),
         "geo_risk": Column(
             "Geometric mean of the mean score and of the standard normal distribution function at"
@@ -120,12 +120,14 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     new     -0.1000  -0.3974  0.7295     2       1  -0.7115    0.4354
     """
     check_number("alpha", alpha, 0)
-    table = as_scores(scores)
-    values = table.over_shards().values
-    if not values.size or not np.isfinite(values).all():
-        raise CranfieldError("risk requires a score of every system for every topic")
+    table = as_scores(scores).finite().over_shards()
+    values = table.values
+    if (missing := np.argwhere(np.isnan(values))).size:
+        raise CranfieldError(f"{table.cell(missing[0])} has no score; risk requires all scores")
+    if not values.size:
+        raise CranfieldError("risk requires scores of at least one system on one topic, got none")
     if table.lower_is_better:
-        raise CranfieldError("risk requires a measure where higher is better, got lower is better")
+        raise CranfieldError("risk requires scores where higher is better; lower is better here")
     if (values < 0).any():
         raise CranfieldError(f"risk requires scores of at least 0, got {values.min():g}")
     topics = len(values)

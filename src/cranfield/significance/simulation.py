@@ -542,13 +542,14 @@ def fit_simulator(
     check_choice("copula", copula, COPULAS)
     check_number("df", df, above=0, maximum=np.inf)
     score_table = as_scores(scores)
-    if score_table.shards:
-        raise PolicyError("scores by shard cannot be simulated")
+    score_table.flat("scores by shard cannot be simulated")
     score_table, _ = check_squarable(score_table).complete("error")
     values = score_table.values
     if len(values) < MIN_TOPICS:
         n_topics = counted(len(values), "topic")
-        raise CranfieldError(f"distributions require at least {MIN_TOPICS} topics, got {n_topics}")
+        raise CranfieldError(
+            f"fitting scores requires at least {MIN_TOPICS} topics, got {n_topics}"
+        )
     constant = np.flatnonzero(np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(initial=0.0))
     if constant.size:
         name = quoted(score_table.systems[constant[0]])

@@ -117,6 +117,8 @@ def summarise(
     ------
     PolicyError
         For an unknown baseline, or groups without a topic of the scores.
+    CranfieldError
+        For infinite scores.
     InputError
         For a file of groups that cannot be read.
 
@@ -133,7 +135,7 @@ def summarise(
     [0.5, 0.7, 0.35, 0.35]
     """
     check_arguments(summarise, locals())
-    score_table = as_scores(scores)
+    score_table = as_scores(scores).finite()
     table = score_table.over_shards()
     baseline_index = None if baseline is None else label_index(baseline, table.systems)
     notes = replicate_notes(score_table)
@@ -174,8 +176,8 @@ def _difference_notes(rows: pl.DataFrame, baseline: str | None) -> list[str]:
         return []
     number = number_range(counts.to_numpy())
     return [
-        f"differences from {plain(baseline)} are over the {number} topics that both systems have;"
-        " they are not differences of these means"
+        f"differences from {plain(baseline)} are over the {number} topics on which both systems"
+        " have scores; they may not equal differences of the means in this table"
     ]
 
 
@@ -201,20 +203,24 @@ def _split_topics(
         yield None, np.arange(len(topics))
         return
     table = read_table(groups, _TOPIC_GROUPS)
-    table.refuse(table.frame.is_duplicated(), lambda row: "topic twice in one group")
+    table.refuse(
+        table.frame.is_duplicated(),
+        lambda row: f"topic {quoted(row['topic'])} occurs twice in group {quoted(row['group'])}",
+    )
     index_of = {topic: k for k, topic in enumerate(topics)}
     rows = table.frame.filter(pl.col("topic").is_in(topics))
     if rows.is_empty():
         raise PolicyError(
-            f"{table.source}: expected groups of topics of the scores, such as"
-            f" {quoted(topics[0])}, got {quoted(table.frame['topic'][0])}"
+            f"{table.source}: expected topics that have scores, such as {quoted(topics[0])}, got"
+            f" {quoted(table.frame['topic'][0])}"
         )
     if unassigned := [topic for topic in topics if topic not in set(rows["topic"])]:
         names = some_of(map(quoted, unassigned), 3)
-        notes.append(f"{counted(len(unassigned), 'topic')} in no group excluded ({names})")
+        notes.append(f"{counted(len(unassigned), 'topic')} excluded for lack of a group ({names})")
     if n_unknown := table.frame.height - rows.height:
         notes.append(
-            f"{counted(n_unknown, 'row')} of {table.source} ignored: topics without scores"
+            f"{counted(n_unknown, 'row')} of {table.source} ignored, as the scores have no such"
+            " topic"
         )
     for (name,), group in rows.group_by("group", maintain_order=True):
         yield str(name), np.array([index_of[topic] for topic in group["topic"]])
@@ -224,7 +230,7 @@ def _summary(
     table: Scores, topics: Indices, baseline: int | None, confidence: float
 ) -> pl.DataFrame:
     """Return the summary of each system over a group of topics."""
-    values = np.where(np.isfinite(table.values[topics]), table.values[topics], np.nan)
+    values = table.values[topics]
     averages = Averages(values)
     n, mean, sd = averages.counts(), averages.mean(), averages.std()
     error = np.where(sd > 0, sd / np.sqrt(np.maximum(n, 1)), np.nan)

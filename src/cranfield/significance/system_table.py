@@ -69,6 +69,7 @@ def read_system_table(
     )
     row_of = {system: k for k, system in enumerate(table.frame["system"])}
     if n_unknown := len(row_of.keys() - set(systems)):
-        notes.append(f"{counted(n_unknown, 'row')} of {table.source} of systems without scores")
+        n_rows = counted(n_unknown, "row")
+        notes.append(f"{n_rows} of {table.source} ignored, as the scores have no such system")
     rows = pl.Series([row_of.get(system) for system in systems], dtype=pl.Int64)
     return SystemTable(table, tuple(names), rows, tuple(notes))

@@ -205,7 +205,7 @@ def find_smallest(is_enough: Callable[[int], bool], max_topics: int = MAX_TOPICS
     low, high = 1, 2
     while not is_enough(high):
         if high > max_topics:
-            raise CranfieldError(f"more than {max_topics:,} topics would be needed")
+            raise CranfieldError(f"reaching the goal takes more than {max_topics:,} topics")
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
@@ -475,7 +475,7 @@ def power_pairs(
         results = in_threads(partial(simulate, n_topics), range(sets), jobs)
         correct, differs, has_error, tests, corrections = map(np.array, zip(*results, strict=True))
         if not differs.any():
-            raise CranfieldError("no two systems differ in their true means")
+            raise CranfieldError("no two systems differ in their true means, so no power exists")
         average = correct.sum() / differs.sum()
         any_and_every = correct.any(axis=1).mean(), (correct == differs).all(axis=1).mean()
         rows[n_topics] = (n_topics, average, *any_and_every, has_error.mean())

@@ -201,7 +201,7 @@ def _align_reference(scores: Scores, reference: Scores) -> Floats:
             f" {quoted(reference.measure)}"
         )
     if (topic := first_missing_label(scores.topics, reference.topics)) is not None:
-        raise CranfieldError(f"the reference lacks topic {quoted(topic)}")
+        raise CranfieldError(f"the reference scores lack topic {quoted(topic)}")
     if (topic := first_missing_label(reference.topics, scores.topics)) is not None:
         raise CranfieldError(f"topic {quoted(topic)} of the reference is not among the scores")
     return reference.select(scores.topics).values

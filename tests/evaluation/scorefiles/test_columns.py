@@ -228,7 +228,7 @@ def test_each_measure_may_have_a_direction() -> None:
     for measure, is_lower in (("AP", False), ("latency", True)):
         assert cf.read_scores(frame, measure=measure).lower_is_better is is_lower
     wrong = frame.with_columns(lower_is_better=True)
-    with pytest.raises(cf.PolicyError, match="AP is a measure for which higher is better"):
+    with pytest.raises(cf.PolicyError, match="higher is better for AP"):
         cf.read_scores(wrong, measure="AP")
     both = pl.concat([frame, frame.with_columns(topic=pl.lit("2"), lower_is_better=False)])
     with pytest.raises(InputError, match="4.*'lower_is_better' contradicts the direction of lat"):

@@ -290,7 +290,7 @@ class Comparison(Reader):
         if kind.startswith("Cohen's d of the differences"):
             apart = values[:, self.one.first] - values[:, self.one.second]
             return apart.mean(axis=0) / apart.std(axis=0, ddof=1)
-        if kind.startswith("mean difference by the standard deviation of the error"):
+        if kind.startswith("mean difference divided by the standard deviation of the error"):
             left = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
             topics, systems = values.shape
             error = np.sqrt((left**2).sum() / ((topics - 1) * (systems - 1)))

@@ -287,8 +287,8 @@ class Walk:
             n_states += len(states)
             if runs is None and n_states > MAX_STATES:
                 raise PolicyError(
-                    f"runs of length {form.length} with {n_grades} grades have"
-                    f" too many states; up to length {rank - 1} may be feasible"
+                    f"there are too many runs of length {form.length} with {n_grades} grades to"
+                    f" compute their values exactly; try a length of at most {rank - 1}"
                 )
             is_reached = np.full(len(states) * n_grades, runs is None)
             if runs is not None:

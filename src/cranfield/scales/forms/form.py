@@ -132,7 +132,7 @@ def precisions() -> Iterator[int]:
     while bits <= MAX_DIGITS:
         yield bits
         bits *= 4
-    raise PolicyError(f"two values agree to {MAX_DIGITS:,} bits and cannot be distinguished")
+    raise PolicyError(f"two values agree to {MAX_DIGITS:,} bits, too many to compare them")
 
 
 def evaluate(combination: Terms, digits: int = 64) -> Fraction:
@@ -224,7 +224,7 @@ INPUTS = {
 }
 """Descriptions of the `inputs` of measures."""
 
-HINT = "use a measure of the grades by rank, such as nDCG@10"
+HINT = "use a measure that depends on the ranked grades only, such as nDCG@10"
 
 
 def inner_measure(measure: Measure) -> Measure:
@@ -263,8 +263,8 @@ def check_depends_on_grades(measure: Measure) -> None:
     reason = beyond_grades(measure)
     if reason:
         raise MeasureError(
-            f"{measure} depends on more than the grades by rank ({reason}), so its scale"
-            f" and its image are unknown; {HINT}"
+            f"{measure} depends on more than the ranked grades ({reason}), so its scale"
+            f" and its possible values are unknown; {HINT}"
         )
 
 

@@ -441,8 +441,8 @@ def _satisfied_form(
         return None
     if end > MAX_EXACT_VIEWS and set(views) != {ONE}:
         raise PolicyError(
-            f"the probabilities of reading {end} ranks have too many digits for an"
-            f" exact image of {model}; up to length {MAX_EXACT_VIEWS} it is feasible"
+            f"the probabilities of reading {end} ranks have too many digits to compute the possible"
+            f" values of {model} exactly; use a length of at most {MAX_EXACT_VIEWS}"
         )
     # Users stop at the first relevant document: V of its rank divided by the sum of V so far.
     worth = [view / total for view, total in zip(views, accumulate(views), strict=True)][:deepest]

@@ -124,8 +124,8 @@ def count_pairs(
 
 def too_many_near_error() -> PolicyError:
     return PolicyError(
-        "too many values of the image are closer than floats can distinguish; rank"
-        " the runs with rank_runs, or rank fewer values at a time"
+        "too many possible values are closer than floats can distinguish; rank the runs with"
+        " rank_runs(), or rank fewer values at a time"
     )
 
 
@@ -328,7 +328,7 @@ class EnumeratedImage(ListedImage):
         self.measure, self.grades, self.judgments = measure, grades, judgments
         scores = np.sort(self._score(runs))
         if not np.isfinite(scores).all():
-            raise PolicyError(f"{measure} has runs without a finite score, so it has no image")
+            raise PolicyError(f"{measure} is not finite for some runs, which have no rank")
         radius = self.tolerance * np.maximum(np.abs(scores[1:]), np.abs(scores[:-1]))
         first = np.flatnonzero(np.concatenate([[True], np.diff(scores) > radius]))
         self.values, self.n_runs_below = scores[first], np.append(first, scores.size)

@@ -324,8 +324,8 @@ class SampledImage:
     def precision(self) -> str:
         return (
             f"estimated from {self.n_samples:,} sampled rankings (seed {self.seed}): with"
-            f" {CONFIDENCE:.0%} confidence all are accurate to {self.error:.2g}, and those from"
-            f" {LOWEST_PROPORTION:g} to {self.curve.relative_error:.0%} of their value"
+            f" {CONFIDENCE:.0%} confidence every error is at most {self.error:.2g}, and at most"
+            f" {self.curve.relative_error:.0%} of a value of {LOWEST_PROPORTION:g} or more"
         )
 
     @cached_property

@@ -249,8 +249,8 @@ def _make_side(
 
 def make_size_error(size: int) -> PolicyError:
     return PolicyError(
-        f"the image has about 2^{size.bit_length() - 1} values, too many to rank them exactly (up"
-        " to about 2^45 are feasible); use shorter runs or fewer grades"
+        f"the measure has about 2^{size.bit_length() - 1} possible values, too many to rank them"
+        " exactly (up to about 2^45 are feasible); use shorter runs or fewer grades"
     )
 
 
@@ -380,9 +380,9 @@ class Sums:
     def _check_lookups(self, n_outer: int, n_runs: int) -> None:
         if n_outer * n_runs > MAX_LOOKUPS:
             raise PolicyError(
-                f"the image has {self.size:,} values; ranking {counted(n_runs, 'run')}"
-                " among them exactly would take days; use shorter runs, fewer grades"
-                " or fewer runs"
+                f"the measure has {self.size:,} possible values, and ranking"
+                f" {counted(n_runs, 'run')} among them exactly would take days; use shorter runs,"
+                " fewer grades or fewer runs"
             )
 
     def _compare(self, a: Ints, b: Ints) -> Ints:

@@ -108,11 +108,11 @@ class Image:
         if isinstance(self._store, SampledImage) or self.is_approximate:
             # The number of values of a sampled image takes long to estimate.
             is_sampled = isinstance(self._store, SampledImage)
-            number, noun = (self.runs, "runs") if is_sampled else (self.size, "values")
+            number, noun = (self.runs, "runs") if is_sampled else (self.size, "possible values")
             raise PolicyError(
-                f"the image has about 2^{number.bit_length() - 1} {noun}, too many"
-                " for exact ranks; use relative_ranks() for relative ranks within a"
-                " stated error, or use shorter runs or fewer grades"
+                f"there are about 2^{number.bit_length() - 1} {noun}, too many for exact ranks; use"
+                " relative_ranks() for relative ranks within a stated error, or use shorter runs or"
+                " fewer grades"
             )
         return self._store
 
@@ -168,8 +168,8 @@ class Image:
         if self.size > MAX_VALUES:
             size = f"{self.size:,}" if self.size < 2**62 else f"2^{self.size.bit_length() - 1}"
             raise PolicyError(
-                f"the image of {self.measure} has {size} values, too many to list; the maximum"
-                f" is {MAX_VALUES:,}"
+                f"{self.measure} has {size} possible values, too many to list; the maximum is"
+                f" {MAX_VALUES:,}"
             )
         return self._listing.copy()
 
@@ -288,7 +288,7 @@ class Image:
         >>> image("DCG@40").require(5000)
         >>> image("DCG@60").require(1)
         Traceback (most recent call last):
-        cranfield.PolicyError: the image has about 2^60 values, too many for exact ranks; ...
+        cranfield.PolicyError: there are about 2^60 possible values, too many for exact ranks; ...
         """
         _check_ties(ties)
         self._exact_store.require(runs, by_runs=ties != "unique")
@@ -331,8 +331,8 @@ class Image:
             n_relevant = (rows >= lowest_relevant(self.measure)).sum(axis=1)
             if n_relevant.max() > self.at_most:
                 raise PolicyError(
-                    f"runs of this image have at most {self.at_most} relevant"
-                    f" documents, got a run with {int(n_relevant.max())}"
+                    f"runs must have at most at_most={self.at_most} relevant documents, got a run"
+                    f" with {int(n_relevant.max())}"
                 )
         if ties == "unique":
             return self._exact_store.ranks(rows)
@@ -498,8 +498,8 @@ def image_of_topic(
             return topic_image
     longest = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
     raise PolicyError(
-        f"{measure} has an image for each topic, whose values must be listed; with"
-        f" {counted(grades + 1, 'grade')} this is feasible up to about length {longest}"
+        f"the possible values of {measure} differ between topics and must be listed for each; with"
+        f" {counted(grades + 1, 'grade')} use a length of at most about {longest}"
     )
 
 
@@ -529,8 +529,8 @@ def represent(
             single_state = shape.stateful()
             if single_state is None:
                 raise PolicyError(
-                    f"the image of runs of length {shape.length} with {shape.grades + 1}"
-                    " grades has too many ties to be exact; use shorter runs or fewer grades"
+                    f"runs of length {shape.length} with {shape.grades + 1} grades have too many"
+                    " ties to rank their values exactly; use shorter runs or fewer grades"
                 ) from None
             stateful = single_state
     assert isinstance(stateful, Stateful)
@@ -598,11 +598,11 @@ def _enumerate_image(
     if exceeds(max_runs, length, grades):
         longest = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
         reading = "" if n_ranks is None else f" to {counted(n_ranks, 'rank')}"
-        feasible = f"up to length {longest} it is feasible" if longest else "it is not feasible"
+        advice = f"; use a length of at most {longest}" if longest else ""
         raise PolicyError(
-            f"the image of {measure} requires scoring every run{reading}, and there"
-            f" are {grades + 1}^{length} runs of length {length} with"
-            f" {counted(grades + 1, 'grade')}; {feasible}"
+            f"the possible values of {measure} are found only by scoring every run{reading}, and"
+            f" {grades + 1}^{length} runs of length {length} with {counted(grades + 1, 'grade')}"
+            f" are too many{advice}"
         )
     runs = all_runs(length, grades)
     if limit is not None:

@@ -177,9 +177,9 @@ def too_many_runs(walk: Walk) -> TooManyRunsError:
     max_pairs = MAX_WIDE_PAIRS if walk.dtype.hasobject else MAX_PAIRS
     longest = min(int((max_pairs.bit_length() - 1) / np.log2(base)), length - 1)
     return TooManyRunsError(
-        f"there are {base}^{length} runs of length {length} with {base} grades, too many for the"
-        " exact image of a measure whose ranks depend on each other; it is feasible up to about"
-        f" length {longest}"
+        f"there are {base}^{length} runs of length {length} with {base} grades, too many to rank"
+        " all values of a measure in which the gain at a rank depends on other ranks; use a length"
+        f" of at most about {longest}"
     )
 
 
@@ -280,8 +280,8 @@ class Windows(ExactImage):
         n_pieces = [(b - a) // MAX_WIDTH + 1 for a, b in pairwise(borders)]
         if sum(n_pieces) > MAX_WINDOWS:
             raise PolicyError(
-                f"runs of length {len(self.walk.gains)} have values with too many"
-                " digits for an exact image; use shorter runs or fewer grades"
+                f"values of runs of length {len(self.walk.gains)} have too many digits to rank them"
+                " exactly; use shorter runs or fewer grades"
             )
         # Windows that are too wide are divided into equal pieces.
         divided = [

@@ -205,7 +205,7 @@ def compare(
         if scores.axis == "shard" and np.isnan(scores.values).any():
             notes.append(
                 "means and differences weight all topics equally; the ANOVA table and the raw"
-                " p-values weight topics by their number of cells"
+                " p-values weight topics by the number of shards on which they have scores"
             )
     statistics = outcome.statistic if corrected.statistic is None else corrected.statistic
     effect, intervals = outcome.effect, (corrected.interval or outcome.interval, outcome.interval)

@@ -55,12 +55,12 @@ PAIRS: Columns = {
         "Lower bound of the confidence interval; NaN where it would contradict the decision."
     ),
     "high": Column("Upper bound of the confidence interval."),
-    "statistic": Column("Test statistic, as the test defines it."),
+    "statistic": Column("Test statistic, such as t; its formula depends on the test."),
     "raw p": Column("p-value before the correction for multiple comparisons.", pvalue=True),
     "p": Column("Adjusted p-value.", pvalue=True),
-    "effect": Column("Effect size, as the test defines it."),
+    "effect": Column("Effect size, such as Cohen's d; its kind depends on the test."),
     "n": Column("Number of observations of the pair that the test uses."),
-    "zeros": Column("Number of topics without a difference."),
+    "zeros": Column("Number of topics on which both systems have the same score."),
     "ties": Column("Number of differences or scores with tied ranks."),
     "significant": Column("Whether the adjusted p-value is at most alpha."),
 }
@@ -356,7 +356,7 @@ class ComparedPairs:
         return [
             f"{pairs.size:,} of {counted(self.count(), 'significant difference')} {verb} a system"
             f" without the better {self.mean_of}, such as {better} over {worse}: this test is about"
-            f" the {self.interval_of}"
+            f" the {self.interval_of}, not the {self.mean_of}"
         ]
 
     def is_worse(self, alpha: float | None = None) -> Bools:
@@ -405,7 +405,7 @@ class ComparedPairs:
     @property
     def top_group(self) -> tuple[str, ...]:
         """The best system, and the systems that do not differ significantly from it."""
-        self.require_all_pairs("a top group")
+        self.require_all_pairs("top groups")
         is_different = self.matrix(self.is_significant())[self.order[0]] == 1
         return tuple(self.systems[k] for k in self.order if not is_different[k])
 
@@ -432,12 +432,12 @@ class ComparedPairs:
             corrections = [CORRECTIONS[name] for name in self.info.corrections]
             names = [c.name for c in corrections if c.controls == "FWER" and not c.one_baseline]
             raise PolicyError(
-                f"confidence sets of ranks require a correction that controls the FWER, one of:"
-                f" {', '.join(names)}; got {correction.name}"
+                "confidence sets of ranks require a correction that controls the family-wise error"
+                f" rate, one of: {', '.join(names)}; got {correction.name}"
             )
         notes = self.notes
         if not (correction.pooled or correction.one_variance):
-            notes = (*notes, "the direction of significant differences is assumed to be right")
+            notes = (*notes, "the sets assume that significant differences have the right sign")
         return RankSets(
             measure=self.measure,
             systems=self.systems,

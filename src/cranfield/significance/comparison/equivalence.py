@@ -76,7 +76,7 @@ class Equivalence(Result):
     1 pair: 1 equivalent
     low, high: 90% confidence interval of the mean difference, each pair, unadjusted
     p difference: adjusted p-value of the comparison; p equivalence: ...
-    ruled out: a difference of that size or more, in either direction
+    ruled out: the smallest difference, in either direction, that the interval excludes
     <BLANKLINE>
     first  second  difference      low    high  margin  p difference  p equivalence ...
     old    new        -0.0050  -0.0202  0.0102  0.0300        0.4950         0.0152 ...
@@ -109,8 +109,10 @@ class Equivalence(Result):
             pvalue=True,
             display=False,
         ),
-        "ruled out": Column("Smallest difference, in either direction, that is ruled out."),
-        "verdict": Column("Verdict on the pair, such as `equivalent`; see `verdicts`."),
+        "ruled out": Column(
+            "Smallest difference, in either direction, that the confidence interval excludes."
+        ),
+        "verdict": Column(f"Verdict on the first system, one of: {', '.join(VERDICTS)}."),
     }
 
     comparison: ComparedPairs
@@ -238,12 +240,13 @@ class Equivalence(Result):
             "p difference: adjusted p-value of the comparison; p equivalence: against a difference"
             " of the margin or more; p non-inferiority: against a first system that is worse by the"
             " margin or more",
-            "ruled out: a difference of that size or more, in either direction",
+            "ruled out: the smallest difference, in either direction, that the interval excludes",
         ]
         if "%" not in self.requested_margin:
             return lines
         meaning = (
-            f"that percentage of the {comparison.mean_of} of the second system, taken as known"
+            f"{self.requested_margin} of the {comparison.mean_of} of the second system, which is"
+            " treated as known without error"
         )
         if comparison.mean_of == "geometric mean":
             meaning = f"the log ratio of geometric means that are {self.requested_margin} apart"
@@ -300,7 +303,7 @@ def _compute_margins(comparison: ComparedPairs, margin: float | str) -> Floats:
     # No two scores can differ by more than the range of the measure.
     if comparison.mean_of == "mean" and size >= high - low:
         raise PolicyError(
-            f"a margin of {size:g} is as wide as the range of {comparison.measure}, {low:g} to"
-            f" {high:g}; a percentage is written as '{size:g}%'"
+            f"margin must be below the range of {comparison.measure}, {low:g} to {high:g}, got"
+            f" {size:g}; a percentage is written as '{size:g}%'"
         )
     return np.full(len(comparison), size)

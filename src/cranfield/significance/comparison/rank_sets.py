@@ -67,8 +67,8 @@ class RankSets(Result):
             "Best rank in the confidence set; the sets of all systems are simultaneous."
         ),
         "to": Column("Worst rank in the confidence set."),
-        "own from": Column("Best rank in the confidence set of this system alone."),
-        "own to": Column("Worst rank in the confidence set of this system alone."),
+        "own from": Column("Best rank in the confidence set of this system alone (marginal)."),
+        "own to": Column("Worst rank in the confidence set of this system alone (marginal)."),
     }
 
     measure: str
@@ -146,7 +146,7 @@ class RankSets(Result):
         return pl.DataFrame(columns)[self.order]
 
     def heading(self) -> list[str]:
-        own_scope = "" if self.own_pvalues is None else "; own: sets of each system alone"
+        own_scope = "" if self.own_pvalues is None else "; own from, own to: of each system alone"
         lines = [
             f"{measure_prefix(self.measure)}ranks by {self.method}",
             f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}",

@@ -181,7 +181,7 @@ class AppliedTest:
                 yield "all systems have the same score on every topic, so there is nothing to test"
                 return
             min_pvalue = 0.5 ** (topics - options.two_sided)
-            limitation = counted(topics, "difference")
+            limitation = f"an exact test of {counted(topics, 'difference')}"
             advice = "use more topics, or another correction"
         else:
             return
@@ -189,7 +189,7 @@ class AppliedTest:
         is_minimal = raw_pvalues.min() <= min_pvalue * 1.5
         if min_pvalue * factor > options.alpha or (is_minimal and correction.controls == "FDR"):
             yield (
-                f"{limitation} cannot give a p-value below {min_pvalue:.2g}, too large for"
+                f"{limitation} cannot give a p-value below {min_pvalue:.2g}, which is too large for"
                 f" {counted(raw_pvalues.size, 'pair')} with this correction: {advice}"
             )
 
@@ -203,9 +203,9 @@ def _check_variances(pairs: Pairs) -> Iterator[str]:
     largest = variances[pairs.first, pairs.second].max()
     if common > 0 and largest > MIN_SD_RATIO**2 * common:
         yield (
-            f"some differences vary up to {np.sqrt(largest / common):.1f} times as much as this"
-            f" test assumes, so that its Type I errors are too frequent; use the correction"
-            f" {RECOMMENDED}"
+            "differences of some pairs have a standard deviation up to"
+            f" {np.sqrt(largest / common):.1f} times as large as this test assumes, so that its"
+            f" Type I errors are too frequent; use the correction {RECOMMENDED}"
         )
 
 
@@ -280,8 +280,8 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     Paired t-test; alpha 0.05
     2 systems, 4 topics, 1 pair: 1 differs
     low, high: 95% confidence interval of the mean difference, each pair, unadjusted
-    effect: Cohen's d of the differences: their mean by their standard deviation
-    note: the paired t-test is two-way ANOVA with Tukey's HSD of two systems
+    effect: Cohen's d of the differences: their mean divided by their standard deviation
+    note: for two systems the paired t-test equals two-way ANOVA with Tukey's HSD
     <BLANKLINE>
     first  second  difference      low     high        t       p   effect
     bm25   dense      -0.1500  -0.2419  -0.0581  -5.1962  0.0138  -2.5981  *
@@ -344,7 +344,8 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         indices = [label_index(name, self.systems) for name in names]
         is_pair = np.isin(self.first, indices) & np.isin(self.second, indices)
         if not is_pair.any():
-            raise PolicyError(f"{quoted(names[0])} and {quoted(names[1])} were not compared")
+            only = f", only pairs with {', '.join(self.baselines)}" if self.baselines else ""
+            raise PolicyError(f"{quoted(names[0])} and {quoted(names[1])} were not compared{only}")
         k = int(is_pair.argmax())
         sign = 1 if self.first[k] == indices[0] else -1
         low, high = sorted(sign * float(bounds[k]) for bounds in self.interval)

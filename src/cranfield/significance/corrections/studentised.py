@@ -266,7 +266,8 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResult
     model, alternative = outcome.required_model, options.alternative
     if not model.is_balanced:
         raise PolicyError(
-            "Dunnett's test requires the same number of scores for each system; use holm instead"
+            "Dunnett's test requires the same number of scores for each system; use the correction"
+            " holm"
         )
     t = standardised_difference(model.differences(pairs), model.standard_errors(pairs))
     pvalue = t_pvalue(t, model.df, alternative)

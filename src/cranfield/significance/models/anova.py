@@ -86,7 +86,7 @@ def fit_three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     df_topic, df_shard = rank - np.unique(shards).size, rank - np.unique(topics).size
     df_error = df_system * (len(cells) - rank)
     if df_error <= 0:
-        raise CranfieldError("too few topics have scores in several shards to estimate an error")
+        raise CranfieldError("three-way ANOVA requires more topics with scores on several shards")
     system_means = cells.mean(axis=0)
     ss_system = len(cells) * float(((system_means - cell_means.mean()) ** 2).sum())
     fitted = np.full(values.shape, np.nan)
@@ -118,7 +118,7 @@ def scored_cells(values: Floats) -> tuple[Indices, Indices]:
     is_missing = np.isnan(values)
     if (is_missing.any(axis=1) != is_missing.all(axis=1)).any():
         raise CranfieldError(
-            "each cell of topic and shard must have scores of all systems or of none"
+            "on each topic and shard, either all systems or none must have a score"
         )
     topics, shards = np.nonzero(~is_missing.any(axis=1))
     return topics, shards
@@ -246,7 +246,8 @@ ANOVA: dict[str, Any] = {
     "correction": "tukey",
     "baseline_correction": "dunnett",
     "statistic": "t; with Tukey's HSD q",
-    "effect": "Cohen's d of the differences of the pair: their mean by their standard deviation",
+    "effect": "Cohen's d of the differences of the pair: their mean divided by their standard"
+    " deviation",
     "interval": "difference of means",
 }
 """Common declarations of analyses of variance."""
@@ -261,12 +262,12 @@ BOUND: dict[str, Any] = ANOVA | {
     "source": "Ferro and Sanderson (2022), section 3.1",
     "correction": "none",
     "baseline_correction": "none",
-    "refusal": "an upper bound on the number of rejections, not a test",
+    "refusal": "it is an upper bound on the number of rejections, not a test",
 }
 """Common declarations of upper bounds on the rejections of tests."""
 
 ERROR_EFFECT: dict[str, Any] = {
-    "effect": "mean difference by the standard deviation of the error of all systems",
+    "effect": "mean difference divided by the standard deviation of the error of all systems",
     "effect_unit": "SD of error",
 }
 """Declarations of tests with effect sizes in units of the error."""
@@ -312,7 +313,7 @@ def two_way_test(pairs: Pairs, options: Options) -> Outcome:
     assumes: Effects of topics and systems are additive; errors are independent and normal, with one
         variance, so that the differences of all pairs have equal variances (sphericity). Real
         systems violate this: with covariances of 15 to 129 runs the Type I error rate of the F of
-        all systems is 10% to 26% at .05. Use its p-value corrected by Greenhouse and Geisser, under
+        all systems is 10% to 26% at .05. Use its p-value corrected by Greenhouse and Geisser, above
         the table. Tukey's and Dunnett's tests make the same assumptions; Tukey's HSD bootstrapped
         over topics does not.
     when: Several systems on the same topics: the usual choice, with Tukey's HSD bootstrapped over
@@ -385,7 +386,7 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
     formula: H = \frac{\frac{12}{N (N + 1)} \sum_j R_j^2 / n_j - 3 (N + 1)}{1 - \sum (t^3 - t) /
         (N^3 - N)}
     statistic: z; with Tukey's HSD q, of the mean ranks
-    effect: difference of mean ranks by the standard deviation of a rank
+    effect: difference of mean ranks divided by the standard deviation of a rank
     interval: difference of mean ranks
     source: Kruskal and Wallis (1952); Ferrante, Ferro and Fuhr (2021), section 7.3
     convention: Scores that are equal within rounding share their mid-rank. Pairs are compared
@@ -434,7 +435,7 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     formula: \chi^2 = \frac{n \sum_j (\bar{R}_j - (k + 1) / 2)^2}{s^2}, \quad s^2 = \frac{k (k +
         1)}{12} - \frac{\sum (t^3 - t)}{12 n (k - 1)}
     statistic: z; with Tukey's HSD q, of the mean ranks
-    effect: difference of mean ranks by the standard deviation of a rank
+    effect: difference of mean ranks divided by the standard deviation of a rank
     interval: difference of mean ranks
     source: Friedman (1937, 1939); Nemenyi (1963); Demšar (2006); Ferrante, Ferro and Fuhr (2021),
         section 7.3

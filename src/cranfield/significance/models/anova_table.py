@@ -120,7 +120,7 @@ class AnovaTable(Result):
 
     name: ClassVar[str] = "anova"
     columns: ClassVar[Columns] = {
-        "source": Column("Factor or interaction, then Error and Total.", key=True),
+        "source": Column("Factor, interaction of factors, Error, or Total.", key=True),
         "SS": Column("Sum of squares."),
         "DF": Column("Degrees of freedom.", decimals=0),
         "MS": Column("Mean square: SS divided by DF; null for Total."),
@@ -203,7 +203,8 @@ class AnovaTable(Result):
         if self.sphericity is not None:
             epsilon = self.sphericity
             lines.append(
-                f"corrected p of System: {format_pvalue(epsilon.p_greenhouse_geisser)}"
+                f"p of System corrected for non-sphericity:"
+                f" {format_pvalue(epsilon.p_greenhouse_geisser)}"
                 f" (Greenhouse-Geisser epsilon {epsilon.greenhouse_geisser:.4f}),"
                 f" {format_pvalue(epsilon.p_huynh_feldt)} (Huynh-Feldt {epsilon.huynh_feldt:.4f})"
             )

@@ -187,7 +187,7 @@ class Assumptions(Result):
             shape = f"skewness {self.skewness:.2f}, excess kurtosis {self.kurtosis:.2f}"
             advice = (
                 f"With {topics} a test of means hardly depends on normality; many tests with Holm's"
-                " or Bonferroni's correction may, as they use small p-values."
+                " or Bonferroni's correction may depend on it, as they use small p-values."
                 if self.topics >= ENOUGH_TOPICS
                 else f"With {topics}, fewer than {ENOUGH_TOPICS}, this may matter: compare with a"
                 " randomisation test."
@@ -195,9 +195,9 @@ class Assumptions(Result):
             lines.append(f"The errors are not normal ({shape}). {advice}")
         if EQUAL in self.violated:
             advice = (
-                "The Type I errors of the F-test of all systems are then too frequent: use its"
-                " corrected p, above its table. For pairs, the correction bootstrap-tukey and the"
-                " test t do not assume equal variances."
+                "The Type I errors of the F-test of all systems are then too frequent: use the p"
+                " of System corrected for non-sphericity, above the ANOVA table. For pairs, the"
+                " correction bootstrap-tukey and the test t do not assume equal variances."
                 if self.balanced
                 else "As some scores are missing, this may affect the Type I errors: compare with a"
                 " paired test or a randomisation test."

@@ -62,7 +62,8 @@ class FactorialAnova(Result):
             "mean": Column("Mean score over topics and the other factors."),
             "low": Column("Mean minus half of Tukey's honestly significant difference."),
             "high": Column(
-                "Mean plus half of it: levels whose intervals do not overlap differ significantly."
+                "Mean plus half of Tukey's honestly significant difference; levels whose intervals"
+                " do not overlap differ significantly."
             ),
         },
         "pairs": {
@@ -109,9 +110,9 @@ class FactorialAnova(Result):
         return [
             f"{measure_prefix(self.measure)}analysis of variance, {self.anova.model}",
             f"{counted(self.topics, 'topic')} x {grid}; interactions with topics are the error",
-            f"pairs: Tukey's HSD for the pairs of each factor, {1 - self.alpha:.4g} simultaneous"
-            f" confidence intervals; levels: those whose intervals do not overlap differ (alpha"
-            f" {self.alpha:g})",
+            "pairs: Tukey's HSD for the pairs of each factor,"
+            f" {100 * (1 - self.alpha):.4g}% simultaneous confidence intervals; levels: those whose"
+            f" intervals do not overlap differ significantly (alpha {self.alpha:g})",
         ]
 
 
@@ -178,13 +179,13 @@ def factorial_anova(
     [23.4, 72.6, 29.4, 5.4]
     """
     check_arguments(factorial_anova, locals())
-    score_table = as_scores(scores)
+    score_table = as_scores(scores).finite()
     table = score_table.over_shards()
     levels, notes = _read_levels(factors, table.systems)
     notes += replicate_notes(score_table)
     grid = {name: tuple(dict.fromkeys(column)) for name, column in levels.items()}
     for name in [name for name in grid if len(grid[name]) == 1]:
-        notes.append(f"{name} has one level ({grid.pop(name)[0]}) and is not analysed")
+        notes.append(f"{name} has only one level ({grid.pop(name)[0]}), so it is not analysed")
     if not grid:
         raise InputError(
             "expected a factor with two levels or more, got none", source="table of systems"
@@ -192,7 +193,7 @@ def factorial_anova(
     cube = _arrange_cube(table.values, table.systems, levels, grid)
     is_complete = ~np.isnan(cube).any(axis=tuple(range(1, cube.ndim)))
     if n_incomplete := int((~is_complete).sum()):
-        notes.append(f"{counted(n_incomplete, 'topic')} without a score of every system excluded")
+        notes.append(f"{counted(n_incomplete, 'topic')} excluded, as a score is missing")
     if is_complete.sum() < 2:
         raise CranfieldError(
             f"expected two topics or more with a score of every system, got {is_complete.sum()}"
@@ -221,11 +222,13 @@ def _read_levels(factors: Any, systems: Sequence[str]) -> tuple[dict[str, list[s
     source = system_table.table.source
     for name in system_table.names:
         if spelt(name) in {TOPIC, "error", "total"}:
-            raise InputError(f"a factor cannot be called {quoted(name)}", source=source)
+            reason = f"a factor cannot be called {quoted(name)}; rename its column"
+            raise InputError(reason, source=source)
     rows = system_table.rows
     if missing := [quoted(systems[k]) for k in rows.is_null().arg_true()]:
         n_systems = counted(len(missing), "system")
-        raise InputError(f"{n_systems} without levels: {some_of(missing, 3)}", source=source)
+        reason = f"expected a row for each system with scores, {n_systems} missing"
+        raise InputError(f"{reason}: {some_of(missing, 3)}", source=source)
     frame = system_table.table.frame.select(system_table.names)[rows]
     return frame.to_dict(as_series=False), list(system_table.notes)
 

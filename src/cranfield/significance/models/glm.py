@@ -70,7 +70,7 @@ MAX_CHANGE = 4.0  # largest change of the linear predictor in one step
 MAX_ETA = 30.0  # largest linear predictor, above which effects diverge
 MIN_VARIANCE = 1e-14
 
-ERROR_RATES = "its family-wise error rate on real scores is up to .48 at .05"
+ERROR_RATES = "its family-wise error rate on real scores is up to 0.48 at alpha 0.05"
 """Reason not to compare systems by these models; see docs/calibration.md."""
 
 
@@ -132,8 +132,8 @@ class GeneralisedLinearModel(Spec):
         n_topics, n_systems = scores.shape
         if min(n_topics, n_systems) < 2:
             raise CranfieldError(
-                "glm requires two topics and two systems that are not all 0 or all 1, got"
-                f" {n_topics} and {n_systems}"
+                "glm requires at least two topics and two systems whose scores are not all 0 or all"
+                f" 1, got {n_topics} and {n_systems}"
             )
         mean, effects, weights = self._iterate(scores)
         residuals = scores - mean
@@ -323,12 +323,12 @@ class GlmComparison(TableResult):
     name: ClassVar[str] = "pairs"
     columns: ClassVar[Columns] = {
         **PAIR_COLUMNS,
-        "estimate": Column("Difference of the effects, on the scale of the link."),
+        "estimate": Column("Difference of the system effects, on the scale of the link function."),
         "se": Column("Standard error of the estimate."),
         "t": Column("Wald statistic: the estimate divided by its standard error."),
-        "raw p": Column("P-value of the pair, uncorrected; null without a test.", pvalue=True),
+        "raw p": Column("P-value of the pair, uncorrected; null if not tested.", pvalue=True),
         "p": Column("P-value after the correction.", pvalue=True),
-        "difference": Column("Difference of the average expected scores."),
+        "difference": Column("Difference of the average expected scores of the systems."),
     }
 
     measure: str
@@ -350,7 +350,7 @@ class GlmComparison(TableResult):
             f"{counted(self.topics, 'topic')}, {counted(self.rows.height, 'pair')}:"
             f" {(self.rows['p'] <= self.alpha).sum():,} with p at most {self.alpha:g}; deviance"
             f" {self.deviance:.4g}, scale {self.scale:.4g}, {self.df:.0f} degrees of freedom",
-            f"all together: F = {self.f:.4f}, p = {format_pvalue(self.pvalue)}",
+            f"test that all systems are equal: F = {self.f:.4f}, p = {format_pvalue(self.pvalue)}",
         ]
 
 
@@ -417,13 +417,13 @@ def compare_glm(
     names = pair_names(table.systems, pairs.first, pairs.second)
     values = *estimates, outcome.pvalue, pvalues, outcome.effect
     rows = with_values(names, GlmComparison.columns, *values)
-    notes = [*inputs.notes, f"not for claims that systems differ: {ERROR_RATES}"]
+    notes = [*inputs.notes, f"do not use this test to claim that systems differ: {ERROR_RATES}"]
     if topics := np.array(table.topics)[~fit.topics].tolist():
         notes.append(describe_excluded_topics(topics))
     if systems := np.array(table.systems)[~fit.systems].tolist():
         notes.append(
-            f"{counted(len(systems), 'system')} with 0 or 1 on all topics, whose pairs have no"
-            f" test: {some_of(map(quoted, systems), 3)}"
+            f"pairs with {some_of(map(quoted, systems), 3)} are not tested, as all scores of such a"
+            " system are 0, or all are 1"
         )
     return GlmComparison(
         rows.fill_nan(None),
@@ -444,6 +444,6 @@ def compare_glm(
 def describe_excluded_topics(topics: Sequence[str]) -> str:
     """Return a note on topics that a model excludes."""
     return (
-        f"glm excludes {counted(len(topics), 'topic')} on which all systems score 0 or all 1:"
+        f"glm excludes {counted(len(topics), 'topic')} on which all scores are 0, or all are 1:"
         f" {some_of(map(quoted, topics), 3)}"
     )

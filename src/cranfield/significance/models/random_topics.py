@@ -256,13 +256,13 @@ def fixed_topics_notes(table: AnovaTable, values: Floats) -> tuple[str, ...]:
     )
     fixed_f, fixed_p = table.f_of("System")
     random_f, random_p = random_topics(values)[0].f_of("System")
-    if not np.isnan([fixed_f, fixed_p, random_f, random_p]).any():
-        note += (
-            f": F of System is {fixed_f:.4g} (p {format_pvalue(fixed_p)}) by the error, and"
-            f" {random_f:.4g} (p {format_pvalue(random_p)}) by Topic:System, which holds for other"
-            " topics too"
-        )
-    return (f"{note}; the test random-topics uses that F",)
+    if np.isnan([fixed_f, fixed_p, random_f, random_p]).any():
+        return (f"{note}; the error of the test random-topics includes it",)
+    return (
+        f"{note}: F of System divided by Error is {fixed_f:.4g} (p {format_pvalue(fixed_p)}); F"
+        f" divided by Topic:System, which holds for other topics too, is {random_f:.4g}"
+        f" (p {format_pvalue(random_p)}), and the test random-topics uses it",
+    )
 
 
 def random_topics(values: Floats) -> tuple[AnovaTable, Model]:

@@ -38,7 +38,7 @@ def fit_independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     if df_error == 0:
         raise CranfieldError(
             "independent-replicates requires several replicates of a system, got one of each;"
-            " compare them by anova-2"
+            " compare the systems by the test anova-2"
         )
     cells = np.nanmean(values, axis=2)
     topics, systems = cells.shape
@@ -62,8 +62,8 @@ def fit_independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     notes = ["denominator of F: Topic:System for Topic and System, Error for Topic:System"]
     if (counts != counts[0, 0]).any():
         notes.append(
-            f"numbers of replicates differ, {counts.min():.0f} to {counts.max():.0f}: cell means"
-            " have equal weights, and p-values are approximate"
+            f"numbers of replicates differ, {counts.min():.0f} to {counts.max():.0f}: the mean of"
+            " each topic and system has equal weight, and p-values are approximate"
         )
     table = replace(
         table,
@@ -86,7 +86,7 @@ def fit_shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     if counts.max() < 2:
         raise CranfieldError(
             "shared-replicates requires several replicates of each system, got one of each; compare"
-            " these trained systems by anova-2, which ignores how training varies"
+            " the systems by the test anova-2, which ignores how training varies"
         )
     if counts.min() < counts.max():
         raise CranfieldError(
@@ -143,13 +143,13 @@ def compute_variance_proportions(components: Mapping[str, float]) -> dict[str, f
 def _notes(table: AnovaTable, component: str, reduction: float) -> tuple[str, ...]:
     """Return notes on the variance components, and on the variance reduction by more replicates."""
     if not table.ms_error and not table.components[component]:
-        return ("replicates do not differ: the systems are deterministic",)
+        return ("all replicates of a system have the same scores: the systems are deterministic",)
     variances = compute_variance_proportions(table.components)
     proportions = ", ".join(f"{name} {variance:.1%}" for name, variance in variances.items())
     negative = [name for name, variance in table.components.items() if variance < 0]
     suffix = f" (estimate below 0, counted as 0: {', '.join(negative)})" if negative else ""
     return (
-        f"variance of one score: {proportions}{suffix}",
+        f"proportions of the variance of one score: {proportions}{suffix}",
         f"more replicates would lower the variance of a difference by {min(1.0, reduction):.1%} at"
         " most; more topics lower the remaining variance",
     )

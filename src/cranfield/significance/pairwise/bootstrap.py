@@ -66,7 +66,7 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     formula: p = \frac{|\{b : |t(w^{*b})| \ge |t(z)|\}| + 1}{B + 1}, \quad t(z) =
         \frac{\bar{z}}{\bar{\sigma} / \sqrt{n}}, \quad w_i = z_i - \bar{z}
     statistic: t
-    effect: Cohen's d of the differences: their mean by their standard deviation
+    effect: Cohen's d of the differences: their mean divided by their standard deviation
     interval: mean difference
     source: Efron and Tibshirani (1993); Sakai (2013), figures 11 and 12
     convention: The paper's p is count / B. The same topics are drawn for all pairs. The
@@ -93,7 +93,7 @@ def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     formula: p = \frac{|\{b : |\bar{w}^{*b}| \ge |\bar{z}|\}| + 1}{B + 1}, \quad w_i = z_i -
         \bar{z}
     statistic: mean difference
-    effect: Cohen's d of the differences: their mean by their standard deviation
+    effect: Cohen's d of the differences: their mean divided by their standard deviation
     interval: mean difference
     source: Efron and Tibshirani (1993); Urbano, Lima and Hanjalic (2019b)
     convention: Two-sided by the absolute value of the mean; the paper shifts by the mean of the
@@ -179,7 +179,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     formula: p = \frac{|\{b : |(\tilde{x}^{*b} - \tilde{x}) - (\tilde{y}^{*b} - \tilde{y})| \ge
         |\tilde{x} - \tilde{y}|\}| + 1}{B + 1}
     statistic: difference of medians
-    effect: difference of medians by the mean interquartile range of the systems
+    effect: difference of medians divided by the mean interquartile range of the systems
     interval: difference of medians
     source: Efron and Tibshirani (1993); for statistics other than the mean Sakai (2013)
     convention: Not studentised, as the standard error of a median has no simple estimate. The
@@ -280,7 +280,8 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     formula: p = \frac{|\{b : |\bar{x}^{*b} - \bar{y}^{*b}| \ge |\bar{x} - \bar{y}|\}| + 1}{B +
         1}
     statistic: difference of means
-    effect: Hedges' g without small-sample correction: mean difference by pooled deviation
+    effect: Hedges' g without small-sample correction: mean difference divided by the pooled
+        standard deviation
     interval: difference of means
     source: Efron and Tibshirani (1993); Sakai (2013), figures 13 and 14
     convention: The paper's p is count / B. The interval is the bootstrap-t interval with

@@ -59,7 +59,7 @@ def apply_exchange_tests(
     name = "exact sign flips" if info.paired else "exact permutations"
     note = (
         f"{counted(int(is_affected.sum()), 'pair')} without any variation of the difference: the"
-        f" error cannot be estimated, so p-values are from {name}"
+        f" error cannot be estimated, so their p-values are from {name}"
     )
 
     def bounds(level: Level) -> Bounds:
@@ -119,11 +119,11 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
         ANOVA with Tukey's HSD, which for two systems equals this test.
     formula: t = \frac{\bar{d}}{s_d / \sqrt{n}}, \quad n - 1 \text{ degrees of freedom}
     statistic: t
-    effect: Cohen's d of the differences: their mean by their standard deviation
+    effect: Cohen's d of the differences: their mean divided by their standard deviation
     interval: mean difference
     source: Student (1908); Ferro and Maistro (2024), section 4
     convention: If all differences are equal, their variance is 0, and p is from exact sign flips.
-    two_systems_note: the paired t-test is two-way ANOVA with Tukey's HSD of two systems
+    two_systems_note: for two systems the paired t-test equals two-way ANOVA with Tukey's HSD
     """
     mean, deviation, zeros = pairs.moments()
     df, error = pairs.n_topics - 1, deviation / np.sqrt(pairs.n_topics)
@@ -148,7 +148,8 @@ def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
     formula: t = \frac{\bar{x} - \bar{y}}{s \sqrt{1/n + 1/m}}, \quad s^2 = \frac{(n - 1) s_x^2 +
         (m - 1) s_y^2}{n + m - 2}
     statistic: t
-    effect: Hedges' g without small-sample correction: mean difference by pooled deviation
+    effect: Hedges' g without small-sample correction: mean difference divided by the pooled
+        standard deviation
     interval: difference of means
     source: Student (1908)
     convention: If the scores of each system are all equal, their variance is 0, and p is from exact
@@ -167,7 +168,7 @@ def welch_test(pairs: Pairs, options: Options) -> Outcome:
     when: Two systems that were tested on different topics.
     formula: t = \frac{\bar{x} - \bar{y}}{\sqrt{s_x^2 / n + s_y^2 / m}}
     statistic: t
-    effect: mean difference by the root of the mean of both variances
+    effect: mean difference divided by the square root of the mean of both variances
     interval: difference of means
     source: Welch (1947)
     convention: Degrees of freedom by Welch and Satterthwaite. If the scores of each system are all
@@ -233,7 +234,7 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     formula: p = \frac{|\{b : |\sum_t s_{bt} d_t| \ge |\sum_t d_t|\}| + 1}{B + 1}, \quad s_{bt}
         = \pm 1
     statistic: mean difference
-    effect: Cohen's d of the differences: their mean by their standard deviation
+    effect: Cohen's d of the differences: their mean divided by their standard deviation
     interval: mean difference
     source: Fisher (1935); Smucker, Allan and Carterette (2007)
     convention: Two-sided by the absolute value of the statistic (SciPy doubles the smaller

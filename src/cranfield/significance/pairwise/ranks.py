@@ -345,7 +345,7 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
         differences its Type I errors are too frequent.
     formula: S = |\{t : d_t > 0\}|, \quad p = \min(1,\, 2\, P(B \le \min(S, n - S))), \quad B
         \sim \text{Bin}(n, 1/2)
-    statistic: topics that the first system wins
+    statistic: number of topics that the first system wins
     effect: (wins - losses) / (wins + losses)
     interval: median of the differences that are not 0
     source: Gibbons and Chakraborti (2011); Ferro and Maistro (2024), section 4; for the

@@ -281,10 +281,8 @@ def compare_measures(
 
 def _read_scores(evaluation: Any) -> dict[str, Scores]:
     if not isinstance(evaluation, Mapping) or not evaluation:
-        kind = type(evaluation).__name__
-        raise PolicyError(
-            f"evaluation must be a nonempty mapping of measures to scores, got {kind}"
-        )
+        kind = "an empty one" if isinstance(evaluation, Mapping) else type(evaluation).__name__
+        raise PolicyError(f"evaluation must be a mapping of measures to scores, got {kind}")
     return {str(name): as_scores(scores) for name, scores in evaluation.items()}
 
 

@@ -258,7 +258,11 @@ def match_pairs(
         inputs_of[str(name)] = prepare_scores(scores, test, missing)
     scores_of = {name: inputs.scores for name, inputs in inputs_of.items()}
     if len({scores.lower_is_better for scores in scores_of.values()}) > 1:
-        raise PolicyError("expected measures of one direction, got lower and higher is better")
+        lower = [quoted(name) for name, scores in scores_of.items() if scores.lower_is_better]
+        raise PolicyError(
+            f"lower scores are better only in {some_of(lower, 5)}; expected collections whose"
+            " measures have the same direction"
+        )
     systems = tuple(dict.fromkeys(name for s in scores_of.values() for name in s.systems))
     pairs = make_pairs(np.empty((0, len(systems))), find_baselines(systems, baseline))
     mean, deviation = np.full((2, len(pairs), len(scores_of)), np.nan)
@@ -272,7 +276,7 @@ def match_pairs(
             mean[rows, k], deviation[rows, k], _ = moments
     has_pair = ~np.isnan(mean).all(axis=1)
     if not has_pair.any():
-        raise CranfieldError("no collection has two of the systems to compare")
+        raise CranfieldError("no collection has scores of both systems of a pair to compare")
     notes = [f"{name}: {note}" for name, inputs in inputs_of.items() for note in inputs.notes]
     notes += dict.fromkeys(note for s in scores_of.values() for note in s.direction_notes())
     for name, scores in scores_of.items():
@@ -343,7 +347,7 @@ class MetaAnalysis(Result):
         ),
         "predicted high": Column("Upper bound of the prediction interval."),
         "tau": Column("Standard deviation of true differences between collections."),
-        "I^2": Column("Proportion of the variance that is due to differences of collections."),
+        "I^2": Column("Proportion of the variance that is due to variation between collections."),
         "Q": Column("Cochran's Q statistic of heterogeneity."),
         "p of Q": Column("p-value of Q.", pvalue=True),
     }
@@ -398,15 +402,16 @@ class MetaAnalysis(Result):
         measures = ", ".join(dict.fromkeys(filter(None, pairs.measures)))
         unit = "standardised differences" if self.standardised else "differences"
         title = CORRECTIONS[self.correction].title
-        level = f"{1 - self.alpha:.4g}"
+        level = f"{100 * (1 - self.alpha):.4g}%"
         names_and_topics = zip(pairs.names, pairs.topics, strict=True)
         collections = [f"{plain(name)} ({counted(n, 'topic')})" for name, n in names_and_topics]
         return [
             f"{measure_prefix(measures)}random-effects meta-analysis of {unit}; {title}, alpha"
             f" {self.alpha:g}",
             f"{counted(len(collections), 'collection')}: {', '.join(collections)}",
-            f"variance between collections by {TITLES[self.tau2_by]}, errors {self.errors}",
-            f"low, high: {level} confidence interval of the mean over such collections,"
+            f"variance between collections by {TITLES[self.tau2_by]}, standard errors"
+            f" {self.errors}",
+            f"low, high: {level} confidence interval of the mean difference over such collections,"
             f" {self.interval_kind}",
             f"predicted low, high: {level} prediction interval of the difference on another"
             f" collection, by parametric bootstrap, {self.resamples:,} samples, seed {self.seed}",
@@ -505,7 +510,7 @@ def meta_analysis(
     common = match_pairs(collections, baseline, missing)
     if not standardised and len({*common.measures}) > 1:
         names = ", ".join(map(quoted, dict.fromkeys(common.measures)))
-        raise PolicyError(f"differences of {names} cannot be pooled; use standardised=True")
+        raise PolicyError(f"differences of {names} have no common unit; use standardised=True")
     topics = np.array(common.topics)
     # The bias correction of standardised differences requires three topics.
     has_error = (common.deviation > 0) & (topics > (2 if standardised else 1))
@@ -557,16 +562,17 @@ def _notes(pairs: CommonPairs, has_error: Bools, pooled: Pooled, errors: str) ->
     varies = pairs.deviation > 0
     if n_constant := int((~varies & ~np.isnan(pairs.mean)).sum()):
         notes.append(
-            f"{counted(n_constant, 'pair')} of a collection excluded: the difference is the"
-            " same on all topics, so its standard error cannot be estimated"
+            f"{counted(n_constant, 'combination')} of pair and collection excluded: the difference"
+            " is the same on all topics, so its standard error cannot be estimated"
         )
     if n_small := int((varies & ~has_error).sum()):
         notes.append(
-            f"{counted(n_small, 'pair')} of a collection excluded: a standardised"
+            f"{counted(n_small, 'combination')} of pair and collection excluded: a standardised"
             " difference requires three topics"
         )
     if n_alone := int((pooled.n_collections < 2).sum()):
         notes.append(
-            f"{counted(n_alone, 'pair')} in fewer than two collections: p is 1, without an interval"
+            f"{counted(n_alone, 'pair')} with fewer than two collections to pool: p is 1, without"
+            " an interval"
         )
     return notes

@@ -95,7 +95,7 @@ class ClickMoves(Result):
             check_choice("stays", stays, DWELL_KEYS)
             times = self.stays.filter((pl.col("by") == stays) & (pl.col("mean") > 0))
             if times.is_empty():
-                raise InputError(f"the log has no dwell times by {stays}")
+                raise InputError(f"the log has no clicks with both a dwell time and a {stays}")
             options["dwell"] = dict(times.select("value", "mean").iter_rows())
             options["dwell_by"] = stays
         rows = enumerate(counts.tolist(), 1)
@@ -210,18 +210,18 @@ class Persistence(Result):
 
     name: ClassVar[str] = "persistence"
     columns: ClassVar[Columns] = {
-        "by": Column("`lowest click`, or the click model.", key=True),
+        "by": Column("Source of the depth of reading: `lowest click`, or a click model.", key=True),
         "p": Column(
             "Number of times that users continued, divided by the number of times that they could."
         ),
         "error": Column("Standard error over units; NaN for one unit."),
         "low": Column("Lower bound of the confidence interval, computed on the logit scale."),
-        "high": Column("Upper bound of the confidence interval; NaN if there is none."),
+        "high": Column("Upper bound; both bounds are NaN if p is 0 or 1, or for one unit."),
         "confidence": Column("Confidence level of the interval.", decimals=2),
-        "unit": Column("Independent units, such as users."),
+        "unit": Column("Kind of independent unit, such as `user`."),
         "units": Column("Number of units."),
         "pages": Column("Number of pages used."),
-        "excluded": Column("Number of excluded pages, without a click or without results."),
+        "excluded": Column("Number of pages excluded, as they have no click or no results."),
     }
 
     by: str
@@ -313,7 +313,7 @@ def rbp_persistence(
         frame = groups.agg(pl.col("continued", "possible", "pages").sum())
     pages = int(frame["pages"].sum())
     if not frame["possible"].sum() > 0:
-        reason = "no page has a click above its last rank, so persistence cannot be estimated"
+        reason = "no page with a click has several results, so persistence cannot be estimated"
         raise InputError(reason, source=log.source)
     p, error = estimate_ratio(frame["continued"], frame["possible"])
     low = high = float("nan")
@@ -344,7 +344,8 @@ def _count_by_clicks(log: QueryLog) -> pl.DataFrame:
 def _count_by_model(log: QueryLog, trained: ClickModel) -> pl.DataFrame:
     """Count expected continuations by the probabilities that ranks were examined."""
     if not isinstance(trained.model, CascadeModel):
-        raise PolicyError(f"model must have users who read from rank to rank, got {trained.model}")
+        expected = "model must be one whose users read from rank to rank (CM, SDBN, DCM, DBN, CCM)"
+        raise PolicyError(f"{expected}, got {trained.model}")
     pages = trained.patterns(log)
     p = trained.model.posterior(trained.values, pages).examined
     n_patterns = len(pages)
@@ -379,10 +380,12 @@ class TimeCalibration(TableResult):
     name: ClassVar[str] = "tbg"
     columns: ClassVar[Columns] = {
         "parameter": Column("Parameter of the measure TBG.", key=True),
-        "value": Column("Estimate from the log, or the original value."),
+        "value": Column("Estimate from the log, or the published value."),
         "error": Column("Standard error of the estimate; null if there is none."),
         "observations": Column("Number of pages, results or clicks in the estimate."),
-        "source": Column("`log`, `no lengths`, or the publication of the original value."),
+        "source": Column(
+            "`log`, `no lengths` (0, as lengths are unknown), or the source of the published value."
+        ),
     }
 
     notes: tuple[str, ...] = ()
@@ -497,10 +500,11 @@ def calibrate_tbg(
             estimates |= _estimate("save", (decided["dwell"] >= save).cast(pl.Float64))
     estimates |= _fit_dwell_times(clicks, lengths, notes)
     if not estimates:
-        reason = "has neither times nor dwell times nor grades"
-        raise InputError(f"{reason}, so no parameter of TBG can be estimated", source=log.source)
+        required = "times of pages and clicks, dwell times, or grades of results above clicks"
+        reason = f"no parameter of TBG can be estimated; this requires {required}"
+        raise InputError(reason, source=log.source)
     if defaults := [name for name in ORIGINAL_VALUES if name not in estimates]:
-        notes.append(f"not estimated, values of {ORIGINAL}: {', '.join(defaults)}")
+        notes.append(f"not estimated, with the values of {ORIGINAL}: {', '.join(defaults)}")
     rows = []
     for name, original in ORIGINAL_VALUES.items():
         value, error, count = estimates.get(name, (original, float("nan"), 0))
@@ -523,10 +527,10 @@ def _estimate_half_life(
     n_units = log.pages.height if unit == "page" else log.pages[unit].n_unique()
     if n_units > units.height:
         excluded = counted(n_units - units.height, unit)
-        notes.append(f"{excluded} without clicks excluded from the half-life")
+        notes.append(f"{excluded} without clicks of known time excluded from the half-life")
     if n_censored := units.height - int(units["has_end"].sum()):
-        censored = f"{counted(n_censored, unit)} with an unknown end"
-        notes.append(f"half-life: {censored}, censored at the last click")
+        censored = f"{counted(n_censored, unit)} censored at the last click"
+        notes.append(f"half-life: {censored}, whose dwell time is unknown")
     if n_censored == units.height or not units["seconds"].sum() > 0:
         return {}
     value, error = estimate_ratio(units["seconds"], units["has_end"].cast(pl.Float64))
@@ -560,7 +564,8 @@ def _fit_dwell_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> di
     rows = clicks.join(doc_lengths, on="doc", how="left", maintain_order="left")
     rows = rows.drop_nulls("length")
     if n_unknown := clicks.height - rows.height:
-        notes.append(f"{counted(n_unknown, 'click')} on documents without a known length excluded")
+        unknown = f"{counted(n_unknown, 'click')} on documents without a known length"
+        notes.append(f"{unknown} excluded from the fit of a and b")
     if rows.height < 3 or rows["length"].n_unique() < 2:
         return {}
     return _fit_line(rows["length"].to_numpy(), rows["dwell"].to_numpy(), notes)

@@ -99,7 +99,7 @@ def test_unknown_ends_are_censored_or_the_last_click() -> None:
     log = timed_log([0, 0, 0], dwell=[30, 50, None])
     censored = cf.online.calibrate_tbg(log)
     assert estimates_of(censored)["h"] == pytest.approx(np.log(2) * (40 + 60 + 10) / 2)
-    assert "half-life: 1 page with an unknown end" in censored.notes[0]
+    assert "half-life: 1 page censored at the last click" in censored.notes[0]
     at_click = cf.online.calibrate_tbg(log, last_click="end")
     assert estimates_of(at_click)["h"] == pytest.approx(np.log(2) * (40 + 60 + 10) / 3)
     assert estimates_of(at_click)["b"] == 40

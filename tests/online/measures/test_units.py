@@ -44,7 +44,7 @@ def test_scores_by_query_are_compared() -> None:
     assert comparison.to_polars().height == 1
     alone = cf.online.measure(log, "CTR", "query").scores("CTR")
     assert alone.systems == ("simulated log",)
-    with pytest.raises(PolicyError, match="by one unit"):
+    with pytest.raises(PolicyError, match="by one kind of unit"):
         cf.online.measure(log, "CTR", "variant").scores("CTR")
     with pytest.raises(MeasureError, match="UCTR was not measured"):
         found.scores("UCTR")

@@ -420,7 +420,7 @@ def combine_metrics(
         means = arms[name]
         deviation = float(np.sqrt(means.squared[0] * means.count[0]))
         if not deviation > 0:
-            reason = "has no variance in the control and cannot be standardised"
+            reason = "has no variance in the control, so it cannot be standardised for oec"
             raise CranfieldError(f"{name} {reason}")
         factors[name] = weight / deviation * (-1 if metrics[name].good == "down" else 1)
         gradient = gradient + factors[name] * means.gradient

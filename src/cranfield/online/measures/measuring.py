@@ -120,15 +120,15 @@ class OnlineMeasurements(TableResult):
 
     name: ClassVar[str] = "measures"
     columns: ClassVar[Columns] = {
-        "*": Column("Value of a column of `by`."),
+        "*": Column("Unit: the value of a column of `by`."),
         "measure": Column("Online measure.", key=True),
         "value": Column("total / number; null if there is no value."),
-        "of": Column("Object that has a value, such as `page`."),
+        "of": Column("Kind of object that has a value, such as `page`."),
         "total": Column("Numerator of the value.", display=False),
         "number": Column("Denominator of the value.", display=False),
         "values": Column("Number of values."),
         "censored": Column("Number of values for which only a lower bound is known."),
-        "without": Column("Number of values that are missing for another reason."),
+        "without": Column("Number of missing values that are not censored."),
     }
 
     by: tuple[str, ...]
@@ -182,7 +182,8 @@ class OnlineMeasurements(TableResult):
         measure, unit_values = parse_online_measure(measure), self[measure]
         names = [key for key in self.by if key != "variant"]
         if len(names) != 1:
-            raise PolicyError("scores require values by one unit, such as by=['query', 'variant']")
+            expected = "scores require values by one kind of unit, such as by=['query', 'variant']"
+            raise PolicyError(f"{expected}, got by={list(self.by)}")
         units = self.units
         if "variant" not in self.by:
             units = units.with_columns(variant=pl.lit(self.source))
@@ -214,7 +215,7 @@ class OnlineMeasurements(TableResult):
             if n_censored:
                 values = counted(int(n_values), measure.value_kind)
                 censored = f"{n_censored / (n_values + n_censored):.1%} ({n_censored:,})"
-                notes.append(f"{measure}: the mean of {values}; {censored} are censored")
+                notes.append(f"{measure}: mean of {values}, biased as {censored} are censored")
         if self.n_without_unit:
             rows = counted(self.n_without_unit, "row")
             notes.append(f"{rows} without a {' and '.join(self.by)} excluded")
@@ -400,7 +401,7 @@ def prepare_pages(
         if tables.missing_column([("pages", key)]):
             raise InputError(f"by={key!r} requires the column {key} of pages", source=tables.source)
         if keys.count(key) > 1:
-            raise PolicyError(f"by must name different columns, got {quoted(key)} twice")
+            raise PolicyError(f"by must name distinct columns, got {quoted(key)} twice")
     selection = _parse_measures(measures, keys, tables, labels is not None)
     timed = [m for m in selection if m.unit == "seconds" and ("pages", "time") in m.needs]
     columns = {name for measure in selection for name in measure.columns()} | {*keys} - {"page"}

@@ -82,7 +82,7 @@ def test_what_has_no_variant_is_told_in_every_format(logged: Path, form: str) ->
     (logged / "pages.csv").write_text(pages.replace("</b>,v,2026-03-01T15:00:00Z,b", "</b>,v,,"))
     command = ("online", "measure", *TABLES, "-m", "CTR", "--by", "variant", "--format", form)
     out, err = cranfield(logged, *command)
-    assert "1 row without a variant excluded" in (err if form == "csv" else out)
+    assert "1 page without a variant excluded" in (err if form == "csv" else out)
 
 
 def test_times_and_sessions(logged: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -111,7 +111,8 @@ class OnlineMeasurements(TableResult):
     measures
         The measures.
     n_without_unit
-        Number of rows without a unit, such as pages without a user; maximum over the measures.
+        Number of rows without a unit by kind of row, such as `{"page": 3}`. A session of several
+        variants has none.
     source
         Source of the log.
     order_notes
@@ -133,7 +134,7 @@ class OnlineMeasurements(TableResult):
 
     by: tuple[str, ...]
     measures: tuple[OnlineMeasure, ...]
-    n_without_unit: int = 0
+    n_without_unit: dict[str, int] = field(default_factory=dict)
     source: str = "log"
     order_notes: tuple[str, ...] = ()
 
@@ -216,9 +217,10 @@ class OnlineMeasurements(TableResult):
                 values = counted(int(n_values), measure.value_kind)
                 censored = f"{n_censored / (n_values + n_censored):.1%} ({n_censored:,})"
                 notes.append(f"{measure}: mean of {values}, biased as {censored} are censored")
-        if self.n_without_unit:
-            rows = counted(self.n_without_unit, "row")
-            notes.append(f"{rows} without a {' and '.join(self.by)} excluded")
+        if rows := [counted(number, kind) for kind, number in self.n_without_unit.items()]:
+            several = "" if {*self.n_without_unit} == {"page"} else " or with several"
+            unit = " and ".join(self.by)
+            notes.append(f"{', '.join(rows)} without a {unit}{several} excluded")
         return notes
 
     def tables(self) -> list[Table]:
@@ -313,13 +315,14 @@ def _measure_units(
     units = pages.select(keys).drop_nulls().unique().sort(keys) if keys else pl.DataFrame()
     n_units = units.height if keys else 1
     sums = np.zeros((len(SUMS), n_units, len(measures)))
-    n_without_unit = 0
+    n_without_unit: dict[str, int] = {}
     for k, measure in enumerate(measures):
         rows = measure.rows(pages, keys)
         if keys:
             unit_rows = units.with_row_index("unit")
             rows = rows.join(unit_rows, on=list(keys), how="left", maintain_order="left")
-            n_without_unit = max(n_without_unit, rows["unit"].null_count())
+            if n_missing := rows["unit"].null_count():
+                n_without_unit[measure.row_kind] = n_missing
             rows = rows.drop_nulls("unit")
         unit_index = rows["unit"].to_numpy() if keys else np.zeros(rows.height, dtype=np.intp)
         for name, unit_sums in zip(SUMS, sums[..., k], strict=True):

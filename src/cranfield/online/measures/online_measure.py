@@ -355,6 +355,11 @@ class OnlineMeasure(Spec):
         """Kind of objects with values, in the singular."""
         return self.object_kind or self.level
 
+    @property
+    def row_kind(self) -> str:
+        """Kind of the objects that are the rows of :meth:`rows`, in the singular."""
+        return "session" if self.object_kind == "absence" else self.level
+
     def sums(self) -> Sums:
         """Return the expressions over pages, or over the pages of each session or user."""
         raise NotImplementedError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,11 @@ def test_half_life_of_users_who_leave_at_a_constant_rate() -> None:
     assert estimates_of(calibration)["summary"] == 10
     by_session = cf.online.calibrate_tbg(timed_log(seconds), unit="session")
     assert estimates_of(by_session)["h"] == estimates_of(calibration)["h"]
+    log = timed_log(seconds)
+    log = replace(log, pages=log.pages.with_columns(session=pl.lit(None, pl.String)))
+    without_session = cf.online.calibrate_tbg(log, unit="session")
+    assert estimates_of(without_session)["h"] == estimates_of(calibration)["h"]
+    assert without_session.notes[0].startswith("4,000 pages without session, each treated as")
 
 
 def test_unknown_ends_are_censored_or_the_last_click() -> None:

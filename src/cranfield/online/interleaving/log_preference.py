@@ -329,8 +329,9 @@ def preference(
     names
         The rankers A and B; by default the two teams of the log, in order.
     clicks
-        Clicks that count: `all`, the `first` or `last` of a page, `sat` (a dwell time of at least
-        30 seconds), or a numeric column of `log.clicks` with their weights, such as `dwell`.
+        Clicks that count, `all`, the `first` or `last` of a page, `sat` (a dwell time of at least
+        30 seconds), or `dwell`, which weighs each click by its dwell time. A log made in Python may
+        have other numeric columns of `clicks` with weights.
     lists
         Documents by query and ranker, best first. With lists, pages are compared by the method that
         interleaved them; by default they are compared by teams, which is correct for team draft.

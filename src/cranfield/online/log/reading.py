@@ -73,7 +73,8 @@ def read_log(
         several users. `"refuse"` (default) refuses the log; `"count"` counts them, keeps the first
         record of a page, treats the time of such clicks as unknown, and separates the sessions.
     max_queries
-        Exclude users (or sessions, if users are unknown) with more pages than this, as robots.
+        Exclude users (or sessions, if users are unknown) with more pages than this in the whole
+        log, whatever its period, as robots.
     click_actions
         Actions that count as clicks in a log of UBI (User Behavior Insights of OpenSearch); by
         default `click`.

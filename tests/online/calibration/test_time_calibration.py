@@ -101,6 +101,14 @@ def test_half_life_of_users_who_leave_at_a_constant_rate() -> None:
     assert without_session.notes[0].startswith("4,000 pages without session, each treated as")
 
 
+def test_units_without_a_timed_click_are_counted() -> None:
+    log = timed_log([30, 40, 50])
+    queries = log.pages.with_columns(query=pl.Series(["a", "b", "c"]))
+    log = replace(log, pages=queries, clicks=log.clicks.filter(pl.col("page") == 0))
+    notes = cf.online.calibrate_tbg(log, unit="query").notes
+    assert notes[0] == "2 queries without clicks of known time excluded from the half-life"
+
+
 def test_unknown_ends_are_censored_or_the_last_click() -> None:
     log = timed_log([0, 0, 0], dwell=[30, 50, None])
     censored = cf.online.calibrate_tbg(log)

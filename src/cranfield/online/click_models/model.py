@@ -41,7 +41,7 @@ KEYS = {None: ("query", "doc"), "grade": ("grade",)}  # Columns that identify an
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """The items that have parameters in a model, numbered by row."""
+    """Documents of queries, or grades, that have parameters in a model, numbered by row."""
 
     tied: str | None  # None, or `grade`
     # Data frame, one row per item: `query` and `doc`, or `grade`, null without a judgment

@@ -58,7 +58,7 @@ class AATests(Result):
         "low": Column("Lower bound of the 95% confidence interval of the proportion (Wilson)."),
         "high": Column("Upper bound of the confidence interval."),
         "uniform p": Column(
-            "Kolmogorov-Smirnov test of uniform p-values; NaN if half of them are equal to others.",
+            "p-value of the Kolmogorov-Smirnov test for uniform p-values; NaN for many tied ones.",
             pvalue=True,
         ),
     }

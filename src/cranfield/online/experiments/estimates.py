@@ -178,7 +178,9 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
             for m in metric_list
         }
     if not isinstance(metrics, Mapping) or not metrics:
-        raise PolicyError(f"metrics must be columns, or columns by name, got {quoted(metrics)}")
+        raise PolicyError(
+            f"metrics must be columns, or a mapping to columns, got {quoted(metrics)}"
+        )
     items = metrics.items()
     return {str(k): item if isinstance(item, Metric) else Metric(item) for k, item in items}
 

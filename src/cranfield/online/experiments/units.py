@@ -598,7 +598,9 @@ def units_from_log(
     """
     for name, metric in metrics.items():
         if metric.covariate is not None:
-            reason = "covariate requires a table of units; for a log set before, an earlier log"
+            reason = (
+                "covariate requires a table of units (in Python, before=... takes an earlier log)"
+            )
             raise PolicyError(f"{name}: {reason}")
     measures = parse_measures(metrics)
     texts = {name: str(measure) for name, measure in measures.items()}

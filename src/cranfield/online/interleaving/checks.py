@@ -211,7 +211,7 @@ class Bias(Result):
     name: ClassVar[str] = "bias"
     columns: ClassVar[Columns] = {
         "clicks": Column(
-            "`one click`, on a random document, or `any clicks`, a random set.", key=True
+            "`one click` on a random document, or `any clicks` on a random set.", key=True
         ),
         "ranker": Column("First ranker of the pair.", key=True),
         "other": Column("Second ranker of the pair.", key=True),

@@ -196,8 +196,10 @@ def _read_one_source(
         name = columns.names[FLAT.columns[0].named_in(columns.names)[0]]
         ranks, is_row_id = flat_table.frame["rank"], flat_table.frame["page"].is_unique().all()
         if spelt(name) == "id" and ranks.n_unique() > 1 and ranks.min() == 1 and is_row_id:
-            reason = f"column {quoted(name)} differs in each row, though pages have several results"
-            remedy = "name the column with the ids of pages page"
+            reason = (
+                f"column {quoted(name)} has a new value in each row, but pages have several rows"
+            )
+            remedy = "rename the column with the ids of pages to 'page'"
             raise InputError(f"{reason}; {remedy}", source=flat_table.source)
         table = keep_first_records(flat_table, anomalies, drop_duplicates=False)
         return formats.split_flat_table(table)._replace(anomalies=anomalies)

@@ -683,7 +683,7 @@ def _compute_contributions(
 
 
 def read_units(lists: pl.DataFrame, unit: str | None, source: str) -> tuple[str, Indices, int]:
-    """Return the unit, by default the list, the number of each list's unit, and of all units."""
+    """Return the kind of unit (by default the list), the unit of each list, and how many."""
     if unit is None:
         check_independence(lists, "list", "list", f"{source}: ")
     if unit in {None, "list"}:

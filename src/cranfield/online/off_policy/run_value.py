@@ -284,7 +284,12 @@ def rank_propensities(
         notes.append("only one query: no confidence intervals can be computed")
     if np.isnan(value).any():
         missing = ", ".join(map(str, np.flatnonzero(np.isnan(value)) + 1))
-        notes.append(f"rank {missing}: no documents shown at several ranks link it with rank 1")
+        cause = {
+            "swaps": "no documents were swapped with rank 1",
+            "AllPairs": "no documents shown at several ranks link it with rank 1",
+            "EM": "no page has a result at this rank",
+        }[method]
+        notes.append(f"rank {missing}: unknown, as {cause}")
     columns = [np.arange(1, depth + 1), value, low, high]
     rows = pl.DataFrame(dict(zip(RankPropensities.columns, columns, strict=True)))
     rows = rows.with_columns(pl.selectors.float().fill_nan(None))

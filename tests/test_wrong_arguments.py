@@ -89,6 +89,28 @@ def test_a_bool_or_nan_where_a_number_is_expected(
 
 
 @pytest.mark.parametrize(
+    ("function", "arguments", "options", "names"),
+    [
+        (UNTYPED.assess.LeadRule, [], {}, ["c", "epsilon"]),
+        (UNTYPED.correlation.kendall_tau, [[1, 2, 3], [1, 3, 2]], {}, ["rounding"]),
+        (UNTYPED.online.experiment_size, [], SIZE, [*SIZE, "daily", "alpha"]),
+        (UNTYPED.online.policy_value, [{"reward": [1]}], {}, ["clip", "confidence"]),
+        (UNTYPED.significance.studentised_range_sf, [3.5], {"groups": 3}, ["df"]),
+        (UNTYPED.online.parse_model("PBM"), [], {}, ["tolerance"]),
+    ],
+)
+def test_an_integer_too_large_for_a_float(
+    function: Callable[..., object],
+    arguments: list[object],
+    options: dict[str, object],
+    names: list[str],
+) -> None:
+    for name in names:
+        with pytest.raises(cf.CranfieldError, match=rf"\b{name} must be a number .* got 1000"):
+            function(*arguments, **{**options, name: 10**400})
+
+
+@pytest.mark.parametrize(
     ("function", "arguments"),
     [
         (UNTYPED.evaluate, (RUN, QRELS, "AP")),

@@ -44,7 +44,7 @@ def test_a_second_table_is_results_or_clicks_by_what_it_holds(logged: Path) -> N
     command = ("online", "measure", "pages.csv")
     out, err = cranfield(logged, *command, "results.csv")
     assert "8 results, clicks not known" in out and "UCTR" not in out
-    assert "results.csv: has all ranks of its pages" in err and "is read as results" in err
+    assert "results.csv: is read as results, because it has all ranks of its pages" in err
     out, err = cranfield(logged, *command, "clicks.csv", "-m", "UCTR")
     assert "UCTR     0.5000" in out and err == ""
     for one in ("results", "clicks"):
@@ -82,7 +82,7 @@ def test_what_has_no_variant_is_told_in_every_format(logged: Path, form: str) ->
     (logged / "pages.csv").write_text(pages.replace("</b>,v,2026-03-01T15:00:00Z,b", "</b>,v,,"))
     command = ("online", "measure", *TABLES, "-m", "CTR", "--by", "variant", "--format", form)
     out, err = cranfield(logged, *command)
-    assert "1 row without a variant excluded" in (err if form == "csv" else out)
+    assert "1 page without a variant excluded" in (err if form == "csv" else out)
 
 
 def test_times_and_sessions(logged: Path) -> None:
@@ -93,7 +93,7 @@ def test_times_and_sessions(logged: Path) -> None:
     assert "QueriesPerSession" in out
     assert "Kaplan-Meier" in out
     assert "Log-rank tests, holm" in out
-    assert "TimeToClick: the mean of 2 pages; 50.0% (2) are censored" in out
+    assert "TimeToClick: mean of 2 pages, biased as 50.0% (2) are censored" in out
 
 
 def test_times_that_are_nothing_beside_times_that_are_something(logged: Path) -> None:
@@ -149,7 +149,7 @@ def test_labels_and_list(logged: Path) -> None:
         ((*TABLES, "--table", "survival"), "survival"),
         ((*TABLES, "-o", "pages.csv"), "would overwrite an input file"),
         ((*TABLES, "clicks.csv"), "expected one file"),
-        (("pages.csv", "results.csv", "results.csv"), "different files, got results.csv twice"),
+        (("pages.csv", "results.csv", "results.csv"), "distinct files, got results.csv twice"),
         (("pages.csv", "clicks.csv", "-m", "TimeToSAT", "--labels", "clicks.csv"), "label"),
     ],
 )

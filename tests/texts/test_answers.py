@@ -112,11 +112,14 @@ def test_wrong_nuggets_are_named(
     [
         ("q1 syslen= 5\nq1 x 3", "r:2: unknown gold nugget 'x' (topic 'q1')"),
         ("q1 syslen= 5\nq9 a 3", "r:2: unknown gold nugget 'a' (topic 'q9')"),
-        ("q1 a 3\nq1 a 9", "r:2: nugget 'a' is matched twice by 'r' (topic 'q1')"),
+        ("q1 a 3\nq1 a 9", "r:2: nugget 'a' is matched twice by system 'r' (topic 'q1')"),
         ("q1 syslen= -5", "r:1: length '-5' is not a number of at least 0 (topic 'q1')"),
         ("q1 a -1", "r:1: position '-1' is not a number of at least 0 (topic 'q1')"),
         ("q1 a 1_0", "r:1: position '1_0' is not a number of at least 0 (topic 'q1')"),
-        ("q1 syslen= 5\nq1 syslen= 6", "r:2: conflicting lengths 5 and 6 (topic 'q1')"),
+        (
+            "q1 syslen= 5\nq1 syslen= 6",
+            "r:2: the answer has conflicting lengths, 5 and 6 (topic 'q1')",
+        ),
         ("q1", "r:1: expected 2 columns (topic nugget) in a line of answers, got 1"),
     ],
 )

@@ -197,7 +197,7 @@ def test_runs_of_trec_rag_and_their_support(tmp_path: Path) -> None:
     head = "topic,system,sentence,citation,support\n"
     support.write_text(f"{head}q,ours,1,d1,full\nq,ours,3,d2,none\nq,theirs,1,d1,partial\n")
     files = [tmp_path / "ours.jsonl", tmp_path / "theirs.json"]
-    with pytest.warns(CranfieldWarning, match="1 citation without support excluded"):
+    with pytest.warns(CranfieldWarning, match="1 citation without a support label excluded"):
         judged = read_citations(files, support=support)
     assert judged.systems == ("ours", "theirs")
     found = values(judged, "CitationPrecision", "CitationRecall")
@@ -209,7 +209,7 @@ def test_runs_of_trec_rag_and_their_support(tmp_path: Path) -> None:
         read_citations(files[0], support=support)
     record["answer"] = [{"text": "A.", "citations": [2]}]
     files[0].write_text(json.dumps(record))
-    with pytest.raises(InputError, match="citation '2' of sentence 1 is not among its references"):
+    with pytest.raises(InputError, match="citation '2' of sentence 1 is not among the references"):
         read_citations(files[0], support=support)
 
 
@@ -253,7 +253,10 @@ def test_empty_answers_score_zero(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        ("q,a,1,d1,full\nq,a,,,", "3: has no sentence, but the answer has other rows"),
+        (
+            "q,a,1,d1,full\nq,a,,,",
+            "3: has no sentence .an answer without sentences., but the answer has",
+        ),
         ("q,a,1,d1,full\nr,a,,d1,full", "3: has no sentence"),
     ],
 )

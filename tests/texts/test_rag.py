@@ -114,11 +114,12 @@ def test_failed_labels_count_as_no_support_and_are_counted() -> None:
         ({"nuggets": []}, "a.jsonl:2: has no nuggets (topic '1')"),
         ({"nuggets": None}, "a.jsonl:2: has no nuggets (topic '1')"),
         ({"nuggets": ["x"]}, "a.jsonl:2: a nugget has no text (topic '1')"),
-        ({"run_id": "a"}, "a.jsonl:2: a second answer of 'a' (topic '1')"),
+        ({"run_id": "a"}, "a.jsonl:2: is a second answer of system 'a' (topic '1')"),
         ({"qid": None}, "a.jsonl:2: has no topic"),
         (
             {"nuggets": [{"text": "x", "importance": "vital", "assignment": "support"}]},
-            "a.jsonl:2: nuggets differ from the topic's first answer, such as 'x' (topic '1')",
+            "a.jsonl:2: nuggets differ from those of the topic's first answer, such as 'x'"
+            " (topic '1')",
         ),
         (
             {"nuggets": [{"text": "fact 0", "importance": "vital", "assignment": "maybe"}]},

@@ -166,7 +166,7 @@ def test_wrong_texts() -> None:
         judge_summaries({"s": {"q": "a", "r": "b"}}, {"q": "a"})
     rows = [("q", "s", "a"), ("q", "s", "b")]
     table = [dict(zip(("topic", "system", "text"), row, strict=True)) for row in rows]
-    with pytest.raises(InputError, match=r"row 2: a second text of 's' \(topic 'q'\)"):
+    with pytest.raises(InputError, match=r"row 2: is a second text of system 's' \(topic 'q'\)"):
         judge_summaries(table, {"q": "a"})
     replicates = [{**row, "replicate": k} for k, row in enumerate(table)]
     with pytest.raises(InputError, match=r"'replicate' .* name the systems SYSTEM@REPLICATE"):

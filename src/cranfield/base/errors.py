@@ -264,9 +264,9 @@ def check_proportion(name: str, value: Any) -> None:
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     # Fractions cannot be formatted as other numbers before Python 3.12.
     is_fraction = isinstance(value, Rational) and not isinstance(value, Integral)
-    if not is_number or is_fraction or not 0 < float(value) < 1:
+    if not is_number or is_fraction or not 0 < value < 1:
         kind = "float" if is_fraction else "number"
-        text = str(value) if isinstance(value, float) else repr(value)
+        text = str(value) if isinstance(value, float) else plain_repr(value)
         raise PolicyError(f"{name} must be a {kind} between 0 and 1 (exclusive), got {text}")
 
 
@@ -289,15 +289,18 @@ def check_number(
     """
     low = above if minimum is None else minimum
     is_number = isinstance(value, Real) and not isinstance(value, bool)
+    # An integer may be too large for a float.
+    is_float = is_number and (abs(value) <= sys.float_info.max or value == maximum)
     if (
-        not is_number
-        or not (isfinite(value) if maximum is None else value <= maximum)
+        not is_float
+        or (maximum is not None and value > maximum)
         or (low is not None and (value < low or value == above))
     ):
         has_maximum = maximum is not None and isfinite(maximum)
         word = "above" if above is not None else "from" if has_maximum else ">="
         first = "" if low is None else f" {word} {low:g}"
-        last = f" to {maximum:g}" if has_maximum else ""
+        is_huge = is_number and not is_float and isinstance(value, Rational)
+        last = f" to {maximum:g}" if has_maximum else " that fits a float" if is_huge else ""
         text = plain_repr(value) if not is_number or isinstance(value, Rational) else f"{value:g}"
         raise PolicyError(f"{name} must be a number{first}{last}, got {text}")
 

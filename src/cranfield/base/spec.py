@@ -76,7 +76,8 @@ def number(
         try:
             number = float(value)
         except OverflowError:
-            raise ValueError(description) from None
+            suffix = "" if isfinite(high) else " that fits a float"
+            raise ValueError(description + suffix) from None
         is_outside = number < low or number > high or not isfinite(number)
         if is_outside or (open_low and number == low) or (open_high and number == high):
             raise ValueError(description)

@@ -11,7 +11,10 @@ from typing import Any
 
 
 def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    if number == 1:
+        return f"1 {noun}"
+    has_ies = noun.endswith("y") and noun[-2:-1] not in tuple("aeiou")
+    return f"{number:,} {noun[:-1]}ies" if has_ies else f"{number:,} {noun}s"
 
 
 def number_range(numbers: Any) -> str:

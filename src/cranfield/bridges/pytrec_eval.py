@@ -123,11 +123,12 @@ def _read_nested(
             raise error(f"expected {columns} columns, got {len(cells)}")
         documents = values.setdefault(cells[0], {})
         if cells[2] in documents:
-            raise error(f"document {quoted(cells[2])} occurs twice in a topic")
+            raise error(f"document {quoted(cells[2])} occurs twice in topic {quoted(cells[0])}")
         try:
             documents[cells[2]] = number(cells[value])
         except ValueError:
-            raise error(f"{quoted(cells[value])} is not a valid {number.__name__}") from None
+            noun = "an integer" if number is int else "a number"
+            raise error(f"expected {noun}, got {quoted(cells[value])}") from None
     return values
 
 

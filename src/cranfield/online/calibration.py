@@ -95,7 +95,7 @@ class ClickMoves(Result):
             check_choice("stays", stays, DWELL_KEYS)
             times = self.stays.filter((pl.col("by") == stays) & (pl.col("mean") > 0))
             if times.is_empty():
-                raise InputError(f"the log has no dwell times by {stays}")
+                raise InputError(f"the log has no clicks with both a dwell time and a {stays}")
             options["dwell"] = dict(times.select("value", "mean").iter_rows())
             options["dwell_by"] = stays
         rows = enumerate(counts.tolist(), 1)
@@ -201,27 +201,40 @@ def estimate_ratio(totals: pl.Series, sizes: pl.Series) -> tuple[float, float]:
 UNITS = ("page", "query", "session", "user")  # Independent units
 
 
+def _number_units(log: QueryLog, unit: str, purpose: str) -> tuple[pl.Series, list[str]]:
+    """Return the number of each page's unit, and a note on pages without a unit."""
+    pages = pl.int_range(log.pages.height, eager=True)
+    if unit == "page":
+        return pages, []
+    log.require("pages", unit, purpose=f"{purpose} by {unit}")
+    codes = log.pages[unit].rank("dense").cast(pl.Int64)
+    if not (n_missing := codes.null_count()):
+        return codes, []
+    note = f"{counted(n_missing, 'page')} without {unit}, each treated as a separate {unit}"
+    return codes.fill_null(-pages), [note]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Persistence(Result):
     """Persistence p, the probability of continuing to the next rank; see :func:`rbp_persistence`.
 
-    The attributes are the columns of the table, which has one row.
+    The attributes are the columns of the table, which has one row, and `notes` on the data.
     """
 
     name: ClassVar[str] = "persistence"
     columns: ClassVar[Columns] = {
-        "by": Column("`lowest click`, or the click model.", key=True),
+        "by": Column("Source of the depth of reading: `lowest click`, or a click model.", key=True),
         "p": Column(
             "Number of times that users continued, divided by the number of times that they could."
         ),
         "error": Column("Standard error over units; NaN for one unit."),
         "low": Column("Lower bound of the confidence interval, computed on the logit scale."),
-        "high": Column("Upper bound of the confidence interval; NaN if there is none."),
+        "high": Column("Upper bound; both bounds are NaN if p is 0 or 1, or for one unit."),
         "confidence": Column("Confidence level of the interval.", decimals=2),
-        "unit": Column("Independent units, such as users."),
+        "unit": Column("Kind of independent unit, such as `user`."),
         "units": Column("Number of units."),
         "pages": Column("Number of pages used."),
-        "excluded": Column("Number of excluded pages, without a click or without results."),
+        "excluded": Column("Number of pages excluded, as they have no click or no results."),
     }
 
     by: str
@@ -234,13 +247,14 @@ class Persistence(Result):
     units: int
     pages: int
     excluded: int
+    notes: tuple[str, ...] = ()
 
     def measure(self, **options: Any) -> Measure:
         """Return RBP with this persistence and the given other parameters."""
         return RankBiasedPrecision(p=self.p, **options)
 
     def _frame(self) -> pl.DataFrame:
-        return pl.DataFrame([vars(self)])
+        return pl.DataFrame({name: [getattr(self, name)] for name in self.columns})
 
     def facts(self) -> dict[str, Any]:
         return {}
@@ -281,8 +295,9 @@ def rbp_persistence(
         DBN, CCM), d is replaced by the probabilities that ranks were examined, given all clicks of
         the page.
     unit
-        Independent unit of the standard error: `page`, `query`, `session` or `user`. The standard
-        error ignores the uncertainty of the model's parameters.
+        Independent unit of the standard error: `page`, `query`, `session` or `user`; a page without
+        one is a unit of its own. The standard error ignores the uncertainty of the model's
+        parameters.
     confidence
         Confidence level of the interval.
 
@@ -305,15 +320,14 @@ def rbp_persistence(
     True
     """
     check_arguments(rbp_persistence, locals())
+    units, notes = _number_units(log, unit, "a standard error")
     frame = _count_by_clicks(log) if model is None else _count_by_model(log, model)
     if unit != "page":
-        log.require("pages", unit, purpose=f"a standard error by {unit}")
-        units = log.pages[unit].gather(frame["page"])
-        groups = frame.group_by(units.alias("unit"), maintain_order=True)
+        groups = frame.group_by(units.gather(frame["page"]).alias("unit"), maintain_order=True)
         frame = groups.agg(pl.col("continued", "possible", "pages").sum())
     pages = int(frame["pages"].sum())
     if not frame["possible"].sum() > 0:
-        reason = "no page has a click above its last rank, so persistence cannot be estimated"
+        reason = "no page with a click has several results, so persistence cannot be estimated"
         raise InputError(reason, source=log.source)
     p, error = estimate_ratio(frame["continued"], frame["possible"])
     low = high = float("nan")
@@ -323,7 +337,7 @@ def rbp_persistence(
         low, high = (float(1 / (1 + np.exp(-(logit + sign * half_width)))) for sign in (-1, 1))
     by = "lowest click" if model is None else str(model.model)
     sizes = frame.height, pages, log.pages.height - pages
-    return Persistence(by, p, error, low, high, confidence, unit, *sizes)
+    return Persistence(by, p, error, low, high, confidence, unit, *sizes, tuple(notes))
 
 
 def _count_by_clicks(log: QueryLog) -> pl.DataFrame:
@@ -344,7 +358,8 @@ def _count_by_clicks(log: QueryLog) -> pl.DataFrame:
 def _count_by_model(log: QueryLog, trained: ClickModel) -> pl.DataFrame:
     """Count expected continuations by the probabilities that ranks were examined."""
     if not isinstance(trained.model, CascadeModel):
-        raise PolicyError(f"model must have users who read from rank to rank, got {trained.model}")
+        expected = "model must be one whose users read from rank to rank (CM, SDBN, DCM, DBN, CCM)"
+        raise PolicyError(f"{expected}, got {trained.model}")
     pages = trained.patterns(log)
     p = trained.model.posterior(trained.values, pages).examined
     n_patterns = len(pages)
@@ -379,10 +394,12 @@ class TimeCalibration(TableResult):
     name: ClassVar[str] = "tbg"
     columns: ClassVar[Columns] = {
         "parameter": Column("Parameter of the measure TBG.", key=True),
-        "value": Column("Estimate from the log, or the original value."),
+        "value": Column("Estimate from the log, or the published value."),
         "error": Column("Standard error of the estimate; null if there is none."),
         "observations": Column("Number of pages, results or clicks in the estimate."),
-        "source": Column("`log`, `no lengths`, or the publication of the original value."),
+        "source": Column(
+            "`log`, `no lengths` (0, as lengths are unknown), or the source of the published value."
+        ),
     }
 
     notes: tuple[str, ...] = ()
@@ -444,7 +461,8 @@ def calibrate_tbg(
         Seconds on a relevant document from which it counts as saved, such as 30; by default `save`
         is not estimated.
     unit
-        Unit whose time is measured for the half-life: `page`, `query`, `session` or `user`.
+        Unit whose time is measured for the half-life: `page`, `query`, `session` or `user`; a page
+        without one is a unit of its own.
     last_click
         How to treat a last click with an unknown dwell time: `censored`, the unit ends at an
         unknown time after this click; or `end`, it ends with this click.
@@ -472,17 +490,15 @@ def calibrate_tbg(
     if save is not None:
         check_number("save", save, above=0)
     log.require("clicks", purpose="a calibration of TBG")
-    if unit != "page":
-        log.require("pages", unit, purpose=f"a half-life by {unit}")
+    units, notes = _number_units(log, unit, "a half-life")
     is_known = pl.col("dwell").is_not_null() & ~pl.col("censored").fill_null(False)
     is_relevant = (pl.col("grade") >= rel).fill_null(False)
     clicks = add_dwell_times(log, log.clicks.filter(pl.col("rank") >= 1))
     clicks = clicks.with_columns(is_known=is_known, is_relevant=is_relevant)
-    notes: list[str] = []
     estimates: dict[str, Estimate] = {}
     if "time" in log.pages.columns and "time" in clicks.columns:
         clicks = clicks.with_columns(start=log.pages["time"].gather(clicks["page"]))
-        estimates |= _estimate_half_life(log, clicks, unit, last_click, notes)
+        estimates |= _estimate_half_life(clicks, units, unit, last_click, notes)
         first = clicks.drop_nulls(["start", "time"])
         first = first.unique("page", keep="first", maintain_order=True)
         seconds = (pl.col("time") - pl.col("start")).dt.total_microseconds() / 1e6
@@ -497,10 +513,11 @@ def calibrate_tbg(
             estimates |= _estimate("save", (decided["dwell"] >= save).cast(pl.Float64))
     estimates |= _fit_dwell_times(clicks, lengths, notes)
     if not estimates:
-        reason = "has neither times nor dwell times nor grades"
-        raise InputError(f"{reason}, so no parameter of TBG can be estimated", source=log.source)
+        required = "times of pages and clicks, dwell times, or grades of results above clicks"
+        reason = f"no parameter of TBG can be estimated; this requires {required}"
+        raise InputError(reason, source=log.source)
     if defaults := [name for name in ORIGINAL_VALUES if name not in estimates]:
-        notes.append(f"not estimated, values of {ORIGINAL}: {', '.join(defaults)}")
+        notes.append(f"not estimated, with the values of {ORIGINAL}: {', '.join(defaults)}")
     rows = []
     for name, original in ORIGINAL_VALUES.items():
         value, error, count = estimates.get(name, (original, float("nan"), 0))
@@ -511,22 +528,22 @@ def calibrate_tbg(
 
 
 def _estimate_half_life(
-    log: QueryLog, clicks: pl.DataFrame, unit: str, last_click: str, notes: list[str]
+    clicks: pl.DataFrame, page_units: pl.Series, unit: str, last_click: str, notes: list[str]
 ) -> dict[str, Estimate]:
     end = pl.col("time") + pl.duration(microseconds=1e6 * pl.col("dwell").fill_null(0.0))
-    key = pl.col("page") if unit == "page" else log.pages[unit].gather(clicks["page"])
     duration = (pl.col("end").max() - pl.col("start").min()).dt.total_microseconds() / 1e6
     has_end = pl.col("is_known").sort_by("end").last() | (last_click == "end")
-    timed_clicks = clicks.with_columns(unit=key, end=end).drop_nulls(["start", "time"])
+    timed_clicks = clicks.with_columns(unit=page_units.gather(clicks["page"]), end=end).drop_nulls(
+        ["start", "time"]
+    )
     groups = timed_clicks.group_by("unit", maintain_order=True)
     units = groups.agg(seconds=duration, has_end=has_end)
-    n_units = log.pages.height if unit == "page" else log.pages[unit].n_unique()
-    if n_units > units.height:
+    if (n_units := page_units.n_unique()) > units.height:
         excluded = counted(n_units - units.height, unit)
-        notes.append(f"{excluded} without clicks excluded from the half-life")
+        notes.append(f"{excluded} without clicks of known time excluded from the half-life")
     if n_censored := units.height - int(units["has_end"].sum()):
-        censored = f"{counted(n_censored, unit)} with an unknown end"
-        notes.append(f"half-life: {censored}, censored at the last click")
+        censored = f"{counted(n_censored, unit)} censored at the last click"
+        notes.append(f"half-life: {censored}, whose dwell time is unknown")
     if n_censored == units.height or not units["seconds"].sum() > 0:
         return {}
     value, error = estimate_ratio(units["seconds"], units["has_end"].cast(pl.Float64))
@@ -560,7 +577,8 @@ def _fit_dwell_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> di
     rows = clicks.join(doc_lengths, on="doc", how="left", maintain_order="left")
     rows = rows.drop_nulls("length")
     if n_unknown := clicks.height - rows.height:
-        notes.append(f"{counted(n_unknown, 'click')} on documents without a known length excluded")
+        unknown = f"{counted(n_unknown, 'click')} on documents without a known length"
+        notes.append(f"{unknown} excluded from the fit of a and b")
     if rows.height < 3 or rows["length"].n_unique() < 2:
         return {}
     return _fit_line(rows["length"].to_numpy(), rows["dwell"].to_numpy(), notes)

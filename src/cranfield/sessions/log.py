@@ -299,8 +299,7 @@ class Sessions:
     def __repr__(self) -> str:
         counts = self.counts
         systems = [counted(len(self.systems), "system")] if len(self.systems) > 1 else []
-        queries = f"{counts.queries:,} {'query' if counts.queries == 1 else 'queries'}"
-        sizes = [counted(counts.sessions, "session"), *systems, queries]
+        sizes = [counted(counts.sessions, "session"), *systems, counted(counts.queries, "query")]
         sizes += [counted(counts.results, "result"), counted(counts.clicks, "click")]
         anomalies = [
             (len(counts.without_topic), "session", " without a topic"),

@@ -398,7 +398,7 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
     if "user" in table.names:
         _value_by_session(frame.drop_nulls("user"), "user", source)
         if frame["user"].n_unique() > 1:
-            warn(f"{source}: columns not used: 'user'; each session has one")
+            warn(f"{source}: columns not used: 'user', as each session has one user")
     topic_of |= {} if topics is None else read_session_topics(topics)
     names = frame["session"].unique(maintain_order=True).to_list()
     systems = frame["system"].unique(maintain_order=True).to_list()

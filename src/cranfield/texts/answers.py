@@ -274,12 +274,12 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
                 raise table.wrong(row, f"unknown gold nugget {quoted(nugget)}", topic)
             answer = (topics[topic], system_index)
             if not add_value(lengths, answer, length):
-                reason = f"conflicting lengths {lengths[answer]:g} and {length:g}"
+                reason = f"the answer has conflicting lengths, {lengths[answer]:g} and {length:g}"
                 raise table.wrong(row, reason, topic)
             if nugget is not None:
                 match = (*answer, nugget_index[topic, nugget])
                 if match in matches:
-                    reason = f"nugget {quoted(nugget)} is matched twice by {quoted(system)}"
+                    reason = f"nugget {quoted(nugget)} is matched twice by system {quoted(system)}"
                     raise table.wrong(row, reason, topic)
                 matches[match] = (position, 1.0 if isnan(support) else support)
     warn_skipped(f"{tables[0].source}: answers to", unknown_topics, "nuggets")
@@ -383,7 +383,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             system = run or name or stem_of(file)
             is_name_used |= run is None
             if (topic, system) in answered:
-                raise table.wrong(row, f"a second answer of {quoted(system)}", topic)
+                raise table.wrong(row, f"is a second answer of system {quoted(system)}", topic)
             answered.add((topic, system))
             nuggets, n_failed = _read_labels(labels, partial(table.wrong, row, topic=topic))
             n_failed_labels += n_failed
@@ -394,7 +394,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             elif first_nuggets[topic] != counts:
                 difference = (counts - first_nuggets[topic]) or (first_nuggets[topic] - counts)
                 example = quoted(next(iter(difference))[0])
-                reason = f"nuggets differ from the topic's first answer, such as {example}"
+                reason = f"nuggets differ from those of the topic's first answer, such as {example}"
                 raise table.wrong(row, reason, topic)
             cells = {"topic": topic, "system": system, "text": text}
             rows.append({**cells, "nugget": None})

@@ -49,7 +49,7 @@ def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] 
             documents = [_find_document(item, references) for item in citations]
             if None in documents:
                 citation = quoted(citations[documents.index(None)])
-                reason = f"citation {citation} of sentence {number} is not among its references"
+                reason = f"citation {citation} of sentence {number} is not among the references"
                 raise InputError(f"answer {row + 1}: {reason}", source=source, topic=str(topic))
             documents = documents or [None]
             cells += [(topic, number, fields.get("run_id"), doc) for doc in documents]
@@ -270,7 +270,7 @@ def _add_support(table: Table, degrees: Table) -> Table:
         reason = f"citation {quoted(doc)} of sentence {sentence} has no support in {degrees.source}"
         raise table.wrong(row, reason, topic)
     if excluded := frame.filter(is_excluded).height:
-        reason = "without support excluded (not the first of their sentences)"
+        reason = "without a support label excluded (only first citations of sentences require one)"
         warn(f"{table.source}: {counted(excluded, 'citation')} {reason}")
     return replace(table, frame=frame).gather(frame.select((~is_excluded).arg_true()).to_series())
 
@@ -320,7 +320,7 @@ _HAS_DOC, _HAS_SUPPORT = pl.col("citation").is_not_null(), pl.col("support").is_
 _HAS_SENTENCE = pl.col("sentence").is_not_null()
 _INVALID_CITATIONS = {
     "has no sentence": ~_HAS_SENTENCE & (_HAS_DOC | _HAS_SUPPORT),
-    "has no sentence, but the answer has other rows": ~_HAS_SENTENCE
+    "has no sentence (an answer without sentences), but the answer has other rows": ~_HAS_SENTENCE
     & (pl.len().over("topic", "system") > 1),
     "conflicting values of joint for sentence {sentence}": differs("joint", *_SENTENCE),
     "sentence {sentence} has a row without a citation, but also other rows": ~_IS_FIRST

@@ -165,7 +165,7 @@ NUGGETS = Schema(
     suspicions={
         "nugget {nugget} occurs twice": is_repeated("topic", "nugget", "assessor")
         & pl.col("assessor").is_null(),
-        "nugget {nugget} occurs twice by assessor {assessor}": is_repeated(
+        "nugget {nugget} occurs twice for assessor {assessor}": is_repeated(
             "topic", "nugget", "assessor"
         ),
         "nugget {nugget} has more than one weight": differs("weight", "topic", "nugget"),

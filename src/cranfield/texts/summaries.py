@@ -245,7 +245,7 @@ def judge_summaries(
         if topic not in topics:
             unknown_topics[topic] = None
         elif (topics[topic], system_index) in sentences:
-            raise table.wrong(row, f"a second text of {quoted(system)}", topic)
+            raise table.wrong(row, f"is a second text of system {quoted(system)}", topic)
         else:
             sentences[topics[topic], system_index] = encode(text, topic)
     warn_skipped("texts of", unknown_topics, "references")

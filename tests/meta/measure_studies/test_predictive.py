@@ -179,7 +179,9 @@ def test_numbers_as_labels() -> None:
     assert predictive_power({"M": scores}, frame).summary["correct"][0] == 1
     # Systems are called 1 and 2: here the name and the word differ.
     swapped = frame.with_columns(left=2, right=1)
-    with pytest.raises(InputError, match="preferred '2' is a system, but also a word for the sec"):
+    with pytest.raises(
+        InputError, match="preferred '2' is the name of a system, but may also mean the sec"
+    ):
         predictive_power({"M": scores}, swapped)
     # Only a name may be a label that is no word, so all labels are names.
     scores = Scores(np.array([[1.0, 2.0, 3.0]]), ("401",), ("1", "2", "7"))

@@ -67,7 +67,7 @@ def test_mistakes() -> None:
         cf.online.click_moves(some_log(), ranks=1)
     moves = cf.online.click_moves(some_log(dwell=False))
     assert moves.unknown == 7
-    with pytest.raises(CranfieldError, match="no dwell times by rank"):
+    with pytest.raises(CranfieldError, match="no clicks with both a dwell time and a rank"):
         moves.measure(stays="rank")
     with pytest.raises(CranfieldError, match="stays"):
         moves.measure(stays="page")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -46,6 +47,15 @@ def test_users_who_go_on_with_the_same_chance() -> None:
     by_user = cf.online.rbp_persistence(log, unit="user")
     assert by_user.units == 800 and by_user.p == found.p
     assert by_user.error == pytest.approx(found.error, rel=0.15)
+
+
+def test_a_page_without_a_user_is_a_unit_of_its_own() -> None:
+    log = geometric_log(0.7, 100, 10)
+    log = replace(log, pages=log.pages.with_columns(user=pl.lit(None, pl.String)))
+    found, by_user = (cf.online.rbp_persistence(log, unit=unit) for unit in ("page", "user"))
+    assert (by_user.units, by_user.error) == (100, found.error)
+    assert by_user.notes == ("100 pages without user, each treated as a separate user",)
+    assert by_user.notes[0] in str(by_user) and not found.notes
 
 
 @pytest.mark.parametrize("name", ["CM", "SDBN", "DCM", "DBN", "CCM"])

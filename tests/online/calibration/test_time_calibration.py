@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -93,13 +94,26 @@ def test_half_life_of_users_who_leave_at_a_constant_rate() -> None:
     assert estimates_of(calibration)["summary"] == 10
     by_session = cf.online.calibrate_tbg(timed_log(seconds), unit="session")
     assert estimates_of(by_session)["h"] == estimates_of(calibration)["h"]
+    log = timed_log(seconds)
+    log = replace(log, pages=log.pages.with_columns(session=pl.lit(None, pl.String)))
+    without_session = cf.online.calibrate_tbg(log, unit="session")
+    assert estimates_of(without_session)["h"] == estimates_of(calibration)["h"]
+    assert without_session.notes[0].startswith("4,000 pages without session, each treated as")
+
+
+def test_units_without_a_timed_click_are_counted() -> None:
+    log = timed_log([30, 40, 50])
+    queries = log.pages.with_columns(query=pl.Series(["a", "b", "c"]))
+    log = replace(log, pages=queries, clicks=log.clicks.filter(pl.col("page") == 0))
+    notes = cf.online.calibrate_tbg(log, unit="query").notes
+    assert notes[0] == "2 queries without clicks of known time excluded from the half-life"
 
 
 def test_unknown_ends_are_censored_or_the_last_click() -> None:
     log = timed_log([0, 0, 0], dwell=[30, 50, None])
     censored = cf.online.calibrate_tbg(log)
     assert estimates_of(censored)["h"] == pytest.approx(np.log(2) * (40 + 60 + 10) / 2)
-    assert "half-life: 1 page with an unknown end" in censored.notes[0]
+    assert "half-life: 1 page censored at the last click" in censored.notes[0]
     at_click = cf.online.calibrate_tbg(log, last_click="end")
     assert estimates_of(at_click)["h"] == pytest.approx(np.log(2) * (40 + 60 + 10) / 3)
     assert estimates_of(at_click)["b"] == 40

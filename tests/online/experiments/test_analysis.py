@@ -82,7 +82,7 @@ def test_a_table_gives_what_tea_tasting_gives() -> None:
     )
     np.testing.assert_allclose(again.pvalues, found.pvalues, 1e-9)
     assert any(
-        note == "400 rows summed by user: 200 units; means and rates of rows need a ratio"
+        note == "400 rows summed by user: 200 units; a mean over rows requires a ratio"
         for note in again.notes
     )
     assert not any("count as one unit" in note for note in again.notes)
@@ -193,7 +193,7 @@ def test_days_as_numbers_are_tested_too(name: str, times: list[Any]) -> None:
 def test_days_that_cannot_be_tested_are_noted() -> None:
     table = {"variant": ["a", "b"] * 20, "x": np.arange(40) % 7, "t": np.arange(40)}
     notes = analyse_experiment(table, "x", time="t").notes
-    assert "sample ratios by day are not tested: t has numbers without a date" in notes
+    assert "sample ratios by day are not tested, as t has numbers instead of dates" in notes
 
 
 def test_a_unit_that_is_always_in_two_variants_was_not_randomised() -> None:
@@ -409,7 +409,7 @@ def test_pages_without_a_user_are_excluded_and_counted() -> None:
     with pytest.raises(InputError, match="before must end before the experiment begins"):
         analyse_experiment(log, "CTR", before=log)
     strangers = replace(earlier, pages=earlier.pages.with_columns(user="new " + pl.col("user")))
-    with pytest.raises(InputError, match="before has none of the users of the experiment"):
+    with pytest.raises(InputError, match="the log before the experiment has no user"):
         analyse_experiment(log, "CTR", before=strangers)
     analyse_experiment(log, "CTR", mixed="error")
 
@@ -453,7 +453,7 @@ def test_decisions_that_differ_from_their_interval_are_named(correction: str) ->
     listed = ", ".join(f"{name} of new" for name in np.array(report.metrics)[differs])
     expected = [
         f"{listed}: not significant after the correction {correction}, though the unadjusted"
-        " interval excludes 0"
+        " confidence interval excludes 0"
     ]
     assert [note for note in report.notes if "interval" in note] == expected * bool(listed)
     assert bool(listed) == (correction in {"holm", "hommel", "by"})

@@ -332,10 +332,10 @@ def test_a_row_of_totals_is_not_a_unit(total: str) -> None:
 def test_units_without_a_level_of_a_segment_are_counted() -> None:
     table = {"variant": ["control", "new"] * 15, "x": [*range(30)], "device": ["a", "b", ""] * 10}
     result = analyse_experiment(table, "x", segments=["device"])
-    assert "10 rows without a value of device, in no level" in result.notes
+    assert "10 rows without a value of device, in none of its levels" in result.notes
     assert result.sample_ratios["units"].to_list() == [10, 10]
     full = analyse_experiment(table | {"device": ["a", "b", "c"] * 10}, "x", segments=["device"])
-    assert not any("in no level" in note for note in full.notes)
+    assert not any("in none of its levels" in note for note in full.notes)
 
 
 def test_unused_labels_are_noted() -> None:
@@ -363,7 +363,10 @@ def test_notes_on_ratios_and_covariates_that_cannot_be_computed() -> None:
         "loss": "loss",
     }
     notes = analyse_experiment(table, metrics).notes
-    assert "ratio: no value in control, treatment: the denominator of a ratio is 0" in notes
+    assert (
+        "ratio: no mean in control, treatment: a denominator is 0, or all values are missing"
+        in notes
+    )
     assert "adjusted: the covariate has no effect, because it is equal in all units" in notes
     reason = "the mean of the control is below 0, so a positive lift is a decrease"
     assert f"loss of treatment: {reason}" in notes
@@ -378,5 +381,7 @@ def test_no_interval_of_the_lift_to_zero(errors: str) -> None:
         assert report.lift[0, 0] == -1
         assert np.isnan([report.lift_low[0, 0], report.lift_high[0, 0]]).all()
         assert report.low[0, 0] < report.high[0, 0] < 0
-        note = "x: all values are 0 in treatment: no interval of the lift can be computed"
+        note = (
+            "x: all values are 0 in treatment: no confidence interval of the lift can be computed"
+        )
         assert note in report.notes

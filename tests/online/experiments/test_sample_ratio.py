@@ -20,8 +20,10 @@ def test_published_counts() -> None:
 def test_a_small_p_above_the_threshold_is_reported_with_it() -> None:
     """At p = .001 an imbalance is likely, although it is no mismatch by the threshold."""
     [line] = sample_ratio({"control": 2537, "new": 2309}).heading()
-    assert line.startswith("no sample ratio mismatch: control 2,537 : new 2,309 for 0.5 : 0.5;")
-    assert line.endswith("p 0.00105572, not below 0.0005")
+    assert line.startswith(
+        "no sample ratio mismatch: control 2,537 : new 2,309, expected 0.5 : 0.5;"
+    )
+    assert line.endswith("p 0.00105572 (alarm below 0.0005)")
     [line] = sample_ratio({"control": 2537, "new": 2463}).heading()
     assert line.endswith("p 0.295322")
 

@@ -68,7 +68,7 @@ def test_p_is_below_alpha_where_limits_leave_out_0_and_never_rises() -> None:
         assert ((np.maximum.accumulate(outside)) == (p <= 0.05)).all()
         assert (np.diff(p) <= 0).all()
     assert always_valid([1.0], [0.0], [10.0])[2].tolist() == [1.0]
-    with pytest.raises(PolicyError, match="differences must be finite"):
+    with pytest.raises(PolicyError, match="difference must be finite"):
         always_valid([-np.inf], [0.0], [10.0])
     with pytest.raises(PolicyError):
         SEQUENTIAL.parse("mSPRT(tau=0)")
@@ -95,7 +95,7 @@ def test_looks_are_those_of_the_units_so_far() -> None:
     assert found.looks["difference"][1] == pytest.approx(difference)
     assert found.pvalues[0, 0] == pytest.approx(found.looks["p"][-1])
     assert found.low[0, 0] == pytest.approx(found.looks["low"][-1])
-    assert "always valid, CS(tuned=100)" in str(found)
+    assert "always-valid test by CS(tuned=100)" in str(found)
 
 
 @pytest.mark.parametrize("weights", ["poisson", "multinomial"])
@@ -266,7 +266,7 @@ def test_looks_of_a_log_go_by_the_first_page_of_a_user() -> None:
     report = analyse_experiment(log, "UCTR", **options)
     assert report.looks is not None
     assert report.looks["difference"].to_list() == [1.0, 0.5]
-    assert "looks not reached by the 60 units: 500" in report.notes
+    assert "the data has 60 units, so these looks were not reached: 500" in report.notes
     with pytest.raises(InputError, match="an analysis at several looks requires column 'time'"):
         analyse_experiment(read_log(pages, results, clicks), "UCTR", **options)
     with pytest.raises(PolicyError, match="looks requires a log or a table of units"):

@@ -207,13 +207,15 @@ def test_what_does_not_vary_has_no_interval_and_an_exact_pvalue() -> None:
             found = analyse_experiment(table, "x", errors=errors, srm="warn")
             assert found.pvalues[0, 0] == pytest.approx(2 * exact, rel=1e-9)
             assert np.isnan([found.low, found.high, found.lift_low, found.lift_high]).all()
-            assert any("no interval of the difference" in note for note in found.notes)
+            assert any("no confidence interval of the difference" in note for note in found.notes)
             # Means of proportions keep Wilson's interval, which has a width.
             assert (found.mean_low < found.mean_high).all()
     table = {"variant": ["b"] * 6 + ["a"] * 6, "x": [3.5] * 6 + [2.5] * 6}
     found = analyse_experiment(table, "x")
     assert np.isnan([found.mean_low, found.mean_high]).all()
-    assert any("all values equal in a, b: no interval of the mean" in one for one in found.notes)
+    assert any(
+        "all values equal in a, b: no confidence interval of the mean" in one for one in found.notes
+    )
     same = analyse_experiment({"variant": ["b"] * 6 + ["a"] * 6, "x": [2.5] * 12}, "x")
     assert same.pvalues.tolist() == [[1.0]]
     assert np.isnan([same.low, same.high]).all()

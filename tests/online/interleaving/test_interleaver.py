@@ -80,5 +80,5 @@ def test_runs_are_interleaved_for_a_topic() -> None:
         cf.online.interleave([first, second])
     with pytest.raises(PolicyError, match="must be a topic of the runs, got 'q3'"):
         cf.online.interleave([first, second], topic="q3")
-    with pytest.raises(PolicyError, match="different names, got 'A' twice"):
+    with pytest.raises(PolicyError, match="distinct names, got 'A' twice"):
         cf.online.interleave([first, first], topic="q1")

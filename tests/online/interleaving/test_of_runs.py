@@ -123,6 +123,6 @@ def test_the_command_refuses_in_one_line(folder: Path) -> None:
         "--method",
         "Balanced",
     )
-    assert "different names, got 'A' twice" in cranfield(folder, *three, status=2)[1]
+    assert "distinct names, got 'A' twice" in cranfield(folder, *three, status=2)[1]
     listed, _ = cranfield(folder, "online", "interleave", "--list")
     assert "Radlinski and Craswell (2013)" in listed

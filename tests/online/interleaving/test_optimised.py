@@ -100,7 +100,7 @@ def test_what_cannot_be_unbiased_says_so() -> None:
     unequal = made("a", "abc", method="Optimised", length=3)
     biased = unequal.distribution()
     assert biased.imbalance == pytest.approx([0, 0, 1])
-    assert "credit biased by up to 1" in repr(biased)
+    assert "expected credits differ by up to 1" in repr(biased)
     with pytest.raises(PolicyError, match="no unbiased solution.*differ by up to 1"):
         made("a", "abc", method="Optimised(infeasible='refuse')", length=3).distribution()
 

@@ -176,7 +176,7 @@ def test_expected_share_has_no_sign_test_by_unit() -> None:
     credits, users = _users()
     found = preference_by_credits(credits, users, unit="user", expected=0.3, resamples=100)
     assert np.isnan(found.pvalue)
-    assert "no sign test by user: expected proportions other than 0.5" in found.notes[0]
+    assert "no sign test by user: an expected proportion other than 0.5" in found.notes[0]
     low, high = found.outcome_interval
     assert (not low <= 0.3 <= high) == (found.outcome_pvalue <= 0.05)
     assert np.isnan(found.delta_pvalue)
@@ -201,8 +201,8 @@ def test_ties_only_and_one_impression() -> None:
 def test_summary_in_words() -> None:
     found = preference_of(3030, 2452, 19055, names=("new", "site"))
     assert found.verdict == (
-        "Of 5,482 impressions that decide between new and site, new wins 3,030 (55.3%; 19,055 more"
-        " ties). Users prefer new (sign test by impression: p = 6.2e-15)."
+        "Of 5,482 impressions that decide between new and site, new wins 3,030 (55.3%, without"
+        " 19,055 ties). Users prefer new (sign test by impression: p = 6.2e-15)."
     )
     assert "prefer site" in preference_of(2452, 3030, names=("new", "site")).verdict
 

@@ -252,7 +252,7 @@ def test_pages_of_one_team_are_noted() -> None:
     is_other = (pl.col("page") == 2) & (pl.col("team") == "b")
     results = log.results.with_columns(team=pl.when(~is_other).then("team"))
     result = preference(log_from_tables(log.pages, results, log.clicks), resamples=10)
-    assert result.notes == ("1 page with results of one team only included",)
+    assert result.notes == ("1 page with results of one team only are included",)
     assert not preference(log, resamples=10).notes
 
 
@@ -261,9 +261,9 @@ def test_wrong_lists() -> None:
     half = {"q": lists["q"]}
     found = preference(log, lists=half, resamples=10)
     assert found.impressions == 20
-    assert "20 pages without interleaved lists or a method excluded" in found.notes
+    assert "20 pages without a method, or without lists of their query, excluded" in found.notes
     for given, message in (
-        ({"lists": {"s": lists["q"]}}, "no page has both interleaved lists"),
+        ({"lists": {"s": lists["q"]}}, "no page has both a method and a query with interleaved"),
         ({"lists": {"q": {"old": ["a"], "new": ["b"]}}}, "in none of the rankings"),
         ({"lists": lists, "names": ("old", "third")}, "got none of 'third' for query"),
         ({"lists": lists, "clicks": "dwell"}, "unknown clicks 'dwell'"),

@@ -85,9 +85,9 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: user("keen"), "unknown user 'keen'; expected one of: perfect"),
         (lambda: user("perfect", 4), "grades must be 2, 3 or 5, got"),
         (lambda: user("perfect", stop="never"), "unknown stop_after 'never'"),
-        (lambda: CascadeUser((0.1, 1.1), (0, 0)), "between 0 and 1"),
-        (lambda: CascadeUser((0.1, float("nan")), (0, 0)), "between 0 and 1"),
-        (lambda: CascadeUser((), ()), "between 0 and 1"),
+        (lambda: CascadeUser((0.1, 1.1), (0, 0)), "from 0 to 1"),
+        (lambda: CascadeUser((0.1, float("nan")), (0, 0)), "from 0 to 1"),
+        (lambda: CascadeUser((), ()), "from 0 to 1"),
         (lambda: CascadeUser((0.1,), (0, 0)), "1 and 2"),
         (lambda: user("random").clicks([[2]], np.zeros((1, 2))), "grade 2"),
         (

@@ -112,7 +112,7 @@ def test_position_bias_is_the_proportion_of_wins_of_the_first_place() -> None:
     assert other.to_polars().equals(side_by_side(table, resamples=50).to_polars())
     without = side_by_side(table.drop("order"), resamples=50)
     assert without.position is None
-    assert "position bias unknown" in without.notes[-1]
+    assert "position bias was not tested" in without.notes[-1]
 
 
 def test_pairs_without_comparisons_and_strengths_that_are_not_finite() -> None:
@@ -126,7 +126,7 @@ def test_pairs_without_comparisons_and_strengths_that_are_not_finite() -> None:
     assert result.notes[0].startswith("no finite strengths")
     few = side_by_side([("t1", "x", "y", "a"), ("t2", "x", "y", "b"), ("t3", "x", "y", "a")])
     assert few.to_polars()["low"].null_count() == 2
-    assert few.notes[0].startswith("no intervals of strengths")
+    assert few.notes[0].startswith("no confidence intervals of strengths")
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,9 @@ def test_a_system_called_as_a_word_is_refused_where_the_two_differ() -> None:
     rows = [("t1", "a", "b", "a"), ("t2", "a", "b", "b"), ("t3", "a", "b", "tie")]
     strengths = side_by_side(rows, resamples=50).to_polars()
     assert strengths.select("system", "wins", "ties").rows() == [("a", 1, 1), ("b", 1, 1)]
-    with pytest.raises(CranfieldError, match="row 4: preferred 'a' is a system, but also a word"):
+    with pytest.raises(
+        CranfieldError, match="row 4: preferred 'a' is the name of a system, but may also"
+    ):
         side_by_side([*rows, ("t4", "b", "a", "a")], resamples=50)
 
 

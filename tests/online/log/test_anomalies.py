@@ -56,7 +56,7 @@ def test_pages_twice() -> None:
 
 def test_clicks_before_their_page() -> None:
     clicks = {"page": ["p", "q"], "rank": [1, 1], "time": [100, 199.9]}
-    with pytest.raises(InputError, match="got a click before page 'q'"):
+    with pytest.raises(InputError, match="got a click before the time of page 'q'"):
         cf.online.read_log(PAGES, RESULTS, clicks)
     log = log_of(PAGES, RESULTS, clicks, on_anomaly="count")
     assert log.clicks["time"].is_null().to_list() == [False, True]
@@ -94,7 +94,7 @@ def test_sessions_numbered_by_user_are_not_joined(tmp_path: Path) -> None:
     pair = "session '1' has more than one user: 'u1' and 'u2'"
     with pytest.raises(InputError, match=rf"pages.csv:4: {pair}; on_anomaly='count'"):
         cf.online.read_log(path, format="tables")
-    with pytest.warns(match="2 pages in the session of another user, counted as sessions of each"):
+    with pytest.warns(match="2 pages in the session of another user, counted as separate sessions"):
         log = cf.online.read_log(path, format="tables", on_anomaly="count")
     assert log.pages["session"].to_list() == ["1", "2", "u2-1", "u2-2"]
     assert cf.online.measure(log, "QueriesPerSession").means.tolist() == [[1.0]]
@@ -126,7 +126,9 @@ def test_a_row_of_totals_is_not_a_page() -> None:
 
 def test_dwell_in_milliseconds_is_reported() -> None:
     clicks = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "dwell": [12_000, 8_000, 30_000]}
-    with pytest.warns(match="the median dwell is 12,000 seconds; divide milliseconds by 1000"):
+    with pytest.warns(
+        match="dwell is in seconds, but its median is 12,000; divide milliseconds by 1000"
+    ):
         cf.online.read_log(PAGES, RESULTS, clicks)
     # One page may be left open for hours.
     log = cf.online.read_log(PAGES, RESULTS, clicks | {"dwell": [12, 8, 30_000]})
@@ -137,7 +139,7 @@ def test_times_of_two_tables_with_and_without_a_zone(tmp_path: Path) -> None:
     pages = {"page": ["p"], "query": ["cats"], "time": ["2026-03-01T08:00:00+02:00"]}
     clicks = {"page": ["p"], "rank": [1], "time": ["2026-03-01T08:00:10"]}
     with pytest.warns(
-        match="have a time zone in the table of pages, but not in the table of clicks"
+        match="times of table of pages have a time zone, but those of table of clicks have none"
     ):
         log = cf.online.read_log(pages, RESULTS | {"page": ["p"] * 3, "rank": [1, 2, 3]}, clicks)
     assert cf.online.measure(log, "TimeToClick").means.item() == 2 * 3600 + 10
@@ -159,7 +161,7 @@ def test_robots_are_left_out() -> None:
     log = log_of(pages, {"page": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}, max_queries=2)
     assert log.pages["id"].to_list() == ["2"] and log.results.rows() == [(0, 1, "b")]
     assert log.anomalies["pages of users with more than 2 pages"] == 3
-    with pytest.raises(InputError, match="max_queries requires the user or the session"):
+    with pytest.raises(InputError, match="max_queries requires users or sessions"):
         cf.online.read_log({"page": [1], "query": ["a"]}, max_queries=1)
 
 

@@ -86,7 +86,9 @@ def logs(draw: st.DrawFn) -> cf.online.QueryLog:
 
 @settings(max_examples=30, deadline=None)
 @pytest.mark.filterwarnings(
-    "ignore:.* read as text, not as missing", "ignore:.* of users called", "ignore:.*median dwell"
+    "ignore:.* read as text, not as missing",
+    "ignore:.* of users called",
+    "ignore:.*dwell is in seconds",
 )
 @given(logs(), st.sampled_from(FORMATS))
 def test_any_log_is_read_back(log: cf.online.QueryLog, form: str) -> None:

@@ -48,13 +48,13 @@ BAD_FILES = {
     "clicks.csv": [
         (
             "page,rank,time\n2,1,2026-01-01T10:59:59Z\n",
-            "clicks.csv:2: expected clicks after their page, got a click before page '2'",
+            "clicks.csv:2: expected clicks after their page, got a click before the time of page",
         ),
         ("page,rank,time\n1,1,NaN\n", "clicks.csv:2: time 'NaN' is not a time"),
         ("page,rank,time\n1,1,soon\n", "clicks.csv:2: time 'soon' is not a time"),
         ("page,rank,dwell\n1,1,long\n", "clicks.csv:2: dwell 'long' is not a number of seconds"),
         ("page,rank,doc\n1,,\n", "clicks.csv:2: a click has neither a rank nor a document"),
-        ("page,time\n1,3\n", "clicks.csv: has neither a rank nor a doc column"),
+        ("page,time\n1,3\n", "clicks.csv: has neither a column rank nor a column doc"),
         ("rank\n1\n", "clicks.csv: has no page column"),
         ("\npage,rank,rank\n1,1,1\n", "clicks.csv: has two columns 'rank'"),
         ('page,rank,"x,y\n1,1,2,3\n1,2,2,3\n', "clicks.csv:1: is not a valid table"),
@@ -91,7 +91,7 @@ LIVING_LABS = [
     ('{"sid":"s","qid":"q","ranking":[{"clicked":true}]}', "is clicked, but has no document"),
     ('{"sid":"s",', "is not valid JSON"),
     ("[1]", "is not an object"),
-    ('{"sid":"\\ud800","qid":"q","ranking":[]}', "is not valid JSON: half of a"),
+    ('{"sid":"\\ud800","qid":"q","ranking":[]}', "is not valid JSON: unpaired"),
 ]
 
 
@@ -116,7 +116,7 @@ def test_lines_of_living_labs(tmp_path: Path) -> None:
         (
             "flat.csv",
             "page,query,rank,what\n1,cats,1,a\n",
-            "has ranks, but no doc column",
+            "has a column rank, but no column doc",
         ),
         ("log.txt", "hello\n", "not a log of a known format"),
         ("yandex", "1\t0\tQ\t77\t13\ta\n1\t0\tX\tb\n", "yandex:2: expected a line of Yandex"),
@@ -145,7 +145,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: read_log(PAGES, RESULTS, on_anomaly="drop"), "on_anomaly"),
         (lambda: read_log(PAGES, RESULTS, max_queries=0), "max_queries"),
         (lambda: read_log(PAGES, RESULTS, max_queries=cast(Any, 1.5)), "max_queries"),
-        (lambda: read_log(PAGES, max_queries=1), "max_queries requires the user or the session"),
+        (lambda: read_log(PAGES, max_queries=1), "max_queries requires users or sessions"),
         (lambda: read_log(PAGES, click_actions=["tap"]), "requires a log of format ubi, got flat"),
     ],
     "sources": [
@@ -171,7 +171,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
     "clicks": [
         (
             lambda: with_clicks(page=["p", "q"], rank=[1, 1], time=[100, 199.9]),
-            "got a click before page 'q'",
+            "got a click before the time of page 'q'",
         ),
         *[
             (
@@ -197,12 +197,12 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: scan_log(LAZY, "none.json"), "uncompressed .csv, .tsv or .parquet"),
         (
             lambda: scan_log(LAZY, None, pl.LazyFrame({"page": [1], "rank": [1], "clicked": [0]})),
-            "a row for each click, got a column 'clicked'",
+            "a row for each click, got counts in column 'clicked'",
         ),
     ],
     "sessions": [
         *[
-            (lambda timeout=timeout: sessionise(LOG, timeout), "a time such as 30m")
+            (lambda timeout=timeout: sessionise(LOG, timeout), "a duration such as 30m")
             for timeout in ("-30", "x", 0, -1, NAN, float("inf"), True, None, "0m", "400d")
         ],
         (lambda: sessionise(read_log(PAGES)), "column .user. of pages"),

@@ -107,7 +107,7 @@ def test_three_tables() -> None:
     ):
         cf.online.read_log({"page": ["p"], "query": ["cats"]}, results)
     assert counted({"page": ["p"], "query": ["cats"]}, results).results["doc"].len() == 3
-    with pytest.raises(InputError, match="expected ranks, by which repeated records"):
+    with pytest.raises(InputError, match="requires a column rank, as the table of pages"):
         counted({"page": ["p", "p"], "query": ["cats", "cats"]}, results)
 
 

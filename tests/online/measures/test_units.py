@@ -44,7 +44,7 @@ def test_scores_by_query_are_compared() -> None:
     assert comparison.to_polars().height == 1
     alone = cf.online.measure(log, "CTR", "query").scores("CTR")
     assert alone.systems == ("simulated log",)
-    with pytest.raises(PolicyError, match="by one unit"):
+    with pytest.raises(PolicyError, match="by one kind of unit"):
         cf.online.measure(log, "CTR", "variant").scores("CTR")
     with pytest.raises(MeasureError, match="UCTR was not measured"):
         found.scores("UCTR")
@@ -80,9 +80,18 @@ def test_pages_of_no_user_are_said() -> None:
     pages = pl.DataFrame({"id": ["a", "b", "c"], "query": "q", "user": ["u", None, "u"]})
     clicks = pl.DataFrame({"page": [1], "rank": [1], "doc": ["d"]})
     found = cf.online.measure(log_from_tables(pages, None, clicks), "UCTR", "user")
-    assert found.n_without_unit == 1
-    assert "1 row without a user excluded" in str(found)
+    assert found.n_without_unit == {"page": 1}
+    assert "1 page without a user excluded" in str(found)
     assert found["UCTR"].tolist() == [0.0]
+
+
+def test_rows_without_a_unit_are_counted_by_kind() -> None:
+    columns = {"user": ["u"] * 4, "session": ["s", "s", "t", "t"], "variant": ["a", None, "a", "b"]}
+    pages = pl.DataFrame({"id": [*"wxyz"], "query": "q", **columns})
+    log = log_from_tables(pages, None, pl.DataFrame({"page": [0], "rank": [1], "doc": ["d"]}))
+    found = cf.online.measure(log, ["UCTR", "QueriesPerSession", "SessionClicks"], "variant")
+    assert found.n_without_unit == {"page": 1, "session": 2}
+    assert "1 page, 2 sessions without a variant or with several excluded" in found.notes
 
 
 @pytest.mark.parametrize("pages", [1, 2])

@@ -264,7 +264,9 @@ def test_equal_rewards_have_no_interval() -> None:
         made = policy_value(rows, unit="user", resamples=resamples)
         assert made.estimate == 1
         assert np.isnan([made.means.low, made.means.high]).all()
-        assert any("equal in all users: no interval" in said for said in made.warnings)
+        assert any(
+            "value equal for each user: no confidence interval" in said for said in made.warnings
+        )
 
 
 def test_limits_of_a_mean() -> None:
@@ -367,7 +369,7 @@ def test_propensities_of_a_log(value: float | None, shown: str) -> None:
     given = pl.Series([value, *[0.5] * 7], dtype=pl.Float64)
     wrong = log_from_tables(log.pages, log.results.with_columns(propensity=given), log.clicks)
     run = cf.read_run({"q1": {"a": 2.0, "b": 1.0}})
-    with pytest.raises(cf.InputError, match=f"propensity must be above 0, .* got {shown}"):
+    with pytest.raises(cf.InputError, match=f"propensity must be above 0 .* got {shown}"):
         policy_value(wrong, run)
 
 
@@ -391,7 +393,7 @@ def test_one_unit_has_no_limits() -> None:
     rows = logged().with_columns(user=pl.lit("ann"))
     made = policy_value(rows, unit="user")
     assert np.isnan(made.low)
-    assert "no interval" in str(made)
+    assert "no confidence interval" in str(made)
 
 
 def bad() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], str]]:
@@ -416,7 +418,7 @@ def bad() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], str]]:
         "IPS requires a column target_probability",
     )
     yield "text", right | {"reward": [1, "x"]}, {}, "reward 'x' is not a finite number"
-    yield "page", right | {"page": ["a", "a"]}, {}, "require a column position"
+    yield "page", right | {"page": ["a", "a"]}, {}, "requires a column position"
     twice = right | {"page": ["<b>", "<b>"], "position": [1, 1]}
     below = right | {"page": ["a", "a"], "position": [0, -1]}
     gap = right | {"position": [1, float("nan")]}

@@ -57,7 +57,7 @@ def test_clicks_as_they_should_be(method: str) -> None:
     # Both queries say the same: their spread is no evidence, but rank 1 is 1 by definition.
     assert (found.low[0], found.high[0]) == (1, 1)
     assert np.isnan([found.low[1:], found.high[1:]]).all()
-    assert any("rank 2, 3: equal in all queries" in note for note in found.notes)
+    assert any("propensity of rank 2, 3 equal in all queries" in note for note in found.notes)
 
 
 def test_orders_shown_unequally_often_weigh_the_same() -> None:
@@ -123,7 +123,12 @@ def test_what_nothing_links_is_unknown() -> None:
     log = exact_log([1.0, 0.5, 0.25], ATTRACTS, ["abc", "bac"])
     found = rank_propensities(log, depth=4)
     assert np.isnan(found.propensity[2:]).all()
-    assert "rank 3, 4: not comparable with rank 1, as no document links them" in found.notes
+    assert "rank 3, 4: unknown, as no documents shown at several ranks link it with rank 1" in (
+        found.notes
+    )
+    swaps, model = (rank_propensities(log, method, depth=4).notes for method in ("swaps", "EM"))
+    assert "rank 3, 4: unknown, as no documents were swapped with rank 1" in swaps
+    assert "rank 4: unknown, as no page has a result at this rank" in model
     none = log_of([("q", "ab", "b"), ("q", "ba", "b")])
     # What rank 2 would be worth, rank 1 without clicks of a cannot tell; rank 2 has no zero.
     assert rank_propensities(none, depth=2).propensity[0] == 1
@@ -168,7 +173,7 @@ def test_what_is_told_of_a_run() -> None:
     assert "1 click at ranks of unknown examination" in found.warnings[1]
     share = (1 / np.log2(3)) / (1 + 1 / np.log2(3))
     assert found.unseen == pytest.approx(share)
-    assert found.warnings[-1] == "no click has a weight above 0"
+    assert found.warnings[-1] == "no clicked document has a gain in the run"
     clipped = run_value(log, run, "DCG@2", [1.0, 0.1], clip=4)
     assert clipped.estimate == pytest.approx(4 / 2)
 
@@ -243,5 +248,4 @@ def test_queries_without_pairs_do_not_narrow_intervals(method: str) -> None:
     many = rank_propensities(log_of(pages + others), method, depth=2)
     assert np.isfinite([few.low[1], few.high[1]]).all()
     assert (many.low[1], many.high[1]) == pytest.approx((few.low[1], few.high[1]))
-    note = "effective number of queries with pairs 3.0: confidence intervals are unreliable"
-    assert note in many.notes
+    assert any("effective number of queries 3.0" in note for note in many.notes)

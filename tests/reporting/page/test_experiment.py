@@ -63,7 +63,7 @@ def test_the_page_says_what_the_report_says(tmp_path: Path) -> None:
     assert "<b>x</b>" in said
     assert page.html.count("<b>") == 0
     # The first screen has one sentence on the sample ratio, and a chart with all lifts.
-    opening = said[: said.index("Sample ratio", said.index("for 0.5 : 0.5"))]
+    opening = said[: said.index("Sample ratio", said.index("expected 0.5 : 0.5"))]
     assert "expected proportion" not in opening
     assert "\\n" not in said
     for lift in found.lift.ravel():
@@ -88,7 +88,7 @@ def test_no_verdict_while_the_sample_ratio_fails(tmp_path: Path) -> None:
     page = read(found, tmp_path)
     said = words(page)
     assert "No verdict: sample ratio mismatch" in said
-    assert "SAMPLE RATIO MISMATCH: control 100 : treatment 100 for 0.9 : 0.1" in said
+    assert "SAMPLE RATIO MISMATCH: control 100 : treatment 100, expected 0.9 : 0.1" in said
     assert said.index("SAMPLE RATIO MISMATCH") < said.index("Metrics by variant")
     assert "better" not in said
     assert "confidence intervals, each" not in said

@@ -52,19 +52,25 @@ class ModelEvaluation(Result):
     columns: ClassVar[Mapping[str, Columns]] = {
         "models": {
             "model": Column("Click model.", key=True),
-            "log-likelihood": Column(r"Sum of :math:`\ln q_r` over all results.", decimals=2),
+            "log-likelihood": Column(
+                r"Sum of :math:`\ln q_r` over all results, where q_r is the probability of what was"
+                " observed, given the clicks above.",
+                decimals=2,
+            ),
             "by page": Column("Log-likelihood divided by the number of pages."),
             "by result": Column("Log-likelihood divided by the number of results."),
-            "by rank of page": Column(r"Mean over pages of means of :math:`\ln q_r` (PyClick)."),
+            "by rank of page": Column(
+                r"Mean over pages of their mean :math:`\ln q_r` (as PyClick)."
+            ),
             "perplexity": Column("Mean over ranks; 1 is best."),
             "conditional perplexity": Column(
                 "Mean over ranks of the perplexity given the clicks above; 1 is best."
             ),
             "AUC": Column(
-                "Probability that P(C=1) is higher for a clicked result than for another result;"
-                " ties count one half."
+                "Probability that a clicked result has a higher predicted click probability than"
+                " another result; ties count one half."
             ),
-            "RMSE": Column("Root mean square of C - P(C=1)."),
+            "RMSE": Column("Root mean square of click (1 or 0) minus predicted probability."),
             "unseen": Column("Number of results with a parameter that was not seen in training."),
             "impossible": Column(
                 "Number of observations whose probability given the clicks above is 0."
@@ -74,7 +80,10 @@ class ModelEvaluation(Result):
             "model": Column("Click model.", key=True),
             "rank": Column("Rank.", key=True),
             "pages": Column("Number of pages with this rank."),
-            "perplexity": Column(r":math:`2^{-\text{mean over pages of} \log_2 p_r}`; 1 is best."),
+            "perplexity": Column(
+                r":math:`2^{-\text{mean over pages of} \log_2 p_r}` for the probability p_r of what"
+                " was observed at the rank; 1 is best."
+            ),
             "conditional perplexity": Column("Perplexity given the clicks above; 1 is best."),
         },
     }
@@ -246,7 +255,7 @@ class PerplexityGain(Result):
     columns: ClassVar[Columns] = {
         "model": Column("Click model B.", key=True),
         "baseline": Column("Click model A.", key=True),
-        "gain": Column("(p_A - p_B) / (p_A - 1), of the mean perplexity over ranks."),
+        "gain": Column("(p_A - p_B) / (p_A - 1) for the mean perplexities p over ranks."),
         "low": Column(
             "Lower bound of the confidence interval over queries drawn with replacement; NaN for"
             " one query."

@@ -41,7 +41,7 @@ KEYS = {None: ("query", "doc"), "grade": ("grade",)}  # Columns that identify an
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """The items that have parameters in a model, numbered by row."""
+    """Documents of queries, or grades, that have parameters in a model, numbered by row."""
 
     tied: str | None  # None, or `grade`
     # Data frame, one row per item: `query` and `doc`, or `grade`, null without a judgment
@@ -347,7 +347,7 @@ class Model(Spec):
         """Return the relevance of each item: the product of its parameters; shape (items,)."""
         names = [name for name, variable in self.variables.items() if variable == "item"]
         if not names:
-            raise self.error(f"{self.name} has no parameter of documents")
+            raise self.error(f"{self.name} has no relevance: no parameter is of documents")
         return np.asarray(np.prod([values[name][:-1] for name in names], axis=0))
 
     def standard_error(self, tally: Tally) -> Floats:
@@ -384,7 +384,7 @@ class EMModel(Model):
 
     iterations: int = parameter(50, integer(1, 10**6), "steps of expectation-maximisation")
     tolerance: float = parameter(
-        0.0, number(0), "smallest gain of the objective that continues the iteration"
+        0.0, number(0), "the iteration ends when a step improves the objective by less than this"
     )
 
     def expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
@@ -493,7 +493,7 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
         raise PolicyError(f"items must be equally long lists of {names}") from None
     has_nulls = tied is None and items.frame.height > items.frame.drop_nulls().height
     if has_nulls or items.frame.is_duplicated().any():
-        raise PolicyError(f"items must be different, each with {names}")
+        raise PolicyError(f"items must be distinct, each with {names}")
     for name in ("ranks", "pages"):
         check_integer(name, fields[name], 1, 2**53)
     tallies = {}
@@ -505,8 +505,8 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
         # Expected counts have rounding errors.
         is_possible = (tally.hits >= 0) & (tally.hits <= tally.trials * (1 + 1e-9) + 1e-9)
         if not (is_possible & (tally.trials <= MAX_TRIALS)).all():
-            reason = "must have hits from 0 to its trials, and at most 2^53 trials"
-            raise PolicyError(f"{name} {reason}")
+            reason = "hits must be from 0 to the number of trials, which is at most 2^53"
+            raise PolicyError(f"{name}: {reason}")
         tallies[name] = tally
     objective = as_numbers(fields["objective"], "objective")
     if objective.ndim != 1 or not np.isfinite(objective).all():

@@ -107,8 +107,8 @@ class ClickModel(Result):
     name: ClassVar[str] = "parameters"
     columns: ClassVar[Columns] = {
         "parameter": Column("Name of the parameter.", key=True),
-        "goes by": Column("Variable that the parameter depends on, such as `rank`."),
-        "values": Column("Number of values."),
+        "goes by": Column("Variable that the values of the parameter depend on, such as `rank`."),
+        "values": Column("Number of values of the parameter."),
         "lowest": Column("Lowest value."),
         "mean": Column("Mean value."),
         "highest": Column("Highest value."),
@@ -228,7 +228,8 @@ class ClickModel(Result):
     def relevance_by_document(self) -> pl.DataFrame:
         """Return the relevance; refuse a model that does not distinguish documents."""
         if self.items.tied is not None:
-            raise PolicyError("parameters tied by grade cannot distinguish documents of one grade")
+            expected = "expected a model that distinguishes documents; use train(..., tied='none')"
+            raise PolicyError(f"{expected}, got one tied by grade")
         return self.relevance()
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -308,16 +309,16 @@ class ClickModel(Result):
             check_integer("digits", digits, 0)
         name = self.model.name
         if name not in _MEASURES:
-            raise PolicyError(f"{name} cannot be a measure: it does not distinguish documents")
+            raise PolicyError(f"{name} cannot be a measure: clicks do not depend on documents")
         measures, parameters = _MEASURES[name]
         measure = measures[KINDS.index(kind)]
         if not measure:
-            default = "it does not model whether a click satisfies"
+            default = "it does not model whether a click satisfies the user"
             reason = UNSUPPORTED_NAMES.get(f"rr{name}", default)
             raise PolicyError(f"{name} has no measure of effort: {reason}")
         if self.items.tied != "grade":
             raise PolicyError(
-                "a measure requires a model trained by grade; use train(..., tied='grade')"
+                "a measure requires a model tied by grade; use train(..., tied='grade')"
             )
         if self.model.depends_on_rank and options.get("cutoff") is None:
             options["cutoff"] = self.ranks
@@ -552,7 +553,7 @@ def train_models(
     tied = "grade" if tied == "grade" else None
     if qrels is not None:
         if tied is None:
-            raise PolicyError("qrels requires parameters tied by grade: tied='grade'")
+            raise PolicyError("qrels requires tied='grade', for parameters by grade")
         log = with_grades(log, qrels)
     pages = patterns_of(log, Items.from_log(log, tied))
     items, ranks, n_pages = pages.items, pages.ranks, int(pages.weights.sum())

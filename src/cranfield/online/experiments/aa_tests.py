@@ -50,14 +50,17 @@ class AATests(Result):
 
     name: ClassVar[str] = "aa-tests"
     columns: ClassVar[Columns] = {
-        "test": Column("Metric, or the sample ratio.", key=True),
+        "test": Column("Metric, or `(sample ratio)`, the test of the numbers of units.", key=True),
         "tests": Column("Number of simulated A/A tests."),
         "rejected": Column(
             "Proportion of simulated tests in which the null hypothesis is rejected."
         ),
         "low": Column("Lower bound of the 95% confidence interval of the proportion (Wilson)."),
         "high": Column("Upper bound of the confidence interval."),
-        "uniform p": Column("Kolmogorov-Smirnov p-value; NaN for few distinct p.", pvalue=True),
+        "uniform p": Column(
+            "p-value of the Kolmogorov-Smirnov test for uniform p-values; NaN for many tied ones.",
+            pvalue=True,
+        ),
     }
 
     source: str

@@ -315,7 +315,8 @@ def analyse_experiment(
         common["is_ordered"] = looks is not None
         units = units_from_log(data, metrics, unit=unit or "user", before=before, **common)
     elif before is not None:
-        raise PolicyError("before requires a log; in a table the covariate is a column, see Metric")
+        remedy = "for a table, set the covariate of a metric: Metric(..., covariate=...)"
+        raise PolicyError(f"before requires a log; {remedy}")
     else:
         common |= {"segments": segments, "time": time, "missing": missing}
         units = read_units(data, metrics, variant=variant, unit=unit, **common)
@@ -424,12 +425,12 @@ def _note_intervals(table: pl.DataFrame, options: Options) -> Iterator[str]:
     is_significant = pl.col("adjusted p") <= options.alpha
     is_corrected = ~is_significant & (pl.col("p") <= options.alpha)
     cases = {
-        f"not significant after the correction {options.correction}, though the unadjusted interval"
-        " excludes 0": excludes_zero & is_corrected,
-        "not significant, though an interval excludes 0; the p-value decides": (
+        f"not significant after the correction {options.correction}, though the unadjusted"
+        " confidence interval excludes 0": excludes_zero & is_corrected,
+        "not significant, though a confidence interval excludes 0; the p-value decides": (
             excludes_zero & ~is_significant & ~is_corrected
         ),
-        "significant, though an interval contains 0; the p-value decides": (
+        "significant, though a confidence interval contains 0; the p-value decides": (
             contains_zero & is_significant & ~pl.col("reversed")
         ),
         "undecided, because the difference was significant at an earlier look in the opposite"
@@ -474,7 +475,7 @@ def _note_constants(
         if row["error"] == 0:
             variant_list = f"{units.variants[0]} and in {row['variant']}"
             note = f"{row['metric']}: all values equal in {variant_list}"
-            note += ": no interval of the difference can be computed"
+            note += ": no confidence interval of the difference can be computed"
             if row["test"] == "exact permutation":
                 note += f"; p = {row['p']:.2g} is from the exact permutation test"
             yield note
@@ -482,7 +483,7 @@ def _note_constants(
         constants = ", ".join(units.variants[k] for k in np.flatnonzero(arm.squared == 0))
         columns = units.metric_columns.get(name)
         if constants and not (columns is not None and units.is_proportion(columns)):
-            yield f"{name}: all values equal in {constants}: no interval of the mean"
+            yield f"{name}: all values equal in {constants}: no confidence interval of the mean"
 
 
 def _note_undefined(
@@ -491,7 +492,7 @@ def _note_undefined(
     """Return notes on ratios, covariates and lifts that cannot be computed or interpreted."""
     for name, arm in arms.items():
         if variants := ", ".join(units.variants[k] for k in np.flatnonzero(np.isnan(arm.value))):
-            yield f"{name}: no value in {variants}: the denominator of a ratio is 0"
+            yield f"{name}: no mean in {variants}: a denominator is 0, or all values are missing"
         columns = units.metric_columns.get(name)
         if columns is not None and columns.covariate >= 0:
             covariate = [columns.covariate, columns.covariate_denominator]
@@ -506,14 +507,14 @@ def _note_undefined(
             yield f"{label}: the mean of the control is below 0, so a positive lift is a decrease"
         if row["mean"] == 0 and np.isnan(row["lift low"]) and row["error"] > 0:
             label = f"all values are 0 in {row['variant']}"
-            yield f"{row['metric']}: {label}: no interval of the lift can be computed"
+            yield f"{row['metric']}: {label}: no confidence interval of the lift can be computed"
 
 
 def _note_looks(units: Units, options: Options) -> Iterator[str]:
     n_units = len(units.arm)
     if future_looks := [look for look in options.looks or () if look > n_units]:
         sizes = ", ".join(f"{look:,}" for look in future_looks)
-        yield f"looks not reached by the {n_units:,} units: {sizes}"
+        yield f"the data has {n_units:,} units, so these looks were not reached: {sizes}"
 
 
 def _note_skewness(
@@ -528,13 +529,14 @@ def _note_skewness(
         worse, better = (upper, lower) if is_lower_better else (lower, upper)
         n_treated, n_control = (units.counts[arm] for arm in (variant, units.variants[0]))
         effect = (
-            f"without any effect, {variant} would be significantly worse in about {worse:.2g} and"
-            f" better in about {better:.2g} of Welch's tests, instead of {options.alpha / 2:g} each"
+            f"without any effect, Welch's test would find {variant} significantly worse with"
+            f" probability {worse:.2g} and better with {better:.2g}, instead of"
+            f" {options.alpha / 2:g} each"
         )
         remedy = "; a permutation test keeps its level" if options.errors == "delta" else ""
         consequence = {
-            "permutation": f"{effect}; the metric is tested by permutation, exact if the variants"
-            " have the same distribution",
+            "permutation": f"{effect}; the metric is tested by permutation, which is exact if the"
+            " variants have the same distribution",
             "delta": effect + remedy,
             "bootstrap": "a percentile bootstrap rejects far too often in one tail; a permutation"
             " test keeps its level",
@@ -550,8 +552,10 @@ def _note_segments(rows: Sequence[Row], segments: pl.DataFrame, options: Options
         yield "p-values and intervals by segment are not adjusted for several looks"
         return
     if segments["p"].has_nulls() or segments["p"].is_nan().any():
-        yield f"levels with fewer than {MIN_UNITS} units or no variance in a variant are not tested"
+        problem = f"fewer than {MIN_UNITS} units or no variance in a variant"
+        yield f"levels of segments with {problem} are not tested"
     if {"bootstrap", "permutation", "exact permutation"} & {row["test"] for row in rows}:
         yield "p-values and intervals by segment are from Welch's test"
     if metrics := dict.fromkeys(row["metric"] for row in rows if row["distortion"].is_large):
-        yield f"skewness distorts the tests by segment of {', '.join(metrics)}"
+        names = ", ".join(metrics)
+        yield f"skewness of {names}: tests by segment may reject too often in one direction"

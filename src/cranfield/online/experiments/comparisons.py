@@ -170,7 +170,10 @@ def permute_moments(
     # Sums of integers are exact, so that a seed gives the same result on any processor.
     scaled = [as_integers(values, n_units) for values in (*residuals.T, *products)]
     integers, scales = zip(*scaled, strict=True)
-    features, scale = np.stack(integers, axis=1), np.array(scales)
+    features, scale = np.stack(integers), np.array(scales)
+    # Sums of the constant column and its products are always 0.
+    is_varying = features.any(axis=1)
+    features = features[is_varying]
     # Only units of the smaller variant are drawn; sums of the larger one follow from the total.
     is_swapped = is_treated.sum() * 2 > n_units
     is_smaller = ~is_treated if is_swapped else is_treated
@@ -183,10 +186,13 @@ def permute_moments(
     else:
         shape, draws = (1, size), range(resamples)
         samples = (random.choice(n_units, shape, replace=False, shuffle=False) for _ in draws)
-    sample_sums = [features[rows].sum(axis=1) for rows in samples]
-    sums = np.concatenate([features[is_smaller].sum(axis=0, keepdims=True), *sample_sums])
+    sample_sums = [features.take(rows, axis=1).sum(axis=-1) for rows in samples]
+    observed_sums = features[:, is_smaller].sum(axis=1, keepdims=True)
+    sums = np.hstack([observed_sums, *sample_sums]).T
     order = slice(None, None, -1 if is_swapped else 1)
-    by_arm = np.stack([features.sum(axis=0) - sums, sums][order], axis=1) * scale
+    by_arm = np.zeros((len(sums), 2, scale.size))
+    by_arm[..., is_varying] = np.stack([features.sum(axis=1) - sums, sums][order], axis=1)
+    by_arm *= scale
     counts = np.array([n_units - size, size][order], dtype=np.float64)
     count = np.broadcast_to(counts, by_arm.shape[:2])
     mean = by_arm[..., :width] / count[..., None]
@@ -420,7 +426,7 @@ def combine_metrics(
         means = arms[name]
         deviation = float(np.sqrt(means.squared[0] * means.count[0]))
         if not deviation > 0:
-            reason = "has no variance in the control and cannot be standardised"
+            reason = "has no variance in the control, so it cannot be standardised for oec"
             raise CranfieldError(f"{name} {reason}")
         factors[name] = weight / deviation * (-1 if metrics[name].good == "down" else 1)
         gradient = gradient + factors[name] * means.gradient

@@ -144,9 +144,9 @@ class Experiment:
         object.__setattr__(self, "weights", check_weights(self.weights))
         start, stop = self.part
         if self.layer is not None and (start, stop) == (0.0, 1.0):
-            raise PolicyError("layer requires traffic, the part of the layer, such as (0, 0.5)")
+            raise PolicyError("layer requires traffic, a start and an end such as (0, 0.5)")
         if not 0 <= start < stop <= 1:
-            reason = "traffic must be an interval within 0 to 1"
+            reason = "traffic must start below its end, both from 0 to 1"
             raise PolicyError(f"{reason}, got {start:g} to {stop:g}")
 
     @property
@@ -161,7 +161,7 @@ class Experiment:
             start, stop = self.traffic if isinstance(self.traffic, tuple) else (0.0, self.traffic)
             return float(start), float(stop)
         except (TypeError, ValueError):
-            reason = "traffic must be a proportion or two bounds"
+            reason = "traffic must be a proportion, or a start and an end such as (0, 0.5)"
             raise PolicyError(f"{reason}, got {quoted(self.traffic)}") from None
 
     def hash_values(self, units: Any) -> Floats:
@@ -228,7 +228,7 @@ def check_weights(weights: Any) -> dict[str, float]:
         # A variant may be a number, as in tables.
         name = str(variant) if isinstance(variant, (int, np.integer)) else variant
         if name in proportions:
-            raise PolicyError(f"weights must name different variants, got {quoted(name)} twice")
+            raise PolicyError(f"weights must name distinct variants, got {quoted(name)} twice")
         is_number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
         if not (isinstance(name, str) and name and is_number and 0 < weight <= 1):
             bounds = "must be above 0 and at most 1"
@@ -366,11 +366,12 @@ class ExperimentSize(Result):
         "alpha": Column("Significance level."),
         "alternative": Column("Alternative hypothesis."),
         "rule": Column(
-            "Number of units of both variants by the rule of thumb of 16 s^2 / d^2 per variant (van"
-            " Belle, 2008), for power .8 at alpha .05 with equal proportions.",
+            "Number of units of both variants by the rule of thumb of 16 s^2 / d^2 per variant, for"
+            " standard deviation s and difference d, power .8, alpha .05 and equal proportions (van"
+            " Belle, 2008).",
             decimals=0,
         ),
-        "days": Column("Duration; NaN if the number of units per day is unknown.", decimals=1),
+        "days": Column("Duration in days; NaN if daily units are unknown.", decimals=1),
     }
 
     mean: float
@@ -494,7 +495,7 @@ def experiment_size(
     elif lift is None:
         target, n_units = power or 0.0, units
         if target <= compute_power(units, 0.0):
-            raise PolicyError(f"power must exceed the power at a lift of 0, got {target:g}")
+            raise PolicyError(f"power must exceed alpha ({alpha:g}), got {target:g}")
         upper = residual_deviation / abs(mean)
         while compute_power(units, upper) < target:
             upper *= 2
@@ -515,5 +516,6 @@ def _find_smallest_size(is_enough: Callable[[int], bool]) -> int:
     while not is_enough(upper):
         upper *= 2
         if upper > MAX_EXPERIMENT_UNITS:
-            raise PolicyError(f"the required number of units exceeds {MAX_EXPERIMENT_UNITS:,}")
+            bound = f"more than {MAX_EXPERIMENT_UNITS:,} units are required"
+            raise PolicyError(f"{bound}; set a larger lift or a lower power")
     return bisect_left(range(upper), True, lo=max(4, upper // 2), key=is_enough)

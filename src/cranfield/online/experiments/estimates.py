@@ -162,7 +162,7 @@ def _split_ratio(value: Any) -> tuple[str, str]:
     parts: Any = value.split("/") if isinstance(value, str) else value
     is_text = isinstance(parts, (list, tuple)) and all(isinstance(part, str) for part in parts)
     if not (is_text and 1 <= len(parts) <= 2 and all(part.strip() for part in parts)):
-        expected = "a metric must be a column or a ratio of two, such as clicks/pages"
+        expected = "a metric must be a column or a ratio of two columns, such as clicks/pages"
         raise PolicyError(f"{expected}, got {quoted(value)}")
     return (parts[0].strip(), parts[1].strip() if len(parts) == 2 else "")
 
@@ -178,7 +178,9 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
             for m in metric_list
         }
     if not isinstance(metrics, Mapping) or not metrics:
-        raise PolicyError(f"metrics must be one or more columns by name, got {quoted(metrics)}")
+        raise PolicyError(
+            f"metrics must be columns, or a mapping to columns, got {quoted(metrics)}"
+        )
     items = metrics.items()
     return {str(k): item if isinstance(item, Metric) else Metric(item) for k, item in items}
 
@@ -447,7 +449,7 @@ class ConfidenceSequence(Sequential):
     """
 
     name = "CS"
-    tuned = parameter(5000, number(1), "units of both variants at which intervals are narrowest")
+    tuned = parameter(5000, number(1), "total number of units at which intervals are narrowest")
 
     def prior_variance_ratio(self, squared_error: Floats, units: Floats, alpha: float) -> Floats:
         log_term = -2 * np.log(alpha)
@@ -464,7 +466,7 @@ class MixtureSPRT(Sequential):
     """
 
     name = "mSPRT"
-    tau = parameter(0.1, number(0, open_low=True), "assumed standard deviation of differences")
+    tau = parameter(0.1, number(0, open_low=True), "assumed standard deviation of true effects")
 
     def prior_variance_ratio(self, squared_error: Floats, units: Floats, alpha: float) -> Floats:
         with np.errstate(divide="ignore"):
@@ -531,7 +533,7 @@ def always_valid(
     check_proportion("alpha", alpha)
     d, s, n = (np.asarray(values, dtype=np.float64) for values in (difference, error, units))
     if np.isinf(d).any():
-        raise PolicyError("differences must be finite or NaN")
+        raise PolicyError("difference must be finite or NaN at each look")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         variance_ratio = sequential.prior_variance_ratio(s**2, n, alpha)
         z = np.where(s > 0, d / s, 0.0)

@@ -71,8 +71,8 @@ class SampleRatio(TableResult):
         verdict = "SAMPLE RATIO MISMATCH" if self.alarm else "no sample ratio mismatch"
         pvalue = f"{self.pvalue:.6g}" if self.pvalue else "<1e-300"
         # A small p above the threshold does not show that all is well.
-        limit = f", not below {ALARM_PVALUE:g}" if ALARM_PVALUE <= self.pvalue < 0.05 else ""
-        return [f"{verdict}: {counts} for {proportions}; {self.method} p {pvalue}{limit}"]
+        limit = f" (alarm below {ALARM_PVALUE:g})" if ALARM_PVALUE <= self.pvalue < 0.05 else ""
+        return [f"{verdict}: {counts}, expected {proportions}; {self.method} p {pvalue}{limit}"]
 
 
 def sample_ratio(
@@ -114,7 +114,7 @@ def sample_ratio(
     Examples
     --------
     >>> sample_ratio({"A": 821_588, "B": 815_482})
-    SampleRatio(SAMPLE RATIO MISMATCH: A 821,588 : B 815,482 for 0.5 : 0.5; chi-square p 1.8...)
+    SampleRatio(SAMPLE RATIO MISMATCH: A 821,588 : B 815,482, expected 0.5 : 0.5; ...)
     """
     check_choice("method", method, METHODS)
     weights = check_weights(list(counts) if weights is None else weights)
@@ -163,7 +163,8 @@ _PVALUE_COLUMNS = {
 _EFFECT_COLUMNS = {
     "difference": Column("Mean minus the mean of the control."),
     "low": Column(
-        "Lower bound of the confidence interval, simultaneous for `bonferroni` and `sidak` only."
+        "Lower bound of the confidence interval; simultaneous only with the corrections"
+        " `bonferroni` and `sidak`."
     ),
     "high": Column("Upper bound of the confidence interval."),
     "lift": Column("Difference relative to the mean of the control."),
@@ -228,7 +229,7 @@ class ExperimentReport(Result):
             **_EFFECT_COLUMNS,
             **_PVALUE_COLUMNS,
             "p not worse": Column(
-                "One-sided p-value of non-inferiority, which is shown at alpha / 2.", pvalue=True
+                "p-value of the one-sided test of non-inferiority, at level alpha / 2.", pvalue=True
             ),
             "verdict": Column("`better`, `worse`, `not worse`, `undecided`, or `no verdict`."),
         },
@@ -252,7 +253,7 @@ class ExperimentReport(Result):
         "interactions": {
             "segment": Column("Segment.", key=True),
             **_METRIC_COLUMNS,
-            "statistic": Column("Cochran's Q of equal effects at all levels."),
+            "statistic": Column("Cochran's Q statistic for equal effects at all levels."),
             "df": Column("Degrees of freedom."),
             **_PVALUE_COLUMNS,
         },
@@ -262,7 +263,7 @@ class ExperimentReport(Result):
             "difference": Column("Mean minus the mean of the control."),
             "low": Column("Lower bound of the always-valid confidence interval."),
             "high": Column("Upper bound of the confidence interval."),
-            "p": Column("Smallest p-value so far.", pvalue=True),
+            "p": Column("Smallest always-valid p-value up to this look.", pvalue=True),
         },
     }
 
@@ -352,7 +353,7 @@ class ExperimentReport(Result):
         lines += [f"control: {plain(self.control)}", *self.methods(), *self.margin_lines()]
         if self.difference.size > 1:
             correction = CORRECTIONS[self.correction].title
-            family = "; the OEC is a family of its own" if OEC in self.metrics else ""
+            family = "; the OEC is corrected separately" if OEC in self.metrics else ""
             lines.append(f"p-values of all metrics and variants: {correction}{family}")
         return lines
 
@@ -395,11 +396,11 @@ class ExperimentReport(Result):
                 "delta": "Welch's test by the delta method",
                 "permutation": f"permutation test of Welch's statistic {sampling}",
                 "exact permutation": "exact permutation test of Welch's statistic",
-                "bootstrap": f"bootstrap over {self.unit}s {sampling}",
-                "always valid": f"always valid, {self.sequential}",
+                "bootstrap": f"bootstrap by {self.unit} {sampling}",
+                "always valid": f"always-valid test by {self.sequential}",
             }[test]
             lift = LIFT_METHODS["fieller" if "permutation" in test else self.options.lift]
-            kind = "by percentiles" if test == "bootstrap" else f"those of lifts {lift}"
+            kind = "by percentiles" if test == "bootstrap" else f"intervals of lifts {lift}"
             intervals = f"{scope}{100 * (1 - self.alpha):.4g}% confidence intervals, {kind}"
             metric_list = f": {', '.join(labels)}" if len(metrics) > 1 else ""
             sentences.append(f"{method}, alpha {self.alpha:g}; {intervals}{metric_list}")

@@ -183,7 +183,8 @@ def _check_totals(totals: Any) -> dict[str, Total]:
     for name, total in totals.items():
         units = total[-1]
         if not all(np.isfinite(number) for number in total) or units != int(units) or units < 2:
-            raise PolicyError(f"variant {quoted(name)}: expected at least 2 units, got {total}")
+            expected = "expected finite totals of 2 or more units"
+            raise PolicyError(f"variant {quoted(name)}: {expected}, got {total}")
         if len(total) == 2 and (total[0] != int(total[0]) or not 0 <= total[0] <= units):
             expected = f"expected successes from 0 to {units:g}, got {total[0]:g}"
             raise PolicyError(f"variant {quoted(name)}: {expected}")

@@ -161,7 +161,7 @@ def read_units(
     for name, (_, level_codes) in levels.items():
         if n_without := int((level_codes < 0).sum()):
             rows = counted(n_without, unit or "row")
-            notes.append(f"{rows} without a value of {name}, in no level")
+            notes.append(f"{rows} without a value of {name}, in none of its levels")
     if time is not None:
         day_levels, day_notes = _encode_days(frame[TIME], time, source)
         levels |= {name: day_levels[name] for name in day_levels if name not in levels}
@@ -180,7 +180,7 @@ def _encode_days(
         return {"day": _encode_levels(times.str.slice(0, 10))}, []
     if spelt(name) in TIMES:
         return {name: _encode_levels(times.cast(pl.String).str.strip_suffix(".0"))}, []
-    return {}, [f"sample ratios by day are not tested: {name} has numbers without a date"]
+    return {}, [f"sample ratios by day are not tested, as {name} has numbers instead of dates"]
 
 
 TIMES = frozenset({"date", "day", "week", "month", "quarter", "year", "hour", "period"})
@@ -286,7 +286,7 @@ def check_rows(table: _UnitTable, metrics: Names, denominators: Names) -> None:
 def _make_cluster_error(table: _UnitTable, k: int, n_rows: int, n_values: int) -> PolicyError:
     name = table.names[k]
     sizes = f"{n_rows:,} rows of {n_values:,} values of {quoted(name)}"
-    problem = f"expected one row per unit, got {sizes}, whose rows are not independent"
+    problem = f"expected one row per unit, got {sizes}; rows of the same value are not independent"
     remedy = f"set the unit, such as unit={name!r}, or unit='row' if rows were randomised"
     return PolicyError(f"{table.source}: {problem}: {remedy}")
 
@@ -467,7 +467,7 @@ def _sum_by_unit(
     if units.height < table.frame.height:
         rows = counted(table.frame.height, "row")
         count = counted(units.height, "unit")
-        notes.append(f"{rows} summed by {unit}: {count}; means and rates of rows need a ratio")
+        notes.append(f"{rows} summed by {unit}: {count}; a mean over rows requires a ratio")
         ids = table.frame[unit].cast(pl.String)
         placeholders = ids.filter(ids.str.to_lowercase().is_in([*NO_NAME]))
         for name, n_rows in placeholders.value_counts(sort=True).rows():
@@ -495,7 +495,7 @@ def _note_mixed_units(
     if mixed == "error":
         raise InputError(f"{count}, {example}", source=source)
     if len(mixed_units) == n_units:
-        reason = f"expected a unit that was randomised, got {unit!r}: all {count}, {example}"
+        reason = f"unit must be what was randomised, got {unit!r}: all {count}, {example}"
         raise InputError(reason, source=source)
     return [f"{count} excluded"]
 
@@ -598,7 +598,9 @@ def units_from_log(
     """
     for name, metric in metrics.items():
         if metric.covariate is not None:
-            reason = "a covariate requires a table of units, or in Python an earlier log as before"
+            reason = (
+                "covariate requires a table of units (in Python, before=... takes an earlier log)"
+            )
             raise PolicyError(f"{name}: {reason}")
     measures = parse_measures(metrics)
     texts = {name: str(measure) for name, measure in measures.items()}
@@ -684,15 +686,17 @@ def units_from_sums(
             pages, proportion = counted(table.unassigned, "page"), table.unassigned / table.pages
             messages.append(f"{pages}{period} ({proportion:.1%}) without a {table.kind} excluded")
     if n_excluded := int((~has_variant).sum()):
-        messages.append(f"{counted(n_excluded, sums.kind)} without a single variant excluded")
+        messages.append(f"{counted(n_excluded, sums.kind)} with no variant or several excluded")
     labels = pl.Series([sums.variants[k] for k in sums.variant[has_variant]], dtype=pl.String)
     ids = pl.Series(sums.units, dtype=pl.String).filter(pl.Series(has_variant))
     arms = order_variants(labels, control, variants, source)
     before_codes = None if before is None else _encode_labels(ids, before.units)
     if before_codes is not None and (before_codes < 0).all():
-        raise InputError(f"before has none of the {sums.kind}s of the experiment", source=source)
+        reason = f"the log before the experiment has no {sums.kind} of the experiment"
+        raise InputError(reason, source=source)
     if before_codes is not None and (n_new := int((before_codes < 0).sum())):
-        messages.append(f"{counted(n_new, sums.kind)} without pages before the experiment")
+        new_units = f"{counted(n_new, sums.kind)} without pages before the experiment"
+        messages.append(f"{new_units} are not adjusted for the covariate")
     columns = [np.ones(len(ids))]
 
     def add_columns(totals: Floats, numbers: Floats) -> tuple[int, int]:

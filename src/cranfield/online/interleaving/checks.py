@@ -89,7 +89,7 @@ class CascadeUser:
             probabilities = as_numbers(getattr(self, name), f"the probabilities of a {name}")
             is_valid = (probabilities >= 0) & (probabilities <= 1)
             if probabilities.ndim != 1 or not probabilities.size or not is_valid.all():
-                raise PolicyError(f"{name} must have probabilities between 0 and 1, one per grade")
+                raise PolicyError(f"{name} must be probabilities from 0 to 1, one per grade")
             object.__setattr__(self, name, tuple(probabilities.tolist()))
         if len(self.click) != len(self.stop):
             sizes = f"{len(self.click)} and {len(self.stop)}"
@@ -181,7 +181,7 @@ def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> Cascad
     check_choice("user", name, PRESETS)
     presets = PRESETS[name]
     if grades not in presets:
-        remedy = "CascadeUser accepts custom probabilities"
+        remedy = "CascadeUser accepts probabilities for other grades"
         raise PolicyError(f"grades must be 2, 3 or 5, got {quoted(grades)}; {remedy}")
     return CascadeUser(*presets[grades], stop_after=stop, name=name)
 
@@ -210,7 +210,9 @@ class Bias(Result):
 
     name: ClassVar[str] = "bias"
     columns: ClassVar[Columns] = {
-        "clicks": Column("Kind of clicks: `one click` or `any clicks`.", key=True),
+        "clicks": Column(
+            "`one click` on a random document, or `any clicks` on a random set.", key=True
+        ),
         "ranker": Column("First ranker of the pair.", key=True),
         "other": Column("Second ranker of the pair.", key=True),
         "credit": Column(
@@ -232,7 +234,8 @@ class Bias(Result):
         return float(np.abs(self.outcomes).max())
 
     def heading(self) -> list[str]:
-        return [f"{self.method}: largest expected outcome {self.largest:.6g}, 0 without bias"]
+        outcome = f"largest expected outcome of random clicks {self.largest:.6g}"
+        return [f"{self.method}: {outcome}, 0 without bias"]
 
     def _frame(self) -> pl.DataFrame:
         rows = [
@@ -273,7 +276,7 @@ def bias(
     >>> import cranfield as cf
     >>> rankings = [["a", "b", "c"], ["b", "c", "a"]]
     >>> cf.online.bias(rankings, "Balanced")
-    Bias(Balanced: largest expected outcome 0.333333, 0 without bias)
+    Bias(Balanced: largest expected outcome of random clicks 0.333333, 0 without bias)
     >>> cf.online.bias(rankings, "TeamDraft").largest
     0.0
     """

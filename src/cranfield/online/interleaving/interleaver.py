@@ -236,7 +236,7 @@ class Interleaver:
         if (is_clicked & (codes < 0)).any():
             raise PolicyError("clicks must be on documents, got a click below the end of its list")
         if teams is None and self.method.has_team_credit:
-            raise PolicyError(f"{self.method} credits teams; set teams, as drawn with the lists")
+            raise PolicyError(f"{self.method} credits teams; set the teams drawn with the lists")
         owners = np.full_like(codes, NOBODY)
         if teams is not None:
             owners = _check_codes(teams, "teams", len(self.rankers))
@@ -323,7 +323,7 @@ def interleave(
         raise PolicyError("expected lists of ids or runs, got both")
     if topic is None or not any(topic in run.topics for run in runs):
         expected = f"topic must be a topic of the runs, got {quoted(topic)}"
-        raise PolicyError(f"{expected}; interleave_runs interleaves all topics")
+        raise PolicyError(f"{expected}; for all topics use interleave_runs")
     check_names(runs)
     rankings = {}
     for run in runs:
@@ -335,7 +335,7 @@ def interleave(
 def check_names(runs: Sequence[Run]) -> None:
     """Refuse runs with equal names."""
     if duplicates := find_duplicates(run.name for run in runs):
-        raise PolicyError(f"runs must have different names, got {quoted(duplicates[0])} twice")
+        raise PolicyError(f"runs must have distinct names, got {quoted(duplicates[0])} twice")
 
 
 def check_method(
@@ -345,7 +345,7 @@ def check_method(
     method = parse_interleaving(method)
     check_integer("length", length, 1, MAX_LENGTH)
     if method.max_rankers is not None and n_rankings > method.max_rankers:
-        raise PolicyError(f"{method} accepts {method.max_rankers} rankings, got {n_rankings}")
+        raise PolicyError(f"{method} accepts up to {method.max_rankers} rankings, got {n_rankings}")
     return method
 
 

@@ -124,7 +124,7 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     n_single = int((weights["page"].value_counts()["count"] == 1).sum())
     n_empty = len(pages) - weights["page"].n_unique()
     if n_single and len(rankers) == 2:
-        notes.append(f"{counted(n_single, 'page')} with results of one team only included")
+        notes.append(f"{counted(n_single, 'page')} with results of one team only are included")
     if n_empty and len(rankers) == 2:
         notes.append(f"{counted(n_empty, 'page')} without results of a team, counted as ties")
     values = np.full((len(pages), len(rankers)), 0.0 if len(rankers) == 2 else np.nan)
@@ -136,8 +136,8 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
         methods = log.pages["method"].drop_nulls()
         other_methods = methods.filter(~methods.str.starts_with("TeamDraft")).unique().sort()
         if len(other_methods):
-            cause = f"but pages were interleaved by {', '.join(other_methods)}"
-            remedy = "which requires the interleaved lists or runs"
+            cause = f"but some pages were interleaved by {', '.join(other_methods)}"
+            remedy = "whose credits require the interleaved lists or runs"
             notes.append(f"clicks are credited by team, {cause}, {remedy}")
     return LogCredits(rankers, values, pages, tuple(notes))
 
@@ -244,14 +244,15 @@ def outcomes_by_method(
     pages = pages.filter(pl.Series(interleaved_pages(log)))
     used_pages = pages.filter(pl.col("query").is_in(list(lists)) & pl.col("method").is_not_null())
     if used_pages.is_empty():
-        raise InputError("no page has both interleaved lists and a method", source=log.source)
+        reason = "no page has both a method and a query with interleaved lists"
+        raise InputError(reason, source=log.source)
     results = log.results.join(used_pages, on="page", how="inner", maintain_order="left")
     results, notes = weigh_clicks(log, clicks, results)
     rankers = sorted({name for rankings in lists.values() for name in rankings}, key=str.encode)
     if "team" in results.columns and (teams := {*results["team"].drop_nulls()} - {*rankers}):
         expected = f"expected lists of the teams of the log, such as {quoted(min(teams))}"
         got = f"got lists of {some_of(map(quoted, rankers), 5)}"
-        raise InputError(f"{expected}, {got}; give them the same names", source=log.source)
+        raise InputError(f"{expected}, {got}; name lists and teams alike", source=log.source)
     if "team" not in results.columns:
         results = results.with_columns(team=pl.lit(None, pl.String))
     pair = _check_pair(names or rankers)
@@ -268,7 +269,7 @@ def outcomes_by_method(
     page_rows = used_pages["page"].to_numpy()
     if n_excluded := log.pages.height - len(page_rows):
         excluded = counted(n_excluded, "page")
-        notes.append(f"{excluded} without interleaved lists or a method excluded")
+        notes.append(f"{excluded} without a method, or without lists of their query, excluded")
     return LogCredits(pair, values[page_rows], page_rows, tuple(notes))
 
 
@@ -328,8 +329,9 @@ def preference(
     names
         The rankers A and B; by default the two teams of the log, in order.
     clicks
-        Clicks that count: `all`, the `first` or `last` of a page, `sat` (a dwell time of at least
-        30 seconds), or a numeric column of `log.clicks` with their weights, such as `dwell`.
+        Clicks that count, `all`, the `first` or `last` of a page, `sat` (a dwell time of at least
+        30 seconds), or `dwell`, which weighs each click by its dwell time. A log made in Python may
+        have other numeric columns of `clicks` with weights.
     lists
         Documents by query and ranker, best first. With lists, pages are compared by the method that
         interleaved them; by default they are compared by teams, which is correct for team draft.
@@ -360,7 +362,7 @@ def preference(
     if lists is not None:
         credits = outcomes_by_method(log, lists, method, clicks, names)
     elif method is not None:
-        raise PolicyError("method requires the interleaved lists")
+        raise PolicyError("method requires lists, the interleaved rankings")
     else:
         credits = team_credits(log, clicks)
     unit, code, notes = number_units(log, credits, unit)

@@ -101,7 +101,7 @@ def _check_ids(row: Iterable[Id], name: str) -> list[Id]:
             raise PolicyError(f"{quoted(name)} must have document ids, got {quoted(doc)}")
     if duplicates := find_duplicates(docs):
         doc = quoted(duplicates[0])
-        raise PolicyError(f"{quoted(name)} must have different documents, got {doc} twice")
+        raise PolicyError(f"{quoted(name)} must have distinct documents, got {doc} twice")
     return docs
 
 
@@ -157,7 +157,7 @@ class Distribution:
     def __repr__(self) -> str:
         text = counted(len(self), "list")
         if self.imbalance is not None and self.imbalance.max(initial=0) > 1e-9:
-            text += f", credit biased by up to {self.imbalance.max():.6g}"
+            text += f", expected credits differ by up to {self.imbalance.max():.6g}"
         return f"Distribution({text})"
 
     def _repr_html_(self) -> str:
@@ -278,7 +278,7 @@ class StepwiseDistribution:
         return Distribution(self.rankings, lists[order], teams[order], probabilities[order])
 
 
-OUTCOME = "of an impression: the sign of the difference of credits, or the difference"
+OUTCOME = "outcome of an impression: `sign` of the difference of credits, or the `difference`"
 """Documentation of the parameter `outcome`, whose default depends on the method."""
 
 

@@ -102,7 +102,7 @@ class TeamDraft(InterleavingMethod):
     common_prefix: str = parameter(
         "teams",
         choice("teams", "nobody"),
-        "'nobody': the common prefix of all rankings belongs to no team",
+        "owner of the common prefix of all rankings: 'teams', as drafted, or 'nobody'",
     )
 
     def lists(self, rankings: Rankings, length: int) -> StepwiseDistribution:
@@ -231,7 +231,7 @@ class Probabilistic(InterleavingMethod):
     name = "Probabilistic"
     aliases = ("PI", "PM", "ProbabilisticMultileaving")
     source = "Hofmann, Whiteson and de Rijke (2011); Schuth et al. (2015)"
-    tau: float = parameter(3, number(0, 50), "how steeply probabilities fall with rank")
+    tau: float = parameter(3, number(0, 50), "draws documents in proportion to 1 / rank^tau")
     replace: bool = parameter(
         True,
         flag,
@@ -240,7 +240,8 @@ class Probabilistic(InterleavingMethod):
     scoring: str = parameter(
         "marginal",
         choice("marginal", "assigned"),
-        "'assigned': a click is credited to the ranker that gave the document",
+        "credit of a click: 'marginal', to all rankers by the probability that they gave the"
+        " document; 'assigned', to the ranker that gave it",
     )
 
     @property
@@ -430,12 +431,13 @@ class _OptimisedMethod(InterleavingMethod):
     slack: float | None = parameter(
         None,
         optional(number(0)),
-        "cost of a unit of bias, at each rank; None: no bias, if it can be avoided",
+        "cost of a unit of bias, at each rank; None: no bias, if that is possible",
     )
     infeasible: str = parameter(
         "relax",
         choice("relax", "refuse"),
-        "if bias cannot be avoided: 'relax' minimises its sum over ranks and reports it",
+        "if bias cannot be avoided: 'relax' minimises its sum over ranks and reports it,"
+        " 'refuse' is an error",
     )
     candidates: int = parameter(
         2_000,
@@ -526,8 +528,8 @@ class Optimised(_OptimisedMethod):
     credit: str = parameter(
         "linear",
         choice("linear", "inverse"),
-        "credit of a click: minus the rank, or 1 / rank; documents that a ranking lacks"
-        " count as after its last rank",
+        "credit of a click: 'linear', minus the rank, or 'inverse', 1 / rank; documents that"
+        " a ranking lacks count as after its last rank",
     )
 
     def cost(self, credits: Floats) -> Floats:

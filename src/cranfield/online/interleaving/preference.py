@@ -86,7 +86,7 @@ class Preference(Result):
 
     name: ClassVar[str] = "preference"
     columns: ClassVar[Columns] = {
-        "statistic": Column("`outcome`, `Delta` or `difference of credit`.", key=True),
+        "statistic": Column("`outcome`, `Delta` (with ties), or `difference of credit`.", key=True),
         "of": Column(
             "Unit of the statistic: `impression`, or the independent unit, such as `user`.",
             key=True,
@@ -94,8 +94,8 @@ class Preference(Result):
         "value": Column("Value of the statistic; null if it is not defined."),
         "low": Column("Lower bound of the confidence interval; null if there is none."),
         "high": Column("Upper bound of the confidence interval."),
-        "p": Column("p-value of the test that belongs to the interval.", pvalue=True),
-        "method": Column("Method of interval and test."),
+        "p": Column("p-value of the test named in `method`.", pvalue=True),
+        "method": Column("Method of the confidence interval and the test."),
     }
 
     names: tuple[str, str]
@@ -178,7 +178,7 @@ class Preference(Result):
         if not n:
             return f"No impression decides between {a} and {b}: {counted(self.ties, 'tie')}."
         note = "" if self.expected == 0.5 else f"; {100 * self.expected:g}% if rankers are equal"
-        details = f"{100 * self.outcome:.1f}%; {counted(self.ties, 'more tie')}{note}"
+        details = f"{100 * self.outcome:.1f}%, without {counted(self.ties, 'tie')}{note}"
         verb = "decides" if n == 1 else "decide"
         decided = f"{counted(n, 'impression')} that {verb} between {a} and {b}"
         counts = f"Of {decided}, {a} wins {self.wins:,} ({details})."
@@ -429,8 +429,8 @@ def _preference(
             # The probability that a unit with several impressions has more wins is unknown.
             z, pvalue = np.nan if n else 0.0, np.nan
             notes.append(
-                f"no sign test by {unit}: expected proportions other than 0.5 are of impressions;"
-                " use the bootstrap p-value of the outcome"
+                f"no sign test by {unit}: an expected proportion other than 0.5 is by impression,"
+                f" not by {unit}; use the bootstrap p-value of the outcome"
             )
         samples = _resample_units(unit_outcomes, unit_counts, resamples, seed)
         outcomes = win_proportion(samples)
@@ -438,12 +438,12 @@ def _preference(
         delta = _bootstrap_interval(win_margin(samples), 0.0, confidence)
         n_empty = int(np.isnan(outcomes).sum())
         if n_empty and n:
-            notes.append(f"{counted(n_empty, 'bootstrap sample')} with only ties excluded")
+            notes.append(f"{counted(n_empty, 'bootstrap sample')} without a win or a loss excluded")
         constants = ["outcome"] if n and np.isnan(outcome[0]) else []
         constants += ["Delta"] if np.isnan(delta[0]) else []
         if constants:
             reason = f"{' and '.join(constants)} equal in all bootstrap samples"
-            notes.append(f"{reason}: no interval can be computed")
+            notes.append(f"{reason}: no confidence interval can be computed")
     else:
         resamples = seed = 0
         fraction = n / (n + n_unit_ties) if n else np.nan
@@ -455,9 +455,10 @@ def _preference(
     mean, credit_interval, credit_pvalue = _test_credit(credit, confidence)
     if np.isnan(credit_pvalue) and not np.isnan(mean):
         if unit_counts.sum() == 1:
-            notes.append(f"one {unit}: the difference of credit has no interval")
+            notes.append(f"only one {unit}: the difference of credit has no confidence interval")
         else:
-            notes.append("difference of credit equal in all units: no interval can be computed")
+            reason = f"difference of credit equal for each {unit}"
+            notes.append(f"{reason}: no confidence interval can be computed")
     return Preference(
         (pair[0], pair[1]),
         unit,

@@ -61,10 +61,10 @@ class PreferenceMatrix(Result):
         "ties": Column("Number of impressions in which both rankers have the same credit."),
         "outcome": Column("wins / (wins + losses); null if there are only ties."),
         "Delta": Column("(wins + ties / 2) / (wins + losses + ties) - 1/2."),
-        "low": Column("Lower bound of the confidence interval of Delta, without correction."),
+        "low": Column("Lower bound of the unadjusted confidence interval of Delta."),
         "high": Column("Upper bound of the confidence interval."),
-        "Delta p": Column("p-value of the test of Delta = 0, without correction.", pvalue=True),
-        "p": Column("p-value of the sign test, without correction.", pvalue=True),
+        "Delta p": Column("Unadjusted p-value of the test of Delta = 0.", pvalue=True),
+        "p": Column("Unadjusted p-value of the sign test.", pvalue=True),
         "corrected p": Column("p-value of the sign test after the correction.", pvalue=True),
     }
 
@@ -133,7 +133,7 @@ class PreferenceMatrix(Result):
         if not isinstance(reference, Mapping):
             reference = {name: -k for k, name in enumerate(reference)}
         if missing := [name for name in self.rankers if name not in reference]:
-            raise PolicyError(f"reference must have every ranker; missing: {quoted(missing[0])}")
+            raise PolicyError(f"reference must include every ranker; missing: {quoted(missing[0])}")
         scores = np.array([reference[name] for name in self.rankers], dtype=float)
         if np.isnan(scores).any():
             raise PolicyError("scores of the reference must be numbers, got NaN")
@@ -151,8 +151,8 @@ class PreferenceMatrix(Result):
         return frame.with_columns(pl.selectors.float().fill_nan(None))
 
     def note_lines(self) -> list[str]:
-        cycles = [f"note: a cycle: {' > '.join([*cycle, cycle[0]])}" for cycle in self.cycles()]
-        return [*cycles, *super().note_lines()]
+        paths = (" > ".join([*cycle, cycle[0]]) for cycle in self.cycles())
+        return [*(f"note: cyclic preferences: {path}" for path in paths), *super().note_lines()]
 
     def heading(self) -> list[str]:
         rankers, pairs = counted(len(self.rankers), "ranker"), counted(len(self.pairs), "pair")
@@ -161,7 +161,7 @@ class PreferenceMatrix(Result):
             f"low, high: {100 * pair.confidence:g}% confidence intervals of Delta{pair.sampling}"
         )
         return [
-            f"{rankers}, {pairs} by {pair.unit}, {self.correction}",
+            f"{rankers}, {pairs} by {pair.unit}, correction {self.correction}",
             f"{intervals}; p: sign test by {pair.unit}",
         ]
 
@@ -317,7 +317,7 @@ def parse_signs(table: Table, column: str) -> list[int | None]:
         sign, word_sign = systems.get(label), words.get(label.lower())
         if may_be_words and sign is not None and word_sign is not None and sign != word_sign:
             meaning = ("a tie", "the first system", "the second system")[word_sign]
-            problem = f"{quoted(label)} is a system, but also a word for {meaning}"
+            problem = f"{quoted(label)} is the name of a system, but may also mean {meaning}"
             raise table.wrong(number, f"{column} {problem}; rename the systems")
         signs.append(word_sign if sign is None else sign)
     return signs
@@ -366,10 +366,10 @@ def _bootstrap_strengths(
     samples = np.concatenate([bradley_terry(block.reshape(shape)) for block in blocks])
     is_finite = ~np.isnan(samples).any(axis=1)
     n_excluded = int((~is_finite).sum())
-    excluded = f"{counted(n_excluded, 'resample')} without finite strengths"
+    excluded = f"{n_excluded:,} of {counted(resamples, 'resample')} without finite strengths"
     if n_topics < 2 or n_excluded / resamples > (1 - confidence) / 2:
-        note = f"no intervals of strengths: {excluded}, {counted(n_topics, 'topic')}"
-        return *np.full((2, n_systems), np.nan), [note]
+        cause = excluded if n_topics > 1 else "only one topic"
+        return *np.full((2, n_systems), np.nan), [f"no confidence intervals of strengths: {cause}"]
     bounds = [percentiles(column, confidence) for column in samples[is_finite].T]
     return *np.array(bounds).T, [f"{excluded} excluded"] if n_excluded else []
 
@@ -401,8 +401,8 @@ class SideBySide(Result):
             "wins": Column("Number of comparisons in which the system is preferred."),
             "losses": Column("Number of comparisons in which the other system is preferred."),
             "ties": Column("Number of comparisons without a preference."),
-            "strength": Column("Bradley-Terry strength (log odds), mean 0; null if not finite."),
-            "low": Column("Lower bound of the percentile interval, by a bootstrap of topics."),
+            "strength": Column("Bradley-Terry strength (log odds, mean 0); null if not finite."),
+            "low": Column("Lower bound of the percentile interval (bootstrap of topics)."),
             "high": Column("Upper bound of the percentile interval."),
         },
         "pairs": PreferenceMatrix.columns,
@@ -426,7 +426,7 @@ class SideBySide(Result):
         sizes = f"{counted(self.strengths.height, 'system')}, {counted(self.topics, 'topic')}"
         resamples = f"{self.resamples:,} resamples of topics, seed {self.seed}"
         intervals = f"Bradley-Terry strengths, {100 * self.confidence:g}% intervals by {resamples}"
-        lines = [f"{sizes}: {intervals}; sign tests by topic, {self.matrix.correction}"]
+        lines = [f"{sizes}: {intervals}; sign tests by topic, correction {self.matrix.correction}"]
         if (position := self.position) is not None:
             low, high = position.outcome_interval
             wins = f"{position.wins:,} of {position.wins + position.losses:,} decided comparisons"
@@ -518,8 +518,8 @@ def side_by_side(
     if not np.isnan(order).all():
         position = test_preference(order * sign, ("shown first", "shown second"))
     else:
-        remedy = "a column order would name the system that was shown first"
-        notes.append(f"position bias unknown: {remedy}")
+        remedy = "that requires a column order, the system that was shown first"
+        notes.append(f"position bias was not tested; {remedy}")
     notes += [line.removeprefix("note: ") for line in matrix.note_lines()]
     signs = np.stack([sign, -sign], axis=1)
     values = {"wins": 1, "losses": -1, "ties": 0}

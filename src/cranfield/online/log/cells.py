@@ -264,7 +264,7 @@ def _kind(convert: Convert, dtype: Any, problem: str, bounds: Any = None, **opti
 
 RANK = _kind(_convert_integer, pl.Int32, "not an integer >= 1", (1, _INT_32[1]))
 NUMBER = _kind(_convert_integer, pl.Int64, "not an integer >= 0", (0, 2**62))
-GRADE = _kind(_convert_integer, pl.Int64, "not an integer (of 32 bits)", _INT_32)
+GRADE = _kind(_convert_integer, pl.Int64, "not an integer of at most 32 bits", _INT_32)
 PROPENSITY = _kind(_convert_real, pl.Float64, "not a number above 0 and at most 1", (ulp(0.0), 1))
 CLICK_COUNT = _kind(_convert_clicks, pl.Int64, _CLICKS_PROBLEM, (0, 1_000_000))
 SECONDS = _kind(_convert_real, pl.Float64, "not a number of seconds")
@@ -274,7 +274,7 @@ FLAG = _kind(_convert_flag, pl.Boolean, "neither true nor false")
 def _describe_invalid_time(cell: Any) -> str:
     is_day = (number := finite(cell)) is not None and _DAY_NUMBERS[0] <= number <= _DAY_NUMBERS[1]
     remedy = "format the cells as 2026-03-01 08:00:00 in the spreadsheet" if is_day else ""
-    return f"not a time (ISO 8601, or a number since 1970){remedy and f'; {remedy}'}"
+    return f"not a time (ISO 8601, or s, ms, us or ns since 1970){remedy and f'; {remedy}'}"
 
 
 TIME = replace(

@@ -95,7 +95,7 @@ def read_records(
     raw = extract_documents(raw, source)
     if b"\\u" in raw and (surrogate := _LONE_SURROGATE.search(raw)):
         line = raw.count(b"\n", 0, surrogate.start()) + 1
-        raise InputError("is not valid JSON: half of a surrogate pair", source=source, line=line)
+        raise InputError("is not valid JSON: unpaired surrogate", source=source, line=line)
     try:
         if types is None:
             # Only nested types are inferred, as a field may have both numbers and booleans.
@@ -197,7 +197,7 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
             table.refuse(differs, lambda _, reason=reason: reason)  # type: ignore[misc]
     has_doc = frame["doc"].is_not_null()
     if "doc" not in table.names and "rank" in table.names:
-        raise InputError("has ranks, but no doc column", source=table.source)
+        raise InputError("has a column rank, but no column doc", source=table.source)
     if "rank" in table.names:
         has_rank = frame["rank"].is_not_null()
         table.refuse(~has_doc & has_rank, lambda row: "has a rank, but no document")
@@ -278,7 +278,7 @@ def read_sessions_as_log(sessions: Sessions) -> SourceTables:
         start = frame["start"].fill_nan(None)
         invalid = start.filter(start.abs() > _MAX_SECONDS)
         if invalid.len():
-            reason = f"expected a time in seconds, got {invalid[0]:g}"
+            reason = f"expected times of at most {_MAX_SECONDS:g} seconds, got {invalid[0]:g}"
             raise InputError(reason, source=sessions.source)
     columns = {"session": sessions.names, "topic": sessions.topics}
     names = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))

@@ -181,7 +181,7 @@ def _separate_sessions(frame: pl.DataFrame, table: Table, anomalies: Anomalies) 
     is_other = (users["user"] != first_user).fill_null(False)
     if anomalies.is_strict:
         first = dict(zip(users["session"], first_user, strict=True))
-        remedy = "; on_anomaly='count' counts one session of each user"
+        remedy = "; on_anomaly='count' counts a session for each user"
         table.refuse(
             is_other,
             lambda row: (
@@ -189,7 +189,7 @@ def _separate_sessions(frame: pl.DataFrame, table: Table, anomalies: Anomalies) 
                 f" {quoted(first[row['session']])} and {quoted(row['user'])}{remedy}"
             ),
         )
-    treatment = "counted as sessions of each user"
+    treatment = "counted as separate sessions of their users"
     anomalies.add("pages in the session of another user", is_other, table.source, treatment)
     separate = pl.concat_str("user", "session", separator="-")
     return frame.with_columns(session=pl.when(is_other).then(separate).otherwise("session"))
@@ -200,7 +200,7 @@ def _check_results(
 ) -> pl.DataFrame:
     """Return results by page and rank; ranks are required if pages were recorded twice."""
     if "rank" not in table.names and has_repeated_pages:
-        reason = "expected ranks, by which repeated records of a page are recognised"
+        reason = "requires a column rank, as the table of pages has repeated pages"
         raise InputError(reason, source=table.source)
     table = keep_first_records(table, anomalies)
     frame = number_pages(_select_columns(table), pages)
@@ -268,7 +268,7 @@ def _check_clicks(
 ) -> pl.DataFrame:
     source = table.source
     if not {"rank", "doc"} & {*table.names}:
-        raise InputError("has neither a rank nor a doc column", source=source)
+        raise InputError("has neither a column rank nor a column doc", source=source)
     has_no_key = table.frame["rank"].is_null() & table.frame["doc"].is_null()
     table.refuse(has_no_key, lambda row: "a click has neither a rank nor a document")
     frame = number_pages(_select_columns(table), pages)
@@ -279,7 +279,9 @@ def _check_clicks(
     if "dwell" in frame.columns:
         median: Any = frame["dwell"].median()
         if "dwell" in table.names and median is not None and median > _LONG_DWELL:
-            note = f"the median dwell is {median:,.0f} seconds; divide milliseconds by 1000"
+            note = (
+                f"dwell is in seconds, but its median is {median:,.0f}; divide milliseconds by 1000"
+            )
             warn(f"{source}: {note}")
         # A dwell of 0 or less is unknown.
         frame = frame.with_columns(dwell=pl.when(pl.col("dwell") > 0).then(pl.col("dwell")))
@@ -288,7 +290,7 @@ def _check_clicks(
     if has_times and "time" in pages.columns:
         is_early = (frame["time"] < pages["time"].gather(frame["page"])).fill_null(False)
         if anomalies.is_strict:
-            problem = "expected clicks after their page, got a click before page"
+            problem = "expected clicks after their page, got a click before the time of page"
             table.refuse(is_early, lambda row: f"{problem} {quoted(row['page'])}")
         treatment = "their times are treated as unknown"
         anomalies.add("clicks before their page", is_early, source, treatment)
@@ -342,13 +344,14 @@ def _drop_bots(log: QueryLog, max_queries: int) -> QueryLog:
     """Drop users (or sessions, if users are unknown) with too many queries."""
     unit = next((name for name in ("user", "session") if name in log.pages.columns), None)
     if unit is None:
-        raise InputError("max_queries requires the user or the session of pages", source=log.source)
+        raise InputError("max_queries requires users or sessions of pages", source=log.source)
     has_many = (pl.len().over(unit) > max_queries) & pl.col(unit).is_not_null()
     is_bot = log.pages.select(has_many).to_series()
     if not is_bot.any():
         return log
     page_limit = counted(max_queries, "page")
     if is_bot.all():
-        raise InputError(f"no {unit} has {page_limit} or fewer", source=log.source)
+        reason = f"no {unit} has {page_limit} or fewer, so max_queries excludes all pages"
+        raise InputError(reason, source=log.source)
     kind = f"pages of {unit}s with more than {page_limit}"
     return replace(log.where(~is_bot), anomalies={**log.anomalies, kind: int(is_bot.sum())})

@@ -369,6 +369,6 @@ def _parse_seconds(timeout: Any) -> float:
     elif isinstance(timeout, (int, float)) and not isinstance(timeout, bool):
         seconds = float(timeout)
     if not 0 < seconds <= _MAX_SECONDS:
-        expected = "timeout must be a time such as 30m, up to a year"
+        expected = "timeout must be a duration such as 30m, above 0 and up to a year"
         raise PolicyError(f"{expected}, got {quoted(timeout)}")
     return seconds

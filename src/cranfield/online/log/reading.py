@@ -73,7 +73,8 @@ def read_log(
         several users. `"refuse"` (default) refuses the log; `"count"` counts them, keeps the first
         record of a page, treats the time of such clicks as unknown, and separates the sessions.
     max_queries
-        Exclude users (or sessions, if users are unknown) with more pages than this, as robots.
+        Exclude users (or sessions, if users are unknown) with more pages than this in the whole
+        log, whatever its period, as robots.
     click_actions
         Actions that count as clicks in a log of UBI (User Behavior Insights of OpenSearch); by
         default `click`.
@@ -130,9 +131,7 @@ def read_files(
     if all_paths.count("-") > 1:
         raise PolicyError("standard input (-) can be only one of the files")
     if repeated := next((path for path in all_paths if all_paths.count(path) > 1), None):
-        raise PolicyError(
-            f"pages, results and clicks must be different files, got {repeated} twice"
-        )
+        raise PolicyError(f"pages, results and clicks must be distinct files, got {repeated} twice")
     second_file = paths.pop() if len(paths) == 2 else None
     table_names = ("pages", "results", "clicks")
     files_by_table: dict[str, Any] = dict(zip(table_names, paths, strict=False)) | named_paths
@@ -197,8 +196,10 @@ def _read_one_source(
         name = columns.names[FLAT.columns[0].named_in(columns.names)[0]]
         ranks, is_row_id = flat_table.frame["rank"], flat_table.frame["page"].is_unique().all()
         if spelt(name) == "id" and ranks.n_unique() > 1 and ranks.min() == 1 and is_row_id:
-            reason = f"column {quoted(name)} has another value in each row, but ranks go above 1"
-            remedy = "name the column page that has one value for all results of a page"
+            reason = (
+                f"column {quoted(name)} has a new value in each row, but pages have several rows"
+            )
+            remedy = "rename the column with the ids of pages to 'page'"
             raise InputError(f"{reason}; {remedy}", source=flat_table.source)
         table = keep_first_records(flat_table, anomalies, drop_duplicates=False)
         return formats.split_flat_table(table)._replace(anomalies=anomalies)
@@ -233,7 +234,7 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any
     if second_table is not None:
         columns = formats.open_columns(second_table, CLICKS)
         if _looks_like_results(formats.open_table(columns, CLICKS, empty=True)):
-            note = "has all ranks of its pages and no times, and is read as results"
+            note = "is read as results, because it has all ranks of its pages and no times"
             warn(f"{columns.source}: {note}; use results=FILE or clicks=FILE to choose")
             results, clicks = columns, None
         else:
@@ -275,8 +276,8 @@ def _warn_of_zones(pages: Columns, clicks: Columns) -> None:
                     warn(f"{columns.source}: {note}")
     if {*zones.values()} == {True, False}:
         zoned, other = sorted(zones, key=zones.__getitem__, reverse=True)
-        note = f"times have a time zone in the {zoned}, but not in the {other}"
-        warn(f"{note}, where they are read as UTC")
+        note = f"times of {zoned} have a time zone, but those of {other} have none"
+        warn(f"{note} and are read as UTC")
 
 
 def _looks_like_results(clicks: Table) -> bool:

@@ -201,7 +201,9 @@ def refuse_lazy_counts(table: nw.LazyFrame[Any], name: str, source: str) -> None
     """Refuse a lazy table with a column of counts or weights."""
     names = table.collect_schema().names()
     if name == "clicks" and (positions := COUNT_COLUMN.named_in(names)):
-        reason = f"expected a row for each click, got a column {quoted(names[positions[0]])}"
+        reason = (
+            f"expected a row for each click, got counts in column {quoted(names[positions[0]])}"
+        )
         raise InputError(reason, source=source)
 
     def cells(k: int) -> pl.Series:

@@ -50,7 +50,7 @@ class ExpectedClicks(TableResult):
         "doc": Column("Document.", key=True),
         "impressions": Column("Number of pages that show the document."),
         "clicks": Column("Number of impressions with a click on the document."),
-        "expected": Column("Number of clicks expected at the ranks of the document."),
+        "expected": Column("Number of clicks expected from the click rates of its ranks."),
         "coec": Column("clicks / expected; null if expected is 0."),
     }
 
@@ -79,7 +79,8 @@ class ExpectedClicks(TableResult):
             raise PolicyError(f"cuts must be ascending numbers above 0, got {list(cuts)}")
         rows = self.rows.drop_nulls("coec").filter(pl.col("impressions") >= min_impressions)
         if rows.is_empty():
-            raise InputError(f"no document has {counted(min_impressions, 'impression')} or more")
+            impressions = f"{counted(min_impressions, 'impression')} or more"
+            raise InputError(f"no document has {impressions} and expected clicks above 0")
         grade = np.searchsorted(thresholds, rows["coec"].to_numpy(), side="right")
         return read_qrels(rows.select(topic="query", doc="doc").with_columns(grade=grade))
 

@@ -38,12 +38,12 @@ QUERIES: dict[str, Any] = {"range": FROM_1, "unit": "queries"}
 CUTOFF = parameter(None, optional(integer(1)), "last rank to consider; by default all ranks")
 _OVER_RESULTS = "average over all 'results', or over 'pages'"
 _OVER_PAGES = "average over 'pages', or over all 'results' down to the lowest click"
-_FIRST = "the first click in time, or the click at the highest rank"
+_FIRST = "first click: the first in `time`, or the one at the highest `rank`"
 OVER_RESULTS = parameter("results", choice("results", "pages"), _OVER_RESULTS)
 OVER_PAGES = parameter("pages", choice("pages", "results"), _OVER_PAGES)
 FIRST = parameter("time", choice("time", "rank"), _FIRST)
-SAT_SECONDS = parameter(30.0, number(0), "minimum dwell of a satisfied click")
-DSAT_SECONDS = parameter(15.0, number(0), "dwell below which a click is dissatisfied")
+SAT_SECONDS = parameter(30.0, number(0), "minimum dwell of a satisfied click, in seconds")
+DSAT_SECONDS = parameter(15.0, number(0), "dwell below which a click is dissatisfied, in seconds")
 UNKNOWN_DWELL = parameter(
     "drop",
     choice("drop", "sat", "not"),
@@ -51,7 +51,7 @@ UNKNOWN_DWELL = parameter(
     " or `drop` the units whose value they could change",
 )
 _REPEATS = choice("once", "count"), "repeated clicks on a result: count them `once`, or `count` all"
-_ABANDONED = choice("zero", "drop"), "pages without a click: zero, or excluded"
+_ABANDONED = choice("zero", "drop"), "pages without a click: count as `zero`, or `drop` them"
 ONCE, COUNT = parameter("once", *_REPEATS), parameter("count", *_REPEATS)
 ZERO, DROP = parameter("zero", *_ABANDONED), parameter("drop", *_ABANDONED)
 
@@ -84,7 +84,7 @@ def CTR(
     ranks: str = parameter(
         "top",
         choice("top", "at"),
-        "with @k: results down to rank k, or only the result `at` rank k",
+        "with a cutoff @k: all results down to rank k (`top`), or only the result `at` rank k",
     ),
     over: str = OVER_RESULTS,
     repeats: str = ONCE,
@@ -298,7 +298,7 @@ def Abandonment() -> Sums:
     return Sums(_indicator(CLICKS == 0))
 
 
-_NO_RESULTS = "number of results that is zero: of those `shown`, or of those `found`"
+_NO_RESULTS = "pages without results: none `shown`, or none `found` (column found of pages)"
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p [S_p = \emptyset]", LOGS, "lower")
@@ -371,7 +371,7 @@ def SessionLength(
     until_last: str = parameter(
         "click",
         choice("click", "page"),
-        "end of the session: its last page or `click`, or its last `page`",
+        "end of the session: its last page or click (`click`), or its last page (`page`)",
     ),
 ) -> Sums:
     """Seconds from the first page of a session to its last page or click."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -111,7 +111,8 @@ class OnlineMeasurements(TableResult):
     measures
         The measures.
     n_without_unit
-        Number of rows without a unit, such as pages without a user; maximum over the measures.
+        Number of rows without a unit by kind of row, such as `{"page": 3}`. A session of several
+        variants has none.
     source
         Source of the log.
     order_notes
@@ -120,20 +121,20 @@ class OnlineMeasurements(TableResult):
 
     name: ClassVar[str] = "measures"
     columns: ClassVar[Columns] = {
-        "*": Column("Value of a column of `by`."),
+        "*": Column("Unit: the value of a column of `by`."),
         "measure": Column("Online measure.", key=True),
         "value": Column("total / number; null if there is no value."),
-        "of": Column("Object that has a value, such as `page`."),
+        "of": Column("Kind of object that has a value, such as `page`."),
         "total": Column("Numerator of the value.", display=False),
         "number": Column("Denominator of the value.", display=False),
         "values": Column("Number of values."),
         "censored": Column("Number of values for which only a lower bound is known."),
-        "without": Column("Number of values that are missing for another reason."),
+        "without": Column("Number of missing values that are not censored."),
     }
 
     by: tuple[str, ...]
     measures: tuple[OnlineMeasure, ...]
-    n_without_unit: int = 0
+    n_without_unit: dict[str, int] = field(default_factory=dict)
     source: str = "log"
     order_notes: tuple[str, ...] = ()
 
@@ -182,7 +183,8 @@ class OnlineMeasurements(TableResult):
         measure, unit_values = parse_online_measure(measure), self[measure]
         names = [key for key in self.by if key != "variant"]
         if len(names) != 1:
-            raise PolicyError("scores require values by one unit, such as by=['query', 'variant']")
+            expected = "scores require values by one kind of unit, such as by=['query', 'variant']"
+            raise PolicyError(f"{expected}, got by={list(self.by)}")
         units = self.units
         if "variant" not in self.by:
             units = units.with_columns(variant=pl.lit(self.source))
@@ -214,10 +216,11 @@ class OnlineMeasurements(TableResult):
             if n_censored:
                 values = counted(int(n_values), measure.value_kind)
                 censored = f"{n_censored / (n_values + n_censored):.1%} ({n_censored:,})"
-                notes.append(f"{measure}: the mean of {values}; {censored} are censored")
-        if self.n_without_unit:
-            rows = counted(self.n_without_unit, "row")
-            notes.append(f"{rows} without a {' and '.join(self.by)} excluded")
+                notes.append(f"{measure}: mean of {values}, biased as {censored} are censored")
+        if rows := [counted(number, kind) for kind, number in self.n_without_unit.items()]:
+            several = "" if {*self.n_without_unit} == {"page"} else " or with several"
+            unit = " and ".join(self.by)
+            notes.append(f"{', '.join(rows)} without a {unit}{several} excluded")
         return notes
 
     def tables(self) -> list[Table]:
@@ -312,13 +315,14 @@ def _measure_units(
     units = pages.select(keys).drop_nulls().unique().sort(keys) if keys else pl.DataFrame()
     n_units = units.height if keys else 1
     sums = np.zeros((len(SUMS), n_units, len(measures)))
-    n_without_unit = 0
+    n_without_unit: dict[str, int] = {}
     for k, measure in enumerate(measures):
         rows = measure.rows(pages, keys)
         if keys:
             unit_rows = units.with_row_index("unit")
             rows = rows.join(unit_rows, on=list(keys), how="left", maintain_order="left")
-            n_without_unit = max(n_without_unit, rows["unit"].null_count())
+            if n_missing := rows["unit"].null_count():
+                n_without_unit[measure.row_kind] = n_missing
             rows = rows.drop_nulls("unit")
         unit_index = rows["unit"].to_numpy() if keys else np.zeros(rows.height, dtype=np.intp)
         for name, unit_sums in zip(SUMS, sums[..., k], strict=True):
@@ -400,7 +404,7 @@ def prepare_pages(
         if tables.missing_column([("pages", key)]):
             raise InputError(f"by={key!r} requires the column {key} of pages", source=tables.source)
         if keys.count(key) > 1:
-            raise PolicyError(f"by must name different columns, got {quoted(key)} twice")
+            raise PolicyError(f"by must name distinct columns, got {quoted(key)} twice")
     selection = _parse_measures(measures, keys, tables, labels is not None)
     timed = [m for m in selection if m.unit == "seconds" and ("pages", "time") in m.needs]
     columns = {name for measure in selection for name in measure.columns()} | {*keys} - {"page"}

@@ -260,9 +260,9 @@ def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
     names = dict.fromkeys((*order, *sorted(required & log_columns)))
     pages = collect_table(tables.tables["pages"].select(*names))
     if (is_invalid := pages["page"].is_duplicated() | pages["page"].is_null()).any():
-        page = quoted(pages["page"].filter(is_invalid)[0])
-        reason = f"pages must have different ids, got {page} twice or a missing id"
-        raise InputError(reason, source=tables.source)
+        page = pages["page"].filter(is_invalid)[0]
+        invalid = "a missing id" if page is None else f"{quoted(page)} twice"
+        raise InputError(f"pages must have distinct ids, got {invalid}", source=tables.source)
     for table, table_counts in counts.items():
         page_counts = _count_by_page(tables, table, table_counts)
         # The integer type of page ids may differ between tables.
@@ -354,6 +354,11 @@ class OnlineMeasure(Spec):
     def value_kind(self) -> str:
         """Kind of objects with values, in the singular."""
         return self.object_kind or self.level
+
+    @property
+    def row_kind(self) -> str:
+        """Kind of the objects that are the rows of :meth:`rows`, in the singular."""
+        return "session" if self.object_kind == "absence" else self.level
 
     def sums(self) -> Sums:
         """Return the expressions over pages, or over the pages of each session or user."""

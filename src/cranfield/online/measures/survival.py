@@ -104,8 +104,8 @@ class Survival(Result):
             "number": Column("Number of values, observed or censored."),
             "censored": Column("Number of values for which only a lower bound is known."),
             "without": Column("Number of unknown values."),
-            "median": Column("Kaplan-Meier median; null if more than half of the values survive."),
-            "mean": Column("Mean up to the horizon."),
+            "median": Column("Kaplan-Meier median; null if the survival curve stays above 1/2."),
+            "mean": Column("Kaplan-Meier mean up to the horizon."),
             "error": Column("Standard error of the mean up to the horizon."),
             "seen_mean": Column("Mean of the uncensored values; biased low."),
             "seen_median": Column("Median of the uncensored values."),
@@ -141,7 +141,7 @@ class Survival(Result):
         return tuple(notes)
 
     def heading(self) -> list[str]:
-        tests = f"; log-rank tests, {self.correction}" if self.tests.height else ""
+        tests = f"; log-rank tests, correction {self.correction}" if self.tests.height else ""
         return [f"{self.measure}: Kaplan-Meier estimates, means up to {self.horizon:g}{tests}"]
 
 
@@ -214,7 +214,7 @@ def survival(
     keys = () if by is None else (by,)
     tables, [measure], pages = prepare_pages(log, measure, keys, with_bounds=True)
     if not measure.may_be_censored:
-        raise MeasureError(f"survival requires a measure of time, got {measure}")
+        raise MeasureError(f"survival requires a measure of times to an event, got {measure}")
     durations = _compute_durations(measure, tables, pages, keys)
     rows = durations.drop_nulls(keys)
     groups = {tables.source: rows} if by is None else {str(k): v for (k,), v in rows.group_by(by)}

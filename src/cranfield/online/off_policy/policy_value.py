@@ -45,9 +45,10 @@ class Means(NamedTuple):
     def notes(self, n_units: int, unit: str) -> list[str]:
         """Return notes on missing intervals of the policy, the log, or their difference."""
         names = np.array(VALUES)[np.isnan(self.low) & ~np.isnan(self.estimate)]
-        cause = f"{', '.join(names)}: equal in all {unit}s"
-        cause = f"one {unit} only" if n_units < 2 else cause
-        return [f"{cause}: no interval can be computed"] if names.size or n_units < 2 else []
+        cause = f"{', '.join(names)}: value equal for each {unit}"
+        cause = f"only one {unit}" if n_units < 2 else cause
+        note = f"{cause}: no confidence interval can be computed"
+        return [note] if names.size or n_units < 2 else []
 
 
 VALUES = ("policy", "logged", "difference")  # Names of the means
@@ -158,7 +159,9 @@ class WeightSummary:
             warnings.append(f"{size}: confidence intervals are unreliable")
         if self.largest > MAX_PROPORTION * self.mean * self.number:
             percentage = 100 * self.largest / (self.mean * self.number) if self.mean else 0.0
-            warnings.append(f"one weight is {percentage:.0f}% of the sum of weights")
+            warnings.append(
+                f"one weight is {percentage:.0f}% of the sum: it dominates the estimate"
+            )
         if self.clipped:
             percentage = 100 * self.clipped
             warnings.append(f"{percentage:.2f}% of weights are clipped, which biases the estimate")
@@ -243,7 +246,7 @@ class PolicyValue(Result):
     def heading(self) -> list[str]:
         lists = counted(self.lists, "list")
         if self.unit != "list":
-            lists += f" by {self.unit}, {self.units:,} of them"
+            lists += f" by {self.unit} ({counted(self.units, 'unit')})"
         weights = [] if self.weights is None else [str(self.weights)]
         confidence, resamples, seed = self.interval
         method = f"bootstrap, {resamples:,} samples, seed {seed}" if resamples else "Student's t"
@@ -339,8 +342,8 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
     if "query" in keys:
         has_policy = rows["query"].is_in(probabilities["query"].unique().implode())
         if n_unknown := rows.filter(~has_policy)["list"].n_unique():
-            unknown = f"{counted(n_unknown, 'list')} of queries that the policy lacks"
-            notes += (f"{unknown}; their target probabilities are 0",)
+            unknown = f"{counted(n_unknown, 'list')} of queries for which the policy has no action"
+            notes += (f"{unknown}: their target probabilities are 0",)
     columns = [name for name in ("target_probability", "anywhere") if name in rows.columns]
     rows = rows.with_columns(pl.col(columns).fill_null(0.0))
     if not (rows["target_probability"] > 0).any():
@@ -355,7 +358,7 @@ def _read_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     _check_probabilities(table, "target_probability", allows_zero=True)
     has_pages, position = "page" in table.names, table.frame["position"]
     if has_pages and "position" not in table.names:
-        raise InputError("lists (column page) require a column position", source=table.source)
+        raise InputError("a column page (lists) requires a column position", source=table.source)
     for row in (position < 0).arg_true():
         raise table.wrong(row, f"position must be at least 0, got {position[row]}")
     if has_pages or not position.is_null().all():
@@ -380,7 +383,7 @@ def _read_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
         is_valid = pl.col("propensity").is_between(0, 1, closed="right").fill_null(False)
         for value, doc in frame.filter(~is_valid).select("propensity", "action").head(1).rows():
             value_text = "missing" if value is None else f"{value:g}"
-            reason = f"propensity must be above 0, up to 1, got {value_text}"
+            reason = f"propensity must be above 0 and at most 1, got {value_text}"
             raise InputError(reason, source=log.source, doc=doc)
     keys = [name for name in ("query", "user", "session") if name in log.pages.columns]
     frame = frame.with_columns(log.pages[name].gather(frame["page"]) for name in keys)
@@ -392,7 +395,7 @@ def _read_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
 
 def _check_probabilities(table: Table, name: str, *, allows_zero: bool) -> None:
     is_valid = table.frame[name].is_between(0, 1, closed="both" if allows_zero else "right")
-    bounds = "from 0 to 1" if allows_zero else "above 0, up to 1"
+    bounds = "from 0 to 1" if allows_zero else "above 0 and at most 1"
     for row in (~is_valid).arg_true():
         raise table.wrong(row, f"{name} must be {bounds}, got {table.frame[name][row]:g}")
 
@@ -680,7 +683,7 @@ def _compute_contributions(
 
 
 def read_units(lists: pl.DataFrame, unit: str | None, source: str) -> tuple[str, Indices, int]:
-    """Return the unit, by default the list, the number of each list's unit, and of all units."""
+    """Return the kind of unit (by default the list), the unit of each list, and how many."""
     if unit is None:
         check_independence(lists, "list", "list", f"{source}: ")
     if unit in {None, "list"}:

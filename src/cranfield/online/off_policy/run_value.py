@@ -264,12 +264,15 @@ def rank_propensities(
         estimates = _estimate_from_pairs(results, method, depth)
         value, error, n_queries_by_rank, pairs_by_query = estimates
         if not pairs_by_query.any():
-            reason = f"{method} requires documents shown at several ranks, got none"
+            swaps = "pairs of documents that are swapped between rank 1 and another rank"
+            required = swaps if method == "swaps" else "documents shown at several ranks"
+            reason = f"{method} requires {required}, got none"
             raise InputError(reason, source=log.source)
     is_constant = (error <= TOLERANCE) & (np.arange(depth) > 0)
     if is_constant.any():
         ranks = ", ".join(map(str, np.flatnonzero(is_constant) + 1))
-        notes.append(f"rank {ranks}: equal in all queries: no interval can be computed")
+        reason = f"propensity of rank {ranks} equal in all queries"
+        notes.append(f"{reason}: no confidence interval can be computed")
         error = np.where(is_constant, np.nan, error)
     low = high = np.full(depth, np.nan)
     if n_queries > 1:
@@ -278,10 +281,15 @@ def rank_propensities(
         low, high = np.exp(t_interval(logarithm, error, df, confidence))
         notes += _note_concentration(pairs_by_query)
     else:
-        notes.append("one query: no confidence intervals can be computed")
+        notes.append("only one query: no confidence intervals can be computed")
     if np.isnan(value).any():
         missing = ", ".join(map(str, np.flatnonzero(np.isnan(value)) + 1))
-        notes.append(f"rank {missing}: not comparable with rank 1, as no document links them")
+        cause = {
+            "swaps": "no documents were swapped with rank 1",
+            "AllPairs": "no documents shown at several ranks link it with rank 1",
+            "EM": "no page has a result at this rank",
+        }[method]
+        notes.append(f"rank {missing}: unknown, as {cause}")
     columns = [np.arange(1, depth + 1), value, low, high]
     rows = pl.DataFrame(dict(zip(RankPropensities.columns, columns, strict=True)))
     rows = rows.with_columns(pl.selectors.float().fill_nan(None))
@@ -292,8 +300,8 @@ def rank_propensities(
 def _note_concentration(pairs_by_query: Floats) -> Iterator[str]:
     n_pairs = pairs_by_query.sum()
     if n_pairs and (n_effective := n_pairs**2 / np.square(pairs_by_query).sum()) < MIN_QUERIES:
-        size = f"effective number of queries with pairs {n_effective:.1f}"
-        yield f"{size}: confidence intervals are unreliable"
+        cause = f"few queries have most pairs (effective number of queries {n_effective:.1f})"
+        yield f"{cause}: confidence intervals are unreliable"
 
 
 def _estimate_from_pairs(
@@ -407,7 +415,7 @@ def run_value(
     >>> counts = results.group_by("query", "doc").agg(score=pl.len())
     >>> run = cf.read_run(counts.rename({"query": "topic"}))
     >>> run_value(log, run, "DCG@5", rank_propensities(log), unit="user")
-    PolicyValue(DCG@5 by IPS of clicks: ..., 3,209 lists by user, 400 of them)
+    PolicyValue(DCG@5 by IPS of clicks: ..., 3,209 lists by user (400 units))
     """
     check_arguments(run_value, locals())
     if clip is not None:
@@ -451,7 +459,7 @@ def run_value(
     warnings += means.notes(n_units, unit)
     click_weights = weight[is_clicked & is_known & (new_gain > 0)]
     summary = WeightSummary.from_weights(click_weights, clip) if click_weights.size else None
-    warnings += summary.warnings() if summary else ["no click has a weight above 0"]
+    warnings += summary.warnings() if summary else ["no clicked document has a gain in the run"]
     sizes, name = (n_pages, n_units, unit), f"{measure} by IPS of clicks"
     return PolicyValue(name, means, *sizes, summary, unseen, interval, tuple(warnings))
 
@@ -483,7 +491,7 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
             probabilities = dict(enumerate(numbers, 1))
         has_ranks = all(isinstance(rank, Integral) for rank in probabilities)
         if not has_ranks or not all(isinstance(x, Real) for x in probabilities.values()):
-            raise PolicyError("examination must be a number for each rank")
+            raise PolicyError("examination must be a list of numbers, or numbers by rank")
         if (first := min(probabilities, default=1)) < 1:
             raise PolicyError(f"ranks of examination must be at least 1, got {first}")
         values = {rank: float(x) for rank, x in probabilities.items() if x > 0 or x <= 0}

@@ -132,7 +132,8 @@ class ResultsFolder:
             raise InputError("is not JSON, or is damaged", source=str(settings)) from error
         if recorded != expected:
             raise PolicyError(
-                f"{path} contains another study: {_describe_difference(recorded, expected)}"
+                f"{path} contains another study: {_describe_difference(recorded, expected)}; choose"
+                " another folder"
             )
 
     def read(self, names: Iterable[str]) -> dict[str, pl.DataFrame]:
@@ -181,7 +182,7 @@ _DAMAGED = "damaged.txt"
 def _describe_difference(recorded: Any, expected: Mapping[str, Any]) -> str:
     """Describe the first setting in which two studies differ."""
     if not isinstance(recorded, dict):
-        return "its study.json is not an object"
+        return "its study.json is not a JSON object"
 
     def describe_value(values: Mapping[str, Any]) -> str:
         value = json.dumps(values[name], ensure_ascii=False) if name in values else "missing"

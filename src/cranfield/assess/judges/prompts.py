@@ -201,7 +201,7 @@ class ParsedAnswers(TableResult):
         return [
             f"parse rate {100 * n_parsed / n_prompts:.1f}%: {n_parsed:,} of"
             f" {counted(n_prompts, 'prompt')} have a grade; {n_answered:,} answered,"
-            f" {other_counts}, {self.duplicates:,} duplicate",
+            f" {other_counts}; {counted(self.duplicates, 'duplicate answer')}",
             f"rule: {self.rule}",
         ]
 

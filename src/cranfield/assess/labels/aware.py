@@ -59,7 +59,7 @@ def gold_agreement(labels: Labels, gold: Any, kind: str) -> Floats:
     agreement = np.maximum(np.nan_to_num(coefficient(tables)), 0)
     if not agreement.any():
         raise CranfieldError(
-            f"expected an assessor with {kind} above 0 against the gold judgments, got none"
+            f"expected an assessor whose {kind} against the gold judgments is above 0, got none"
         )
     return agreement
 
@@ -96,7 +96,9 @@ def distances_from_random(
             # An undefined correlation counts as 0.
             distances[k, topics] = np.nan_to_num(distance, nan=1.0).mean(axis=1).min(axis=0)
     if not distances.any():
-        raise CranfieldError(f"no assessor differs from random assessors by {quoted(kind)}")
+        raise CranfieldError(
+            f"no weights {quoted(kind)}: no assessor differs from random assessors"
+        )
     return distances
 
 
@@ -252,8 +254,9 @@ def _score_by_assessor(
     """Return scores by the first assessor, and values by all assessors and by random ones."""
     if labels.repeats:
         raise PolicyError(
-            f"expected one label per assessor and pair, got {counted(labels.repeats, 'repeat')};"
-            " use repeats='last' to keep the last label"
+            "expected one label per assessor and pair, got"
+            f" {counted(labels.repeats, 'repeated label')}; use repeats='last' to keep the last"
+            " label"
         )
     if options.pop("aspects", None):
         raise PolicyError("aspects cannot be combined with AWARE, where each assessor is an aspect")

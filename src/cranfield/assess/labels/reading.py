@@ -82,7 +82,7 @@ def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[in
                     rows.append(row)
                     labels.append(label)
     if n_skipped:
-        warn(f"{source}: {counted(n_skipped, 'skipped task')} excluded")
+        warn(f"{source}: {counted(n_skipped, 'skipped or unsubmitted answer')} excluded")
     questions = [*dict.fromkeys(name for _, answers in labels for name in answers)] or ["grade"]
     columns: dict[str, Cells] = {}
     for name in dict.fromkeys(name for label_columns, _ in labels for name in label_columns):
@@ -138,7 +138,7 @@ def _single_value(values: Any, position: str) -> Any:
 def _label_studio(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
     position = f"task {quoted(task.get('id', number))}"
     if not isinstance(task.get("data"), Mapping) or not isinstance(task.get("annotations"), list):
-        raise InputError(f"{position}: expected data and annotations")
+        raise InputError(f"{position}: expected the fields data and annotations")
     columns = _add_doc(_scalar_values(task["data"]), task.get("id"))
     for annotation in task["annotations"]:
         if annotation.get("was_cancelled"):
@@ -154,7 +154,7 @@ def _label_studio(task: Mapping[Any, Any], number: int) -> Iterator[_Label | Non
             if question is None or kind is None:
                 continue
             if question in answers:
-                raise InputError(f"{position}: {quoted(question)} is answered twice")
+                raise InputError(f"{position}: {quoted(question)} has two answers by one worker")
             answers[question] = _single_value(value[kind], position)
         yield {**columns, "worker": worker}, answers
 
@@ -267,7 +267,9 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
     frame = pl.concat(read_frames(source, layout, line_map))
     if columns is None and frame["doc"].is_in(ITERATIONS).all():
         reason = "expected labels of several workers, got TREC judgments"
-        assessor = f"name the assessor with NAME={source.name} (a mapping of names to files)"
+        assessor = (
+            f"name the assessor with NAME={source.name} (in Python a mapping of names to files)"
+        )
         remedy = f"{assessor}, or use columns='{fields}' if these are labels"
         raise InputError(f"{reason}; {remedy}", source=source.name)
     if columns is None:
@@ -462,7 +464,9 @@ class _Reader:
                 reason = "worker_columns applies to tables with a header, got lines of text"
                 raise PolicyError(reason)
             if self.grade_map is not None:
-                raise PolicyError("a mapping of grades applies to tables with a header")
+                raise PolicyError(
+                    "a mapping of grades applies to tables with a header, got lines of text"
+                )
             return read_lines(Source(fspath(data)), columns, encoding)
         if is_field_list:
             expected = "columns must be a mapping of column names, such as columns={'worker': ...}"
@@ -482,7 +486,7 @@ class _Reader:
             table, n_empty = _unpivot(table, schema, workers)
             if n_empty:
                 cells = counted(n_empty, "empty cell")
-                self.notes.append(f"{cells} of the worker columns: not labelled by that worker")
+                self.notes.append(f"{cells} of the worker columns: the worker gave no label")
         return map_grades(table.table(schema, own_names), self.grade_map)
 
     def read_worker(self, judgments: Any) -> Table:
@@ -555,7 +559,7 @@ class _Reader:
             table = table.gather((~is_missing).arg_true())
             notes.append(f"{counted(int(is_missing.sum()), 'label')} without a grade excluded")
         if scale is not None:
-            grades = ", ".join(map(str, scale[:8])) + (", …" if scale.size > 8 else "")
+            grades = some_of(map(str, scale), 8)
             table.refuse(
                 ~table.frame["grade"].is_in(scale.tolist()),
                 lambda row: f"grade {row['grade']} is outside the scale ({grades})",
@@ -575,7 +579,7 @@ class _Reader:
             last_rows = sorted_frame.unique(key, keep="last", maintain_order=True)["row"].sort()
             table = table.gather(last_rows)
             labels = counted(n_repeats, "label")
-            notes.append(f"{labels} replaced by a later label of the same worker")
+            notes.append(f"{labels} replaced by a later label of the document by the same worker")
         return table, notes
 
 
@@ -657,7 +661,7 @@ def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
     outside_rows = np.flatnonzero(~np.isin(grades, labels.grades))
     if outside_rows.size:
         topic, doc = labels.pairs.row(int(rows[outside_rows[0]]))
-        scale = ", ".join(map(str, labels.grades[:8].tolist()))
+        scale = some_of(map(str, labels.grades.tolist()), 8)
         reason = (
             f"gold grade {grades[outside_rows[0]]} is outside the scale of the labels ({scale})"
         )

@@ -48,8 +48,13 @@ class ExpectedTau(Study):
     parts: ClassVar[Sequence[str]] = ("_table",)
     columns: ClassVar[Columns] = {
         "method": Column("Estimation method.", key=True),
-        "tau": Column("Expected Kendall's tau with the true ranking; null for too few topics."),
-        "tau AP": Column("Expected AP correlation with the true ranking; null for too few topics."),
+        "tau": Column(
+            "Expected Kendall's tau with the true ranking; null if the method requires more topics."
+        ),
+        "tau AP": Column(
+            "Expected AP correlation with the true ranking; null if the method requires more"
+            " topics."
+        ),
     }
 
     def _table(self) -> pl.DataFrame:
@@ -58,8 +63,9 @@ class ExpectedTau(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{measure_prefix(self.measure)}expected correlation with the true ranking of"
-            f" {counted(self.systems, 'system')}, by {counted(self.topics, 'topic')}"
+            f"{measure_prefix(self.measure)}expected correlation of the ranking of"
+            f" {counted(self.systems, 'system')} by {counted(self.topics, 'topic')} with the true"
+            " ranking"
         ]
 
 

@@ -224,8 +224,8 @@ class ScaleStudy(Study):
         "headline": {
             "cutoffs": Column("Cutoff, or all cutoffs of the study.", key=True),
             "measures": Column(
-                "Group of measures: with or without recall base, the number of relevant documents of"
-                " a topic; `not interval` excludes measures that are interval scales.",
+                "Group of measures: with or without recall base, the number of relevant documents"
+                " of a topic; `not interval` excludes measures that are interval scales.",
                 key=True,
             ),
             "tests": Column(

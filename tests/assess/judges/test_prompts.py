@@ -51,7 +51,7 @@ def test_every_answer_is_counted() -> None:
     assert parsed.rows["grade"].to_list() == [-1, 2, None, None, None, 0, None]
     assert parsed.heading() == [
         "parse rate 42.9%: 3 of 7 prompts have a grade; 6 answered, 2 unparsed, 1 refused,"
-        " 1 missing, 2 duplicate",
+        " 1 missing; 2 duplicate answers",
         "rule: the only number in the answer of the LLM",
     ]
     [judge] = read_judges(parsed.labels)

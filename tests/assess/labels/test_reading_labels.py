@@ -99,7 +99,7 @@ def test_repeats() -> None:
         read_labels(rows)
     last = read_labels(rows, repeats="last")
     assert last.to_polars().rows() == ROWS
-    assert last.notes == ("1 label replaced by a later label of the same worker",)
+    assert "1 label replaced by a later label" in last.notes[0]
     # The order decides, not the row; without an order the row does.
     assert read_labels(rows[::-1], repeats="last").grade.tolist() == [2, 0, 1]
     bare = [row[:4] for row in rows[::-1]]
@@ -228,7 +228,7 @@ def test_empty_cells_of_worker_columns_are_counted() -> None:
     rows = frame.with_columns(bob=pl.Series([1, 0, 0]))
     labels = read_labels(rows, worker_columns=["ann", "bob"])
     assert len(labels) == 5
-    assert labels.notes == ("1 empty cell of the worker columns: not labelled by that worker",)
+    assert "1 empty cell of the worker columns" in labels.notes[0]
     assert read_labels(rows[[0, 2]], worker_columns=["ann", "bob"]).notes == ()
 
 

@@ -223,8 +223,8 @@ def self_preference(
     is_estimable = is_family.any(axis=1) & is_other.any(axis=1)
     unknown = [name for name in families_of if name not in {*names, *judge_scores.systems}]
     note = (
-        f"{len(unknown):,} of {counted(len(families_of), 'name')} in the families are neither"
-        f" judges nor systems: {some_of(map(quoted, unknown), 5)}"
+        f"{len(unknown):,} of {counted(len(families_of), 'name')} in the families without a judge"
+        f" or system of this name: {some_of(map(quoted, unknown), 5)}"
     )
     if not is_estimable.any():
         reason = "expected a judge with systems of its family and of other families, got none"

@@ -184,8 +184,8 @@ class FalseAlarms(Study):
         return (
             f"If no systems differ, the family-wise error rate on {size} topics is highest for"
             f" {worst_names}: {percent(highest)}.",
-            f"{subject} {'have' if len(tests_above) > 1 else 'has'} a 95% confidence interval of this"
-            f" rate above {self.alpha:g}.",
+            f"{subject} {'have' if len(tests_above) > 1 else 'has'} a 95% confidence interval of"
+            f" this rate above {self.alpha:g}.",
             f"Sample: {counted(self.repeats, 'repeat')}.",
         )
 

@@ -180,7 +180,7 @@ AGREEMENTS = {
     "AA": "number of active agreements: pairs significant on both sets, in the same direction",
     "AD": "number of active disagreements: pairs significant on both sets, in opposite directions",
     "MA": "number of mixed agreements: pairs significant on one set, with the same order on both",
-    "MD": "number of mixed disagreements: pairs significant on one set, without the same order on both",
+    "MD": "number of mixed disagreements: pairs significant on one set, not with the same order",
     "neither": "number of pairs that are significant on neither set",
     "jaccard": "Jaccard similarity of the two sets of significant pairs",
     "overlap": "overlap coefficient of the two sets of significant pairs",
@@ -380,8 +380,8 @@ class SplitStudy(Study):
         sentences = []
         if highest:
             sentences.append(
-                f"On two sets of {size} topics, the largest mean number of pairs significant on both"
-                f" sets, in the same order, is by {names_or_count(descriptions, 'test')}."
+                f"On two sets of {size} topics, the largest mean number of pairs significant on"
+                f" both, in the same order, is by {names_or_count(descriptions, 'test')}."
             )
         elif not candidates.is_empty():
             subject = "none of the other tests" if excluded else "no test"

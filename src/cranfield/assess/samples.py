@@ -56,10 +56,7 @@ class EstimatedRelevant(TableResult):
         "sampled": Column("Number of documents in the sample."),
         "relevant": Column("Number of relevant documents in the sample."),
         "estimate": Column("Estimated number of relevant documents in the pool."),
-        "standard error": Column(
-            "Standard error of the estimate; null if it cannot be estimated, or is estimated as 0"
-            " from a part of the pool."
-        ),
+        "standard error": Column("Standard error; null if it cannot be estimated from the sample."),
     }
 
     topics: tuple[str, ...]

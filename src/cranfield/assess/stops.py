@@ -208,8 +208,8 @@ class Knee(Rule):
     name = "Knee"
     source = _SOURCE
     words = (
-        "bend (slope ratio) {value:.4g} of the gain curve, stops at {bound:.4g} or more after"
-        " min_judgments"
+        "bend (slope ratio) {value:.4g} of the gain curve, stops at {bound:.4g} or more, but not"
+        " before min_judgments"
     )
     min_judgments: int = parameter(100, integer(0), "minimum number of judgments")
 
@@ -269,9 +269,7 @@ class Budget(Rule):
     source = _SOURCE
     words = "{value:g} documents judged, stops at {bound:g}"
     bend: float = parameter(6.0, number(0), "minimum bend of the gain curve")
-    draws: float = parameter(
-        10.0, number(0), "relevant documents expected in a random sample of the required size"
-    )
+    draws: float = parameter(10.0, number(0), "relevant documents in a random sample of that size")
     share: float = parameter(0.75, number(0, 1), "proportion of the pool at which it always stops")
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:

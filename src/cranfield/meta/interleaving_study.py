@@ -251,18 +251,14 @@ class Sensitivity(Study):
         if rows.is_empty():
             return ()
         best_rows = rows.filter(pl.col("median needed") == pl.col("median needed").min())
-        names = best_rows.select(
-            pl.format("{} with the simulated user {}", "method", "user")
-        ).to_series()
+        names = best_rows.select(pl.format("{} (simulated user {})", "method", "user")).to_series()
         impressions = counted(round(best_rows["median needed"][0]), "impression")
         times_fewer, agreement = best_rows["times fewer"].max(), best_rows["agreement"].min()
         ratio = "" if times_fewer is None else f"; A/B tests need {times_fewer:.1f} times as many"
         sentence = ""
         if agreement is not None:
             proportion = percent(float(agreement))
-            sentence = (
-                f" {proportion} of the significant effects agree in sign with {self.measure}."
-            )
+            sentence = f" {proportion} of significant effects agree in sign with {self.measure}."
         return (
             f"The fewest impressions are needed by {names_or_count(names.to_list(), 'method')}:"
             f" {impressions} in the median pair of systems{ratio}.{sentence}",

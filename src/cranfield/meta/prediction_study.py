@@ -108,9 +108,7 @@ class Prediction(Study):
             "difference": Column(
                 "sMARE of the first minus sMARE of the second, means over systems."
             ),
-            "low": Column(
-                "Lower bound of the simultaneous 95% confidence interval of the difference."
-            ),
+            "low": Column("Lower bound of the simultaneous 95% interval of the difference."),
             "high": Column("Upper bound of the confidence interval."),
             "q": Column("Studentised difference; null if the model has no error variance."),
             "p": Column("Tukey's p-value, corrected for all pairs; null without q.", pvalue=True),

@@ -275,7 +275,11 @@ REFUSED = [
     ({"annotations": [[1, 0]], "names": ["a", "a"]}, "names must be 2"),
     ({"annotations": [[1, 4]], "grades": [0, 1]}, "unknown grade 4; expected one of: 0, 1"),
     ({"annotations": [[1, 0]], "grades": [0, NONE, 1]}, "finite numbers"),
-    ({"annotations": [[1, NONE]], "pairs": True}, "no two assessors"),
+    ({"annotations": [[1, NONE]], "pairs": True}, "no two assessors labelled the same unit"),
+    (
+        {"annotations": [[1, 1, NONE], [NONE, NONE, 1]], "axis": 1, "against": "3"},
+        "no other assessor labelled a unit that '3' labelled",
+    ),
     ({"annotations": {"ann": {"q": {"d": 1}}}}, "at least two assessors"),
     (
         {"annotations": {"ann": {"q": {"d": 1}}}, "topics": ["q"]},

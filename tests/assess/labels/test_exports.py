@@ -99,8 +99,9 @@ def test_questions_of_label_studio_are_columns(tmp_path: Path) -> None:
         ),
         ({"annotations": None}, "task '1': expected the fields data and annotations"),
         ({"annotations": [_annotation(1)]}, "has no grade"),
-        ({"annotations": [None]}, "task 2 is not as Label Studio exports it"),
-        ({"annotations": [{"completed_by": 1, "result": [{"value": 3}]}]}, "task 2 is not as"),
+        ({"annotations": [3]}, "task '1': expected a record in annotations, got '3'"),
+        ({"annotations": [{"result": 3}]}, "task '1': expected a list in result, got '3'"),
+        ({"annotations": [{"result": [{"value": "rating"}]}]}, "expected a record in value"),
     ],
 )
 def test_tasks_that_are_refused(tmp_path: Path, change: dict[str, Any], words: str) -> None:

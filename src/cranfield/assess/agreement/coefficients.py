@@ -227,8 +227,7 @@ def _ratings_from_labels(labels: Labels) -> Ratings:
     pair, worker = labels.pair[rows], labels.worker[rows]
     rows = rows[np.append((pair[1:] != pair[:-1]) | (worker[1:] != worker[:-1]), True)]
     n_replaced = len(labels) - rows.size
-    labels_text = counted(n_replaced, "label")
-    note = f"{labels_text} replaced by a later label of the same document by the same assessor"
+    note = f"{counted(n_replaced, 'label')} replaced by a later one of the same unit and assessor"
     return Ratings(
         labels.topics,
         labels.workers,

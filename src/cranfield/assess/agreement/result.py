@@ -169,12 +169,10 @@ class Agreement(Result):
         """
         for name in ("measures", "topic_names", "interval", "confidence", "resamples", "seed"):
             if getattr(self, name) != getattr(other, name):
-                setting = name.replace("_", " ")
-                raise PolicyError(f"both agreements must have the same {setting}")
+                raise PolicyError(f"both agreements must have the same {name.replace('_', ' ')}")
         n, n_other = len(self.comparisons), len(other.comparisons)
         if n_other not in {1, n}:
-            reason = f"the other agreement must have one comparison, or {n} as this one"
-            raise PolicyError(f"{reason}, got {n_other}")
+            raise PolicyError(f"expected another agreement of 1 or {n} comparisons, got {n_other}")
         pairs = zip(self.comparisons, other.comparisons * (n // n_other), strict=True)
         names = [(f"{', '.join(first)} minus {', '.join(second)}",) for first, second in pairs]
         difference = replace(
@@ -446,10 +444,7 @@ def agreement_of(
     n_single = round(float(tables.proportions.sum() - tables.units.sum()))
     if not paired and n_single and any(str(measure).startswith("AC") for measure in parsed):
         units = counted(n_single, "unit")
-        notes = (
-            *notes,
-            f"AC1 and AC2: expected agreement includes grades of {units} with one label",
-        )
+        notes = (*notes, f"AC1 and AC2: expected agreement includes {units} with one label")
     value = formula(tables.total())
     has_units = tables.units.sum(axis=(-2, -1)) > 0
     replicates = np.empty((0, *value.shape))

@@ -97,18 +97,14 @@ class SelfPreference(TableResult):
             "`shift of family` minus `shift of others`: above 0 if the judge favours its family;"
             " null if either is null."
         ),
-        "low": Column(
-            "Lower bound of the t interval of the bias over topics; null if all topics have equal"
-            " bias."
-        ),
+        "low": Column("Lower bound of the t interval of the bias; null if equal in all topics."),
         "high": Column("Upper bound of the t interval of the bias."),
         "low together": Column(
             "Lower bound of the interval of the bias, simultaneous for all judges (Bonferroni)."
         ),
         "high together": Column("Upper bound of the simultaneous interval."),
         "p": Column(
-            "p-value of the two-sided t-test that the bias is 0, not corrected for several judges.",
-            pvalue=True,
+            "p-value of the two-sided t-test that the bias is 0, for this judge only.", pvalue=True
         ),
         "own rank by people": Column(
             "Rank by people of the judge's own system; null if the judge is not a system."

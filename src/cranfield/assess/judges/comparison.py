@@ -78,8 +78,7 @@ COUNTS = {
     "pairs": Column("Number of the judge's labels for documents that people judged too."),
     "missing": Column("Number of documents that people judged but the judge did not."),
     "extra": Column(
-        "Number of the judge's labels for documents that people did not judge, in topics that they"
-        " judged."
+        "Number of the judge's labels for documents without a human judgment, in judged topics."
     ),
     "unknown": Column("Number of the judge's labels in topics that people did not judge."),
     "unparsed": Column("Number of answers of the judge without a grade."),

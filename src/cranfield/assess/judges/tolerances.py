@@ -173,10 +173,7 @@ class Decisions(TableResult):
                 " and standard deviation."
             )
         if str(row["quantity"]).startswith("difference("):
-            text += (
-                " The difference has its own lambda, so it may not equal the difference of the two"
-                " estimated scores."
-            )
+            text += " Its lambda is its own, so it may not be the difference of the two estimates."
         return text
 
     def heading(self) -> list[str]:
@@ -264,9 +261,8 @@ def _select_estimates(name: str, table: str, result: Any) -> pl.DataFrame:
         statistics = frame["statistic"].unique(maintain_order=True).to_list()
         if name not in statistics:
             available = ", ".join(key for key in statistics if key.split()[0] in QUANTITIES)
-            raise PolicyError(
-                f"{quoted(name)} is undefined for these grades; expected one of: {available}"
-            )
+            reason = f"{quoted(name)} is undefined for these grades"
+            raise PolicyError(f"{reason}; expected one of: {available}")
         frame = frame.filter(statistic=name).with_columns(measure=pl.lit(""))
     elif table == "rankings":
         columns = {"estimate": name, "low": f"{name} low", "high": f"{name} high"}

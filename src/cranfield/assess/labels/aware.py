@@ -254,9 +254,8 @@ def _score_by_assessor(
     """Return scores by the first assessor, and values by all assessors and by random ones."""
     if labels.repeats:
         raise PolicyError(
-            "expected one label per assessor and pair, got"
-            f" {counted(labels.repeats, 'repeated label')}; use repeats='last' to keep the last"
-            " label"
+            f"expected one label per assessor and pair, got {labels.repeats:,} repeated;"
+            " use repeats='last' to keep the last label"
         )
     if options.pop("aspects", None):
         raise PolicyError("aspects cannot be combined with AWARE, where each assessor is an aspect")

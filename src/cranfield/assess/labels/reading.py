@@ -75,7 +75,7 @@ def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[in
         for row, task in enumerate(data):
             if not isinstance(task, Mapping):
                 raise InputError(f"task {row + 1} is not a record")
-            for label in _labels_of_task(reader, task, row + 1):
+            for label in reader(task, row + 1):
                 if label is None:
                     n_skipped += 1
                 else:
@@ -106,13 +106,18 @@ def _reader_of(task: Mapping[Any, Any]) -> Any:
     return None
 
 
-def _labels_of_task(reader: Any, task: Mapping[Any, Any], number: int) -> list[_Label | None]:
-    """Read the labels of a task; refuse values where the tool writes records or lists."""
-    try:
-        return list(reader(task, number))
-    except (AttributeError, TypeError):
-        tool = reader.__name__.strip("_").replace("_", " ").title()
-        raise InputError(f"task {number} is not as {tool} exports it") from None
+def _record(value: Any, field: str, position: str) -> Mapping[Any, Any]:
+    """Return a record of an export; empty if it is absent."""
+    if not isinstance(value or {}, Mapping):
+        raise InputError(f"{position}: expected a record in {field}, got {quoted(value)}")
+    return value or {}
+
+
+def _records(values: Any, field: str, position: str) -> list[Mapping[Any, Any]]:
+    """Return a list of records of an export; empty if it is absent."""
+    if not isinstance(values or [], list):
+        raise InputError(f"{position}: expected a list in {field}, got {quoted(values)}")
+    return [_record(value, field, position) for value in values or []]
 
 
 def _add_doc(columns: dict[str, Any], doc: Any) -> dict[str, Any]:
@@ -140,7 +145,7 @@ def _label_studio(task: Mapping[Any, Any], number: int) -> Iterator[_Label | Non
     if not isinstance(task.get("data"), Mapping) or not isinstance(task.get("annotations"), list):
         raise InputError(f"{position}: expected the fields data and annotations")
     columns = _add_doc(_scalar_values(task["data"]), task.get("id"))
-    for annotation in task["annotations"]:
+    for annotation in _records(task["annotations"], "annotations", position):
         if annotation.get("was_cancelled"):
             yield None
             continue
@@ -148,11 +153,12 @@ def _label_studio(task: Mapping[Any, Any], number: int) -> Iterator[_Label | Non
         if isinstance(worker, Mapping):
             worker = worker.get("email") or worker.get("id")
         answers = {}
-        for result in annotation.get("result") or ():
-            question, value = result.get("from_name"), result.get("value")
-            kind = next((kind for kind in _VALUES if kind in (value or {})), None)
-            if question is None or kind is None:
+        for result in _records(annotation.get("result"), "result", position):
+            value = _record(result.get("value"), "value", position)
+            kind = next((kind for kind in _VALUES if kind in value), None)
+            if result.get("from_name") is None or kind is None:
                 continue
+            question = str(result["from_name"])
             if question in answers:
                 raise InputError(f"{position}: {quoted(question)} has two answers by one worker")
             answers[question] = _single_value(value[kind], position)
@@ -163,7 +169,7 @@ def _kili(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
     """Yield the last label of each person for a Kili asset."""
     position = f"asset {quoted(task.get('externalId'))}"
     columns = _add_doc(_scalar_values(task.get("jsonMetadata")), task.get("externalId"))
-    for label in task.get("labels") or ():
+    for label in _records(task.get("labels"), "labels", position):
         if label.get("isLatestLabelForUser") is False:
             continue
         if label.get("labelType", "DEFAULT") not in ("DEFAULT", "REVIEW"):
@@ -171,12 +177,13 @@ def _kili(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
             yield None
             continue
         answers = {}
-        for job, answer in (label.get("jsonResponse") or {}).items():
+        for job, value in _record(label.get("jsonResponse"), "jsonResponse", position).items():
+            answer = _record(value, "jsonResponse", position)
             answers[job] = answer.get("text")
             if (categories := answer.get("categories")) is not None:
-                names = [category.get("name") for category in categories]
-                answers[job] = _single_value(names, position)
-        author = label.get("author") or {}
+                records = _records(categories, "categories", position)
+                answers[job] = _single_value([record.get("name") for record in records], position)
+        author = _record(label.get("author"), "author", position)
         yield {**columns, "worker": author.get("email") or author.get("id")}, answers
 
 
@@ -631,9 +638,10 @@ def read_gold(data: Any, labels: Labels, **options: Any) -> Qrels:
         has_items = not any(isinstance(value, Mapping) for value in data.values())
     elif labels.topics == (NO_TOPIC,) and isinstance(data, (str, PathLike)):
         source = Source(fspath(data))
-        is_file = source.path != "-" and not source.path.startswith("irds:")
-        if is_file and source.suffix not in FORMAT_OF_SUFFIX:
-            first = next((line for line in source.read().splitlines() if line.strip()), b"")
+        if not source.path.startswith("irds:") and source.suffix not in FORMAT_OF_SUFFIX:
+            # The file may be a pipe, which can be read only once.
+            data, head = read_head(source)
+            first = next((line for line in head.splitlines() if line.strip()), b"")
             has_items = len(first.split()) == 2
     if has_items:
         if options.get("columns") or options.get("encoding", "utf-8") != "utf-8":

@@ -154,9 +154,8 @@ class Labels(Result):
         shape = (len(self.docs), len(self.workers))
         if self.repeats:
             raise PolicyError(
-                "expected one label per worker and pair, got"
-                f" {counted(self.repeats, 'repeated label')}; use repeats='last' to keep the last"
-                " label"
+                f"expected one label per worker and pair, got {self.repeats:,} repeated;"
+                " use repeats='last' to keep the last label"
             )
         check_size({"pair": shape[0], "worker": shape[1]})
         ratings = np.full(shape, np.nan)

@@ -150,7 +150,7 @@ class Hedge(Method):
         0.1, OPEN_PROBABILITY, "factor by which a loss of 1 reduces a run's weight"
     )
     sums: str = parameter(
-        "stable", choice("stable", "plain"), "how to sum over runs; plain as in other programs"
+        "stable", choice("stable", "plain"), "stable, or plain sums over runs as in other programs"
     )
 
     def initial_state(self, pool: Pool, seed: int) -> MethodState:
@@ -243,9 +243,7 @@ class MoveToFront(Method):
         "local", choice("local", "global"), "one queue per topic, or one for all topics"
     )
     seen: str = parameter(
-        "counts",
-        choice("counts", "skip"),
-        "whether documents judged in another run count or are skipped",
+        "counts", choice("counts", "skip"), "whether documents judged in another run count"
     )
 
     def initial_state(self, pool: Pool, seed: int) -> MethodState:
@@ -432,11 +430,9 @@ class EpsilonGreedy(Bandit):
     aliases = ("epsilon", "greedy")
     source = "Auer, Cesa-Bianchi and Fischer 2002; Losada, Parapar and Barreiro 2016"
     draws = True
-    c: float = parameter(0.01, number(0), "factor of the probability of choosing a random run")
+    c: float = parameter(0.01, number(0), "factor of the probability of a random run; 0: never")
     d: float = parameter(
-        0.1,
-        number(0, 1, open_low=True),
-        "assumed difference in precision of the best run and the others, above 0",
+        0.1, number(0, 1, open_low=True), "assumed lead in precision of the best run, above 0"
     )
     ties: str = parameter("name", choice("name", "random"), "how to choose among equally good runs")
 

@@ -86,9 +86,7 @@ class PoolDepths(Study):
                 "Number of documents judged relevant divided by that number in all judgments."
             ),
             "unjudged": Column("Proportion of unjudged documents in the top ranks of all systems."),
-            "largest unjudged": Column(
-                "Largest proportion of unjudged documents in the top ranks of a system."
-            ),
+            "largest unjudged": Column("Largest proportion in the top ranks of a system."),
             "lacking": Column(
                 "Unjudged documents within the depth in contributing runs, counted once per run; if"
                 " there are any, the pools of the collection were shallower."
@@ -102,9 +100,7 @@ class PoolDepths(Study):
                 "Kendall's tau of the orders of systems by the pool and by all judgments; null if"
                 " all systems are tied."
             ),
-            "largest rank change": Column(
-                "Largest change of rank of a system, compared with all judgments."
-            ),
+            "largest rank change": Column("Largest change of rank from that by all judgments."),
         },
         "pool systems": {
             **_DEPTH_COLUMNS,

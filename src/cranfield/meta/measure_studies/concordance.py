@@ -121,8 +121,8 @@ class InnateOrders(Study):
         n_pairs, (ordered, same, undetermined) = self._proportions()
         return [
             f"{self.systems} systems, {self.topics} topics, {self.depth} ranks; of {n_pairs:,}"
-            f" pairs of rankings {percent(ordered)} have the same order by all measures,"
-            f" {percent(same)} are the same, and {percent(undetermined)} have no innate order"
+            f" pairs of rankings {percent(ordered)} have an innate order, the same by all measures,"
+            f" {percent(same)} are equal, and {percent(undetermined)} have no innate order"
         ]
 
 
@@ -236,7 +236,9 @@ class Concordance(Study):
     parts: ClassVar[Sequence[str]] = ("pairs",)
     columns: ClassVar[Columns] = {
         **MEASURE_PAIR,
-        "compared": Column("Number of pairs of runs on a topic with scores by all measures."),
+        "compared": Column(
+            "Number of pairs of runs on a topic with scores by these and gold measures."
+        ),
         "missing": Column("Number of pairs of runs on a topic that lack a score."),
         "disagreements": Column("Number of pairs that the two measures order differently."),
         "first concordant": Column(
@@ -253,18 +255,12 @@ class Concordance(Study):
         "second proportion": Column(
             "`second concordant` divided by the disagreements; null without disagreements."
         ),
-        "first wins": Column(
-            "Number of disagreements in which only the first measure is concordant."
-        ),
-        "second wins": Column(
-            "Number of disagreements in which only the second measure is concordant."
-        ),
+        "first wins": Column("Number of disagreements with only the first measure concordant."),
+        "second wins": Column("Number of disagreements with only the second measure concordant."),
         "both": Column("Number of disagreements in which both measures are concordant."),
         "neither": Column("Number of disagreements in which neither measure is concordant."),
         "p": Column(
-            "p-value of the exact two-sided sign test of `first wins` and `second wins`; 1 if both"
-            " are 0.",
-            pvalue=True,
+            "p-value of the exact two-sided sign test of the wins; 1 if both are 0.", pvalue=True
         ),
     }
 

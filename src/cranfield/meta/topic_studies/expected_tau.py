@@ -48,13 +48,8 @@ class ExpectedTau(Study):
     parts: ClassVar[Sequence[str]] = ("_table",)
     columns: ClassVar[Columns] = {
         "method": Column("Estimation method.", key=True),
-        "tau": Column(
-            "Expected Kendall's tau with the true ranking; null if the method requires more topics."
-        ),
-        "tau AP": Column(
-            "Expected AP correlation with the true ranking; null if the method requires more"
-            " topics."
-        ),
+        "tau": Column("Expected Kendall's tau with the true ranking; null with too few topics."),
+        "tau AP": Column("Expected tau AP with the true ranking; null with too few topics."),
     }
 
     def _table(self) -> pl.DataFrame:

@@ -207,7 +207,7 @@ def test_interleaving() -> None:
         pl.col("needed").fill_null(np.inf)
     )
     needed = pairs.group_by("user", "method").agg(pl.col("needed").median()).sort("needed")
-    _has(study, f"user {needed['user'][0]}: {needed['needed'][0]:,.0f} impressions")
+    _has(study, f"user {needed['user'][0]}): {needed['needed'][0]:,.0f} impressions")
 
 
 EQUAL = cf.read_scores({name: {"1": 0.2, "2": 0.4, "3": 0.3} for name in ("x", "y")})

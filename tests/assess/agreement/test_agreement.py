@@ -166,9 +166,7 @@ def test_of_two_with_gaps_all_labels_count_for_chance() -> None:
     np.testing.assert_allclose(found.value[0], [(2 / 3 - chance) / (1 - chance), 0.4, 2 / 3])
     assert found.units.tolist() == [3]
     # Only with this note do the values of both calls, with one row each, not contradict.
-    assert found.notes == (
-        "AC1 and AC2: expected agreement includes grades of 2 units with one label",
-    )
+    assert found.notes == ("AC1 and AC2: expected agreement includes 2 units with one label",)
     paired = agreement_of(ratings, "AC1", axis=1, pairs=True, interval="none")
     assert paired.units.tolist() == [3] and paired.notes == ()
 
@@ -193,7 +191,7 @@ def test_repeated_labels_are_not_agreement() -> None:
     labels = cf.assess.read_labels(rows, repeats="keep")
     found = agreement_of(labels, "observed", interval="none")
     assert found.value[0, 0] == 1.0
-    assert "1 label replaced by a later label" in found.notes[0]
+    assert "1 label replaced by a later one" in found.notes[0]
 
 
 NOTED = [

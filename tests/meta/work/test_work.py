@@ -300,6 +300,7 @@ def test_parts_are_not_kept_elsewhere(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_an_unknown_option_is_reported_by_the_study(scores: cf.Scores) -> None:
-    for study in (cf.meta.false_alarms, cf.meta.stability, cf.meta.swap_method):
+    studies: list[Any] = [cf.meta.false_alarms, cf.meta.stability, cf.meta.swap_method]
+    for study in studies:
         with pytest.raises(TypeError, match=rf"{study.__name__}\(\) got .* 'sizess'"):
             study(scores, sizess=[5])

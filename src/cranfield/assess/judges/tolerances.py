@@ -173,7 +173,7 @@ class Decisions(TableResult):
                 " and standard deviation."
             )
         if str(row["quantity"]).startswith("difference("):
-            text += " Its lambda is its own, so it may not be the difference of the two estimates."
+            text += " The difference has its own lambda, and may not equal that of the estimates."
         return text
 
     def heading(self) -> list[str]:

@@ -28,7 +28,6 @@ from cranfield.base.errors import (
 )
 from cranfield.base.kinds import check_keywords
 from cranfield.base.streams import named_stream
-from cranfield.base.text import counted
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.qrels import Qrels
 from cranfield.correlation import tau_ap

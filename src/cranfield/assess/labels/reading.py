@@ -274,9 +274,7 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
     frame = pl.concat(read_frames(source, layout, line_map))
     if columns is None and frame["doc"].is_in(ITERATIONS).all():
         reason = "expected labels of several workers, got TREC judgments"
-        assessor = (
-            f"name the assessor with NAME={source.name} (in Python a mapping of names to files)"
-        )
+        assessor = f"name the assessor with NAME={source.name} (a mapping of names to files)"
         remedy = f"{assessor}, or use columns='{fields}' if these are labels"
         raise InputError(f"{reason}; {remedy}", source=source.name)
     if columns is None:

@@ -195,7 +195,7 @@ class Reproduction(Study):
             "role": Column("`baseline` or `advanced`.", key=True),
             "topics": Column("Number of topics on which both runs have documents."),
             "tau": Column("Mean Kendall's tau of the union of both rankings."),
-            "KTU": Column("Mean Kendall's tau of documents by rank."),
+            "KTU": Column("Mean Kendall's tau Union, of the documents by rank."),
             "RBO": Column("Mean rank-biased overlap."),
         },
         "orders": {

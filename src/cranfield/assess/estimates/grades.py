@@ -56,7 +56,9 @@ class PPIGrades(Result):
             "human": Column("Number of these pairs that people judged, too."),
             "mean": Column("Mean grade by people."),
             "deviation": Column("Standard deviation of grades by people; null for a single grade."),
-            "allocation": Column("Number of judgments by which the same total is most precise."),
+            "allocation": Column(
+                "Judgments of this grade if the same total were allocated optimally."
+            ),
         },
     }
 

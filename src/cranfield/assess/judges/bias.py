@@ -104,7 +104,7 @@ class SelfPreference(TableResult):
         ),
         "high together": Column("Upper bound of the simultaneous interval."),
         "p": Column(
-            "p-value of the two-sided t-test that the bias is 0, for this judge only.", pvalue=True
+            "Two-sided p-value of the t-test that the bias is 0, without correction.", pvalue=True
         ),
         "own rank by people": Column(
             "Rank by people of the judge's own system; null if the judge is not a system."

@@ -192,7 +192,7 @@ class JudgeRankings(Result):
             "tau AP": Column(
                 "Tau AP of the two rankings, with the ranking by people as the reference.", 3
             ),
-            "tau AP low": Column("Lower bound of the jackknife t interval of tau AP; or null.", 3),
+            "tau AP low": Column("Lower bound of the interval of tau AP; null if undefined.", 3),
             "tau AP high": Column("Upper bound of the interval of tau AP.", 3),
             "RBO": Column("Rank-biased overlap of the two rankings, extrapolated.", 3),
             "tau by topic": Column("Mean over topics of tau on the topic, where defined.", 3),

@@ -86,7 +86,7 @@ class PoolDepths(Study):
                 "Number of documents judged relevant divided by that number in all judgments."
             ),
             "unjudged": Column("Proportion of unjudged documents in the top ranks of all systems."),
-            "largest unjudged": Column("Largest proportion in the top ranks of a system."),
+            "largest unjudged": Column("Largest proportion of unjudged documents, of a system."),
             "lacking": Column(
                 "Unjudged documents within the depth in contributing runs, counted once per run; if"
                 " there are any, the pools of the collection were shallower."

@@ -359,9 +359,10 @@ class Pooling(Study):
         is_random = self.documents["repeats"].max() != 1
         suffix = f"; {counted(self.repeats, 'repeat')}, seed {self.seed}" if is_random else ""
         return [
-            f"pool of {counted(len(self.pool), 'document')}, {self.relevant:,} documents judged"
-            f" relevant: {counted(len(self.pools.contributing), 'contributing run')}, depth"
-            f" {self.pool.depth}; {counted(len(self.pools.team_of), 'system')} scored{suffix};"
+            f"pool of {counted(len(self.pool), 'document')}:"
+            f" {counted(len(self.pools.contributing), 'contributing run')}, depth"
+            f" {self.pool.depth}; {self.relevant:,} relevant documents in all judgments;"
+            f" {counted(len(self.pools.team_of), 'system')} scored{suffix};"
             f" {self.test} with {self.correction}, alpha {self.alpha:g}"
         ]
 

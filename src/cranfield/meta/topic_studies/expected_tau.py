@@ -109,7 +109,7 @@ def expected_tau(
     >>> covid = cf.bundled.trec_covid()
     >>> ap = cf.evaluate(covid.runs, covid.qrels, "AP")["AP"]
     >>> print(expected_tau(ap))
-    AP: expected correlation with the true ranking of 40 systems, by 50 topics
+    AP: expected correlation of the ranking of 40 systems by 50 topics with the true ranking
     <BLANKLINE>
     method         tau  tau AP
     msqd        0.9281  0.8706

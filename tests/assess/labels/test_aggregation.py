@@ -24,6 +24,7 @@ from cranfield.assess import (
     read_labels,
     wawa,
 )
+from cranfield.assess.labels import CROWD_MODELS, QUALITIES
 from tests.assess.labels.crowds import anaesthetists, barzan, barzan_gold, drawn
 
 METHODS: dict[str, Callable[..., Consensus]] = {
@@ -187,6 +188,10 @@ def tied() -> Labels:
         if grade is not None
     ]
     return read_labels(rows)
+
+
+def test_quality_of_workers_is_described_for_every_model() -> None:
+    assert QUALITIES.keys() == {*CROWD_MODELS}
 
 
 def test_ties() -> None:

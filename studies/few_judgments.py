@@ -85,7 +85,9 @@ def rows(head: str, *, number: int) -> None:
 
 def row(*cells: Any) -> None:
     shown = (f"{one:.4f}" if isinstance(one, float) else str(one) for one in cells)
-    print(f"| {' | '.join(shown)} |", flush=True)
+    # A name such as `kappa 0|12` contains the separator of columns.
+    escaped = (cell.replace("|", r"\|") for cell in shown)
+    print(f"| {' | '.join(escaped)} |", flush=True)
 
 
 def chunks(samples: int) -> Iterator[range]:

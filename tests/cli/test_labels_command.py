@@ -46,6 +46,7 @@ def test_what_is_in_it_and_what_is_made_of_it(labelled: Path) -> None:
         "labels per pair: 1 to 3, median 2; labels per worker: 2 to 3, median 3",
         "1 of 4 pairs with one label",
         "majority of 4 pairs, 1 tie (high)",
+        "quality: weight of the labels of the worker; agreement: proportion of labels that equal",
         "note: 3 of 3 gold judgments correct; 1 were ties",
         "note: 1 gold judgment of pairs without a label ignored",
         "note: 4 judgments written to made",

@@ -85,7 +85,7 @@ def test_formats(campaign: Path) -> None:
         assert out.strip(), form
     text, _ = cranfield(campaign, *SCORES, "--false-alarms", "3", "-t", "t", "-t", "md2f")
     assert "two disjoint sets of 3, 6 topics, 5 repeats; alpha 0.05, seed 0" in text
-    assert "false alarms among 4 systems made equal" in text
+    assert "false positives among 4 systems made equal" in text
     frame, _ = cranfield(campaign, *SCORES, "--table", "agreement", "--format", "csv")
     assert pl.read_csv(frame.encode())["size"].unique().sort().to_list() == [3, 6]
 

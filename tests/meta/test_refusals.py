@@ -142,7 +142,7 @@ REFUSALS: Refusals = {
             ({"measures": "XYZ"}, "XYZ"),
             ({"jobs": 0}, "jobs must be an integer"),
         ),
-        (lambda: study.leave_one_out(trace_runs(RUNS, QRELS), QRELS, "AP"), "judged already"),
+        (lambda: study.leave_one_out(trace_runs(RUNS, QRELS), QRELS, "AP"), "already judged"),
         (lambda: JUDGING["leave_one_out"](teams=TEAMS).judged_without("Z"), "team 'Z'"),
     ],
     "concordance": [

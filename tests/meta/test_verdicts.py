@@ -167,9 +167,9 @@ def test_facets() -> None:
     relative = variances["system"] / (variances["system"] + noise)
     _has(
         study,
-        f"{100 * shares['topic']:.1f}%, comes from topics, for all systems alike",
+        f"{100 * shares['topic']:.1f}%, comes from differences between topics that are the same",
         f"{100 * shares['system']:.1f}% from systems",
-        f"is {relative:.2f} (1:",
+        f"is {relative:.2f} (1 if",
     )
 
 
@@ -207,7 +207,7 @@ def test_interleaving() -> None:
         pl.col("needed").fill_null(np.inf)
     )
     needed = pairs.group_by("user", "method").agg(pl.col("needed").median()).sort("needed")
-    _has(study, f"with the user {needed['user'][0]}: {needed['needed'][0]:,.0f} impressions")
+    _has(study, f"user {needed['user'][0]}): {needed['needed'][0]:,.0f} impressions")
 
 
 EQUAL = cf.read_scores({name: {"1": 0.2, "2": 0.4, "3": 0.3} for name in ("x", "y")})

@@ -216,6 +216,6 @@ def _check_assessors(assessors: Any) -> tuple[str, ...]:
         raise PolicyError("assessors must be a positive integer or a list of distinct names")
     for name in names:
         if not isinstance(name, str) or not name or "/" in name or "\\" in name:
-            reason = f"the name of an assessor must be valid in a file name, got {quoted(name)}"
+            reason = f"the name of an assessor must be text without / and \\, got {quoted(name)}"
             raise PolicyError(reason)
     return names

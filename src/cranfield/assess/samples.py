@@ -56,7 +56,7 @@ class EstimatedRelevant(TableResult):
         "sampled": Column("Number of documents in the sample."),
         "relevant": Column("Number of relevant documents in the sample."),
         "estimate": Column("Estimated number of relevant documents in the pool."),
-        "standard error": Column("Standard error; null if unknown, or 0 by a part of the pool."),
+        "standard error": Column("Standard error; null if it cannot be estimated from the sample."),
     }
 
     topics: tuple[str, ...]
@@ -81,9 +81,10 @@ class EstimatedRelevant(TableResult):
 
     def heading(self) -> list[str]:
         error = f"{self.total_error:.1f}" if self.total_varies else "unknown"
-        total = f"{counted(self.rows.height, 'topic')}: {self.total:.1f}, standard error {error}"
+        total = f"{counted(self.rows.height, 'topic')}: {self.total:.1f} relevant documents"
         n_relevant = f"{self.rows['relevant'].sum():,}"
-        return [f"{total}, from {n_relevant} relevant in a sample by {self.drawing}"]
+        sample = f"from {n_relevant} in a sample by {self.drawing}"
+        return [f"{total}, standard error {error}, estimated {sample}"]
 
 
 def _sen_yates_grundy(cells: Cells, sampled: Floats, relevant: Floats) -> Floats:
@@ -244,7 +245,7 @@ class Sample(Result):
             raise PolicyError(
                 "judgments with inclusion probabilities must be those of the sample, got"
                 f" {counted(int(is_other.sum()), 'judged document')} outside {self.drawing}, seed"
-                f" {self.seed}; draw the sample with the seed and the sizes that were judged"
+                f" {self.seed}; use the seed and the sizes of the sample that was judged"
             )
 
     def to_qrels(

@@ -208,7 +208,9 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
             _check_size("size", size)
         return size, f"{name}(size={size})"
     if not (isinstance(strata, Mapping) and strata):
-        raise PolicyError("strata must map last ranks to numbers or proportions, such as {10: 1.0}")
+        raise PolicyError(
+            "strata must map last ranks to sample sizes or proportions, such as {10: 1.0}"
+        )
     for end, number in strata.items():
         check_integer("the last rank of a stratum", end, 1, DEEPEST)
         _check_size(f"the sample size to rank {end}", number)

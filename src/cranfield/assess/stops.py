@@ -137,9 +137,12 @@ class RecallTest(Rule):
     name = "RecallTest"
     aliases = ("CMH",)
     source = "Callaghan and Müller-Hansen (2020)"
-    words = "smallest p {value:.4g} over all urns (not a p-value), stops below {bound:.4g}"
+    words = (
+        "smallest p {value:.4g} for so few relevant documents among the last judgments (not a"
+        " p-value), stops below {bound:.4g}"
+    )
     recall: float = parameter(0.95, OPEN_PROBABILITY, "target recall of the pool")
-    confidence: float = parameter(0.95, OPEN_PROBABILITY, "1 minus the bound for the smallest p")
+    confidence: float = parameter(0.95, OPEN_PROBABILITY, "1 minus the bound below which it stops")
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:
         value = np.ones(after.size)
@@ -204,7 +207,10 @@ class Knee(Rule):
 
     name = "Knee"
     source = _SOURCE
-    words = "bend {value:.4g} of the gain curve, stops at {bound:.4g} or more"
+    words = (
+        "bend (slope ratio) {value:.4g} of the gain curve, stops at {bound:.4g} or more, but not"
+        " before min_judgments"
+    )
     min_judgments: int = parameter(100, integer(0), "minimum number of judgments")
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:
@@ -227,7 +233,7 @@ class Target(Rule):
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:
         if state.targets is None:
-            raise PolicyError(f"{self} requires targets, a truth value for each judged document")
+            raise PolicyError(f"{self} requires targets: whether each judged document is a target")
         value = np.r_[0, np.cumsum(state.targets)][after].astype(np.float64)
         bound = np.full(after.size, float(self.n_targets))
         return value, bound, value >= bound
@@ -242,7 +248,7 @@ class Line(Rule):
     name = "Line"
     aliases = ("2399",)
     source = _SOURCE
-    words = "{value:g} judged, stops at {bound:g}"
+    words = "{value:g} documents judged, stops at {bound:g}"
     each: float = parameter(1.2, number(0), "judgments for each relevant document")
     more: float = parameter(2399, number(0), "additional judgments")
 
@@ -261,9 +267,9 @@ class Budget(Rule):
 
     name = "Budget"
     source = _SOURCE
-    words = "{value:g} judged, stops at {bound:g}"
+    words = "{value:g} documents judged, stops at {bound:g}"
     bend: float = parameter(6.0, number(0), "minimum bend of the gain curve")
-    draws: float = parameter(10.0, number(0), "number of relevant documents in a random sample")
+    draws: float = parameter(10.0, number(0), "relevant documents in a random sample of that size")
     share: float = parameter(0.75, number(0, 1), "proportion of the pool at which it always stops")
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import cranfield as cf
-from cranfield.assess.labels import CROWD_MODELS
+from cranfield.assess.labels import CROWD_MODELS, QUALITIES
 from cranfield.base.errors import InputError, PolicyError, check_choice
 from cranfield.base.text import counted, plain
 from cranfield.cli import options as cli
@@ -157,7 +157,13 @@ def labels(
     hidden = f"; {counted(n_hidden, 'other')} not shown" if n_hidden else ""
     tables = [
         table_from_frame(frames["grades"], "Grades", left=["grade"]),
-        table_from_frame(top_workers, f"Workers, by {method}{hidden}"),
+        replace(
+            table_from_frame(top_workers, f"Workers, by {method}{hidden}"),
+            notes=(
+                f"quality: {QUALITIES[method]}; agreement: proportion of labels that equal the"
+                " aggregated grade; without: the same, aggregated without labels of the worker",
+            ),
+        ),
     ]
     if len(annotations.workers) > 1:
         agreement = cf.assess.agreement_of(annotations, measures or None, **agreement_options)

@@ -194,7 +194,7 @@ class Sensitivity(Study):
             "method": Column("Interleaving method, or A/B test.", key=True),
             "pairs": Column("Number of pairs of systems."),
             "median needed": Column(
-                "Median number of impressions needed for the power; null: infinitely many.",
+                "Median number of impressions needed for the power; null if no number suffices.",
                 decimals=0,
             ),
             "times fewer": Column(
@@ -203,7 +203,7 @@ class Sensitivity(Study):
                 decimals=1,
             ),
             "significant": Column(
-                "Number of pairs with a confidence interval of the simulated effect without 0."
+                "Number of pairs whose confidence interval of the simulated effect excludes 0."
             ),
             "agree": Column(
                 "Number of significant pairs whose effect has the sign of the measure's difference."
@@ -232,14 +232,15 @@ class Sensitivity(Study):
             "high": Column("Upper bound of the confidence interval."),
             "decides": Column("Proportion of impressions that are not ties."),
             "needed": Column(
-                "Impressions needed to detect the effect with the power; null: infinitely many."
+                "Impressions needed to detect the effect with the power; null if no number"
+                " suffices."
             ),
             "needed low": Column(
                 "Impressions needed if the effect is the bound of its interval farther from 0."
             ),
             "needed high": Column(
-                "Impressions needed if the effect is the bound of its interval nearer to 0; null:"
-                " infinitely many."
+                "Impressions needed if the effect is the bound of its interval nearer to 0; null if"
+                " no number suffices."
             ),
         },
     }
@@ -250,18 +251,18 @@ class Sensitivity(Study):
         if rows.is_empty():
             return ()
         best_rows = rows.filter(pl.col("median needed") == pl.col("median needed").min())
-        names = best_rows.select(pl.format("{} with the user {}", "method", "user")).to_series()
+        names = best_rows.select(pl.format("{} (simulated user {})", "method", "user")).to_series()
         impressions = counted(round(best_rows["median needed"][0]), "impression")
         times_fewer, agreement = best_rows["times fewer"].max(), best_rows["agreement"].min()
         ratio = "" if times_fewer is None else f"; A/B tests need {times_fewer:.1f} times as many"
         sentence = ""
         if agreement is not None:
             proportion = percent(float(agreement))
-            sentence = f" {proportion} of the significant effects have the sign of {self.measure}."
+            sentence = f" {proportion} of significant effects agree in sign with {self.measure}."
         return (
             f"The fewest impressions are needed by {names_or_count(names.to_list(), 'method')}:"
             f" {impressions} in the median pair of systems{ratio}.{sentence}",
-            "Users are simulated: these results assume that they click like people.",
+            "Users are simulated: these results assume that real users click like them.",
         )
 
     def heading(self) -> list[str]:
@@ -477,7 +478,7 @@ def interleaving_sensitivity(
         raise PolicyError("interleaving requires at least two systems")
     notes = []
     if len(system_pairs) > pairs:
-        notes.append(f"{counted(int(pairs), 'pair')} drawn of {len(system_pairs):,}")
+        notes.append(f"{int(pairs):,} of {len(system_pairs):,} pairs of systems drawn at random")
         sample = stream(int(seed), 0).permutation(len(system_pairs))[:pairs]
         system_pairs = [system_pairs[k] for k in sorted(sample.tolist())]
     labels = "\n".join([*lists.systems, "", *lists.topics])

@@ -82,7 +82,7 @@ class Prediction(Study):
     parts: ClassVar[Sequence[str]] = ("summary", "anova_table", "pairs", "by_topic")
     titles: ClassVar[Mapping[str, str]] = {
         "predictors": "Predictors",
-        "anova": "Analysis of variance of sARE",
+        "anova": "Analysis of variance of the scaled absolute rank error (sARE)",
         "pairs": "Pairs of predictors, by Tukey's HSD",
     }
     columns: ClassVar[Mapping[str, Columns]] = {
@@ -94,7 +94,10 @@ class Prediction(Study):
             ),
             "spearman": Column("Spearman's rho, with mid-ranks; null if one is constant."),
             "tau": Column("Kendall's tau-b; null if one is constant."),
-            "sMARE": Column("Mean of sARE over topics; 0 for the same order, lower is better."),
+            "sMARE": Column(
+                "Scaled mean absolute rank error: mean of sARE over topics, 0 if predictions and"
+                " scores order the topics alike; lower is better."
+            ),
             "tied predictions": Column("Number of pairs of topics with the same prediction."),
             "tied scores": Column("Number of pairs of topics with the same score."),
         },
@@ -102,8 +105,10 @@ class Prediction(Study):
         "pairs": {
             "first": Column("First predictor of the pair.", key=True),
             "second": Column("Second predictor of the pair.", key=True),
-            "difference": Column("Mean sARE of the first minus mean sARE of the second."),
-            "low": Column("Lower bound of the simultaneous 95% confidence interval."),
+            "difference": Column(
+                "sMARE of the first minus sMARE of the second, means over systems."
+            ),
+            "low": Column("Lower bound of the simultaneous 95% interval of the difference."),
             "high": Column("Upper bound of the confidence interval."),
             "q": Column("Studentised difference; null if the model has no error variance."),
             "p": Column("Tukey's p-value, corrected for all pairs; null without q.", pvalue=True),
@@ -150,8 +155,8 @@ class Prediction(Study):
             f"{counted(self.summary['predictor'].n_unique(), 'predictor')},"
             f" {counted(self.summary['system'].n_unique(), 'system')},"
             f" {counted(self.n_topics, 'topic')}",
-            f"sMARE: mean of |rank of prediction - rank of score| / topics; ranks of ties:"
-            f" {self.ties}{suffix if self.lower_is_better else ''}",
+            f"sMARE (scaled mean absolute rank error): mean of |rank of prediction - rank of score|"
+            f" / topics; ranks of ties: {self.ties}{suffix if self.lower_is_better else ''}",
         ]
 
 
@@ -285,7 +290,8 @@ def _read_predictions(data: Any) -> pl.DataFrame:
             listed = some_of(map(quoted, reported), 12)
             warn(f"{columns.source}: columns not used: {listed}")
         if not names:
-            raise InputError("expected a column for each predictor", source=columns.source)
+            reason = "expected a column for each predictor, got none"
+            raise InputError(reason, source=columns.source)
         predictors = (FileColumn(name, _PREDICTION_VALUE, None) for name in names)
         schema = replace(schema, columns=(*_KEYS, *predictors))
     table = columns.table(schema)
@@ -404,7 +410,7 @@ def _note_constants(summary: pl.DataFrame, n_topics: int) -> list[str]:
     names = [f"predictions of {predictor} for {system}" for predictor, system in pairs.rows()]
     constant_scores = summary.filter(pl.col("tied scores") == n_pairs)["system"]
     names += [f"scores of {name}" for name in constant_scores.unique(maintain_order=True)]
-    effect = "correlations are undefined, and sMARE carries no information"
+    effect = "correlations are undefined, and sMARE is not informative"
     return [f"{name} are constant: {effect}" for name in names]
 
 

@@ -297,7 +297,8 @@ def reproduce(
             first[role], second[role], p=p, depth=judging.depth, ties=judging.ties
         ).filter(pl.col("topic").is_in(evaluation.topics))
         if n_missing := agreement["RBO"].null_count():
-            notes.add(f"{role}: {counted(n_missing, 'topic')} with documents in one run only")
+            missing = f"{counted(n_missing, 'topic')} with documents in one run only"
+            notes.add(f"{role}: {missing}, excluded from tau, KTU and RBO")
         tables.append(agreement.select(pl.lit(role).alias("role"), pl.all()))
     values["orders"] = pl.concat(tables)
     return Reproduction({}, **values, notes=notes.lines())
@@ -416,7 +417,7 @@ def reproduce_scores(
     >>> study.summary().select("RMSE advanced", "p advanced", "ER", "DRI").row(0)
     (0.0816..., 0.9999..., 1.333..., -0.166...)
     >>> study.notes[-1]
-    'ER has no confidence interval: the original effect may be 0'
+    'the effect ratio (ER) has no confidence interval, as the original effect may be 0'
     """
     check_arguments(reproduce_scores, locals())
     return _compare_scores(original, reproduced, "reproduction", test, bounds, seed)
@@ -481,8 +482,10 @@ def _read_by_measure(data: Any, side: str) -> dict[str, Scores]:
         if set(data) <= set(ROLES):
             invalid = next((s for s in data.values() if s.shards or len(s.systems) != 1), None)
             if invalid is not None:
+                shards = " by shard" if invalid.shards else ""
                 raise CranfieldError(
-                    f"expected scores of one system by topic, got {len(invalid.systems)} systems"
+                    "expected scores of one system by topic, got"
+                    f" {counted(len(invalid.systems), 'system')}{shards}"
                 )
             first, *other_measures = dict.fromkeys(scores.measure for scores in data.values())
             if other_measures:

@@ -182,7 +182,7 @@ class Reproduction(Study):
             "other topics": Column("Number of evaluated topics of the other run."),
             "original": Column("Mean of the original scores."),
             "reproduced": Column("Mean score of the other run."),
-            "RMSE": Column("Root mean square error over topics; null for different topics."),
+            "RMSE": Column("Root mean square error over topics; null for a replication."),
             "nRMSE": Column(
                 "RMSE divided by its maximum given the original scores; null without bounds."
             ),
@@ -195,7 +195,7 @@ class Reproduction(Study):
             "role": Column("`baseline` or `advanced`.", key=True),
             "topics": Column("Number of topics on which both runs have documents."),
             "tau": Column("Mean Kendall's tau of the union of both rankings."),
-            "KTU": Column("Mean Kendall's tau of documents by rank."),
+            "KTU": Column("Mean Kendall's tau Union, of the documents by rank."),
             "RBO": Column("Mean rank-biased overlap."),
         },
         "orders": {
@@ -432,7 +432,7 @@ def _nrmse_or_none(
 ) -> float | None:
     """Return the nRMSE; None, with a note why, where it is not defined."""
     if score_range is None:
-        notes.add("nRMSE requires a lowest and a highest possible score; pass bounds", measure)
+        notes.add("nRMSE is not defined without a lowest and a highest possible score", measure)
     elif not are_within(np.concatenate([x, y]), score_range):
         problem = f"scores outside {score_range[0]:g} to {score_range[1]:g}"
         notes.add(f"nRMSE is not defined: {problem}", measure)
@@ -510,16 +510,19 @@ def _effect_row(x: Floats, y: Floats, measure: str, notes: Notes, paired: bool) 
     row: Row = {"topics": x.shape[1], "other topics": y.shape[1]}
     original_effect, reproduced_effect = improvement(*x), improvement(*y)
     ratios = relative_improvement(*x), relative_improvement(*y)
+    no_interval = "the effect ratio (ER) has no confidence interval"
     if not original_effect:
-        notes.add("ER is not defined: the original effect is 0", measure)
+        notes.add("the effect ratio (ER) is not defined, as the original effect is 0", measure)
     low, high = effect_ratio_interval(*x, *y, paired=paired)
     if original_effect and np.isinf(low):
-        notes.add("ER has no confidence interval: the original effect may be 0", measure)
+        notes.add(f"{no_interval}, as the original effect may be 0", measure)
     for ratio, side, values in zip(ratios, SIDES, (x, y), strict=True):
         if np.isnan(ratio):
-            notes.add(f"RI and DRI are not defined: the {side} baseline has mean 0", measure)
+            reason = f"the {side} baseline has mean 0"
+            notes.add(f"relative improvements (RI, DRI) are not defined, as {reason}", measure)
         elif values[0].mean() < 0:
-            notes.add(f"RI has the opposite sign: the {side} baseline's mean is below 0", measure)
+            reason = f"the {side} baseline has a mean below 0"
+            notes.add(f"the relative improvement (RI) has the opposite sign, as {reason}", measure)
     return row | {
         "original effect": original_effect,
         "reproduced effect": reproduced_effect,

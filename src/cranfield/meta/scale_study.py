@@ -146,7 +146,7 @@ def _without_cutoff(measure: str | Measure) -> Measure:
 
 
 _CUTOFF_COLUMNS = {
-    "collection": Column("Collection, in a study of several.", key=True),
+    "collection": Column("Name of the collection, if there are several.", key=True),
     "cutoff": Column("Cutoff, the length of the runs.", key=True),
 }
 
@@ -194,10 +194,10 @@ class ScaleStudy(Study):
                 " its interval-scaled version."
             ),
             "by topic": Column(
-                "Mean over topics of Kendall's tau of the orders of systems by the two"
-                " versions on a topic."
+                "Mean over topics of Kendall's tau of the orders of systems on the topic by the"
+                " measure and its interval-scaled version."
             ),
-            "lowest": Column("Lowest Kendall's tau on a topic of the orders by the two versions."),
+            "lowest": Column("Lowest Kendall's tau of these orders on a topic."),
         },
         "pairs": {
             **_CUTOFF_COLUMNS,
@@ -224,13 +224,13 @@ class ScaleStudy(Study):
         "headline": {
             "cutoffs": Column("Cutoff, or all cutoffs of the study.", key=True),
             "measures": Column(
-                "Measures that depend on the recall base, or not; `not interval` excludes measures"
-                " that are interval scales already.",
+                "Group of measures: with or without recall base, the number of relevant documents"
+                " of a topic; `not interval` excludes measures that are interval scales.",
                 key=True,
             ),
             "tests": Column(
-                "Scale that the tests require; `affected` excludes results that cannot change:"
-                " without recall base, those of interval scales and of ordinal tests.",
+                "Scale that the tests require; `affected` excludes results that cannot change: of"
+                " measures without recall base that are interval scales or have ordinal tests.",
                 key=True,
             ),
             "results": Column(
@@ -299,9 +299,9 @@ class ScaleStudy(Study):
         )
         spread = f" ± {half_width}%" if half_width else ""
         return [
-            f"At cutoff {cutoff} it changes {changed}%{spread} of the significant differences on"
-            f" average (S2NS {s2ns}%, NS2S {ns2s}%), over {counted(row['results'], 'result')} of"
-            " measures and tests that can change."
+            f"At cutoff {cutoff} interval scaling changes {changed}%{spread} of the significant"
+            f" differences on average ({s2ns}% are lost, {ns2s}% are new), over"
+            f" {counted(row['results'], 'pair')} of a measure and a test that can change."
         ]
 
     def _describe_sample(self) -> str:

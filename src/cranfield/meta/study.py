@@ -21,7 +21,7 @@ STUDIES: Registry[type[Result]] = Registry(
 )
 """Classes of results of studies, by name of the study."""
 
-MEASURE_COLUMN = {"measure": Column("Text form of the measure.", key=True)}
+MEASURE_COLUMN = {"measure": Column("Measure.", key=True)}
 """First column of tables that can have rows for several measures."""
 
 MEASURE_PAIR = {

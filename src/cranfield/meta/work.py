@@ -9,10 +9,11 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import wraps
 from io import BytesIO
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -28,7 +29,7 @@ from cranfield.base.errors import (
     warn,
 )
 from cranfield.base.files import whole_file
-from cranfield.base.kinds import Function, replace_keywords
+from cranfield.base.kinds import Function, check_keywords, replace_keywords
 from cranfield.base.parallel import MAX_JOBS, compute_tasks
 from cranfield.base.text import counted, plain
 from cranfield.base.version import __version__
@@ -132,7 +133,8 @@ class ResultsFolder:
             raise InputError("is not JSON, or is damaged", source=str(settings)) from error
         if recorded != expected:
             raise PolicyError(
-                f"{path} contains another study: {_describe_difference(recorded, expected)}"
+                f"{path} contains another study: {_describe_difference(recorded, expected)}; choose"
+                " another folder"
             )
 
     def read(self, names: Iterable[str]) -> dict[str, pl.DataFrame]:
@@ -181,7 +183,7 @@ _DAMAGED = "damaged.txt"
 def _describe_difference(recorded: Any, expected: Mapping[str, Any]) -> str:
     """Describe the first setting in which two studies differ."""
     if not isinstance(recorded, dict):
-        return "its study.json is not an object"
+        return "its study.json is not a JSON object"
 
     def describe_value(values: Mapping[str, Any]) -> str:
         value = json.dumps(values[name], ensure_ascii=False) if name in values else "missing"
@@ -212,7 +214,15 @@ class WorkOptions(TypedDict, total=False):
 def with_work(function: Function) -> Function:
     """Replace `**work` in the signature of a study by the options of :class:`WorkOptions`."""
     parameters = inspect.signature(run_parts).parameters
-    return replace_keywords(function, [parameters[name] for name in WorkOptions.__annotations__])
+    replace_keywords(function, [parameters[name] for name in WorkOptions.__annotations__])
+    names = inspect.signature(function).parameters.keys()
+
+    @wraps(function)
+    def study(*args: Any, **options: Any) -> Any:
+        check_keywords(function, options.keys() - names)
+        return function(*args, **options)
+
+    return cast(Function, study)
 
 
 def make_part_name(text: str) -> str:

@@ -214,7 +214,7 @@ def test_samples_of_pools(columns: list[str] | None) -> None:
     assert (found.means.freedom < 60).all()
     assert (found.means.standard_error < 0.02).all()
     if columns is None:
-        with pytest.raises(InputError, match="no stratum of the sample"):
+        with pytest.raises(InputError, match="no stratum in the human judgments"):
             ppi_scores(COVID.runs[:5], people, NOISY, "P@10", unit="document")
 
 
@@ -398,7 +398,7 @@ def test_no_sum_over_documents(measure: str) -> None:
         ({}, {"lambda_": 2}, "lambda_ must be a number from 0 to 1"),
         ({}, {"measure": "GMAP"}, "geometric mean"),
         ({}, {"fixed_topics": True}, "fixed_topics requires unit='document'"),
-        ({}, {}, "at least 3 independent human labels (2 if lambda_ is set), got 2"),
+        ({}, {}, "human labels of at least 3 independent items, such as topics, got 2"),
         ({"human": {"v": {"d": 3}}}, {}, "the judge has no label for a topic"),
         ({"judge": {"j": JUDGE, "k": JUDGE}}, {}, "expected labels of one judge, got 2"),
         (
@@ -427,7 +427,7 @@ def test_no_sum_over_documents(measure: str) -> None:
         (
             {"human": {"t": HUMAN["t"]}, "judge": {"t": JUDGE["t"]}},
             {"unit": "document", "fixed_topics": True},
-            "learning lambda requires",
+            "learning lambda",
         ),
         (
             {"human": columned([{**row, "inclusion": 1.5} for row in ROWS], "inclusion")},
@@ -437,7 +437,7 @@ def test_no_sum_over_documents(measure: str) -> None:
         (
             {"human": columned([{**row, "stratum": "s"} for row in ROWS[1:]], "stratum")},
             {"unit": "document"},
-            "but no stratum of the sample",
+            "but no stratum in the human judgments",
         ),
     ],
 )
@@ -456,7 +456,7 @@ def test_documents_that_the_judge_lacks_are_counted() -> None:
     found = ppi_scores(
         RUNS, people, judge, "P@2", unit="document", scale=(0, 3), lambda_=1
     )  # fmt: skip
-    assert found.notes[-1] == "2 documents without a label of the judge counted as 0"
+    assert "2 documents without a label of the judge" in found.notes[-1]
     assert found.means.items == 8
 
 
@@ -493,7 +493,7 @@ def test_limits_of_fixed_topics_do_not_rest_on_few_mistakes() -> None:
         found.means.high - found.means.low, alone.means.high - alone.means.low
     )
     assert ((found.means.low < truth) & (truth < found.means.high)).all()
-    assert found.notes[-1].startswith("5 means: interval as wide as that of human labels alone")
+    assert found.notes[-1].startswith("5 means: interval as wide as from human labels alone")
     assert not any("human labels alone" in note for note in alone.notes)
 
 
@@ -574,12 +574,12 @@ def test_the_population_of_a_sample_without_a_design_is_stated() -> None:
     judge = {t: {f"d{k}": k % 2 for k in range(6)} for t in "xyz"}
     options: dict[str, Any] = {"unit": "document", "lambda_": 1}
     notes = ppi_scores(runs, people, judge, "P@2", **options).notes
-    expected = "people's judgments are taken as a random sample of the judge's documents: 2 of"
-    assert notes[0] == f"{expected} 6 in each topic"
+    expected = "people's judgments are treated as a random sample of the documents that the judge"
+    assert notes[0] == f"{expected} labelled: 2 of 6 in each topic"
     more = {t: {**docs, **{f"e{k}": 0 for k in range(30 if t == "x" else 20)}} for t, docs in
             judge.items()}  # fmt: skip
     notes = ppi_scores(runs, people, more, "P@2", **options).notes
-    assert notes[0].startswith(f"{expected} 26 to 36 in each topic; 70 of these 88 documents are")
+    assert notes[0].startswith(f"{expected} labelled: 2 of 26 to 36 in each topic; 70 of these")
     # Without unjudged documents there is no sample to describe.
     notes = ppi_scores(runs, judge, judge, "P@2", **options).notes
     assert not any("random sample" in note for note in notes)

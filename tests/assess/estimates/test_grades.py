@@ -70,7 +70,7 @@ def test_refusals() -> None:
     with pytest.raises(cf.InputError, match="judged a document that 'judge' did not label"):
         cf.assess.ppi_grades({**people, "q0": {"other": 1}}, judge)
     only = {"q0": {next(doc for doc, label in judge["q0"].items() if label == 0): 0}}
-    with pytest.raises(cf.PolicyError, match="has 1 human labels of .* expected at least 2"):
+    with pytest.raises(cf.PolicyError, match="at least 2 items of each stratum, .* got 1 of"):
         cf.assess.ppi_grades(only, judge)
 
 
@@ -123,4 +123,4 @@ def test_a_sample_of_topics_is_reported() -> None:
     assert cf.assess.ppi_grades(people, judge).notes == ()
     complete = {topic: docs for topic, docs in judge.items() if topic in {"q0", "q1", "q2"}}
     (note,) = cf.assess.ppi_grades(complete, judge).notes
-    assert "no document of 3 topics of which a random sample would have 10 or more" in note
+    assert "no document of 3 topics, where 10 or more of a random sample" in note

@@ -42,7 +42,7 @@ def test_every_answer_is_counted() -> None:
     replies = ["grade 2", "2, so 2", "1 or 2", "none", "  ", None, "0", "grade: -1"]
     places = [0, 1, 2, 3, 4, 5, 5, 0]
     answers = [
-        {"custom_id": prompts["id"][k], "output": text}
+        {"id": f"batch_{k}", "custom_id": prompts["id"][k], "output": text}
         for k, text in zip(places, replies, strict=True)
     ]
     parsed = parse_answers(prompts, answers)
@@ -51,7 +51,7 @@ def test_every_answer_is_counted() -> None:
     assert parsed.rows["grade"].to_list() == [-1, 2, None, None, None, 0, None]
     assert parsed.heading() == [
         "parse rate 42.9%: 3 of 7 prompts have a grade; 6 answered, 2 unparsed, 1 refused,"
-        " 1 missing, 2 duplicate",
+        " 1 missing; 2 duplicate answers",
         "rule: the only number in the answer of the LLM",
     ]
     [judge] = read_judges(parsed.labels)

@@ -136,7 +136,7 @@ def test_several_judges_have_one_sentence() -> None:
         ({"bias": -0.1}, "tolerance of bias must be at least 0, got '-0.1'"),
         (
             {"kappa 0|1": 0.5},
-            "no 'kappa 0|1' for these grades; expected one of: kappa, kappa 0|12, kappa 01|2",
+            "'kappa 0|1' is undefined for these grades; expected one of: kappa, kappa 0|12",
         ),
     ],
 )

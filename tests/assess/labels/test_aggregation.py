@@ -24,6 +24,7 @@ from cranfield.assess import (
     read_labels,
     wawa,
 )
+from cranfield.assess.labels import CROWD_MODELS, QUALITIES
 from tests.assess.labels.crowds import anaesthetists, barzan, barzan_gold, drawn
 
 METHODS: dict[str, Callable[..., Consensus]] = {
@@ -189,6 +190,10 @@ def tied() -> Labels:
     return read_labels(rows)
 
 
+def test_quality_of_workers_is_described_for_every_model() -> None:
+    assert QUALITIES.keys() == {*CROWD_MODELS}
+
+
 def test_ties() -> None:
     labels = tied()
     assert majority(labels).tied.tolist() == [True, True, False]
@@ -206,7 +211,7 @@ def test_ties() -> None:
     for seed in range(20):
         mine = majority(alone, tie="random", seed=seed).qrels.grades[0]
         assert mine == drawn_[seed][1]
-    with pytest.raises(CranfieldError, match="no pair has a judgment"):
+    with pytest.raises(CranfieldError, match="all pairs are dropped as ties; use tie='low'"):
         _ = majority(labels.restricted(labels.pair == 0), tie="drop").qrels
 
 

@@ -67,7 +67,7 @@ def _json(path: Path, data: list[Any], *, lines: bool = False) -> Path:
 
 def test_label_studio(tmp_path: Path) -> None:
     path = _json(tmp_path / "export.json", LABEL_STUDIO)
-    with pytest.warns(CranfieldWarning, match="1 skipped task excluded"):
+    with pytest.warns(CranfieldWarning, match="1 skipped or unsubmitted answer excluded"):
         labels = read_labels(path, grades=WORDS)
     expected = [("q1", "d1", "1", 1), ("q1", "d1", "b@x.org", 0), ("q1", "d2", "2", 1)]
     assert _rows(labels) == expected
@@ -93,11 +93,15 @@ def test_questions_of_label_studio_are_columns(tmp_path: Path) -> None:
     ("change", "words"),
     [
         ({"annotations": [_annotation(1, _result({"choices": ["a", "b"]}))]}, "expected one label"),
-        ({"annotations": [_annotation(1, *[_result({"rating": 1})] * 2)]}, "answered twice"),
-        ({"annotations": None}, "task '1': expected data and annotations"),
+        (
+            {"annotations": [_annotation(1, *[_result({"rating": 1})] * 2)]},
+            "two answers by one worker",
+        ),
+        ({"annotations": None}, "task '1': expected the fields data and annotations"),
         ({"annotations": [_annotation(1)]}, "has no grade"),
-        ({"annotations": [None]}, "task 2 is not as Label Studio exports it"),
-        ({"annotations": [{"completed_by": 1, "result": [{"value": 3}]}]}, "task 2 is not as"),
+        ({"annotations": [3]}, "task '1': expected a record in annotations, got '3'"),
+        ({"annotations": [{"result": 3}]}, "task '1': expected a list in result, got '3'"),
+        ({"annotations": [{"result": [{"value": "rating"}]}]}, "expected a record in value"),
     ],
 )
 def test_tasks_that_are_refused(tmp_path: Path, change: dict[str, Any], words: str) -> None:
@@ -108,7 +112,7 @@ def test_tasks_that_are_refused(tmp_path: Path, change: dict[str, Any], words: s
 
 
 def test_prodigy(tmp_path: Path) -> None:
-    with pytest.warns(CranfieldWarning, match="1 skipped task excluded"):
+    with pytest.warns(CranfieldWarning, match="1 skipped or unsubmitted answer excluded"):
         labels = read_labels(_json(tmp_path / "a.jsonl", PRODIGY, lines=True))
     assert _rows(labels) == [("q1", "d1", "ann", 2), ("q1", "d1", "bob", 0)]
     labels = read_labels(_json(tmp_path / "b.jsonl", BINARY, lines=True))
@@ -196,7 +200,7 @@ def test_kili(tmp_path: Path) -> None:
     ]
     path = tmp_path / "kili.json"
     path.write_text(json.dumps(assets))
-    with pytest.warns(CranfieldWarning, match="1 skipped task excluded"):
+    with pytest.warns(CranfieldWarning, match="1 skipped or unsubmitted answer excluded"):
         labels = read_labels(path, grades={"YES": 1, "NO": 0})
     assert _rows(labels) == [("q1", "d1", "ann@x.org", 1), ("q1", "d1", "bob@x.org", 0)]
 

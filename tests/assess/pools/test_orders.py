@@ -369,7 +369,7 @@ def test_what_plays_no_part_is_said() -> None:
     judged = {"q": {"b": 1, "h": -2, "x": 1}, "z": {"a": 0}}
     found = cf.assess.next_documents(as_runs(TOY), judged, "MaxMean")
     assert (found.judged, found.ahead, found.outside, found.negative) == (2, 2, 2, 1)
-    assert "2 ahead of the method, 2 outside the pool, 1 below 0" in repr(found)
+    assert "2 not yet reached, 2 outside the pool, 1 with grades below 0" in repr(found)
     again = cf.assess.next_documents(as_runs(TOY), judged, "MaxMean", negative="unjudged")
     assert (again.judged, again.negative) == (1, 1)
 

@@ -295,7 +295,7 @@ def test_one_document() -> None:
         drawn = cf.assess.sample(pool, design, size=size)
         found = drawn.relevant({"q": {"a": 1}})
         assert (found.total, found.total_error, drawn.drawn.tolist()) == (1.0, 0.0, [True])
-    assert "1 topic: 1.0, standard error 0.0, from 1 relevant" in repr(found)
+    assert "1 topic: 1.0 relevant documents, standard error 0.0, estimated from 1" in repr(found)
 
 
 @pytest.mark.filterwarnings("ignore:.*no topic in common with another run")

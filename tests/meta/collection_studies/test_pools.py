@@ -49,7 +49,7 @@ def test_figure_18() -> None:
         ("C", 1, 3, 2, 0, 0, 0, 0),
     ]
     assert repr(found) == (
-        "Pools(3 teams, 4 contributing runs, depth 3: 6 judgments, 2 from elsewhere)"
+        "Pools(3 teams, 4 contributing runs, depth 3: 6 judgments, 2 of other documents)"
     )
 
 

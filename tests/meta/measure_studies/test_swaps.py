@@ -241,10 +241,12 @@ def test_sizes_by_default() -> None:
 def test_representation() -> None:
     found = swap_method(scored(np.ones((4, 3)), measure="AP"), sizes=[2], repeats=10)
     assert repr(found) == (
-        "Swaps(AP: swap method: 3 systems, 10 repeats, seed 0; 0.0% swaps with 2 topics)"
+        "Swaps(AP: swap method: 3 systems, 10 repeats, seed 0; 0.0% of comparisons swapped with two"
+        " sets of 2 topics)"
     )
     none = swap_method(scored(np.ones((4, 3))), sizes=[2], repeats=10, test="t")
     assert repr(none) == (
-        "Swaps(swap method: 3 systems, 10 repeats, seed 0, t at 0.05; no comparison with 2 topics)"
+        "Swaps(swap method: 3 systems, 10 repeats, seed 0, t at 0.05; no pair compared with two"
+        " sets of 2 topics)"
     )
     assert none.smallest().rows() == [(2, None, None)]

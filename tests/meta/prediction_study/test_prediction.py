@@ -156,8 +156,8 @@ def test_constants_are_noted() -> None:
     assert row["sMARE"] == pytest.approx(np.abs(np.array([1.5, 1.5, 3, 4, 5, 6]) - 3.5).mean() / 6)
     assert [row[name] for name in ("pearson", "spearman", "tau")] == [None] * 3
     assert found.notes == (
-        "predictions of flat for S1 are constant: correlations are undefined, and sMARE carries no"
-        " information",
+        "predictions of flat for S1 are constant: correlations are undefined, and sMARE is not"
+        " informative",
     )
     assert of_one([1.0] * 6, [0.0, 1, 2, 3, 4, 5])["sMARE"] == pytest.approx(0.25)
     assert [*found.frames()] == ["predictors", "topics"]

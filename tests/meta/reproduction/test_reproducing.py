@@ -158,7 +158,7 @@ def test_missing_topics_are_said() -> None:
     # An empty ranking scores 0, as everywhere.
     assert found.scores["topics"].to_list() == [6, 6]
     assert any("no results for some judged topics" in note for note in found.notes)
-    assert "baseline: 2 topics with documents in one run only" in found.notes
+    assert any("2 topics with documents in one run only, excluded" in note for note in found.notes)
     assert found.order_means()["topics"].to_list() == [4, 6]
     left = reproduce(one, two, qrels=judgments(1, 6), measures="P@10", topics="intersection")
     assert left.scores["topics"].to_list() == [4, 6]
@@ -241,10 +241,10 @@ def test_what_is_not_defined_is_null_and_noted() -> None:
     row = found.effects.row(0, named=True)
     assert row["ER"] is row["DRI"] is row["original RI"] is None
     assert row["reproduced RI"] == pytest.approx(1.0)
-    assert "ER is not defined: the original effect is 0" in found.notes
-    assert "RI and DRI are not defined: the original baseline has mean 0" in found.notes
+    assert any("(ER) is not defined, as the original effect is 0" in note for note in found.notes)
+    assert any("(RI, DRI) are not defined, as the original" in note for note in found.notes)
     assert any(
-        "nRMSE requires a lowest and a highest possible score" in note for note in found.notes
+        "nRMSE is not defined without a lowest and a highest" in note for note in found.notes
     )
     outside = reproduce_scores({"baseline": [0.5, 2]}, {"baseline": [0.5, 1]}, bounds=(0, 1))
     assert outside.scores["nRMSE"][0] is None
@@ -267,7 +267,7 @@ def test_partial_scores_in_a_replication() -> None:
     assert found.scores.filter(role="advanced")["topics"][0] == 3
     assert found.notes == (
         "effects: 1 topic of the original side with scores of one role only, excluded",
-        "ER has no confidence interval: the original effect may be 0",
+        "the effect ratio (ER) has no confidence interval, as the original effect may be 0",
     )
 
 

@@ -131,7 +131,7 @@ def test_tables(scores: Scores) -> None:
     assert set(study.cross()["group"]) == {"all systems", "t0", "t1"}
     titles = [table.title for table in study.tables()]
     assert sum("Tests on the first and on the second set" in title for title in titles) == 3
-    assert sum("AA: difference from MD1 and MD2 in percent" in title for title in titles) == 3
+    assert sum("Active agreements (AA): difference in percent" in title for title in titles) == 3
     without = split_topics(scores, ["sign", "t"], sizes=[5], repeats=3)
     assert without.cross().columns[-1] == "bias"
     titles = [table.title for table in without.tables()]

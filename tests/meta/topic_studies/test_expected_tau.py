@@ -69,4 +69,6 @@ def test_odd_scores() -> None:
     labels = tuple(map(str, range(20))), tuple("abcdefghij")
     turned = expected_tau(cf.Scores(-values, *labels, lower_is_better=True))
     assert turned.tau == expected_tau(values).tau
-    assert "expected correlation with the true ranking of 10 systems" in str(turned)
+    assert "expected correlation of the ranking of 10 systems by 20 topics with the true" in str(
+        turned
+    )

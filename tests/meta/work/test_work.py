@@ -297,3 +297,10 @@ def test_parts_are_not_kept_elsewhere(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(InputError, match="s3://bucket/parts: not a results folder"):
         ResultsFolder("s3://bucket/parts", {"a": 1})
     assert not [*tmp_path.iterdir()]
+
+
+def test_an_unknown_option_is_reported_by_the_study(scores: cf.Scores) -> None:
+    studies: list[Any] = [cf.meta.false_alarms, cf.meta.stability, cf.meta.swap_method]
+    for study in studies:
+        with pytest.raises(TypeError, match=rf"{study.__name__}\(\) got .* 'sizess'"):
+            study(scores, sizess=[5])

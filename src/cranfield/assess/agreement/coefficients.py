@@ -89,7 +89,7 @@ class Ratings:
         n_topics, n_grades = len(self.topics), self.scale.size
         if n_topics * n_grades * n_grades > MAX_ENTRIES:
             sizes = f"{counted(n_grades, 'grade')} in {counted(n_topics, 'topic')}"
-            raise CranfieldError(f"{sizes} are too many for tables of pairs of grades")
+            raise CranfieldError(f"tables of pairs of grades are too large for {sizes}")
         cells, n_cells = self.unit * n_grades + self.level, self.topic_of.size * n_grades
         counts = np.bincount(cells, minlength=n_cells).reshape(-1, n_grades).astype(np.float64)
         n_labels = counts.sum(axis=1)
@@ -126,7 +126,10 @@ class Ratings:
         code_of_pair = self.assessor[first_labels] * n_assessors + self.assessor[second_labels]
         codes, pair_index = np.unique(code_of_pair, return_inverse=True)
         if not codes.size:
-            raise CranfieldError("no two assessors have a unit in common")
+            reason = "no two assessors labelled the same unit"
+            if against is not None:
+                reason = f"no other assessor labelled a unit that {quoted(against)} labelled"
+            raise CranfieldError(reason)
         names = [tuple(self.assessors[k] for k in divmod(code, n_assessors)) for code in codes]
         joint = self._joint(codes.size, first_labels, second_labels, pair_index)
         return names, tables_from_joint(joint, self.scale)
@@ -152,7 +155,8 @@ class Ratings:
         n_entries = math.prod(shape)
         if n_entries > MAX_ENTRIES:
             sizes = f"{counted(n_pairs, 'pair')} of assessors and {counted(n_grades, 'grade')}"
-            raise CranfieldError(f"{sizes} in {counted(n_topics, 'topic')} are too many for tables")
+            sizes = f"{sizes} in {counted(n_topics, 'topic')}"
+            raise CranfieldError(f"tables of pairs of grades are too large for {sizes}")
         cell = self.topic_of[self.unit[first]] * n_pairs + pair
         cell = (cell * n_grades + self.level[first]) * n_grades + self.level[second]
         return np.bincount(cell, minlength=n_entries).reshape(shape).astype(np.float64)
@@ -192,7 +196,7 @@ def read_ratings(
     if is_array:
         return _ratings_from_array(annotations, topics, grades, names, axis)
     if topics is not None or names is not None or axis is not None:
-        raise PolicyError("topics, names and axis apply to ratings only, got labels")
+        raise PolicyError("topics, names and axis apply to arrays and data frames, got labels")
     scale = None if isinstance(annotations, Labels) else grades
     return _ratings_from_labels(read_labels(annotations, grades=scale))
 
@@ -223,7 +227,7 @@ def _ratings_from_labels(labels: Labels) -> Ratings:
     pair, worker = labels.pair[rows], labels.worker[rows]
     rows = rows[np.append((pair[1:] != pair[:-1]) | (worker[1:] != worker[:-1]), True)]
     n_replaced = len(labels) - rows.size
-    note = f"{counted(n_replaced, 'label')} replaced by a later label of the same assessor"
+    note = f"{counted(n_replaced, 'label')} replaced by a later one of the same unit and assessor"
     return Ratings(
         labels.topics,
         labels.workers,
@@ -503,8 +507,8 @@ def parse_coefficient(text: str | Coefficient, rel: int | None = None) -> Coeffi
         return text
     form = _FORM.fullmatch(str(text).strip())
     if not form:
-        reason = f"expected a measure of agreement such as name(distance), got {quoted(text)}"
-        raise PolicyError(reason)
+        reason = "expected a measure of agreement such as alpha or kappa(quadratic)"
+        raise PolicyError(f"{reason}, got {quoted(text)}")
     name = COEFFICIENTS.find(form.group(1))
     formula = COEFFICIENTS[name]
     distance = formula.distance
@@ -517,7 +521,10 @@ def parse_coefficient(text: str | Coefficient, rel: int | None = None) -> Coeffi
             options = ", ".join([*(DISTANCES if formula.distance else ()), "rel=GRADE"])
             raise PolicyError(f"{name} accepts {options}, got {quoted(part)}")
     if name == "AC2" and distance == "ordinal":
-        raise PolicyError("AC2 does not support the ordinal distance, which depends on the labels")
+        raise PolicyError(
+            "AC2 does not support the ordinal distance, which depends on how often each grade"
+            " occurs; use AC2(linear) or AC2(quadratic)"
+        )
     return Coefficient(name, distance, 1 if formula.requires_binary and rel is None else rel)
 
 
@@ -536,8 +543,8 @@ def parse_coefficients(
         raise PolicyError("expected at least one measure of agreement, got none")
     for measure in parsed:
         if measure.formula.requires_two_assessors and not has_two_assessors:
-            reason = f"{measure} requires two assessors; use pairs=True, or fleiss or alpha"
-            raise PolicyError(reason)
+            reason = f"{measure} requires two assessors; use pairs=True to compare each pair"
+            raise PolicyError(f"{reason}, or the measure fleiss or alpha")
     return parsed
 
 

@@ -76,7 +76,7 @@ class Agreement(Result):
 
     name: ClassVar[str] = "agreement"
     columns: ClassVar[Columns] = {
-        "assessors": Column("Assessors of the comparison; not for pairs.", key=True),
+        "assessors": Column("Assessors that are compared; absent if pairs are compared.", key=True),
         "first": Column("First assessor of a pair.", key=True),
         "second": Column("Second assessor of a pair.", key=True),
         "measure": Column("Measure of agreement.", key=True),
@@ -118,7 +118,7 @@ class Agreement(Result):
         names = [{*comparison} for comparison in self.comparisons]
         if {*assessors} not in names:
             listing = ", ".join(map(quoted, assessors))
-            raise PolicyError(f"expected assessors of a comparison, got {listing}")
+            raise PolicyError(f"expected assessors that were compared, got {listing}")
         index = names.index({*assessors})
         row = slice(index, index + 1)
         per_row = ("comparisons", "value", "low", "high", "units", "topics")
@@ -169,10 +169,10 @@ class Agreement(Result):
         """
         for name in ("measures", "topic_names", "interval", "confidence", "resamples", "seed"):
             if getattr(self, name) != getattr(other, name):
-                raise PolicyError(f"the two agreements differ in their {name.replace('_', ' ')}")
+                raise PolicyError(f"both agreements must have the same {name.replace('_', ' ')}")
         n, n_other = len(self.comparisons), len(other.comparisons)
         if n_other not in {1, n}:
-            raise PolicyError(f"the other agreement must have 1 or {n} comparisons, got {n_other}")
+            raise PolicyError(f"expected another agreement of 1 or {n} comparisons, got {n_other}")
         pairs = zip(self.comparisons, other.comparisons * (n // n_other), strict=True)
         names = [(f"{', '.join(first)} minus {', '.join(second)}",) for first, second in pairs]
         difference = replace(
@@ -233,7 +233,7 @@ class Agreement(Result):
             )
         n_lost = int(np.isnan(self.replicates).any(axis=(1, 2)).sum())
         if n_lost and self.interval == "bootstrap":
-            notes.append(f"{counted(n_lost, 'resample')} excluded because a value is undefined")
+            notes.append(f"{counted(n_lost, 'resample')} of topics excluded: a value is undefined")
         return notes
 
     def matrix(self, measure: str | None = None) -> pl.DataFrame:
@@ -444,7 +444,7 @@ def agreement_of(
     n_single = round(float(tables.proportions.sum() - tables.units.sum()))
     if not paired and n_single and any(str(measure).startswith("AC") for measure in parsed):
         units = counted(n_single, "unit")
-        notes = (*notes, f"AC1 and AC2: proportions of grades include {units} with one label")
+        notes = (*notes, f"AC1 and AC2: expected agreement includes {units} with one label")
     value = formula(tables.total())
     has_units = tables.units.sum(axis=(-2, -1)) > 0
     replicates = np.empty((0, *value.shape))

@@ -71,7 +71,7 @@ def match_labels(panel: Panel) -> PooledLabels:
         is_sampled &= human >= 0
         if not has_inclusion or (human[is_listed] < 0).any():
             _check_documents(
-                pool, ~is_listed, "a label of the LLM judge but no stratum of the sample"
+                pool, ~is_listed, "a label of the LLM judge, but no stratum in the human judgments"
             )
     if has_inclusion:
         inclusion = pairs["inclusion"].cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
@@ -241,7 +241,7 @@ def estimate_scores(
     if fit.lambda_ is not None:
         weight = np.full((n_topics, n_systems), float(fit.lambda_))
     elif n_topics < 2:
-        raise PolicyError("learning lambda requires at least two topics, got one; set lambda_")
+        raise PolicyError("learning lambda, the weight of the judge, requires two topics, got one")
     else:
         # Topics are sampled independently, so a topic's lambda is learned from other folds only.
         n_folds = fit.n_folds(n_topics)

@@ -47,7 +47,7 @@ class PPIGrades(Result):
             "quantity": Column("Mean `grade`, or proportion of pairs with `grade >= g`.", key=True),
             **{name: PPIMeans.columns[name] for name in _MEANS},
             "pairs": Column("Number of pairs of a topic and a document that the judge labelled."),
-            "by judge": Column("The quantity by the labels of the judge alone."),
+            "by judge": Column("Value of the quantity by the labels of the judge alone."),
         },
         "strata": {
             "judge": Column("Judge.", key=True),
@@ -56,7 +56,9 @@ class PPIGrades(Result):
             "human": Column("Number of these pairs that people judged, too."),
             "mean": Column("Mean grade by people."),
             "deviation": Column("Standard deviation of grades by people; null for a single grade."),
-            "allocation": Column("Allocation of as many judgments with the least standard error."),
+            "allocation": Column(
+                "Judgments of this grade if the same total were allocated optimally."
+            ),
         },
     }
 
@@ -182,9 +184,9 @@ def _topics_without_sample(people: Qrels, judge: Judge) -> list[str]:
     if unseen.is_empty():
         return []
     return [
-        f"people judged no document of {counted(unseen.height, 'topic')} of which a random sample"
-        f" would have {MIN_EXPECTED} or more; the intervals assume a sample from all topics, and"
-        " are too narrow if people judged some topics only"
+        f"people judged no document of {counted(unseen.height, 'topic')}, where {MIN_EXPECTED} or"
+        " more of a random sample would be expected; the intervals assume a random sample from all"
+        " topics, and are too narrow if people judged some topics only"
     ]
 
 

@@ -80,7 +80,9 @@ class PPIMeans(Result):
             "Lower bound of the confidence interval; NaN if labels do not vary and are not grades."
         ),
         "high": Column("Upper bound of the confidence interval."),
-        "lambda": Column("Weight of the judge, from 0 (human labels only) to 1; mean over folds."),
+        "lambda": Column(
+            "Weight of the judge's labels, from 0 (human labels only) to 1; mean over folds."
+        ),
         "human": Column("Number of human labels."),
         "freedom": Column(
             "Degrees of freedom of the t quantile; infinite for the normal quantile.", 1
@@ -187,8 +189,8 @@ def compute_intervals(
         half_width = np.where(is_wider, human_half_width, half_width)
         freedom = np.where(is_wider, human_mean.freedom, freedom)
         reason = (
-            "interval as wide as that of human labels alone, as too few errors of the judge are"
-            " known"
+            "interval as wide as from human labels alone, as they differ from the judge's labels"
+            " too rarely to estimate its errors"
         )
         notes.append((is_wider & (human_half_width > 0), reason))
     bounds: Any = (estimate - half_width, estimate + half_width)
@@ -442,10 +444,11 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
     other_units = np.unique(other_row * size + units[other_item]) // size
     # The judge's labels of a single unit have no variance.
     has_variance = (np.bincount(other_units, minlength=n_means) > 1)[row]
-    min_units, hint = (3, " (2 if lambda_ is set)") if fit.lambda_ is None else (2, "")
+    min_units = 3 if fit.lambda_ is None else 2
     if n_units.min(initial=min_units) < min_units:
         raise PolicyError(
-            f"expected at least {min_units} independent human labels{hint}, got {n_units.min()}"
+            f"expected human labels of at least {min_units} independent items, such as topics, got"
+            f" {n_units.min()}"
         )
     if fit.lambda_ is None:
         folds = fit.n_folds(int(n_units.max()))
@@ -546,9 +549,9 @@ def stratified_mean(
     if short_strata.size:
         mean_index, stratum = short_strata[0].tolist()
         raise PolicyError(
-            f"stratum {quoted(np.asarray(strata)[np.argmax(code == stratum)])} has"
-            f" {count[mean_index, stratum]} human labels of {int(size[stratum])} items; expected at"
-            " least 2, or all"
+            f"expected human labels of at least 2 items of each stratum, or of all, got"
+            f" {count[mean_index, stratum]} of {int(size[stratum])} items in stratum"
+            f" {quoted(np.asarray(strata)[np.argmax(code == stratum)])}"
         )
     pred, label = (f - mean[:, code])[row, item], y[row, item]
     scale = (size / size.sum()) ** 2 * ratio(1 - count / size, count)
@@ -622,7 +625,8 @@ def check_labels(human: Any, judge: Any) -> tuple[Floats, Floats, bool]:
     """Return human and judge's labels, shape (means, items), and whether there is one mean."""
     y, f = as_numbers(human, "human labels"), as_numbers(judge, "labels of the judge")
     if y.ndim not in {1, 2} or f.shape not in {y.shape, y.shape[-1:]}:
-        raise PolicyError(f"human labels must have the judge's shape {f.shape}, got {y.shape}")
+        reason = f"human labels must have the shape of the judge's labels, {f.shape}"
+        raise PolicyError(f"{reason}, got {y.shape}")
     if not np.isfinite(f).all():
         raise PolicyError("labels of the judge must be finite for all items")
     if np.isinf(y).any():

@@ -173,7 +173,8 @@ class PPIScores(Result):
         level = f"{100 - 100 * self.means.alpha:g}%"
         notes = [
             f"low, high: {level} confidence interval for {scope}, separate for each mean",
-            "lambda: weight of the judge, from 0 to 1; by judge: mean by its labels alone",
+            "lambda: weight of the judge's labels, from 0 to 1; by judge: mean score by these"
+            " labels alone",
         ]
         if self.means.folds:
             notes.append(f"lambda: {self.means.folds}-fold cross-fitting, seed {self.means.seed}")
@@ -321,7 +322,8 @@ def ppi_scores(
         check_integer("folds", folds, 2)
     [parsed] = parse_measures(measure, compat=options.get("compat"))
     if parsed.info.aggregate == "geometric":
-        raise PolicyError(f"{parsed} is a geometric mean; PPI requires an arithmetic mean")
+        reason = "prediction-powered inference requires an arithmetic mean"
+        raise PolicyError(f"{parsed} is a geometric mean; {reason}")
     if len(judges := read_judges(judge)) > 1:
         raise PolicyError(f"expected labels of one judge, got {len(judges)}")
     panel = read_panel(human, judges, scale, cut, scale_of_judges=True)
@@ -345,7 +347,7 @@ def ppi_scores(
         notes = (*panel.notes, *score(judged, parsed).notes)
         if labels.n_unlabelled:
             n_unlabelled = counted(labels.n_unlabelled, "document")
-            notes += (f"{n_unlabelled} without a label of the judge counted as 0",)
+            notes += (f"{n_unlabelled} without a label of the judge: its grade counts as 0",)
         has_design = {"inclusion", "stratum"} & {*panel.human.columns}
         if not (has_design or labels.is_sampled.all()):
             notes += (_population_note(labels, np.unique(judged.documents.judgment).size),)
@@ -422,7 +424,7 @@ def _share_notes(shares: tuple[float, float]) -> tuple[str, ...]:
     return (
         f"the judge labelled {100 * by_people:.0f}% of the top 10 in topics that people judged, and"
         f" {100 * others:.0f}% in other topics; documents without a label count as not relevant, so"
-        " estimates are biased: label all topics alike",
+        " estimates are biased: let the judge label all topics to the same depth",
     )
 
 
@@ -432,8 +434,8 @@ def _population_note(labels: PooledLabels, n_retrieved: int) -> str:
     sizes = (np.bincount(labels.pool.codes[rows]) for rows in (labels.is_sampled, slice(None)))
     sampled, pooled = map(number_range, sizes)
     note = (
-        f"people's judgments are taken as a random sample of the judge's documents: {sampled} of"
-        f" {pooled} in each topic"
+        "people's judgments are treated as a random sample of the documents that the judge"
+        f" labelled: {sampled} of {pooled} in each topic"
     )
     if n_retrieved >= n_pooled / 2:
         return note

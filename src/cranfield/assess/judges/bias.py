@@ -47,7 +47,8 @@ def read_families(families: Any) -> dict[str, set[str]]:
     families_of: dict[str, set[str]] = {}
     for name, family in pairs:
         if not isinstance(family, (str, int)):
-            raise PolicyError(f"family of {quoted(name)} must be a name, got {quoted(family)}")
+            reason = f"family of {quoted(name)} must be text or an integer"
+            raise PolicyError(f"{reason}, got {quoted(family)}")
         families_of.setdefault(str(name), set()).add(str(family))
     return families_of
 
@@ -92,15 +93,18 @@ class SelfPreference(TableResult):
         "shift of others": Column(
             "Mean score by the judge minus mean score by people, of all other systems."
         ),
-        "bias": Column("Difference of the shifts; above 0 for the family; null without both."),
-        "low": Column("Lower bound of the t interval over topics; null if the bias is constant."),
-        "high": Column("Upper bound of the t interval."),
+        "bias": Column(
+            "`shift of family` minus `shift of others`: above 0 if the judge favours its family;"
+            " null if either is null."
+        ),
+        "low": Column("Lower bound of the t interval of the bias; null if equal in all topics."),
+        "high": Column("Upper bound of the t interval of the bias."),
         "low together": Column(
             "Lower bound of the interval of the bias, simultaneous for all judges (Bonferroni)."
         ),
         "high together": Column("Upper bound of the simultaneous interval."),
         "p": Column(
-            "p-value of the two-sided t-test that the bias is 0, uncorrected.", pvalue=True
+            "Two-sided p-value of the t-test that the bias is 0, without correction.", pvalue=True
         ),
         "own rank by people": Column(
             "Rank by people of the judge's own system; null if the judge is not a system."
@@ -215,11 +219,11 @@ def self_preference(
     is_estimable = is_family.any(axis=1) & is_other.any(axis=1)
     unknown = [name for name in families_of if name not in {*names, *judge_scores.systems}]
     note = (
-        f"{len(unknown):,} of {counted(len(families_of), 'name')} in the families not found among"
-        f" judges and systems: {some_of(map(quoted, unknown), 5)}"
+        f"{len(unknown):,} of {counted(len(families_of), 'name')} in the families without a judge"
+        f" or system of this name: {some_of(map(quoted, unknown), 5)}"
     )
     if not is_estimable.any():
-        reason = "expected a judge with systems of its family and other systems, got none"
+        reason = "expected a judge with systems of its family and of other families, got none"
         raise PolicyError(f"{reason}; {note}" if unknown else reason)
     notes = [*judge_scores.notes, *([note] if unknown else [])]
     if not is_estimable.all():
@@ -249,7 +253,7 @@ def self_preference(
     bias = family_shift - other_shift
     if (is_constant := (topics > 1) & np.isnan(error) & ~np.isnan(bias)).any():
         n_values = counted(int(is_constant.sum()), "value")
-        notes.append(f"no interval for {n_values} of the bias: it is equal in all topics")
+        notes.append(f"{n_values} of the bias without an interval, as all topics have equal bias")
     df = np.maximum(topics - 1, 1)
     joint_level = 1 - (1 - confidence) / int(is_estimable.sum())
     half_width, joint_half_width = (
@@ -298,8 +302,8 @@ class ScoreBias(TableResult):
         "topics": Column("Number of topics with scores of all systems by people and the judge."),
         "bias": Column("Mean over topics of the score by the judge minus the score by people."),
         "low": Column(
-            "Lower bound of the interval, simultaneous for all systems (Bonferroni); null if the"
-            " bias is constant."
+            "Lower bound of the confidence interval of the bias, simultaneous for all systems"
+            " (Bonferroni); null if the bias is equal in all topics."
         ),
         "high": Column("Upper bound of the simultaneous interval."),
     }

@@ -77,10 +77,12 @@ COUNTS = {
     "labels": Column("Number of labels of the judge."),
     "pairs": Column("Number of the judge's labels for documents that people judged too."),
     "missing": Column("Number of documents that people judged but the judge did not."),
-    "extra": Column("Number of other labels of the judge in topics that people judged."),
-    "unknown": Column("Number of labels of topics that people did not judge."),
-    "unparsed": Column("Number of answers without a grade."),
-    "cut": Column("Number of grades outside the scale, clipped to it."),
+    "extra": Column(
+        "Number of the judge's labels for documents without a human judgment, in judged topics."
+    ),
+    "unknown": Column("Number of the judge's labels in topics that people did not judge."),
+    "unparsed": Column("Number of answers of the judge without a grade."),
+    "cut": Column("Number of the judge's grades outside the scale, which are clipped to it."),
 }
 """Columns with counts of labels by judge."""
 
@@ -162,7 +164,10 @@ class JudgeComparison(Result):
             **COUNTS,
             "kappa": Column("Cohen's kappa of all grades; null if undefined."),
             "alpha": Column("Krippendorff's alpha of all grades; null if undefined."),
-            "*": Column("Kappa or nominal alpha of binary grades, as in `kappa 01|23`, or null."),
+            "*": Column(
+                "Kappa or nominal alpha of binary grades, such as 0 and 1 against 2 and 3 for"
+                " `kappa 01|23`; null if undefined."
+            ),
             "agreement": Column("Proportion of pairs with equal grades, from 0 to 1."),
             "bias": Column("Mean of the grade by the judge minus the grade by people."),
             "over": Column(
@@ -189,7 +194,9 @@ class JudgeComparison(Result):
                 "Number of pairs with this grade by the judge and this grade by people."
             ),
             "share": Column(
-                "Proportion of the grade among pairs with the label; null for an unused label.", 3
+                "Proportion of pairs with this grade by people, of all pairs with this grade by the"
+                " judge; null if there are none.",
+                3,
             ),
             "low": Column(
                 "Lower bound of the Wilson interval, adjusted by the design effect of topics.", 3
@@ -297,10 +304,10 @@ class JudgeComparison(Result):
                     row.append(format_interval(self.low[j, k], self.high[j, k], 3))
         title = f"Agreement with people: {100 * self.confidence:g}% confidence intervals"
         notes = (
-            "interval: t interval by the jackknife over topics, on the scale of ln(1 - value) for"
-            " kappa and alpha, of log odds for agreement",
+            "interval: t interval by the jackknife over topics, computed for ln(1 - value) of kappa"
+            " and alpha, and for the log odds of agreement",
             "bias: mean of the grade by the judge minus the grade by people; over, under:"
-            " proportion of pairs that the judge grades higher, lower",
+            " proportion of pairs that the judge grades higher or lower than people",
         )
         return Table(title, head, rows, (0,), notes)
 
@@ -394,7 +401,7 @@ def compare_judges(
     joint = np.stack(joints)
     if joint.size > MAX_ENTRIES:
         sizes = f"{counted(len(panel.scale), 'grade')} and {counted(len(joint), 'judge')}"
-        raise PolicyError(f"{sizes} are too many for a table of grades for each topic")
+        raise PolicyError(f"tables of pairs of grades by topic are too large for {sizes}")
     # Topics come first, as statistics are computed for all judges at once.
     topic_counts = np.swapaxes(joint, 0, 1).astype(np.float64)
     tables = tables_from_joint(topic_counts, np.array(panel.scale.grades, float))

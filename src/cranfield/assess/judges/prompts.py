@@ -26,7 +26,8 @@ def _answer_text(cell: Any) -> str | None:
     return str(cell) if is_number or isinstance(cell, str) else None
 
 
-_ANSWER = Kind(_answer_text, problem="not text or a number", missing=lambda cell: cell is None)
+_NO_TEXT = "not text or a number; write the content of the message to a column text"
+_ANSWER = Kind(_answer_text, problem=_NO_TEXT, missing=lambda cell: cell is None)
 """Text of an answer, null if the model refused to answer; JSON objects and lists are errors."""
 
 _PLACEHOLDER = re.compile(r"(\{(?:topic|document)(?:\.\w+)?\})")
@@ -201,7 +202,7 @@ class ParsedAnswers(TableResult):
         return [
             f"parse rate {100 * n_parsed / n_prompts:.1f}%: {n_parsed:,} of"
             f" {counted(n_prompts, 'prompt')} have a grade; {n_answered:,} answered,"
-            f" {other_counts}, {self.duplicates:,} duplicate",
+            f" {other_counts}; {counted(self.duplicates, 'duplicate answer')}",
             f"rule: {self.rule}",
         ]
 
@@ -214,8 +215,9 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     prompts
         Prompts of :func:`make_prompts`, or a file of them.
     answers
-        JSON lines, or another table, with the `id` of the prompt and the `text` of the answer (also
-        `answer`, `output`, `content`, `completion`). An answer without text is *refused*. If a
+        JSON lines, or another table, with the `id` of the prompt (or `custom_id`, beside which the
+        `id` is ignored) and the `text` of the answer (also `answer`, `output`, `content`,
+        `completion`). An answer without text is *refused*. If a
         prompt has several answers, the last one counts.
     grades
         Rule for the grade of an answer: a regular expression whose group is the grade, and whose

@@ -86,7 +86,7 @@ def score_by_judges(
         raise PolicyError("expected at least one measure, got none")
     panel = read_panel(human, judges, scale, cut)
     if options.get("aspects"):
-        raise PolicyError("aspects cannot be combined with judges, who are scored as aspects")
+        raise PolicyError("aspects cannot be combined with judges, as each judge is an aspect")
     if options.get("max_grade") is not None:
         raise PolicyError("max_grade cannot be combined with judges; set the scale by scale=...")
     labels = {judge.name: judge.labels for judge in panel.judges}
@@ -124,7 +124,7 @@ def score_by_judges(
         values[:, k, [topic not in labelled_topics for topic in judged.topics]] = np.nan
     by_people = evaluate_aspect(judged)
     gaps = [] if is_condensed else gap_notes(panel)
-    advice = "to compare scores of documents that people judged only, use unjudged='condensed'"
+    advice = "to score only documents that people judged, use unjudged='condensed'"
     notes = (*panel.notes, *(f"{gap}; {advice}" for gap in gaps), *by_people.notes)
     return JudgeScores(
         panel, parsed, judged.topics, judged.systems, oriented(by_people), values, notes
@@ -192,10 +192,10 @@ class JudgeRankings(Result):
             "tau AP": Column(
                 "Tau AP of the two rankings, with the ranking by people as the reference.", 3
             ),
-            "tau AP low": Column("Lower bound of the interval of tau AP, as for tau.", 3),
+            "tau AP low": Column("Lower bound of the interval of tau AP; null if undefined.", 3),
             "tau AP high": Column("Upper bound of the interval of tau AP.", 3),
             "RBO": Column("Rank-biased overlap of the two rankings, extrapolated.", 3),
-            "tau by topic": Column("Mean of the taus of single topics, where defined.", 3),
+            "tau by topic": Column("Mean over topics of tau on the topic, where defined.", 3),
             "flips": Column("Number of pairs of systems in opposite orders."),
             "largest change": Column(
                 "Largest change of rank; above 0 if the judge ranks the system higher."
@@ -239,7 +239,7 @@ class JudgeRankings(Result):
             f"flips: pairs of systems in opposite orders, of {n_pairs:,}; largest change:"
             " difference of ranks, above 0 if the judge ranks the system higher",
             f"interval: {100 * self.confidence:g}% t interval by the jackknife over topics;"
-            f" RBO: p = {self.p:g}",
+            f" RBO: rank-biased overlap, p = {self.p:g}",
         )
         tables = []
         for (name,), part in self.rankings.group_by(["measure"], maintain_order=True):

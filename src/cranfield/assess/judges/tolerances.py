@@ -136,7 +136,7 @@ class Decisions(TableResult):
         "comparison": Column("Comparison with the tolerance: at least, at most, or within +/-."),
         "tolerance": Column("Tolerance of the quantity."),
         "verdict": Column("met: interval within the tolerance; not met: outside; or undecided."),
-        "topics": Column("Number of topics needed to decide, if undecided by a t interval."),
+        "topics": Column("Number of topics that would decide, if a t interval is undecided."),
     }
 
     confidence: float
@@ -173,7 +173,7 @@ class Decisions(TableResult):
                 " and standard deviation."
             )
         if str(row["quantity"]).startswith("difference("):
-            text += " With its own lambda, it may not equal the difference of the two estimates."
+            text += " The difference has its own lambda, and may not equal that of the estimates."
         return text
 
     def heading(self) -> list[str]:
@@ -261,7 +261,8 @@ def _select_estimates(name: str, table: str, result: Any) -> pl.DataFrame:
         statistics = frame["statistic"].unique(maintain_order=True).to_list()
         if name not in statistics:
             available = ", ".join(key for key in statistics if key.split()[0] in QUANTITIES)
-            raise PolicyError(f"no {quoted(name)} for these grades; expected one of: {available}")
+            reason = f"{quoted(name)} is undefined for these grades"
+            raise PolicyError(f"{reason}; expected one of: {available}")
         frame = frame.filter(statistic=name).with_columns(measure=pl.lit(""))
     elif table == "rankings":
         columns = {"estimate": name, "low": f"{name} low", "high": f"{name} high"}

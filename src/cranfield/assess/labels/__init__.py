@@ -9,6 +9,16 @@ CROWD_MODELS: Registry[Callable[..., Any]] = Registry(
     "crowd model", "consensus models", package="cranfield.assess.labels", decorators="crowd_model"
 )
 
+QUALITIES = {
+    "majority": "weight of the labels of the worker",
+    "wawa": "proportion of labels that equal the unweighted majority vote",
+    "dawid-skene": "probability that a label is the grade",
+    "one-coin": "probability that a label is the grade, equal for all grades",
+    "glad": "probability that a label of a pair of ease 1 is the grade",
+    "mace": "probability that the worker copies the grade",
+}
+"""Quality of a worker by each crowd model."""
+
 Model = TypeVar("Model", bound=Callable[..., Any])
 
 

@@ -28,7 +28,6 @@ from cranfield.base.errors import (
 )
 from cranfield.base.kinds import check_keywords
 from cranfield.base.streams import named_stream
-from cranfield.base.text import counted
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.qrels import Qrels
 from cranfield.correlation import tau_ap
@@ -59,7 +58,7 @@ def gold_agreement(labels: Labels, gold: Any, kind: str) -> Floats:
     agreement = np.maximum(np.nan_to_num(coefficient(tables)), 0)
     if not agreement.any():
         raise CranfieldError(
-            f"expected an assessor with {kind} above 0 against the gold judgments, got none"
+            f"expected an assessor whose {kind} against the gold judgments is above 0, got none"
         )
     return agreement
 
@@ -96,7 +95,9 @@ def distances_from_random(
             # An undefined correlation counts as 0.
             distances[k, topics] = np.nan_to_num(distance, nan=1.0).mean(axis=1).min(axis=0)
     if not distances.any():
-        raise CranfieldError(f"no assessor differs from random assessors by {quoted(kind)}")
+        raise CranfieldError(
+            f"no weights {quoted(kind)}: no assessor differs from random assessors"
+        )
     return distances
 
 
@@ -252,7 +253,7 @@ def _score_by_assessor(
     """Return scores by the first assessor, and values by all assessors and by random ones."""
     if labels.repeats:
         raise PolicyError(
-            f"expected one label per assessor and pair, got {counted(labels.repeats, 'repeat')};"
+            f"expected one label per assessor and pair, got {labels.repeats:,} repeated;"
             " use repeats='last' to keep the last label"
         )
     if options.pop("aspects", None):

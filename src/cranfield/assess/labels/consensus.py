@@ -84,8 +84,8 @@ class Consensus(Result):
         "topic": Column("Topic of the pair.", key=True),
         "doc": Column("Document of the pair.", key=True),
         "grade": Column("Aggregated grade; null if a tie was dropped."),
-        "*": Column("Probability of the grade in parentheses, from 0 to 1, as in `posterior`."),
-        "tied": Column("Whether the most likely grades tie."),
+        "*": Column("Probability of the grade in parentheses, from 0 to 1."),
+        "tied": Column("Whether several grades are equally likely, and no grade is more likely."),
     }
 
     labels: Labels
@@ -192,7 +192,9 @@ class Consensus(Result):
 
     def _judgments(self, selected: Bools, grades: Any) -> Qrels:
         if not selected.any():
-            raise CranfieldError("no pair has a judgment: all pairs are tied, and ties are dropped")
+            raise CranfieldError(
+                "all pairs are dropped as ties; use tie='low' to keep the lowest grade"
+            )
         codes, docs = self.labels.topic_of[selected], self.labels.docs.filter(pl.Series(selected))
         selected_grades = np.asarray(grades)[selected].astype(np.int32)
         return Qrels(
@@ -255,7 +257,8 @@ class Consensus(Result):
         steps = ""
         if self.iterations:
             outcome = "" if self.converged else ", not converged"
-            steps = f", {counted(self.iterations, 'step')} to {self.objective[-1]:.4f}{outcome}"
+            value = f"objective {self.objective[-1]:.4f}"
+            steps = f", {value} after {counted(self.iterations, 'step')}{outcome}"
         pairs, ties = counted(len(self.labels.docs), "pair"), counted(self.tied.sum(), "tie")
         return [f"{self.method} of {pairs}{steps}, {ties} ({self.tie})"]
 

@@ -507,8 +507,8 @@ def mace(
     if n_lower := int((objectives < objectives.max() - OBJECTIVE_TOLERANCE).sum()):
         crowd.notes += (
             f"{n_lower:,} of {counted(restarts, 'random start')} ended below the best objective"
-            f" ({objectives.min():.2f} to {objectives.max():.2f}); another seed or more restarts"
-            " may reach a higher one",
+            f" ({objectives.min():.2f} to {objectives.max():.2f}); another seed may reach a better"
+            " one",
         )
     copying, spam = (weights / weights.sum(axis=1, keepdims=True) for weights in state[:2])
     return crowd.consensus(

@@ -75,14 +75,14 @@ def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[in
         for row, task in enumerate(data):
             if not isinstance(task, Mapping):
                 raise InputError(f"task {row + 1} is not a record")
-            for label in _labels_of_task(reader, task, row + 1):
+            for label in reader(task, row + 1):
                 if label is None:
                     n_skipped += 1
                 else:
                     rows.append(row)
                     labels.append(label)
     if n_skipped:
-        warn(f"{source}: {counted(n_skipped, 'skipped task')} excluded")
+        warn(f"{source}: {counted(n_skipped, 'skipped or unsubmitted answer')} excluded")
     questions = [*dict.fromkeys(name for _, answers in labels for name in answers)] or ["grade"]
     columns: dict[str, Cells] = {}
     for name in dict.fromkeys(name for label_columns, _ in labels for name in label_columns):
@@ -106,13 +106,18 @@ def _reader_of(task: Mapping[Any, Any]) -> Any:
     return None
 
 
-def _labels_of_task(reader: Any, task: Mapping[Any, Any], number: int) -> list[_Label | None]:
-    """Read the labels of a task; refuse values where the tool writes records or lists."""
-    try:
-        return list(reader(task, number))
-    except (AttributeError, TypeError):
-        tool = reader.__name__.strip("_").replace("_", " ").title()
-        raise InputError(f"task {number} is not as {tool} exports it") from None
+def _record(value: Any, field: str, position: str) -> Mapping[Any, Any]:
+    """Return a record of an export; empty if it is absent."""
+    if not isinstance(value or {}, Mapping):
+        raise InputError(f"{position}: expected a record in {field}, got {quoted(value)}")
+    return value or {}
+
+
+def _records(values: Any, field: str, position: str) -> list[Mapping[Any, Any]]:
+    """Return a list of records of an export; empty if it is absent."""
+    if not isinstance(values or [], list):
+        raise InputError(f"{position}: expected a list in {field}, got {quoted(values)}")
+    return [_record(value, field, position) for value in values or []]
 
 
 def _add_doc(columns: dict[str, Any], doc: Any) -> dict[str, Any]:
@@ -138,9 +143,9 @@ def _single_value(values: Any, position: str) -> Any:
 def _label_studio(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
     position = f"task {quoted(task.get('id', number))}"
     if not isinstance(task.get("data"), Mapping) or not isinstance(task.get("annotations"), list):
-        raise InputError(f"{position}: expected data and annotations")
+        raise InputError(f"{position}: expected the fields data and annotations")
     columns = _add_doc(_scalar_values(task["data"]), task.get("id"))
-    for annotation in task["annotations"]:
+    for annotation in _records(task["annotations"], "annotations", position):
         if annotation.get("was_cancelled"):
             yield None
             continue
@@ -148,13 +153,14 @@ def _label_studio(task: Mapping[Any, Any], number: int) -> Iterator[_Label | Non
         if isinstance(worker, Mapping):
             worker = worker.get("email") or worker.get("id")
         answers = {}
-        for result in annotation.get("result") or ():
-            question, value = result.get("from_name"), result.get("value")
-            kind = next((kind for kind in _VALUES if kind in (value or {})), None)
-            if question is None or kind is None:
+        for result in _records(annotation.get("result"), "result", position):
+            value = _record(result.get("value"), "value", position)
+            kind = next((kind for kind in _VALUES if kind in value), None)
+            if result.get("from_name") is None or kind is None:
                 continue
+            question = str(result["from_name"])
             if question in answers:
-                raise InputError(f"{position}: {quoted(question)} is answered twice")
+                raise InputError(f"{position}: {quoted(question)} has two answers by one worker")
             answers[question] = _single_value(value[kind], position)
         yield {**columns, "worker": worker}, answers
 
@@ -163,7 +169,7 @@ def _kili(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
     """Yield the last label of each person for a Kili asset."""
     position = f"asset {quoted(task.get('externalId'))}"
     columns = _add_doc(_scalar_values(task.get("jsonMetadata")), task.get("externalId"))
-    for label in task.get("labels") or ():
+    for label in _records(task.get("labels"), "labels", position):
         if label.get("isLatestLabelForUser") is False:
             continue
         if label.get("labelType", "DEFAULT") not in ("DEFAULT", "REVIEW"):
@@ -171,12 +177,13 @@ def _kili(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
             yield None
             continue
         answers = {}
-        for job, answer in (label.get("jsonResponse") or {}).items():
+        for job, value in _record(label.get("jsonResponse"), "jsonResponse", position).items():
+            answer = _record(value, "jsonResponse", position)
             answers[job] = answer.get("text")
             if (categories := answer.get("categories")) is not None:
-                names = [category.get("name") for category in categories]
-                answers[job] = _single_value(names, position)
-        author = label.get("author") or {}
+                records = _records(categories, "categories", position)
+                answers[job] = _single_value([record.get("name") for record in records], position)
+        author = _record(label.get("author"), "author", position)
         yield {**columns, "worker": author.get("email") or author.get("id")}, answers
 
 
@@ -462,7 +469,9 @@ class _Reader:
                 reason = "worker_columns applies to tables with a header, got lines of text"
                 raise PolicyError(reason)
             if self.grade_map is not None:
-                raise PolicyError("a mapping of grades applies to tables with a header")
+                raise PolicyError(
+                    "a mapping of grades applies to tables with a header, got lines of text"
+                )
             return read_lines(Source(fspath(data)), columns, encoding)
         if is_field_list:
             expected = "columns must be a mapping of column names, such as columns={'worker': ...}"
@@ -482,7 +491,7 @@ class _Reader:
             table, n_empty = _unpivot(table, schema, workers)
             if n_empty:
                 cells = counted(n_empty, "empty cell")
-                self.notes.append(f"{cells} of the worker columns: not labelled by that worker")
+                self.notes.append(f"{cells} of the worker columns: the worker gave no label")
         return map_grades(table.table(schema, own_names), self.grade_map)
 
     def read_worker(self, judgments: Any) -> Table:
@@ -555,7 +564,7 @@ class _Reader:
             table = table.gather((~is_missing).arg_true())
             notes.append(f"{counted(int(is_missing.sum()), 'label')} without a grade excluded")
         if scale is not None:
-            grades = ", ".join(map(str, scale[:8])) + (", …" if scale.size > 8 else "")
+            grades = some_of(map(str, scale), 8)
             table.refuse(
                 ~table.frame["grade"].is_in(scale.tolist()),
                 lambda row: f"grade {row['grade']} is outside the scale ({grades})",
@@ -575,7 +584,7 @@ class _Reader:
             last_rows = sorted_frame.unique(key, keep="last", maintain_order=True)["row"].sort()
             table = table.gather(last_rows)
             labels = counted(n_repeats, "label")
-            notes.append(f"{labels} replaced by a later label of the same worker")
+            notes.append(f"{labels} replaced by a later label of the document by the same worker")
         return table, notes
 
 
@@ -627,9 +636,10 @@ def read_gold(data: Any, labels: Labels, **options: Any) -> Qrels:
         has_items = not any(isinstance(value, Mapping) for value in data.values())
     elif labels.topics == (NO_TOPIC,) and isinstance(data, (str, PathLike)):
         source = Source(fspath(data))
-        is_file = source.path != "-" and not source.path.startswith("irds:")
-        if is_file and source.suffix not in FORMAT_OF_SUFFIX:
-            first = next((line for line in source.read().splitlines() if line.strip()), b"")
+        if not source.path.startswith("irds:") and source.suffix not in FORMAT_OF_SUFFIX:
+            # The file may be a pipe, which can be read only once.
+            data, head = read_head(source)
+            first = next((line for line in head.splitlines() if line.strip()), b"")
             has_items = len(first.split()) == 2
     if has_items:
         if options.get("columns") or options.get("encoding", "utf-8") != "utf-8":
@@ -657,7 +667,7 @@ def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
     outside_rows = np.flatnonzero(~np.isin(grades, labels.grades))
     if outside_rows.size:
         topic, doc = labels.pairs.row(int(rows[outside_rows[0]]))
-        scale = ", ".join(map(str, labels.grades[:8].tolist()))
+        scale = some_of(map(str, labels.grades.tolist()), 8)
         reason = (
             f"gold grade {grades[outside_rows[0]]} is outside the scale of the labels ({scale})"
         )

@@ -154,7 +154,7 @@ class Labels(Result):
         shape = (len(self.docs), len(self.workers))
         if self.repeats:
             raise PolicyError(
-                f"expected one label per worker and pair, got {counted(self.repeats, 'repeat')};"
+                f"expected one label per worker and pair, got {self.repeats:,} repeated;"
                 " use repeats='last' to keep the last label"
             )
         check_size({"pair": shape[0], "worker": shape[1]})

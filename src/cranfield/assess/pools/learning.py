@@ -149,7 +149,9 @@ class Hedge(Method):
     beta: float = parameter(
         0.1, OPEN_PROBABILITY, "factor by which a loss of 1 reduces a run's weight"
     )
-    sums: str = parameter("stable", choice("stable", "plain"), "how sums over runs are computed")
+    sums: str = parameter(
+        "stable", choice("stable", "plain"), "stable, or plain sums over runs as in other programs"
+    )
 
     def initial_state(self, pool: Pool, seed: int) -> MethodState:
         return (LossState if self.sums == "stable" else PlainLossState)(pool, self.beta)
@@ -241,7 +243,7 @@ class MoveToFront(Method):
         "local", choice("local", "global"), "one queue per topic, or one for all topics"
     )
     seen: str = parameter(
-        "counts", choice("counts", "skip"), "treatment of documents judged earlier in another run"
+        "counts", choice("counts", "skip"), "whether documents judged in another run count"
     )
 
     def initial_state(self, pool: Pool, seed: int) -> MethodState:
@@ -326,7 +328,9 @@ class Bandit(Method):
 
     learns = True
     reward: str = parameter(
-        "holders", choice("holders", "pulled"), "runs to which a judgment is credited"
+        "holders",
+        choice("holders", "pulled"),
+        "runs to which a judgment is credited: all that have the document, or the chosen run",
     )
     rate: float = 1.0
     ties: str = "name"
@@ -426,9 +430,9 @@ class EpsilonGreedy(Bandit):
     aliases = ("epsilon", "greedy")
     source = "Auer, Cesa-Bianchi and Fischer 2002; Losada, Parapar and Barreiro 2016"
     draws = True
-    c: float = parameter(0.01, number(0), "length of exploration; 0 for no exploration")
+    c: float = parameter(0.01, number(0), "factor of the probability of a random run; 0: never")
     d: float = parameter(
-        0.1, number(0, 1, open_low=True), "assumed gap between the best run and the others, above 0"
+        0.1, number(0, 1, open_low=True), "assumed lead of the best run in precision, above 0"
     )
     ties: str = parameter("name", choice("name", "random"), "how to choose among equally good runs")
 

@@ -143,7 +143,8 @@ class Order(Result):
         is_selected = self.first(budget, overall=overall) & (self.grades != UNJUDGED)
         docs = self.sequence[is_selected[self.sequence]]
         if not docs.size:
-            raise InputError(f"no judgments within a budget of {budget}", source=str(self.method))
+            reason = f"none of the documents within a budget of {budget} is judged"
+            raise InputError(reason, source=str(self.method))
         topics, codes = np.unique(self.pool.topic[docs], return_inverse=True)
         names = tuple(self.pool.topics[topic] for topic in topics.tolist())
         origin = Origin(f"the first {budget} by {self.method}")
@@ -227,7 +228,7 @@ def order(
     parsed_method = parse_method(method)
     document_pool = make_pool(runs, depth)
     if qrels is None and parsed_method.learns:
-        raise PolicyError(f"{parsed_method.name} learns from judgments, got none")
+        raise PolicyError(f"{parsed_method.name} requires judgments to learn from, got none")
     grades = document_pool.graded(qrels, negative=negative)
     is_topicwise = True
     if parsed_method.learns:
@@ -302,8 +303,8 @@ class NextDocuments(Result):
 
     def heading(self) -> list[str]:
         size = f"{counted(len(self), 'document')}, {self.judged:,} of {len(self.pool):,} judged"
-        counts = {"ahead of the method": self.ahead, "outside the pool": self.outside}
-        counts["below 0"] = self.negative
+        counts = {"not yet reached": self.ahead, "outside the pool": self.outside}
+        counts["with grades below 0"] = self.negative
         phrases = [f", {count:,} {noun}" for noun, count in counts.items() if count]
         return [f"{self.method}: {size}{''.join(phrases)}"]
 

@@ -83,10 +83,10 @@ class PoolDepths(Study):
             ),
             "relevant": Column("Number of documents judged relevant."),
             "relevant proportion": Column(
-                "Number of relevant documents divided by that of all judgments."
+                "Number of documents judged relevant divided by that number in all judgments."
             ),
             "unjudged": Column("Proportion of unjudged documents in the top ranks of all systems."),
-            "largest unjudged": Column("Largest proportion of unjudged documents of a system."),
+            "largest unjudged": Column("Largest proportion of unjudged documents, of a system."),
             "lacking": Column(
                 "Unjudged documents within the depth in contributing runs, counted once per run; if"
                 " there are any, the pools of the collection were shallower."
@@ -95,12 +95,12 @@ class PoolDepths(Study):
         "pool rankings": {
             **_DEPTH_COLUMNS,
             "mean score": Column("Mean overall score of the systems."),
-            "difference": Column("mean score minus the mean score by all judgments."),
+            "difference": Column("`mean score` minus the mean score by all judgments."),
             "tau": Column(
                 "Kendall's tau of the orders of systems by the pool and by all judgments; null if"
                 " all systems are tied."
             ),
-            "largest rank change": Column("Largest change of rank of a system."),
+            "largest rank change": Column("Largest change of rank from that by all judgments."),
         },
         "pool systems": {
             **_DEPTH_COLUMNS,
@@ -285,7 +285,7 @@ class LeaveOneOut(Study):
     titles: ClassVar[Mapping[str, str]] = {
         "leave one out summary": "Changes of scores without the unique documents of the team or"
         " run",
-        "leave one out unique": "Unique contributions",
+        "leave one out unique": "Unique contributions of each team or run",
         "leave one out systems": "Ranks with and without the unique documents",
     }
     columns: ClassVar[Mapping[str, Columns]] = {
@@ -313,9 +313,10 @@ class LeaveOneOut(Study):
             "largest gain": Column("Largest gain of the overall score; 0 without a gain."),
             "largest rank change": Column("Largest change of rank in either direction."),
             "mean tau": Column(
-                "Mean over all teams of Kendall's tau of the orders of all systems."
+                "Mean over teams of Kendall's tau of the orders of all systems with and without the"
+                " unique documents of the team."
             ),
-            "lowest tau": Column("Lowest Kendall's tau of a team."),
+            "lowest tau": Column("Lowest Kendall's tau of these orders over teams."),
         },
         "leave one out rankings": {
             **_UNIT_COLUMN,
@@ -339,13 +340,13 @@ class LeaveOneOut(Study):
             ),
             "before": Column("Overall score with all judgments."),
             "after": Column("Overall score without the unique judgments of the team."),
-            "difference": Column("after minus before; null without a score."),
+            "difference": Column("`after` minus `before`; null without a score."),
             "change %": Column(
-                "Difference in percent of the score before; null if that is 0.", decimals=1
+                "`difference` in percent of `before`; null if `before` is 0.", decimals=1
             ),
             "rank before": Column("Rank with all judgments."),
             "rank after": Column("Rank without the unique judgments of the team."),
-            "rank change": Column("rank after minus rank before; positive if the system fell."),
+            "rank change": Column("`rank after` minus `rank before`; above 0 if the system fell."),
         },
     }
 
@@ -367,10 +368,10 @@ class LeaveOneOut(Study):
         rows = self.summary.drop_nulls(["mean drop %", "mean tau"])
         sentences = [
             f"{row['measure']}, {row['list']} lists: without the unique documents of its"
-            f" {self.unit} a run loses {row['mean drop %']:.1f}% on average,"
+            f" {self.unit} a run loses {row['mean drop %']:.1f}% of its score on average,"
             f" {row['largest drop %']:.1f}% at most, and moves by up to"
-            f" {counted(row['largest rank change'], 'rank')}; the orders of all systems have a"
-            f" Kendall's tau of {row['mean tau']:.2f} on average."
+            f" {counted(row['largest rank change'], 'rank')}; the orders of all systems with and"
+            f" without them have a Kendall's tau of {row['mean tau']:.2f} on average."
             for row in rows.iter_rows(named=True)
         ]
         return (*sentences, "New systems that differ from these runs may lose more.")

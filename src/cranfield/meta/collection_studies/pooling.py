@@ -51,16 +51,16 @@ _AGREEMENT = {
     "tau": "Kendall's tau with the ranking by all judgments",
     "tau ap": "AP correlation with the ranking by all judgments",
     "rmse": "Root mean square difference from the overall scores by all judgments",
-    "rank change": "Largest change of rank",
+    "rank change": "Largest change of rank of a system, compared with all judgments",
     "significant": "Number of significant pairs of systems",
     "confirmed": "Number of pairs significant in the same direction with all judgments",
     "lost": "Number of pairs that are significant only with all judgments",
     "new": "Number of significant pairs that are not significant with all judgments",
     "reversed": "Number of pairs that are significant with all judgments in the opposite direction",
     "drop": "Mean drop of the score of contributing systems if their team is excluded",
-    "drop %": "Mean of that drop in percent",
-    "largest drop": "Largest drop of the score of a system",
-    "fall": "Largest drop in rank of a system",
+    "drop %": "Mean of these drops in percent of the scores",
+    "largest drop": "Largest drop of the score of a system if its team is excluded",
+    "fall": "Largest drop in rank of a system if its team is excluded",
 }
 """Columns of the table of rankings, besides keys and repeats, with their descriptions."""
 
@@ -247,7 +247,7 @@ _BUDGET_KEYS = {
 }
 
 _REPEATS = Column("Number of repeats; the following columns are means over repeats.")
-_SD = "Standard deviation over repeats of the previous column; null for one repeat."
+_SD = "Standard deviation of the previous column over repeats; null for one repeat."
 
 
 def _declare_means() -> Columns:
@@ -290,8 +290,8 @@ class Pooling(Study):
     parts: ClassVar[Sequence[str]] = ("documents", "rankings", "samples", "systems")
     titles: ClassVar[Mapping[str, str]] = {
         "pooling documents": "Relevant documents by number of judgments per topic",
-        "pooling rankings": "Budgets compared with all judgments; drop and fall: effects of"
-        " excluding a team or run",
+        "pooling rankings": "Budgets compared with all judgments; drop and fall: of the score and"
+        " the rank of a system if its team is excluded",
     }
     nulls: ClassVar[Mapping[str, str]] = {"method": "whole pool", "budget": "all"}
     columns: ClassVar[Mapping[str, Columns]] = {
@@ -304,8 +304,8 @@ class Pooling(Study):
             "judged": Column("Number of selected documents that have a judgment.", decimals=1),
             "relevant": Column("Number of relevant documents found.", decimals=1),
             "relevant sd": Column(_SD),
-            "of pool": Column("Proportion of the relevant documents of the pool found."),
-            "of all": Column("Proportion of all relevant documents found."),
+            "of pool": Column("Proportion of the pool's relevant documents that are found."),
+            "of all": Column("Proportion of all documents judged relevant that are found."),
         },
         "pooling rankings": {
             **LIST_COLUMNS,
@@ -327,13 +327,13 @@ class Pooling(Study):
             "repeat": Column("Repeat.", key=True),
             "system": Column("System.", key=True),
             "score": Column("Overall score by the judgments within the budget."),
-            "rank": Column("Rank by that score."),
+            "rank": Column("Rank by `score`."),
             "full score": Column("Overall score by all judgments."),
-            "full rank": Column("Rank by the score by all judgments."),
+            "full rank": Column("Rank by `full score`."),
             "score without": Column(
                 "Overall score without the documents that only runs of the team have in the pool."
             ),
-            "rank without": Column("Rank by that score among the scores of other systems."),
+            "rank without": Column("Rank by `score without` among the `score` of other systems."),
         },
     }
 
@@ -359,9 +359,10 @@ class Pooling(Study):
         is_random = self.documents["repeats"].max() != 1
         suffix = f"; {counted(self.repeats, 'repeat')}, seed {self.seed}" if is_random else ""
         return [
-            f"pool of {counted(len(self.pool), 'document')}, {self.relevant:,} relevant documents"
-            f" in all: {counted(len(self.pools.contributing), 'contributing run')}, depth"
-            f" {self.pool.depth}; {counted(len(self.pools.team_of), 'system')} scored{suffix};"
+            f"pool of {counted(len(self.pool), 'document')}:"
+            f" {counted(len(self.pools.contributing), 'contributing run')}, depth"
+            f" {self.pool.depth}; {self.relevant:,} relevant documents in all judgments;"
+            f" {counted(len(self.pools.team_of), 'system')} scored{suffix};"
             f" {self.test} with {self.correction}, alpha {self.alpha:g}"
         ]
 
@@ -658,13 +659,13 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
         )
     if n_unjudged := int((inputs.is_evaluated & (inputs.judgment < 0)).sum()):
         yield (
-            f"{counted(n_unjudged, 'document')} of the pool without a judgment; treated as not"
-            " relevant if requested"
+            f"{counted(n_unjudged, 'document')} of the pool without a judgment: not relevant for a"
+            " method that selects them"
         )
     if n_topics := np.unique(document_pool.topic[~inputs.is_evaluated]).size:
         yield f"{counted(n_topics, 'topic')} without judgments excluded"
     if any(signs is None for signs in inputs.signs):
-        yield "significant pairs are not counted: with all judgments no pair can be tested"
+        yield "significant pairs are not counted, as no pair can be tested with all judgments"
     elif n_untested := rows["significant"].null_count():
         budgets = counted(n_untested, "budget")
         yield f"pairs of systems could not be tested with the judgments of {budgets}"

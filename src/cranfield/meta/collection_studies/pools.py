@@ -133,7 +133,7 @@ def trace_runs(
     policies: Any = {"ties": ties, "topics": topics, "negative": negative, "compat": compat}
     if isinstance(runs, TracedRuns):
         if any(value is not None for value in (qrels, *policies.values())):
-            raise PolicyError("runs are judged already; judgments and policies are not allowed")
+            raise PolicyError("the runs are already judged, so qrels and policies must be None")
         return runs
     judgments = read_qrels(qrels).flat()
     judged = judge(runs, judgments, jobs=jobs, backend=backend, progress=progress, **policies)
@@ -308,7 +308,7 @@ class Pools:
         return (
             f"Pools({counted(len(self.teams), 'team')},"
             f" {counted(int(self.contributes.sum()), 'contributing run')}, depth {self.depth}:"
-            f" {counted(n_pooled, 'judgment')}, {self.outside:,} from elsewhere)"
+            f" {counted(n_pooled, 'judgment')}, {self.outside:,} of other documents)"
         )
 
 
@@ -361,7 +361,7 @@ def pools(
     >>> runs = {"a": {"q": {"x": 2.0, "y": 1.0}}, "b": {"q": {"y": 2.0, "z": 1.0}}}
     >>> team_pools = pools(runs, {"q": {"x": 1, "y": 1, "z": 0, "w": 1}})
     >>> team_pools
-    Pools(2 teams, 2 contributing runs, depth 2: 3 judgments, 1 from elsewhere)
+    Pools(2 teams, 2 contributing runs, depth 2: 3 judgments, 1 of other documents)
     >>> team_pools.by_team.select("team", "contributed", "unique", "unique relevant").rows()
     [('a', 2, 1, 1), ('b', 2, 1, 0)]
     """

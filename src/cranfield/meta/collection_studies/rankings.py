@@ -44,8 +44,8 @@ _TEAMS = Schema(
 )
 
 LIST_COLUMNS = {
-    "measure": Column("Text form of the measure.", key=True),
-    "list": Column("Kind of list: `raw` or `condensed`.", key=True),
+    "measure": Column("Measure.", key=True),
+    "list": Column("`raw` lists, or `condensed` lists without unjudged documents.", key=True),
 }
 """Columns for the measure and the kind of list of a row."""
 

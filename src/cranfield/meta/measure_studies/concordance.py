@@ -49,16 +49,16 @@ class InnateOrders(Study):
     reference: ClassVar[str] = "Moffat and Mackenzie (2024); Ferrante, Ferro and Fuhr (2021)"
     parts: ClassVar[Sequence[str]] = ("pairs", "agreement")
     titles: ClassVar[Mapping[str, str]] = {
-        "innate": "Topics by innate order",
+        "innate": "Topics on which all measures order two systems in the same way (innate order)",
         "agreement": "Measures and the innate order of two rankings on a topic",
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "innate": {
             **PAIR_COLUMNS,
             "better": Column(
-                "Number of topics on which the first system is better in innate order."
+                "Number of topics on which the first system is better by all measures."
             ),
-            "worse": Column("Number of topics on which the first system is worse in innate order."),
+            "worse": Column("Number of topics on which the first system is worse by all measures."),
             "same": Column(
                 "Number of topics on which both systems have the same grades, rank by rank."
             ),
@@ -66,11 +66,11 @@ class InnateOrders(Study):
                 "Number of topics without an innate order, on which measures may disagree."
             ),
             "p": Column(
-                "p-value of the exact two-sided sign test of better and worse.", pvalue=True
+                "p-value of the exact two-sided sign test of `better` and `worse`.", pvalue=True
             ),
         },
         "agreement": {
-            "measure": Column("Text form of the measure.", key=True),
+            "measure": Column("Measure.", key=True),
             "ordered": Column(
                 "Number of pairs of rankings with an innate order: one is at least as good"
                 " by every measure that rewards more relevant documents and higher ranks."
@@ -121,8 +121,8 @@ class InnateOrders(Study):
         n_pairs, (ordered, same, undetermined) = self._proportions()
         return [
             f"{self.systems} systems, {self.topics} topics, {self.depth} ranks; of {n_pairs:,}"
-            f" pairs of rankings {percent(ordered)} have an innate order, {percent(same)} are the"
-            f" same, {percent(undetermined)} are open"
+            f" pairs of rankings {percent(ordered)} have an innate order, the same by all measures,"
+            f" {percent(same)} are equal, and {percent(undetermined)} have no innate order"
         ]
 
 
@@ -236,8 +236,10 @@ class Concordance(Study):
     parts: ClassVar[Sequence[str]] = ("pairs",)
     columns: ClassVar[Columns] = {
         **MEASURE_PAIR,
-        "compared": Column("Number of pairs of runs on a topic with all scores."),
-        "missing": Column("Number of pairs of runs on a topic without all scores."),
+        "compared": Column(
+            "Number of pairs of runs on a topic with scores by these and gold measures."
+        ),
+        "missing": Column("Number of pairs of runs on a topic that lack a score."),
         "disagreements": Column("Number of pairs that the two measures order differently."),
         "first concordant": Column(
             "Number of disagreements in which the first measure is concordant with the gold"
@@ -253,12 +255,12 @@ class Concordance(Study):
         "second proportion": Column(
             "`second concordant` divided by the disagreements; null without disagreements."
         ),
-        "first wins": Column("Number of disagreements in which only the first is concordant."),
-        "second wins": Column("Number of disagreements in which only the second is concordant."),
-        "both": Column("Number of disagreements in which both are concordant."),
-        "neither": Column("Number of disagreements in which neither is concordant."),
+        "first wins": Column("Number of disagreements with only the first measure concordant."),
+        "second wins": Column("Number of disagreements with only the second measure concordant."),
+        "both": Column("Number of disagreements in which both measures are concordant."),
+        "neither": Column("Number of disagreements in which neither measure is concordant."),
         "p": Column(
-            "p-value of the exact two-sided sign test on the wins; 1 without wins.", pvalue=True
+            "p-value of the exact two-sided sign test of the wins; 1 if both are 0.", pvalue=True
         ),
     }
 
@@ -315,9 +317,9 @@ class Concordance(Study):
 
     def tables(self) -> list[Table]:
         title = (
-            f"Concordance with {' and '.join(self.gold)}, where two measures disagree: measure of"
-            " the row / of the column; ‡ and † for p up to 0.01 and 0.05 (sign test); number of"
-            " disagreements"
+            f"Concordance with {' and '.join(self.gold)} where two measures disagree: of the row's"
+            " measure / the column's measure (number of disagreements); ‡, †: p up to 0.01, 0.05 by"
+            " the sign test"
         )
         matrix = self.matrix()
         # The column of names has no title, as a measure may have the same name.

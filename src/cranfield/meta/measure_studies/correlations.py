@@ -162,7 +162,7 @@ class Correlations(Study):
     columns: ClassVar[Columns] = {
         **MEASURE_PAIR,
         "overall": Column(
-            "Coefficient of the overall values of systems; null if it is not defined."
+            "Coefficient of the overall values of systems by the two measures; null if undefined."
         ),
         "by topic": Column("Mean over topics of the coefficient on each topic."),
         "lowest": Column("Lowest coefficient on a topic."),

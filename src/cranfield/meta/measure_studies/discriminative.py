@@ -60,11 +60,11 @@ class DiscriminativePower(Study):
             ),
             "mean p": Column(
                 "Mean p-value (area under the curve of p-values), to compare measures of equal"
-                " power."
+                " power; lower is better."
             ),
         },
         "pairs": {
-            "measure": Column("Text form of the measure.", key=True),
+            "measure": Column("Measure.", key=True),
             **PAIR_COLUMNS,
             "difference": Column("Difference of the systems, as from :func:`cranfield.compare`."),
             "p": Column("Adjusted p-value.", pvalue=True),
@@ -110,7 +110,7 @@ class DiscriminativePower(Study):
         first = self.summary.row(0, named=True)
         if first["power"] is None:
             return ()
-        condition = f"by {self.test} with {self.correction} at {self.alpha:g}"
+        condition = f"by {self.test} with {self.correction} at level {self.alpha:g}"
         pairs = f"{counted(first['pairs'], 'pair')} of systems"
         if first["power"] == 0:
             return (f"None of {pairs} differ significantly by any measure, {condition}.",)
@@ -121,8 +121,8 @@ class DiscriminativePower(Study):
 
         return (
             describe_extremes(self.summary, "significant", "significant differences", describe),
-            f"Decisions {condition}, on these {counted(self.systems, 'system')} and topics; more"
-            " power does not make a measure valid.",
+            f"Significance is {condition}, on these {counted(self.systems, 'system')} and topics;"
+            " more power does not make a measure valid.",
         )
 
     def heading(self) -> list[str]:

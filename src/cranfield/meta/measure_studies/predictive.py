@@ -67,20 +67,20 @@ def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
 
 
 _COUNTS = {
-    "measure": Column("Text form of the measure, the most predictive first.", key=True),
+    "measure": Column("Measure, the most predictive first.", key=True),
     "preferences": Column(
         "Number of preferences of one run over the other for which the measure has both scores."
     ),
     "correct": Column("Number of preferences where the measure prefers the same run."),
     "wrong": Column("Number of preferences where the measure prefers the other run."),
     "tied": Column("Number of preferences where the measure ties both runs."),
-    "predicted": Column("correct / preferences; null without preferences."),
-    "low": Column("Lower bound of the exact interval of `predicted` (Clopper and Pearson 1934)."),
-    "high": Column("Upper bound of the confidence interval."),
-    "of decided": Column("correct / (correct + wrong); null if both are 0."),
-    "p": Column(
-        "p-value of the exact two-sided sign test of correct and wrong predictions.", pvalue=True
+    "predicted": Column("`correct` / `preferences`; null without preferences."),
+    "low": Column(
+        "Lower bound of the exact confidence interval of `predicted` (Clopper and Pearson 1934)."
     ),
+    "high": Column("Upper bound of the confidence interval."),
+    "of decided": Column("`correct` / (`correct` + `wrong`); null if both are 0."),
+    "p": Column("p-value of the exact two-sided sign test of `correct` and `wrong`.", pvalue=True),
     "no preference": Column(
         ("Number of pairs of runs that people judged equal; excluded from all proportions."),
         display=False,
@@ -89,7 +89,7 @@ _COUNTS = {
         "Number of pairs of runs that people judged equal and the measure ties.", display=False
     ),
     "missing": Column(
-        "Number of preferences for which the measure has no score of at least one of the runs."
+        "Number of pairs of runs for which the measure has no score of at least one of the runs."
     ),
 }
 
@@ -166,7 +166,7 @@ class PredictivePower(Study):
             f"predictive power of {counted(len(self.measures), 'measure')}:"
             f" {counted(self.preferences.height, 'preference')} of people",
             f"low, high: {100 * self.confidence:g}% confidence interval of predicted; p: sign test"
-            " of a probability of one half",
+            " that correct and wrong predictions are equally likely",
         ]
 
 

@@ -30,11 +30,12 @@ MAX_RATE = 0.05
 _SIZE_COLUMNS = {**MEASURE_COLUMN, "size": Column("Number of topics of each set.", key=True)}
 _COUNTS = {
     "comparisons": Column(
-        "Number of compared pairs of systems; with a test, of significant pairs only."
+        "Number of compared pairs of systems over all repeats; with a test, only of pairs that are"
+        " significant on the first set."
     ),
     "swaps": Column("Number of comparisons that the second set orders differently."),
     "ties": Column("Number of comparisons without a difference on one of the sets."),
-    "rate": Column("swaps / comparisons; null without comparisons.", decimals=1, percent=True),
+    "rate": Column("`swaps` / `comparisons`; null without comparisons.", decimals=1, percent=True),
 }
 
 
@@ -204,11 +205,13 @@ class Swaps(Study):
     def heading(self) -> list[str]:
         condition = f", {self.test} at {self.alpha:g}" if self.test else ""
         last = self.overall.row(-1, named=True)
-        rate = "no comparison" if last["rate"] is None else f"{percent(last['rate'])} swaps"
+        rate = "no pair compared"
+        if last["rate"] is not None:
+            rate = f"{percent(last['rate'])} of comparisons swapped"
         return [
             f"{measure_prefix(self.measure)}swap method: {counted(self.systems, 'system')},"
             f" {counted(self.repeats, 'repeat')}, seed {self.seed}{condition};"
-            f" {rate} with {counted(self.sizes[-1], 'topic')}"
+            f" {rate} with two sets of {counted(self.sizes[-1], 'topic')}"
         ]
 
 

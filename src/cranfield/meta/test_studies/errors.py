@@ -184,14 +184,14 @@ class FalseAlarms(Study):
         return (
             f"If no systems differ, the family-wise error rate on {size} topics is highest for"
             f" {worst_names}: {percent(highest)}.",
-            f"{subject} {'have' if len(tests_above) > 1 else 'has'} a 95% confidence interval above"
-            f" {self.alpha:g}.",
+            f"{subject} {'have' if len(tests_above) > 1 else 'has'} a 95% confidence interval of"
+            f" this rate above {self.alpha:g}.",
             f"Sample: {counted(self.repeats, 'repeat')}.",
         )
 
     def heading(self) -> list[str]:
         return [
-            f"{measure_prefix(self.measure)}false alarms among {counted(self.systems, 'system')}"
+            f"{measure_prefix(self.measure)}false positives among {counted(self.systems, 'system')}"
             f" {NULLS[self.null]}, {counted(self.repeats, 'repeat')}",
             f"alpha {self.alpha:g}, seed {self.seed}",
             *explain_tests(self.tests),

@@ -177,15 +177,15 @@ AGREEMENTS = {
     "significant first": "number of significant pairs on the first set of topics",
     "significant second": "number of significant pairs on the second set of topics",
     "both": "number of pairs that are significant on both sets of topics",
-    "AA": "active agreements: significant on both sets, in the same direction",
-    "AD": "active disagreements: significant on both sets, in opposite directions",
-    "MA": "mixed agreements: significant on one set, in the same order on the other",
-    "MD": "mixed disagreements: significant on one set, not in the same order on the other",
+    "AA": "number of active agreements: pairs significant on both sets, in the same direction",
+    "AD": "number of active disagreements: pairs significant on both sets, in opposite directions",
+    "MA": "number of mixed agreements: pairs significant on one set, with the same order on both",
+    "MD": "number of mixed disagreements: pairs significant on one set, not with the same order",
     "neither": "number of pairs that are significant on neither set",
     "jaccard": "Jaccard similarity of the two sets of significant pairs",
     "overlap": "overlap coefficient of the two sets of significant pairs",
     "tau": "Kendall's tau of the two orders of systems",
-    "bias": "publication bias",
+    "bias": "publication bias: proportion of significant pairs that other topics do not confirm",
 }
 """Statistics of :func:`agreement`, with their descriptions."""
 
@@ -268,7 +268,7 @@ class SplitStudy(Study):
             "second": Column("Name of the test on the second set.", key=True),
             "failed": Column("Number of repeats excluded because the test could not be computed."),
             **{name: Column(about) for name, (about, _) in _STATISTICS.items()},
-            "bias": Column("Publication bias of the mean counts, as in the source."),
+            "bias": Column("Publication bias computed from the mean counts."),
         },
         "cross": {
             "group": Column("Group of systems.", key=True, display=False),
@@ -277,7 +277,9 @@ class SplitStudy(Study):
             "second": Column("Name of the test on the second set.", key=True),
             **{name: Column(f"Mean {AGREEMENTS[name]}.", 1) for name in (*COUNTS, "neither")},
             **{name: Column(f"Mean {AGREEMENTS[name]}.", 2) for name in ("jaccard", "overlap")},
-            "bias": Column("Publication bias of the mean counts.", decimals=1, percent=True),
+            "bias": Column(
+                "Publication bias computed from the mean counts.", decimals=1, percent=True
+            ),
             "%MD1": Column(
                 "Difference of the active agreements (AA) from those of one-way ANOVA (MD1 on both"
                 " sets), in percent of the latter; null if the latter is below 1% of all pairs.",
@@ -372,14 +374,14 @@ class SplitStudy(Study):
         excluded = rows.filter(~is_valid)["first"].to_list()
         highest = candidates["AA"].max()
         descriptions = [
-            f"{row['first']} ({row['AA']:.1f} of the {row['significant first']:.1f} on the first)"
+            f"{row['first']} ({row['AA']:.1f} of {row['significant first']:.1f} on the first set)"
             for row in candidates.filter(pl.col("AA") == highest).iter_rows(named=True)
         ]
         sentences = []
         if highest:
             sentences.append(
-                f"On two sets of {size} topics, the most pairs are significant on both, in the same"
-                f" order and on average, by {names_or_count(descriptions, 'test')}."
+                f"On two sets of {size} topics, the largest mean number of pairs significant on"
+                f" both, in the same order, is by {names_or_count(descriptions, 'test')}."
             )
         elif not candidates.is_empty():
             subject = "none of the other tests" if excluded else "no test"
@@ -388,8 +390,8 @@ class SplitStudy(Study):
             )
         if excluded:
             sentences.append(
-                f"Excluded for significant differences in opposite directions in more than"
-                f" {percent(self.alpha)}: {', '.join(excluded)}."
+                f"Excluded, as more than {percent(self.alpha)} of the significant pairs are"
+                f" significant in the opposite direction on the other set: {', '.join(excluded)}."
             )
         if highest:
             sentences.append(
@@ -456,7 +458,8 @@ class SplitStudy(Study):
                 .unpivot(differences, index=["test", "size"], variable_name="than")
                 .filter(pl.col("test") != pl.col("than").replace_strict(COMPARED_MODELS))
             )
-            title = f"AA: difference from MD1 and MD2 in percent; {subject}"
+            title = "Active agreements (AA): difference in percent from those of one-way (MD1) and"
+            title += f" two-way ANOVA (MD2); {subject}"
             tables.append(_table_by_size(compared, ["test", "than"], "value", title, 1))
         return tables
 

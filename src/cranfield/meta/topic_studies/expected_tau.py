@@ -48,8 +48,8 @@ class ExpectedTau(Study):
     parts: ClassVar[Sequence[str]] = ("_table",)
     columns: ClassVar[Columns] = {
         "method": Column("Estimation method.", key=True),
-        "tau": Column("Expected Kendall's tau with the true ranking; null for too few topics."),
-        "tau AP": Column("Expected AP correlation with the true ranking; null for too few topics."),
+        "tau": Column("Expected Kendall's tau with the true ranking; null with too few topics."),
+        "tau AP": Column("Expected tau AP with the true ranking; null with too few topics."),
     }
 
     def _table(self) -> pl.DataFrame:
@@ -58,8 +58,9 @@ class ExpectedTau(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{measure_prefix(self.measure)}expected correlation with the true ranking of"
-            f" {counted(self.systems, 'system')}, by {counted(self.topics, 'topic')}"
+            f"{measure_prefix(self.measure)}expected correlation of the ranking of"
+            f" {counted(self.systems, 'system')} by {counted(self.topics, 'topic')} with the true"
+            " ranking"
         ]
 
 
@@ -108,7 +109,7 @@ def expected_tau(
     >>> covid = cf.bundled.trec_covid()
     >>> ap = cf.evaluate(covid.runs, covid.qrels, "AP")["AP"]
     >>> print(expected_tau(ap))
-    AP: expected correlation with the true ranking of 40 systems, by 50 topics
+    AP: expected correlation of the ranking of 40 systems by 50 topics with the true ranking
     <BLANKLINE>
     method         tau  tau AP
     msqd        0.9281  0.8706

@@ -165,7 +165,7 @@ def generalizability(
         if estimate < 0
     )
     if not variances[[0, 2]].any():
-        notes += ("systems do not vary: the coefficients are not defined",)
+        notes += ("the coefficients are not defined, as systems do not differ",)
     return Generalizability(
         call,
         measure=complete_scores.scores.measure,
@@ -229,8 +229,9 @@ class Extrapolation(Study):
             **MEASURE_COLUMN,
             "topics": Column("Number of topics.", key=True),
             "means": Column(
-                "Assumption on the true means, such as `shrunk`, closer to each other than the"
-                " observed means; `normal low` and `normal high`: bounds for a normal sample.",
+                "Assumption on the true means: `observed`, equal to the observed means; `shrunk`,"
+                " closer to each other; `normal`, a sample of a normal distribution, with the"
+                " confidence bounds `normal low` and `normal high`.",
                 key=True,
             ),
             "significant": Column("Expected number of significant pairs.", decimals=1),
@@ -262,9 +263,10 @@ class Extrapolation(Study):
             f" {shrunk['significant']:.0f}, and the expected Kendall's tau with the true order"
             f" {shrunk['tau truth']:.2f}.",
             "This assumes that scores are sums of a system effect, a topic effect and normal errors"
-            " of equal variance, and shrinks the observed means; for normally distributed systems"
-            f" {low['significant']:.0f} to {high['significant']:.0f} pairs"
-            f" ({100 * self.confidence:g}% CI).",
+            " of equal variance, and that true means are closer to each other than observed means;"
+            f" if true means are normally distributed, {low['significant']:.0f} to"
+            f" {high['significant']:.0f} significant pairs are expected"
+            f" ({100 * self.confidence:g}% confidence interval).",
         )
 
     def heading(self) -> list[str]:

@@ -192,7 +192,8 @@ class Stability(Study):
             "topics": Column("Number of topics in a sample.", key=True),
             "system": Column("System; only systems that are first in a sample.", key=True),
             "first": Column(
-                "Proportion of samples in which it is first; tied systems share a sample equally."
+                "Proportion of samples in which the system is first; tied systems share a sample"
+                " equally."
             ),
         },
         "ranks": {
@@ -223,14 +224,14 @@ class Stability(Study):
         if last["confirmed"] is not None:
             confirmation = (
                 " Of the pairs that are significant with all topics,"
-                f" {percent(last['confirmed'])} are significant in the sample, too."
+                f" {percent(last['confirmed'])} are significant in a sample, too, on average."
             )
         return (
-            f"{measure_prefix(self.measure)}samples of {last['topics']:,} of the {self.topics:,}"
-            f" topics order the systems with Kendall's tau {last['tau']:.2f} to the order by all"
-            f" topics ({percent(self.confidence)} of samples: {last['tau low']:.2f} to"
+            f"{measure_prefix(self.measure)}Kendall's tau of the orders of systems by samples of"
+            f" {last['topics']:,} topics and by all {self.topics:,} topics is {last['tau']:.2f} on"
+            f" average ({percent(self.confidence)} of samples: {last['tau low']:.2f} to"
             f" {last['tau high']:.2f}); the first system is the same in"
-            f" {percent(last['same first'])}.{confirmation}",
+            f" {percent(last['same first'])} of the samples.{confirmation}",
             f"The {counted(self.repeats, 'sample')} are from one set of topics and overlap:"
             " orders of systems on new topics agree less.",
         )

@@ -107,8 +107,11 @@ class Generalizability(Study):
                 "Smallest number of topics for which the coefficient reaches the target; null if"
                 " none does."
             ),
-            "low": Column("Number of topics needed by the upper bound of the coefficient."),
-            "high": Column("Number of topics needed by the lower bound of the coefficient."),
+            "low": Column(
+                "Number of topics needed if the coefficient is its upper confidence bound; null if"
+                " no number suffices."
+            ),
+            "high": Column("Number of topics needed if it is its lower confidence bound."),
         },
     }
 
@@ -219,13 +222,14 @@ class Generalizability(Study):
         needed = self.topics_for(self.target)
         if needed.topics is None:
             return ()
-        low, high = ("?" if bound is None else f"{bound:,}" for bound in (needed.low, needed.high))
-        comparison = "enough" if needed.topics <= self.topics else "fewer"
+        bounds = (needed.low, needed.high)
+        low, high = ("infinity" if bound is None else f"{bound:,}" for bound in bounds)
+        comparison = "enough" if needed.topics <= self.topics else "too few"
         return (
             f"{measure_prefix(self.measure)}{counted(needed.topics, 'topic')} "
             f"({100 * self.confidence:g}% confidence interval {low} to {high}) are needed for a"
-            f" generalizability coefficient of {needed.target:g}; there are"
-            f" {self.topics:,}, which are {comparison}.",
+            f" generalizability coefficient of {needed.target:g}; the {self.topics:,} topics of the"
+            f" scores are {comparison}.",
         )
 
     def heading(self) -> list[str]:
@@ -256,10 +260,10 @@ SOURCES = ("system", "topic", "system:topic", "topic:cell", "error")
 """Sources of variance; a cell is a shard or a query variation of one topic."""
 
 EFFECTS = {
-    "system": "systems, for all topics alike",
-    "topic": "topics, for all systems alike",
+    "system": "differences between systems that are the same on all topics",
+    "topic": "differences between topics that are the same for all systems",
     "system:topic": "systems that are good on different topics",
-    "topic:cell": "cells of a topic, for all systems alike",
+    "topic:cell": "differences between cells of a topic that are the same for all systems",
     "error": "the residual error, including interactions of systems and cells",
 }
 """Descriptions of the sources."""
@@ -353,10 +357,10 @@ class Facets(Study):
             f"{measure_prefix(self.measure)}the largest part of the variance of scores,"
             f" {percent(proportions[largest])}, comes from {EFFECTS[largest]};"
             f" {percent(proportions['system'])} from systems.",
-            f"With {counted(self.topics, 'topic')} of {self.cells / self.topics:.3g} cells each,"
-            f" the generalizability coefficient of differences between systems is"
-            f" {self.relative():.2f} (1: the same on any topics and cells), and the index of"
-            f" dependability of their means {self.absolute():.2f}.",
+            f"With {counted(self.topics, 'topic')} of {self.cells / self.topics:.3g} cells each"
+            " (shards or query variations), the generalizability coefficient of differences between"
+            f" systems is {self.relative():.2f} (1 if they are the same on any topics and cells),"
+            f" and the index of dependability of their means {self.absolute():.2f}.",
             "These are estimates without confidence intervals; systems, topics and cells are"
             " assumed to be drawn at random.",
         )
@@ -427,7 +431,7 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
     table, model = random_topics(values)
     if not table.components:
         raise CranfieldError(
-            "no topic has scores in two shards, so that cells cannot be separated from the error"
+            "expected a topic with scores in two shards or query variations, got none"
         )
     deviations = model.means - model.means.mean()
     n_topics = float(model.counts[0])

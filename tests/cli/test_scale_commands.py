@@ -101,7 +101,7 @@ def test_study_of_scales_of_several_collections(campaign: Path) -> None:
     assert int(rows[-1]["results"]) + int(rows[-1]["undefined"]) == 32
     for words, message in (
         (("--collections", "judged.txt"), "setting collections must be QRELS: RUNS"),
-        (("--collections", "qrels.txt=more"), "repeats the collection 'qrels.txt'"),
+        (("--collections", "qrels.txt=more"), "must not repeat QRELS 'qrels.txt'"),
         (("--collections", "judged.txt=s2.run"), "at least two systems of 'judged.txt', got 1"),
         (("--collections", "judged.txt=more", "--plot", "x.svg"), "--plot cannot be combined"),
         (("--collections", "judged.txt=more", "-o", "judged.txt"), "would overwrite an input file"),

@@ -76,7 +76,7 @@ def report(
     cranfield report --scores scores.csv --title "Our systems" -o scores.html
     """
     if output == "-":
-        raise PolicyError("--output must be a file, got -")
+        raise PolicyError("--output must be a file, got standard output (-)")
     # Options are checked before any file is read.
     comparison_options = cli.check_comparison(comparing)
     reading = cli.Reading.from_options(judging)
@@ -209,12 +209,12 @@ def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -
             cli.option(
                 "--topic",
                 metavar="TOPIC",
-                help="Topic of the chart precision-recall; by default the mean over topics.",
+                help="Topic of the chart `precision-recall`; by default the mean over topics.",
             ),
             cli.option(
                 "--reference",
                 metavar="SYSTEM",
-                help="System that the chart intervals compares the others with.",
+                help="System with which the chart `intervals` compares the others.",
             ),
             cli.option(
                 "--length",
@@ -290,12 +290,12 @@ def plot(
     else:
         is_evaluation = chart.subject == "Evaluation"
         if is_evaluation and source.score_files:
-            raise PolicyError("this chart requires QRELS and RUN, got --scores")
+            raise PolicyError(f"{name} requires QRELS and RUN, got --scores")
         data: Any = source.scores(judging)
         if not is_evaluation:
             if len(data) > 1:
                 advice = f"choose one with --measure: {', '.join(data)}"
-                raise PolicyError(f"this chart requires a single measure; {advice}")
+                raise PolicyError(f"{name} requires a single measure; {advice}")
             [data] = data.values()
         if is_comparison:
             data = cf.compare(data, jobs=judging["jobs"], **comparison_options)

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from cranfield.base.errors import CranfieldError, PolicyError, options_in_notes, quoted, warn
 from cranfield.base.spec import Registry
-from cranfield.base.text import nearest
+from cranfield.base.text import counted, nearest
 from cranfield.cli.options.hints import as_options, describe_unknown, option_for
 from cranfield.cli.options.settings_file import read_settings
 from cranfield.sources.archives import check_path, match_files
@@ -141,8 +141,8 @@ def choose_format(ctx: click.Context) -> None:
     assert isinstance(form.type, click.Choice)
     if suffix_format not in form.type.choices:
         raise PolicyError(
-            f"{suffix_format}, the suffix of --output {quoted(path)}, is not a format of this"
-            f" command; choose with --format one of: {', '.join(form.type.choices)}"
+            f"--output {quoted(path)} has the suffix of {suffix_format}, which this command cannot"
+            f" write; choose a format with --format: {', '.join(form.type.choices)}"
         )
     ctx.params[form.name or ""] = suffix_format
 
@@ -369,7 +369,7 @@ class Command(click.Command):
         help_option = self.get_help_option(ctx)
         groups["Help"] = [] if help_option is None else [help_option.get_help_record(ctx)]
         if hidden := len(self.options(ctx, every=True)) - len(visible):
-            groups["Help"].append(("--help-all", f"Also show the other {hidden} options."))
+            groups["Help"].append(("--help-all", f"Also show {counted(hidden, 'more option')}."))
         for group, records in groups.items():
             with formatter.section(group or "Options"):
                 formatter.write_dl([record for record in records if record is not None])

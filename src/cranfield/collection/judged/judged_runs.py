@@ -169,7 +169,7 @@ class JudgedRuns(Scorable):
             if affected:
                 documents = counted(intents.differing, "document")
                 warn(
-                    f"{documents} with different grades by subtopic; measures that use the highest:"
+                    f"the grades of {documents} differ by subtopic; the highest counts for"
                     f" {some_of(affected, 3)}"
                 )
         return [np.where(self.scored, measure.score(self), np.nan) for measure in measures]
@@ -307,7 +307,9 @@ class JudgedRuns(Scorable):
 
     def queries(self, name: str) -> Rows:
         """Return the query of each retrieved document; `name` is the measure that requires it."""
-        requirement = f"{name} requires sessions of queries, got runs"
+        requirement = (
+            f"{name} requires search sessions; use evaluate_sessions, or `cranfield sessions`"
+        )
         return _required(self.annotations.queries, requirement)
 
     def clicks(self, name: str) -> Clicks:

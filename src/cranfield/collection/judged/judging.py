@@ -131,7 +131,7 @@ def read_inputs(
         qrels, subtopics=subtopics, columns=qrels_columns, on_duplicate=on_duplicate, grades=grades
     )
     if _types(runs) == {int} and _types(qrels) == {float}:
-        warn(f"runs with integer scores and judgments with float grades may be swapped; {ORDER}")
+        warn(f"runs have integer scores and judgments decimal grades, as if swapped; {ORDER}")
     if columns is not None:
         # Columns that the judgments lack must be in the runs.
         run_columns.ambiguous_columns &= qrels_columns.matched_columns
@@ -430,8 +430,8 @@ def _warn_of_unjudged_systems(judged: JudgedRuns) -> None:
     if systems:
         listed = some_of(map(quoted, systems), 3)
         warn(
-            f"no document that {listed} retrieved is judged; are ids of topics and documents"
-            " spelled as in the judgments?"
+            f"no document that {listed} retrieved is judged; check that ids of topics and documents"
+            " are spelled as in the judgments"
         )
 
 
@@ -443,7 +443,8 @@ def _warn_of_unmatched(judged: JudgedRuns, sources: Mapping[str, Any]) -> None:
         rows["groups"] = annotations.groups.rows
     for name, source in sources.items():
         if isinstance(source, (str, PathLike)) and not rows[name].rank.size:
-            warn(f"{Source.of(source).name}: no document occurs in the runs; do the ids differ?")
+            name = Source.of(source).name
+            warn(f"{name}: no document occurs in the runs; check that ids are spelled as there")
 
 
 @dataclass(frozen=True, eq=False)

@@ -338,7 +338,7 @@ WRITTEN = FileWritten()
 class Command(click.Command):
     """A command whose help is in groups; `--help` shows the options in `first` only.
 
-    It refuses to overwrite its inputs, and to set an option of a single value twice.
+    It refuses to overwrite its inputs, and to set an option of one value, or one value, twice.
     """
 
     def __init__(self, *args: Any, first: str = "", **options: Any) -> None:
@@ -381,8 +381,12 @@ class Command(click.Command):
             except click.NoSuchOption as error:
                 ctx.fail(describe_unknown(error, self))
             for param in (param for param in self.params if isinstance(param, click.Option)):
+                name = max(param.opts, key=len)
                 if order.count(param) > 1 and not (param.multiple or param.is_flag):
-                    ctx.fail(f"{max(param.opts, key=len)} must be given only once")
+                    ctx.fail(f"{name} must be given only once")
+                texts = (values.get(param.name) or []) if param.multiple else []
+                if repeated := [text for text in texts if texts.count(text) > 1]:
+                    ctx.fail(f"{name} {quoted(repeated[0])} must be given only once")
             if isinstance(path := values.get("settings"), str):
                 ctx.default_map = read_settings(path, self, ctx)
                 ctx.meta["settings"] = path

@@ -443,8 +443,8 @@ def _warn_of_unmatched(judged: JudgedRuns, sources: Mapping[str, Any]) -> None:
         rows["groups"] = annotations.groups.rows
     for name, source in sources.items():
         if isinstance(source, (str, PathLike)) and not rows[name].rank.size:
-            name = Source.of(source).name
-            warn(f"{name}: no document occurs in the runs; check that ids are spelled as there")
+            origin = Source.of(source).name
+            warn(f"{origin}: no document occurs in the runs; check that ids are spelled as there")
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,9 +99,7 @@ def pool(
             judging_policies(rules).negative,
         )
         documents = missing = documents_pool.unjudged(qrels, negative=negative)
-        lines.append(
-            f"{len(missing):,} of these documents have no judgment in version {record.version}"
-        )
+        lines.append(f"{len(missing):,} of these have no judgment in version {record.version}")
     path = "-" if output is None and unjudged else output
     if path is not None:
         sheet_options.write(documents, seed, format, path, [])

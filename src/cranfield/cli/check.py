@@ -138,7 +138,7 @@ def _write_errlogs(
         if first_report is not report:
             raise PolicyError(
                 f"the errors of {quoted(first_report.source)} and {quoted(report.source)} would be"
-                f" written to the same file, {quoted(path)}; check them one at a time"
+                f" written to the same file, {quoted(path)}; use different --output folders"
             )
     cli.keep_inputs(map(str, paths), files)
     for path, report in zip(paths, reports, strict=True):

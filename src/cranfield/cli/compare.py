@@ -242,9 +242,7 @@ def _compute_other_result(
     baseline = next(iter(baselines), None)
     if analysis == "power":
         if len(source.score_files) != 1 or source.qrels is not None:
-            raise PolicyError(
-                "--as power requires one --scores FILE, a table with columns t and topics"
-            )
+            raise PolicyError("--as power requires one --scores FILE with columns t and topics")
         [published] = source.score_files
         return cf.significance.power_of_published(
             published, alpha=alpha, alternative=comparing["alternative"]

@@ -525,7 +525,7 @@ def fuse(
         )
         return
     if not runs:
-        raise PolicyError("expected two RUN or more, or --list to list the methods")
+        raise PolicyError("expected RUN..., two or more, or --list to list the methods")
     run_list = reading.runs(None, runs)
     with cli.progress_of(run_list) as progress:
         fused = cf.fuse(run_list, progress=progress, **options)

@@ -297,7 +297,7 @@ def interleave(
         raise PolicyError("expected RUN..., or --list to list the methods")
     if impressions is None and keys is None:
         raise PolicyError(
-            "expected a number of lists per topic (--impressions) or a table of pages (--keys)"
+            "expected lists per topic (--impressions N) or a table of pages (--keys FILE)"
         )
     interleaved = cf.online.interleave_runs(reading.runs(None, runs), **method)
     draw: Any = interleaved.draw if keys is None else interleaved.draw_for
@@ -400,9 +400,7 @@ def preference(
             names, options["lists"] = names or [*interleaved.rankers], interleaved.lists
         teams = names or list_teams(log)
         if runs or len(teams) == 2:
-            cli.warn_unused(
-                ("correction",), "it corrects for several pairs of rankers, got one pair"
-            )
+            cli.warn_unused(("correction",), "there is only one pair of rankers")
             result = cf.online.preference(log, names=teams, expected=expected, **options)
         else:
             cli.refuse_options(("expected",), f"requires two rankers, got {len(teams)}")

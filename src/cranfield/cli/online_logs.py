@@ -208,9 +208,7 @@ MAX_VALUES = 12  # maximum number of values of a parameter in text output
     " be given several times.",
 )
 @cli.option(
-    "--baseline",
-    metavar="MODEL",
-    help="Model with which the perplexity of the other models is compared.",
+    "--baseline", metavar="MODEL", help="Model to compare the perplexity of the other models with."
 )
 @cli.options_from("cranfield.online.perplexity_gain", "seed resamples", requires="--baseline")
 @cli.gather_options(dict, "log_options", _READING)  # click models do not use sessions
@@ -272,9 +270,7 @@ def train(
     if has_relevance:
         document_fits = [fit for fit in fits if "item" in fit.model.variables.values()]
         if not document_fits:
-            raise PolicyError(
-                "--qrels requires a model that estimates the relevance of documents, such as DBN"
-            )
+            raise PolicyError("--qrels requires a model that estimates relevance, such as DBN")
         frames["relevance"] = cf.online.predict_relevance(document_fits, qrels, measures)
         tables.append(table_from_frame(frames["relevance"], "Estimated relevance and judgments"))
     notes = [repr(train_log)]

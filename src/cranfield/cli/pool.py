@@ -104,9 +104,7 @@ def read_strata(text: str) -> dict[int, int | float]:
         end, colon, amount = stratum.partition(":")
         last = integer_in(end.strip())
         if not colon or last is None:
-            raise PolicyError(
-                f"--strata must be pairs RANK:N such as 10:100%,50:25, got {quoted(text)}"
-            )
+            raise PolicyError(f"--strata must be pairs such as 10:100%,50:25, got {quoted(text)}")
         if last in strata:
             raise PolicyError(f"--strata must name each rank once, got {quoted(text)}")
         strata[last] = read_amount(amount, f"--strata {end.strip()}:")
@@ -405,9 +403,7 @@ def _rank_documents(
     if n_next:
         documents = cf.assess.next_documents(pool, qrels, method, n_next, **options)
         _warn_of_judgments(documents.outside, "outside the pool")
-        _warn_of_judgments(
-            documents.ahead, "of documents that the method has not reached, not used"
-        )
+        _warn_of_judgments(documents.ahead, "that the method has not reached yet, not used")
         _warn_of_judgments(documents.negative, "with a grade below 0, counted as not relevant")
         return documents
     order = cf.assess.order(pool, method, qrels, **options).to_polars()

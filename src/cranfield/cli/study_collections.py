@@ -124,7 +124,7 @@ def _study_topics(
         raise
     except CranfieldError as error:
         label = measure_prefix(scores.measure)
-        notes.append(f"note: {label}the effect of the number of topics was not studied: {error}")
+        notes.append(f"note: {label}not all studies of the topics are possible: {error}")
     return studies
 
 

@@ -57,7 +57,7 @@ def write_run(
     metadata: bool = False,
     format: str = "auto",
 ) -> None:
-    """Write a run, with ranks from 1 by score; compressed if the suffix is that of an archive.
+    """Write a run, with ranks from 1 by score; the suffix selects the compression, if any.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def write_run(
 
 
 def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") -> None:
-    """Write judgments with all columns, in order; compressed if the suffix is that of an archive.
+    """Write judgments with all columns, in order; the suffix selects the compression, if any.
 
     Parameters
     ----------

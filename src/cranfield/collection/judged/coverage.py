@@ -15,7 +15,6 @@ from cranfield.base.errors import quoted, warn
 from cranfield.base.text import counted, html, plain, some_of
 from cranfield.tabular import frame_html, table_from_frame
 
-
 _LEADING_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 
 
@@ -69,7 +68,7 @@ class SystemCoverage:
 
 @dataclass(frozen=True)
 class Coverage:
-    """The coverage of every system.
+    """Coverage of the runs of all systems by the judgments.
 
     Attributes
     ----------

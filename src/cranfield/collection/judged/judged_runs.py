@@ -314,7 +314,8 @@ class JudgedRuns(Scorable):
 
     def clicks(self, name: str) -> Clicks:
         """Return the clicks of sessions; `name` is the measure that requires them."""
-        return _required(self.annotations.clicks, f"{name} requires clicks; use evaluate_sessions")
+        requirement = f"{name} requires clicks; use evaluate_sessions, or `cranfield sessions`"
+        return _required(self.annotations.clicks, requirement)
 
     def aspect(self, aspect: str, name: str) -> JudgedRuns:
         """Return the runs judged on another aspect; `name` is the measure that requires it."""

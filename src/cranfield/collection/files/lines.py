@@ -574,7 +574,7 @@ def _check_width(fields: list[str], layout: Layout) -> None:
         columns = " ".join("iteration" if c == "subtopic" else c for c in layout.columns)
         reason += f" ({columns}{separation}) in a {layout.kind} line, got {width}"
         if _lacks_grade(fields, layout):
-            reason += "; if other lines have a grade, ungraded='drop' treats this one as unjudged"
+            reason += "; ungraded='drop' treats this one as unjudged, if other lines have a grade"
         elif width < expected and sum(field.count(",") for field in fields) > 1:
             reason += "; this looks like CSV: use the suffix .csv or format='csv'"
         elif width >= 2 * expected - 1:

@@ -612,8 +612,7 @@ def _warn_of_rising(
     if not falls and risen.size >= 4 and np.ptp(risen) > 0:
         warn(
             f"{rows.origin.name}: the scores of every topic rise in the order of the file, but the"
-            " highest scores rank first; if they are distances, lower_is_better=True ranks the"
-            " lowest first"
+            " highest scores rank first; lower_is_better=True ranks the lowest first, for distances"
         )
 
 

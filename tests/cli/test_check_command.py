@@ -259,7 +259,7 @@ def test_advice_that_check_cannot_follow_is_not_given(tmp_path: Path) -> None:
     write(tmp_path, qrels=GOOD_QRELS, **{"rising.csv": f"topic,doc,score\n{rows}"})
     [rising, *_] = lines(tmp_path, "qrels", "rising.csv")[1:]
     assert rising.endswith(
-        "rise in the order of the file, and the highest scores rank first [reading]"
+        "rise in the order of the file, but the highest scores rank first [reading]"
     )
     _, warnings = cranfield(tmp_path, "evaluate", "qrels", "rising.csv", "-m", "AP")
     assert "highest scores rank first; --lower NAME ranks the lowest first" in warnings

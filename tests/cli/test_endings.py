@@ -45,7 +45,7 @@ def test_topics_that_are_not_in_all_runs_are_shown_as_text(tmp_path: Path) -> No
     (tmp_path / "b.run").write_text("q Q0 d 1 1 b\n\x1b[2J Q0 d 1 1 b\n")
     words = ("online", "interleave", "a.run", "b.run", "--impressions", "2")
     _, said = cranfield(tmp_path, *words)
-    assert said.endswith("note: 1 topic excluded, not in all runs: \\x1b[2J\n")
+    assert said.endswith("note: excluded 1 topic that some runs lack: \\x1b[2J\n")
 
 
 def test_an_option_in_place_of_a_command(tmp_path: Path) -> None:

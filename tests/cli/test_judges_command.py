@@ -124,7 +124,7 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
         (["none.txt"], "none.txt: cannot be read"),
         (["*.nothing"], "no file matches the pattern"),
         (["fine.txt", "--scale", "3"], "its lowest and highest grade"),
-        (["fine.txt", "--own-runs", "--aspect", "x=qrels"], "--aspect cannot be used"),
+        (["fine.txt", "--own-runs", "--aspect", "x=qrels"], "--aspect is not supported"),
         (["fine.txt", "--own-runs", "--families", "families.csv"], "expected a judge"),
     ],
 )
@@ -180,7 +180,7 @@ def test_ppi_scores(llmjudge: Path, form: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "wrong"),
     [
-        (["--ppi", "topic"], "--ppi requires --runs or --own-runs"),
+        (["--ppi", "topic"], "--ppi topic requires --runs or --own-runs"),
         (["--own-runs", "--ppi", "page"], "unknown unit 'page'; expected one of"),
         (["--own-runs", "--ppi", "topic", "--families", "families.csv"], "--families cannot be"),
         (["--own-runs", "--ppi", "document", "-m", "AP"], "--ppi topic"),

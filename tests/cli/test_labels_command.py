@@ -47,7 +47,7 @@ def test_what_is_in_it_and_what_is_made_of_it(labelled: Path) -> None:
         "1 of 4 pairs with one label",
         "majority of 4 pairs, 1 tie (high)",
         "quality: weight of the labels of the worker; agreement: proportion of labels that equal",
-        "note: 3 of 3 gold judgments correct; 1 were ties",
+        "note: aggregated grades equal the gold grades of 3 of 3 documents; 1 were tied",
         "note: 1 gold judgment of pairs without a label ignored",
         "note: 4 judgments written to made",
     ):
@@ -133,7 +133,7 @@ def test_every_method(labelled: Path, method: str) -> None:
     )
     assert f"{method} of 4 pairs" in out
     if known:
-        assert "3 of 3 gold judgments correct" in out
+        assert "equal the gold grades of 3 of 3 documents" in out
 
 
 REFUSED = [

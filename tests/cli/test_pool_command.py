@@ -140,7 +140,7 @@ def test_samples(campaign: Path) -> None:
         ("--next 2 --format csv", "--format of documents to judge must be"),
         ("--format trec", "--format of this report must be"),
         ("--format prels", "--format of this report must be"),
-        ("--next 2 --table topics", "--table applies to reports, not to lists"),
+        ("--next 2 --table topics", "--table applies to reports, not to documents"),
         ("--table systems", "unknown table 'systems'"),
         ("--arranged id", "--arranged requires --next or --budget or --unjudged or --sample"),
         ("--next 2 --assessors a,a", "distinct names"),
@@ -181,8 +181,8 @@ def test_what_a_method_makes_of_judgments_is_said(tmp_path: Path) -> None:
     common = ("pool", "*.run", "--judged", "q.txt", "--method", "MaxMean")
     _, err = cranfield(tmp_path, *common, "--next", "1")
     assert "judgments outside the pool: 1" in err
-    assert "judgments ahead of the order of the method, which are ignored: 1" in err
-    assert "judgments below 0, which count as not relevant: 1" in err
+    assert "judgments that the method has not reached yet, not used: 1" in err
+    assert "judgments with a grade below 0, counted as not relevant: 1" in err
     _, err = cranfield(tmp_path, *common, "--budget", "2")
     assert "MaxMean treats 2 unjudged documents of the pool as not relevant" in err
     _, err = cranfield(tmp_path, *common[:-1], "depth", "--budget", "2")
@@ -196,7 +196,7 @@ def test_the_number_of_sampled_documents_without_a_judgment_is_reported(campaign
     (campaign / "few.txt").write_text("".join(f"{t} 0 {d} 1\n" for t, d in rows[2:]))
     args = ("pool", "s?.run", "--sample", "uniform", "--size", "3", "--missing", "nonrelevant")
     _, err = cranfield(campaign, *args, "--judged", "few.txt")
-    assert f"2 of {len(rows)} sampled documents not judged and counted as not relevant" in err
+    assert f"2 of {len(rows)} sampled documents are not judged and count as not relevant" in err
     (campaign / "all.txt").write_text("".join(f"{t} 0 {d} 1\n" for t, d in rows))
     _, err = cranfield(campaign, *args, "--judged", "all.txt")
     assert "warning" not in err

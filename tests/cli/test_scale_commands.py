@@ -62,7 +62,7 @@ def test_study_of_scales(folder: Path) -> None:
         (("-m", "P@5"), "without cutoff"),
         (("-m", "nDGC"), "did you mean"),
         (("--cutoffs", "5,5"), "cutoff 5 is repeated"),
-        (("-m", "P", "-m", "P"), "measure P is repeated"),
+        (("-m", "P", "-m", "P"), "--measure 'P' must be given only once"),
         (("--alpha", "2"), "alpha must be a number between 0 and 1"),
         (("-m", "P", "--cutoffs", "5,5000"), "cannot be computed for P@5000"),
     ):
@@ -101,7 +101,7 @@ def test_study_of_scales_of_several_collections(campaign: Path) -> None:
     assert int(rows[-1]["results"]) + int(rows[-1]["undefined"]) == 32
     for words, message in (
         (("--collections", "judged.txt"), "setting collections must be QRELS: RUNS"),
-        (("--collections", "qrels.txt=more"), "repeats the collection 'qrels.txt'"),
+        (("--collections", "qrels.txt=more"), "must not repeat QRELS 'qrels.txt'"),
         (("--collections", "judged.txt=s2.run"), "at least two systems of 'judged.txt', got 1"),
         (("--collections", "judged.txt=more", "--plot", "x.svg"), "--plot cannot be combined"),
         (("--collections", "judged.txt=more", "-o", "judged.txt"), "would overwrite an input file"),

@@ -71,7 +71,7 @@ def test_everything_is_what_the_library_says(campaign: Path) -> None:
 
 def test_files_of_documents_do_not_go_with_pools(campaign: Path) -> None:
     _, err = cranfield(campaign, *START, "--aspect", "a=qrels.txt", status=2)
-    assert err == "cranfield: error: setting aspect cannot be combined with pools\n"
+    assert err == "cranfield: error: setting aspect cannot be combined with studies of pools\n"
     scores = ("study", "collection", "--scores", "scores.csv", "--aspect", "a=qrels.txt")
     _, err = cranfield(campaign, *scores, status=2)
     assert "setting aspect cannot be combined with --scores" in err
@@ -132,7 +132,7 @@ def test_scores_from_a_file(campaign: Path) -> None:
 def test_scores_without_error_are_noted(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("topic,a,b\n1,.25,.5\n2,.5,.75\n3,.0,.25\n")
     out, _ = cranfield(tmp_path, "study", "collection", "--scores", "s.csv", "--repeats", "5")
-    assert "other numbers of topics" in out
+    assert "not all studies of the topics are possible" in out
 
 
 def test_contributors(campaign: Path, tmp_path: Path) -> None:
@@ -232,8 +232,8 @@ def test_replication(campaign: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "expected --original-baseline"),
-        (("--baseline", "s1.run"), "expected --original-baseline"),
+        ((), "its repetition: --original-baseline"),
+        (("--baseline", "s1.run"), "its repetition: --original-baseline"),
         ((*ALL_FOUR, "-t", "welch"), "test 'welch' cannot compare two systems on the same topics"),
         ((*ALL_FOUR, "--persistence", "1"), "persistence: 1.0 is not in the range 0<x<1"),
         ((*ALL_FOUR, "--other-qrels", "absent"), "absent: cannot be read"),

@@ -74,11 +74,11 @@ def test_formats(campaign: Path, kind: str) -> None:
         (("--table", "pools"), "unknown table 'pools'"),
         (
             ("--unjudged", "condensed"),
-            "setting unjudged cannot be combined with pools; use the setting lists",
+            "setting unjudged cannot be combined with studies of pools; use the setting lists",
         ),
         (("--test", "anova-3"), "requires scores by shard"),
         (("--contributors", "nobody.txt"), "cannot be read"),
-        (("--lengths", "qrels.txt"), "setting lengths cannot be combined with pools"),
+        (("--lengths", "qrels.txt"), "setting lengths cannot be combined with studies of pools"),
     ],
 )
 def test_refused(campaign: Path, more: Any, message: str) -> None:

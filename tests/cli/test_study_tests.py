@@ -74,9 +74,12 @@ def test_shards(campaign: Path) -> None:
 def test_files_of_documents_do_not_go_with_shards(campaign: Path) -> None:
     for option in ("--lengths", "--groups", "--intents"):
         _, err = cranfield(campaign, *RUN_FILES, "--shards", "2", option, "f.csv", status=2)
-        assert err == f"cranfield: error: setting {option[2:]} cannot be combined with shards\n"
+        assert (
+            err
+            == f"cranfield: error: setting {option[2:]} cannot be combined with scores by shard\n"
+        )
     _, err = cranfield(campaign, *RUN_FILES, "--shards", "2", "--aspect", "a=qrels.txt", status=2)
-    assert err == "cranfield: error: setting aspect cannot be combined with shards\n"
+    assert err == "cranfield: error: setting aspect cannot be combined with scores by shard\n"
 
 
 def test_formats(campaign: Path) -> None:
@@ -111,7 +114,10 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
         (("--scores", "scores.csv", "--sizes", "x"), "--sizes must be integers >= 2"),
         (("--scores", "scores.csv", "-t", "wilcox"), "did you mean wilcoxon"),
         (("--scores", "scores.csv", "-t", "md3"), "anova-3 requires scores by shard"),
-        (("--scores", "scores.csv", "--shards", "2"), "shards require QRELS and RUN"),
+        (
+            ("--scores", "scores.csv", "--shards", "2"),
+            "--shards and shard-map require QRELS and RUN",
+        ),
         (("--scores", "scores.csv", "--rel", "2"), "setting rel cannot be combined with --scores"),
         (("--scores", "scores.csv", "--teams", "absent.csv"), "absent.csv: cannot be read"),
         (("--scores", "scores.csv", "--teams", "teams.csv"), "system 'a' has no team"),

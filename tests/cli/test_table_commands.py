@@ -126,7 +126,7 @@ def test_compare_writes_tables(folder: Path) -> None:
         ),
         (
             ("compare", "qrels", "*.run", "--marks", "groups", "--format", "csv"),
-            "--marks requires --format text, latex, markdown, html",
+            "--format with --marks must be one of: text, latex, markdown, html",
         ),
         (
             (
@@ -222,7 +222,7 @@ def test_ranks_are_of_the_statistic_that_is_requested(folder: Path) -> None:
         _, err = cranfield(
             folder, "compare", "--scores", "s.csv", "-m", "AP", "--joint", *more, status=2
         )
-        assert "--joint is two-sided and cannot be combined with" in err
+        assert "--joint is a two-sided test of its own and cannot" in err
 
 
 def test_ranks_warn_of_a_seed_without_effect(tmp_path: Path) -> None:

@@ -126,5 +126,5 @@ def test_a_parameter_of_a_public_function() -> None:
 
 def test_a_column_named_twice_is_refused() -> None:
     assert parse_columns("doc=a, topic=b") == {"doc": "a", "topic": "b"}
-    with pytest.raises(PolicyError, match="--columns must name each column once, got a second doc"):
+    with pytest.raises(PolicyError, match="--columns must name each column once, got doc twice"):
         parse_columns("doc=a,doc=b")

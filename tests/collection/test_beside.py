@@ -41,10 +41,10 @@ def test_lengths_from_anything(tmp_path: Path) -> None:
     [
         (read_lengths, {"d1": -1}, "length must be at least 0, got -1"),
         (read_lengths, {"d1": "long"}, "length 'long' is not a finite number"),
-        (read_lengths, [("d1", 1), ("d1", 2)], "document twice in the lengths"),
+        (read_lengths, [("d1", 1), ("d1", 2)], "document occurs twice in the lengths"),
         (read_lengths, {}, "is empty"),
         (read_lengths, 3, "int cannot be read as a table of lengths"),
-        (read_groups, {"d1": ["a", "a"]}, "document twice in one group"),
+        (read_groups, {"d1": ["a", "a"]}, "document occurs twice in one group"),
         (read_groups, {"d1": {"a": -0.5}}, "weight must be at least 0, got -0.5"),
         (read_intents, {"q": {"1": 1.5}}, "probability of intent '1' must be from 0 to 1, got 1.5"),
         (read_intents, {"q": 1}, "expected {intent: probability} for topic 'q', got int"),
@@ -68,7 +68,9 @@ def test_file_errors_name_the_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="type of an intent must be one of"):
         read_intents(path)
     path.write_text("q;1;0.5\nq;2;0.5;nav\n")
-    with pytest.raises(InputError, match=r"intents.txt:2: expected 3 columns as above, got 4"):
+    with pytest.raises(
+        InputError, match=r"intents.txt:2: expected 3 columns as in previous lines, got 4"
+    ):
         read_intents(path)
 
 
@@ -178,7 +180,7 @@ def test_topics_of_the_web_track(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="declares entities"):
         read_intents(path)
     path.write_text("<web/>")
-    with pytest.raises(InputError, match="expected subtopics"):
+    with pytest.raises(InputError, match="expected topics with elements <subtopic>"):
         read_intents(path)
 
 

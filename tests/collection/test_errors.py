@@ -195,7 +195,7 @@ def test_rows_of_named_columns(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"Topic ID,doc-no,SCORE\n1,a,0.5\n")
     assert cf.read_run(path).to_polars().rows() == [("1", "a", 0.5)]
-    assert "'d' occurs twice in one object" in str(
+    assert "'d' occurs twice in an object" in str(
         fails(tmp_path / "a.json", b'{"q": {"d": 1, "d": 2}}')
     )
     row = b'{"qid": "1", "docid": "d", "score": 1}\n'

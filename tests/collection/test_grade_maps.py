@@ -197,5 +197,7 @@ def test_pattern_takes_whole_numbers(pattern: str, text: str, grade: int | None)
 
 
 def test_part_of_a_number_is_refused() -> None:
-    with pytest.raises(InputError, match=r"in 'score: 10', got '1', a part of a longer number"):
+    with pytest.raises(
+        InputError, match=r"in 'score: 10', got '1', which is part of a longer number"
+    ):
         cf.read_qrels([("q", "d", "score: 10")], grades=r"score: (\d)")

@@ -175,6 +175,22 @@ def test_nothing_in_common() -> None:
         with pytest.raises(cf.InputError) as caught:
             cf.judge({topic: {"a": 1.0}}, qrels)
         assert str(caught.value).endswith("; they differ in case or leading zeros") == hint
+    # A zero within a number is not a leading zero.
+    with pytest.raises(cf.InputError, match=r"have '11'\)$"):
+        cf.judge({"101": {"a": 1.0}}, {"11": {"a": 1}})
+
+
+@pytest.mark.parametrize(("topic", "judged"), [("007", "7"), ("q2", "Q2")])
+def test_a_topic_in_another_spelling_is_noted(topic: str, judged: str) -> None:
+    run = {"2026": {"a": 1.0}, topic: {"a": 1.0}}
+    note = (
+        f"topic '{topic}' of the runs and topic '{judged}' of the judgments differ only in case or"
+        " leading zeros, and are read as different topics"
+    )
+    for topics in ("qrels", "run"):
+        notes = cf.judge(run, {"2026": {"a": 1}, judged: {"a": 1}}, topics=topics).coverage.notes
+        assert notes[2] == note
+    assert note not in cf.judge(run, {"2026": {"a": 1}, "8": {"a": 1}}).coverage.notes
 
 
 def test_names_of_systems(tmp_path: Path) -> None:

@@ -46,7 +46,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "topics.jsonl": ({"qid": "q1", "topic_id": "q2", "hits": HITS}, "two keys for the topic"),
     "ids.jsonl": ({"qid": "q1", "hits": [{"doc_id": "a", "pid": "b"}]}, "two keys for the doc"),
     "no-id.jsonl": ({"qid": "q1", "hits": [{"title": "a"}]}, "expected the id of each document"),
-    "scores.jsonl": ({"qid": "q1", "docids": ["a"], "scores": [1, 2]}, "expected 1 scores"),
+    "scores.jsonl": (
+        {"qid": "q1", "docids": ["a"], "scores": [1, 2]},
+        "expected a list of 1 scores",
+    ),
     "some.jsonl": ({"qid": "q1", "hits": [HITS[0], {"docid": "d2"}]}, "1 of 2 documents"),
     "request.json": ({"requests": [{"id": "q1", "ratings": []}], "metric": {}}, "judgments"),
     "details.json": (
@@ -164,7 +167,7 @@ def test_scores_of_hits_beside_ranks_and_other_scores(tmp_path: Path) -> None:
         assert run.scores.tolist() == [-0.5, -0.1]
     for rank in (1, 1.5, None):
         ranked = [{"docid": "a", "rank": 1}, {"docid": "b", "rank": rank}]
-        with pytest.raises(InputError, match="ranks of topic 'q' must be different integers"):
+        with pytest.raises(InputError, match="ranks of topic 'q' must be distinct integers"):
             cf.read_run({"q": ranked})
 
 
@@ -204,7 +207,7 @@ def test_judgments(tmp_path: Path) -> None:
     assert "1 of 2 rows has no grade" in str(told[1].message)
     for name in ("hits.jsonl", "lists.jsonl", "ranked.jsonl"):
         with pytest.raises(
-            InputError, match=f"{name}: expected grades .*got none; it may be a run"
+            InputError, match=f"{name}: expected grades .*got none; this may be a run"
         ):
             cf.read_qrels(written(tmp_path, name, READ[name]))
     with pytest.raises(InputError, match="expected .*topic, doc and grade"):
@@ -213,7 +216,7 @@ def test_judgments(tmp_path: Path) -> None:
 
 def test_parquet_with_lists(tmp_path: Path) -> None:
     pl.DataFrame({"qid": ["q1"], "docs": [["d1", "d2"]]}).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(InputError, match="'docs' holds an array of 2, the first is text"):
+    with pytest.raises(InputError, match="'docs' holds an array of 2, whose first is text"):
         cf.read_run(tmp_path / "a.parquet")
 
 

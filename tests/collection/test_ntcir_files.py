@@ -110,7 +110,7 @@ def test_judgments_of_trec_stay_what_they_are(write: Write) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
-        ("1 a L1\n1 b 2\n", 2, "grade '2' is not L0, L1, L2 and so on (topic '1', document 'b')"),
+        ("1 a L1\n1 b 2\n", 2, "grade must be L0, L1, L2, ..., got '2' (topic '1', document 'b')"),
         ("1 a L1\n\n1 b\n", 3, "expected 3 columns (topic doc grade)"),
         (
             "1 0 a L1\n1 b L1\n",
@@ -118,14 +118,14 @@ def test_judgments_of_trec_stay_what_they_are(write: Write) -> None:
             "expected 4 columns (topic intent doc grade)",
         ),
         ("1;a;L1\n1;b;c;L1\n", 2, "expected 3 columns (topic doc grade, separated by ';')"),
-        ("1 a L1\n1 b L99999999999\n", 2, "grade 'L99999999999' is not L0"),
+        ("1 a L1\n1 b L99999999999\n", 2, "grade must be L0, L1, L2, ..., got 'L99999999999'"),
         ("1;a;L1\n1;;L1\n", 2, "doc is empty"),
         ("1;a;L1;1\n1;b;L1;\n", 2, "class is empty"),
         ("1 a L1\n2 c L0\n1 a L0\n", 3, "document judged twice"),
         (
             "1 1 a L1\n1 0 b L2\n",
             2,
-            "a document of intent 0 is relevant to no intent; expected grade 0",
+            "intent 0 marks a document that no intent makes relevant; expected grade 0",
         ),
     ],
 )
@@ -135,13 +135,13 @@ def test_bad_judgments(text: str, line: int, said: str, write: Write) -> None:
         cf.read_qrels(path)
     assert caught.value.line == line
     assert str(caught.value).startswith(f"{path}:{line}: ")
-    assert said in str(caught.value).replace("document judged (for one subtopic)", "document")
+    assert said in str(caught.value).replace("document judged for the same subtopic", "document")
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("1 0 a 1\n", "grade '1' is not L0, L1, L2 and so on"),
+        ("1 0 a 1\n", "grade must be L0, L1, L2, ..., got '1'"),
         ("1 a\n", "expected 3 columns (topic doc grade) or 4"),
         ("", "is empty: a qrels has at least one line"),
         ("\n# only this\n", "is empty"),

@@ -234,13 +234,13 @@ def test_given_shards_that_cannot_be_read(tmp_path: Path) -> None:
         pl.DataFrame({"doc": ["a"], "group": ["x"]}), r"has no shard column .* columns: 'doc', 'gr"
     )
     refused(pl.DataFrame({"shard": ["x"]}), "has no doc column")
-    refused(pl.DataFrame({"doc": ["a", "a"], "shard": [1, 1]}), r"document twice .*'a'")
+    refused(pl.DataFrame({"doc": ["a", "a"], "shard": [1, 1]}), r"document occurs twice .*'a'")
     refused({"a": 1, "b": None}, "row 2: has no shard")
     refused({"a": 1.5}, r"shard '1\.5' is not text or an integer")
     refused({}, "is empty")
     refused(3, "int cannot be read as shards")
     refused(tmp_path / "none.csv", "cannot be read: no such file")
-    refused(tmp_path / "map.txt", r"suffix of a format of shards")
+    refused(tmp_path / "map.txt", r"suffix does not name a format of shards")
     for name, content, reason in (
         ("empty.csv", b" \n", "is empty"),
         ("head.csv", b"doc,shard\n", "is empty"),

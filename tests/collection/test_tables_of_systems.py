@@ -77,7 +77,7 @@ def test_another_column_names_the_system() -> None:
     assert seen(frame, columns={"system": "variant"}) == SEEN
     with pytest.raises(cf.InputError, match="no column 'variants', requested as tag"):
         list(cf.read_runs(frame, system="variants"))
-    with pytest.raises(cf.PolicyError, match="name two columns of systems"):
+    with pytest.raises(cf.PolicyError, match="two names of the column of systems"):
         list(cf.read_runs(frame, system="variant", columns={"system": "doc"}))
 
 

@@ -74,7 +74,9 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
         with pytest.raises(cf.CranfieldError, match=reason):
             cf.write_qrels(both, tmp_path / "a", format=form)
     plain = judgments([("q", "d", 1, "s", 0.5)])
-    with pytest.raises(cf.CranfieldError, match="prels requires a column 'inclusion'"):
+    with pytest.raises(
+        cf.CranfieldError, match="prels requires judgments with a column 'inclusion'"
+    ):
         cf.write_qrels(plain, tmp_path / "a", format="prels")
     classes = cf.read_qrels([{"topic": "q", "doc": "d", "grade": 1, "class": "x"}])
     with pytest.raises(cf.CranfieldError, match="trec has no column 'class'"):

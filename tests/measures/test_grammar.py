@@ -97,6 +97,8 @@ def test_families_of_trec_eval() -> None:
         assert cf.parse_measures(["map", "AP", nDCG @ 5, "ndcg_cut.5"]) == [AP, nDCG @ 5]
         cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, ["map", "AP"])
     assert {warning.filename for warning in warned} == {__file__}
+    with pytest.warns(cf.CranfieldWarning, match="'AP' and 'AP' are the same measure"):
+        assert cf.parse_measures("AP,AP") == [AP]
     # Who names all of a family and one of them means both.
     assert cf.parse_measures(["official", "map"]) == cf.parse_measures("official")
 

@@ -51,7 +51,7 @@ NOT_COMPUTED = {
 # The battery itself
 
 
-@pytest.mark.filterwarnings("ignore:.*documents with different grades by subtopic")
+@pytest.mark.filterwarnings("ignore:.*the grades of .* differ by subtopic")
 @pytest.mark.parametrize(
     "measure", ["AP", "nDCG", "Bpref", "P@3", "ERR", "alpha_nDCG", "IA(nDCG)", "D(Q)", "Judged"]
 )
@@ -345,8 +345,8 @@ def scored(measure: Measure, name: str = "plain") -> Floats:
 
 UNSCORED = {
     "ClickU": "use evaluate_sessions",
-    "sDCG": "requires sessions of queries",
-    "nsDCG": "requires sessions of queries",
+    "sDCG": "requires search sessions",
+    "nsDCG": "requires search sessions",
 }
 """Measures that the collection has no data for, and what they say."""
 SCORED = every(*UNSCORED)

@@ -51,7 +51,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: evaluate("ClickU(snippet='own', length=10)"), "snippets"),
         (lambda: evaluate("ClickU(judged_only=True, length=1)"), "judged_only"),
         (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "ClickU"), "evaluate_sessions"),
-        (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "sDCG"), "sDCG requires sessions of queries"),
+        (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "sDCG"), "sDCG requires search sessions"),
         *[
             (partial(cf.parse_measure, text), "must be")
             for text in (
@@ -131,7 +131,7 @@ def test_refused_in_one_line(topic: str) -> None:
         ("a.csv", "", "is empty"),
         ("b.csv", b"session\n\xff\n", "is not UTF-8 text"),
         ("c.csv", "session,query\n1,2,3\n", "expected 2 cells as in the header, got 3"),
-        ("d.txt", "1 2 3", "expected the suffix"),
+        ("d.txt", "1 2 3", "the suffix does not name a format"),
         ("e.parquet", b"PAR1", "is not readable Parquet"),
     ],
 )

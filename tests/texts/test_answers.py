@@ -185,7 +185,7 @@ def test_a_second_weight_is_refused() -> None:
 
 def test_json_with_a_name_twice(tmp_path: Path) -> None:
     (tmp_path / "n.json").write_text('[{"topic": "q", "topic": "r", "nugget": "a"}]')
-    with pytest.raises(InputError, match="'topic' occurs twice in one object"):
+    with pytest.raises(InputError, match="'topic' occurs twice in an object"):
         read_nuggets(tmp_path / "n.json")
     (tmp_path / "n.json").write_text('{"q": 1}')
     with pytest.raises(InputError, match="expected an array of nuggets"):

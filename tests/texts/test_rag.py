@@ -144,7 +144,7 @@ def test_wrong_lines_are_named(
 
 def test_truncated_emoji() -> None:
     nugget = {"text": "born \ud83d", "importance": "vital", "assignment": "support"}
-    with pytest.raises(InputError, match="row 1: nugget .* has half of a surrogate pair"):
+    with pytest.raises(InputError, match="row 1: nugget .* is not valid Unicode text"):
         read_nugget_assignments([{"qid": "q", "run_id": "a", "nuggets": [nugget]}])
 
 

@@ -272,7 +272,8 @@ def _instant(text: str) -> Any:
     "--from",
     "table",
     metavar="TABLE",
-    help="Table of runs to submit; each is found by its tag among RUN..., files or folders.",
+    help="Table of runs to submit; the file of each is found by its tag among RUN..., which are"
+    " files or folders.",
     type=cli.READ,
 )
 @cli.options_from(
@@ -281,7 +282,8 @@ def _instant(text: str) -> Any:
     columns={
         "metavar": "NAME=COLUMN",
         "callback": cli.parse_name_values,
-        "help": "Name of a column of the table, such as type=runtype; may be given several times.",
+        "help": "Column of the table, where its name differs, such as type=runtype; may be given"
+        " several times.",
         "requires": "--from",
     },
 )
@@ -319,7 +321,7 @@ def submit(
     if not runs and table is None:
         raise PolicyError("expected RUN... or --from TABLE")
     if table is None and not declaration.team:
-        raise PolicyError("expected --team, the id of the team")
+        raise PolicyError("expected --team ID, the submitting team")
     if table is None:
         archive = ArchiveTable("", tuple(Row(None, declaration, task, path) for path in runs))
     else:
@@ -391,7 +393,7 @@ def withdraw(campaign: cf.campaign.Campaign, tag: str, reason: str) -> None:
 def purge(campaign: cf.campaign.Campaign, tag: str, reason: str) -> None:
     """Delete the file of a withdrawn, replaced or refused run.
 
-    Its record, with the hash, and earlier releases are kept.
+    Its record, with the hash of the file, and earlier releases are kept.
     """
     from cranfield.campaign.store.records import object_path
 

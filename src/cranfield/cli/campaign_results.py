@@ -66,7 +66,8 @@ def pool(
 ) -> None:
     """Pool the runs of a task, and list the documents to judge.
 
-    The pool consists of accepted runs that are not late and have a priority that the rules name.
+    The pool consists of the accepted runs that are not late and have one of the priorities to pool
+    in the rules.
     Without --output or --unjudged only its size is printed. The exit status is 1 if a run cannot be
     read and is excluded.
 
@@ -98,7 +99,7 @@ def pool(
             judging_policies(rules).negative,
         )
         documents = missing = documents_pool.unjudged(qrels, negative=negative)
-        lines.append(f"{len(missing):,} of them have no judgment in version {record.version}")
+        lines.append(f"{len(missing):,} of these have no judgment in version {record.version}")
     path = "-" if output is None and unjudged else output
     if path is not None:
         sheet_options.write(documents, seed, format, path, [])
@@ -124,7 +125,7 @@ def judgments(
     format: str,
     output: str | None,
 ) -> None:
-    """Add a version of judgments; without QRELS, list them.
+    """Add a version of judgments; without QRELS, list the versions.
 
     A version never changes: corrected judgments are a new version.
     """
@@ -254,8 +255,8 @@ def standing(
     columns={
         "metavar": "NAME=COLUMN",
         "callback": cli.parse_name_values,
-        "help": "Name of a column of a table (score, date, entry, team or mark), such as date=day;"
-        " may be given several times.",
+        "help": "Column of a table (score, date, entry, team or mark), where its name differs, such"
+        " as date=day; may be given several times.",
     },
     own={"multiple": True, "metavar": "MARK", "show_default": False},
 )
@@ -379,12 +380,12 @@ def make(campaign: cf.campaign.Campaign, **options: Any) -> None:
     """
     new_release = campaign.release(**options)
     print(plain(f"{new_release.path}: {new_release.summary}"))
-    print(f"SHA-256 of tagmanifest-sha256.txt, to be published: {new_release.manifest}")
+    print(f"SHA-256 of tagmanifest-sha256.txt, to publish: {new_release.manifest}")
     for sentence in new_release.excluded:
         print(f"not released: {sentence}")
     for record in campaign.registry.releases():
         if record.manifest == new_release.manifest and record.id != new_release.id:
-            print(f"note: {new_release.id} has the same bytes as {record.id}")
+            print(f"note: {new_release.id} is identical to the release {record.id}")
 
 
 @release.command()

@@ -76,7 +76,7 @@ def check(
         )
     elif "-" in files:
         raise PolicyError(
-            "standard input can be checked only with --rules, as files are read twice"
+            "standard input (-) requires --rules, as judgments and runs are read twice"
         )
     else:
         reading["format"] = reading.pop("input_format")
@@ -86,7 +86,8 @@ def check(
     is_on_terminal = format == "text" and output in {None, "-"}
     if errors and not is_on_terminal:
         print(
-            "cranfield: warning: nothing was written, as a run could not be read", file=sys.stderr
+            "cranfield: warning: nothing was written, as the following runs cannot be read",
+            file=sys.stderr,
         )
     elif format == "errlog":
         _write_errlogs(reports, output, files)
@@ -136,8 +137,8 @@ def _write_errlogs(
         first_report = by_path.setdefault(str(path).casefold(), report)
         if first_report is not report:
             raise PolicyError(
-                f"{quoted(first_report.source)} and {quoted(report.source)} would be written to the"
-                f" same log, {quoted(path)}"
+                f"the errors of {quoted(first_report.source)} and {quoted(report.source)} would be"
+                f" written to the same file, {quoted(path)}; use different --output folders"
             )
     cli.keep_inputs(map(str, paths), files)
     for path, report in zip(paths, reports, strict=True):

@@ -99,14 +99,17 @@ def compare(
     format
         Output format.
     marks
-        Write one table of all measures, with these marks of significance.
+        Write one table of all measures, with these marks of significant differences: symbols
+        against --baseline, letters of the beaten systems, or groups of systems that do not differ
+        significantly.
     places
         Number of decimals of the values, with --marks.
     view
         Result to write: pairs of systems; anova, the pairs and the analysis of variance; ranks, a
         leaderboard with confidence sets of ranks; prose, a paragraph for a paper; summary, the mean
         of each system with its confidence interval, and wins, losses and p-value against --baseline
-        (a single system is allowed); preferences, comparisons of rankings without a measure;
+        (a single system is allowed); preferences, pairs compared by preferences between rankings,
+        without a measure;
         corroboration, the pairs by one measure with a cutoff, and whether the innate sign test,
         which requires no measure, agrees; checklist, common mistakes of evaluations, each with a
         finding on this comparison; or power, the effect size, power and required number of topics
@@ -153,8 +156,8 @@ def compare(
     is_pairwise = is_pairwise or view == "anova"
     if (view == "ranks" and (joint or is_pairwise)) or (joint and is_pairwise):
         raise PolicyError(
-            "--as ranks and --joint cannot be combined with each other, --marks, --strict,"
-            " --margin, --as anova and --fail-if-worse"
+            "--as ranks and --joint cannot be combined with each other or with --marks, --strict,"
+            " --margin, --as anova or --fail-if-worse"
         )
     if fail_if_worse and (
         len(comparing["baseline"]) != 1 or comparing["alternative"] != "two-sided"
@@ -403,8 +406,8 @@ def _compare_jointly(
 ) -> dict[str, cf.significance.JointComparison]:
     if _chooses_test(options):
         raise PolicyError(
-            "--joint is two-sided and cannot be combined with --test and the settings statistic,"
-            " exact and threshold"
+            "--joint is a two-sided test of its own and cannot be combined with --test,"
+            " --alternative, or the settings statistic, exact and threshold"
         )
     joint_options = {name: options[name] for name in (*SHARED_OPTIONS, "baseline")}
     if options["correction"]:
@@ -419,12 +422,15 @@ def _check_view(view: str, format: str, printing: cli.MarkupOptions, marks: str 
     is_table = view == "anova" or marks is not None
     if is_table and format not in {"text", *cli.MARKUP}:
         flag = "--marks" if marks is not None else "--as anova"
-        raise PolicyError(f"{flag} requires --format text, {', '.join(cli.MARKUP)}, got {format}")
+        raise PolicyError(
+            f"--format with {flag} must be one of: text, {', '.join(cli.MARKUP)}, got {format}"
+        )
     if view == "prose" and (
         format not in {"text", "markdown", "latex"} or any(vars(printing).values())
     ):
         raise PolicyError(
-            "--as prose requires --format text, markdown or latex, without options of tables"
+            "--as prose requires --format text, markdown or latex, without the settings of LaTeX"
+            " tables (caption, label, long)"
         )
 
 

@@ -104,7 +104,7 @@ def evaluate(
 
         scores = source.scores(judging, all_measures=True)
         for measure_scores in scores.values():
-            measure_scores.flat("a table of systems does not take scores by shard")
+            measure_scores.flat("scores by shard cannot be summarised by system")
         _warn_of_gaps(scores)
         output.write(align_scores(scores) if output.by_topic else scores)
         return
@@ -216,7 +216,7 @@ def _warn_of_gaps(scores: Mapping[str, cf.Scores]) -> None:
                 f" some scores are missing for {some_of(systems, 5)}"
             )
         elif n_missing := len(topics) - int((~gaps[:, 0]).sum()):
-            excluded = f"{n_missing:,} of {counted(len(topics), 'topic')} without scores excluded"
+            excluded = f"excluded {n_missing:,} of {counted(len(topics), 'topic')}, without scores"
             warn(f"{name or 'scores'}: {excluded}")
 
 
@@ -386,10 +386,11 @@ def answers(
     references
         Reference texts; ANSWERS is a table of texts.
     human
-        Labels by people for a random sample of the answers, in the format of ANSWERS, which are
-        labels by a judge: report prediction-powered scores with confidence intervals.
+        Labels by people for a random sample of the answers, in the format of ANSWERS, which must
+        have labels by an LLM judge: report prediction-powered scores (PPI) with confidence
+        intervals.
     measures
-        Measure of texts, such as SSharp or VitalScore; may be given several times.
+        Measure of answers or summaries, such as VitalScore or RougeL; may be given several times.
     system
         Name of the system, for files without one.
     tokeniser
@@ -414,14 +415,16 @@ def answers(
     names = [kind for kind, value in kinds.items() if value not in (None, False)]
     if len(names) != 1:
         raise PolicyError(
-            "expected one of --nuggets FILE, --assignments, --citations, --references FILE"
-            + (f", got {' and '.join(f'--{kind}' for kind in names)}" if names else "")
+            "expected one of --nuggets FILE, --assignments, --citations, --references FILE, got"
+            f" {' and '.join(f'--{kind}' for kind in names) or 'none'}"
         )
     [kind] = names
 
     measure_list = cf.parse_measures(measures) if measures else None
     if len(answers) > 1 and kind == "references":
-        raise PolicyError("--references requires a single file of answers, with a column system")
+        raise PolicyError(
+            "--references requires a single file of ANSWERS, whose column system names the systems"
+        )
 
     def read_judged(files: tuple[str, ...]) -> Any:
         data: Any = files[0] if len(files) == 1 else list(files)
@@ -477,7 +480,7 @@ def _estimate_scores(
     weights={
         "type": cli.NumberList(None),
         "metavar": "NUMBERS",
-        "help": "Weights of the runs, in their order: 0.3,0.7.",
+        "help": "Weights of the runs, in the order of RUN...: 0.3,0.7.",
     },
 )
 @cli.gather_options(cli.Reading, "reading", cli.in_group("Input", cli.reading_options))
@@ -501,7 +504,8 @@ def fuse(
     Parameters
     ----------
     metadata
-        Begin the run with a header on its origin, which some programs cannot read.
+        Begin the file with a header that describes how the run was made (ir_metadata), which some
+        programs cannot read.
     list_methods
         List the fusion methods.
 
@@ -521,7 +525,7 @@ def fuse(
         )
         return
     if not runs:
-        raise PolicyError("expected two runs or more, or --list")
+        raise PolicyError("expected RUN..., two or more, or --list to list the methods")
     run_list = reading.runs(None, runs)
     with cli.progress_of(run_list) as progress:
         fused = cf.fuse(run_list, progress=progress, **options)

@@ -51,7 +51,7 @@ MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
         "worker_columns grades repeats missing encoding",
         worker_columns={
             "metavar": "NAMES",
-            "help": "Columns of a table that has a column for each worker: 'Judge A,Judge B'.",
+            "help": "Columns with the labels of a worker each, such as 'Judge A,Judge B'.",
         },
         grades={
             "metavar": "LOW..HIGH|VALUE=N,...",
@@ -114,7 +114,7 @@ def labels(
     gold
         Gold judgments to compare with.
     fix_gold
-        Treat the judgments of --gold as known when aggregating.
+        Treat the judgments of --gold as known grades when aggregating the other labels.
     qrels
         File to write the aggregated judgments to.
 
@@ -178,7 +178,7 @@ def labels(
             tables.append(table_from_frame(agreement.matrix(), title))
     else:
         cli.refuse_options(AGREEMENT_OPTIONS, "requires two workers or more, got one")
-        notes.append("agreement was not measured: there is only one worker")
+        notes.append("agreement was not measured, as all labels are by one worker")
     if gold_qrels is not None:
         frames["gold"], gold_notes = _compare_gold(consensus, gold_qrels)
         title = f"Gold grades, and grades by {method}"
@@ -244,7 +244,8 @@ def _compare_gold(consensus: cf.assess.Consensus, gold: cf.Qrels) -> tuple[pl.Da
     frame = pl.DataFrame({"gold": consensus.labels.grades} | columns)
     return frame, [
         *gold_notes[1:],
-        f"{n_correct:,} of {rows.size:,} gold judgments correct; {n_tied:,} were ties",
+        f"aggregated grades equal the gold grades of {n_correct:,} of {rows.size:,} documents;"
+        f" {n_tied:,} were tied",
     ]
 
 
@@ -337,7 +338,7 @@ def judges(
         Runs to rank by the judgments of people and of judges: a file, a folder or a quoted pattern;
         may be given several times.
     own_runs
-        Rank the judges themselves: the grades of each judge make a run.
+        Rank the judges themselves: the documents ordered by the grades of a judge are a run.
     families
         Measure whether judges prefer systems of their own family (self-preference): a table of the
         names of judges and systems, and their families.
@@ -346,10 +347,11 @@ def judges(
         random sample of the topics (topic) or of the documents of every topic (document); or,
         without runs, the mean grade, if people judged a random sample of each grade (grade).
     fixed_topics
-        Compute confidence intervals for these topics only, with --ppi document.
+        Compute confidence intervals for the mean over these topics, not over a population of
+        topics, with --ppi document.
     tolerances
-        Tolerance of a quantity, with which its confidence interval is compared: a minimum for
-        kappa, alpha, agreement, tau, tau AP and, with --ppi, difference(A, B) of two systems; a
+        Tolerance of a quantity, with which its confidence interval is compared: the minimum for
+        kappa, alpha, agreement, tau, tau AP and, with --ppi, difference(A, B) of two systems; the
         maximum for bias, score-bias and self-preference; may be given several times.
 
     Examples
@@ -391,7 +393,7 @@ def judges(
         people, labels = reading.with_judges(qrels, judges, label_format, runs=has_runs)
     except InputError as error:
         if runs and error.source in judges and can_be_read(error.source, "run"):
-            raise InputError(f"{error}; each run requires its own --runs") from None
+            raise InputError(f"{error}; to read it as a run, precede it by --runs") from None
         raise
     scale_options: dict[str, Any] = {"scale": scale, "cut": cut}
     if ppi and not cut:
@@ -411,7 +413,7 @@ def judges(
         )
         options = cli.omit_reading(judging) | scale_options
         if options.pop("aspects"):
-            raise PolicyError("--aspect cannot be used with judges")
+            raise PolicyError("--aspect is not supported: judges label relevance only")
         ppi_options = {"alpha": 1 - confidence, "unit": ppi, "fixed_topics": fixed_topics}
         options |= ppi_options if ppi else {"confidence": confidence}
         data = (run_list, people, labels)
@@ -453,7 +455,7 @@ def _check_unit(ppi: str | None, has_runs: bool) -> None:
     if ppi == "grade" and has_runs:
         raise PolicyError("--ppi grade cannot be combined with --runs and --own-runs")
     if ppi != "grade" and not has_runs:
-        raise PolicyError("--ppi requires --runs or --own-runs, or the unit grade")
+        raise PolicyError(f"--ppi {ppi} requires --runs or --own-runs; --ppi grade does not")
 
 
 def _judge_runs(

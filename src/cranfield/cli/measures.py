@@ -60,8 +60,8 @@ def measures(
     family
         List only families of measures with this word in their name.
     needs
-        List only measures that need this input, such as lengths; nothing: only measures that need
-        no more than binary judgments.
+        List only measures that need this input, such as lengths; the word nothing lists measures
+        that need only binary judgments.
     format
         Output format; JSON has all fields.
 
@@ -128,7 +128,7 @@ def _select_family(word: str, catalogue: list[Entry]) -> list[Entry]:
     if not members:
         names = ", ".join(families(catalogue))
         if len(catalogue) == 1:
-            raise MeasureError(f"{catalogue[0].info.name} is of the family {names!r}, not {word!r}")
+            raise MeasureError(f"{catalogue[0].info.name} is in the family {names!r}, not {word!r}")
         raise MeasureError(f"unknown family {word!r}; expected one of: {names}")
     return members
 

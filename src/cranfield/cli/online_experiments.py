@@ -40,8 +40,8 @@ def _parse_traffic(
     traffic={
         "default": "1",
         "callback": _parse_traffic,
-        "help": "Proportion of the units in the experiment, or its part of the layer, such as"
-        " 0.5-1.",
+        "help": "Proportion of the units that are in the experiment, such as 0.5, or the part of"
+        " the layer that it uses, such as 0.5-1.",
     },
 )
 @cli.option("--unit", default="user", help="Column with the ids of units.")
@@ -91,7 +91,8 @@ _BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
 @cli.option(
     "--counts",
     metavar="NAME=X/N,...",
-    help="Successes and units by variant, or SUM:SQUARES/N, instead of DATA.",
+    help="Numbers of successes and units by variant, or sum, sum of squares and number of values"
+    " (SUM:SQUARES/N), instead of DATA.",
 )
 @cli.option(
     "--measure",
@@ -162,15 +163,15 @@ def experiment(
     else:
         metric_list = _make_metrics(measures, metrics, covariates, margins, down)
         if metrics and len(data) > 1:
-            raise PolicyError("--metric requires a single table of units")
+            raise PolicyError(f"--metric requires a single table of units, got {len(data)} files")
         source = read_log(data, log_options) if measures else data[0]
         try:
             result = cf.online.analyse_experiment(source, metric_list, **options)
         except TotalsError as error:
-            advice = "or analyse totals by variant with --counts VARIANT=SUCCESSES/UNITS,..."
+            advice = "or give the totals by variant as --counts VARIANT=SUCCESSES/UNITS,..."
             raise PolicyError(f"{error}; {advice}") from None
     if counts is None and not result.resamples:
-        cli.warn_unused(("resamples", "seed"), "no test of this report resamples")
+        cli.warn_unused(("resamples", "seed"), "no test of this experiment resamples")
 
     def report() -> None:
         if page is not None:
@@ -189,7 +190,7 @@ def _analyse_counts(counts: str, options: Mapping[str, Any]) -> cf.online.Experi
 
     statistical = ("control", "weights", "srm", "lift", "correction", "alpha")
     if click.get_current_context().params["data"]:
-        raise PolicyError("DATA cannot be combined with --counts")
+        raise PolicyError("DATA cannot be combined with --counts, which replaces it")
     applicable = {*statistical, "counts", "page", "format", "table", "output", "settings"}
     cli.refuse_other_options(applicable, "cannot be combined with --counts")
     return cf.online.analyse_totals(
@@ -242,7 +243,7 @@ RUN_SUFFIXES = (".run", ".txt", ".trec")  # of output files that are written as 
     pages={
         "flag": "--keys keys",
         "requires": "!--impressions",
-        "help": "Table of pages, page and query; one list is drawn for each page.",
+        "help": "Table with the columns page and query; one list is drawn for each page.",
     },
 )
 @cli.gather_options(cli.Reading, "reading", cli.reading_options)
@@ -295,7 +296,9 @@ def interleave(
     if len(runs) == 0:
         raise PolicyError("expected RUN..., or --list to list the methods")
     if impressions is None and keys is None:
-        raise PolicyError("expected a number of lists (--impressions) or a table of pages (--keys)")
+        raise PolicyError(
+            "expected lists per topic (--impressions N) or a table of pages (--keys FILE)"
+        )
     interleaved = cf.online.interleave_runs(reading.runs(None, runs), **method)
     draw: Any = interleaved.draw if keys is None else interleaved.draw_for
     lists = draw(impressions if keys is None else keys, seed, jobs=jobs)
@@ -303,7 +306,7 @@ def interleave(
     if interleaved.missing:
         topics = counted(len(interleaved.missing), "topic")
         names = some_of(interleaved.missing, 5)
-        click.echo(plain(f"note: {topics} excluded, not in all runs: {names}"), err=True)
+        click.echo(plain(f"note: excluded {topics} that some runs lack: {names}"), err=True)
 
 
 @cli.command()
@@ -334,7 +337,8 @@ def interleave(
 @cli.option(
     "--runs",
     multiple=True,
-    help="One of the two interleaved runs, for methods that assign no teams; give both.",
+    help="One of the two interleaved runs, for methods that assign no teams; give the option for"
+    " each.",
     requires="LOG",
 )
 @log_options
@@ -379,7 +383,8 @@ def preference(
     elif counts is not None:
         if logs:
             raise PolicyError(
-                "--counts cannot be combined with LOG and --unit: impressions must be independent"
+                "--counts cannot be combined with LOG and --unit, as it requires independent"
+                " impressions"
             )
         if len(counts) not in (2, 3):
             raise PolicyError(f"--counts must be wins,losses,ties such as 40,109,374, got {counts}")
@@ -387,7 +392,7 @@ def preference(
             *counts, names=names or ["A", "B"], expected=expected, confidence=confidence
         )
     elif not logs:
-        raise PolicyError("expected LOG, --counts or --votes")
+        raise PolicyError("expected LOG, --counts W,L,T or --votes FILE")
     else:
         log = read_log(logs, log_options)
         if runs:

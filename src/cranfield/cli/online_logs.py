@@ -78,8 +78,8 @@ TABLES = ("measures", *SURVIVAL)
     "measure=measures by labels",
     measures="Online measure, such as CTR@3; may be given several times. By default all for"
     " which the log has the columns.",
-    by="Column by which to group the pages; may be given several times. By default the"
-    " whole log is one group.",
+    by="Column by which to group pages; may be given several times. By default the whole log is"
+    " one group.",
     labels="Table with the columns page and label, for measures of good abandonment.",
 )
 @cli.option(
@@ -91,8 +91,8 @@ TABLES = ("measures", *SURVIVAL)
 @cli.option(
     "--totals",
     is_flag=True,
-    help="LOG is a table of totals (query, doc, rank, impressions, clicks); report its click rate"
-    " and clicks over expected clicks.",
+    help="LOG is a table of totals (query, doc, rank, impressions, clicks); report the click rate"
+    " and the clicks over expected clicks (COEC).",
 )
 @cli.option("--list", "list_measures", is_flag=True, help="List the online measures.")
 @log_options
@@ -192,7 +192,7 @@ MAX_VALUES = 12  # maximum number of values of a parameter in text output
     "test",
     metavar="LOG",
     multiple=True,
-    help="Log to evaluate the models on; given once for each table of the log.",
+    help="Log to evaluate the models on; given several times if it consists of several tables.",
 )
 @cli.option(
     "--qrels",
@@ -208,7 +208,7 @@ MAX_VALUES = 12  # maximum number of values of a parameter in text output
     " be given several times.",
 )
 @cli.option(
-    "--baseline", metavar="MODEL", help="Baseline of the perplexity gain; one of the models."
+    "--baseline", metavar="MODEL", help="Model to compare the perplexity of the other models with."
 )
 @cli.options_from("cranfield.online.perplexity_gain", "seed resamples", requires="--baseline")
 @cli.gather_options(dict, "log_options", _READING)  # click models do not use sessions
@@ -270,7 +270,7 @@ def train(
     if has_relevance:
         document_fits = [fit for fit in fits if "item" in fit.model.variables.values()]
         if not document_fits:
-            raise PolicyError("--qrels requires a model that estimates the relevance of documents")
+            raise PolicyError("--qrels requires a model that estimates relevance, such as DBN")
         frames["relevance"] = cf.online.predict_relevance(document_fits, qrels, measures)
         tables.append(table_from_frame(frames["relevance"], "Estimated relevance and judgments"))
     notes = [repr(train_log)]
@@ -289,10 +289,10 @@ def _parse_models(
     names = cf.online.models()["model"].to_list() if models == ("all",) else models
     model_list = [cf.online.parse_model(name) for name in names]
     if len(set(model_list)) < len(model_list):
-        raise PolicyError("each --model must be given only once")
+        raise PolicyError("--model must name each model only once")
     if path is not None and len(model_list) > 1:
         raise PolicyError(f"--output requires a single model, got {len(model_list)}")
     base = None if baseline is None else cf.online.parse_model(baseline)
     if base is not None and (base not in model_list or len(model_list) < 2):
-        raise PolicyError(f"--baseline must be one of several --model, got {base}")
+        raise PolicyError(f"--baseline must be one of two or more models of --model, got {base}")
     return model_list, base

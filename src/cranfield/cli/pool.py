@@ -118,7 +118,10 @@ KEYS = {
     "relevant": ("topic",),
 }
 
-NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a valid p-value"
+NO_PVALUE = (
+    "RecallTest uses the smallest of many p-values, which is not a valid p-value: it stops too"
+    " early more often than 1 - confidence"
+)
 
 
 @cli.command(
@@ -223,7 +226,7 @@ def pool(
         Last rank of each stratum, and the number or percentage of documents to draw from it:
         10:100%,50:25.
     missing
-        How to treat sampled documents without a judgment.
+        How to treat documents of the sample without a judgment.
     format
         Output format: trec, tsv or jsonl for documents; prels or xqrels for judgments of a sample;
         the other formats for reports.
@@ -246,7 +249,7 @@ def pool(
     rule_list = [cf.assess.parse_rule(rule) for rule in rules]
     if budget and pooling_method.learns and judged is None:
         raise PolicyError(
-            "--budget requires --judged for a method that learns from judgments; or use --next"
+            f"--budget requires --judged, as {pooling_method} learns from judgments; or use --next"
         )
     order = n_next or budget
     is_list = bool(order or unjudged or (sample and judged is None))
@@ -306,7 +309,7 @@ def _check_output(
     if table is not None:
         if is_list or format in OF_SAMPLES:
             raise PolicyError(
-                "--table applies to reports, not to lists of documents; remove --table"
+                "--table applies to reports, not to documents or judgments; remove --table"
             )
         check_table(table, tables)
 
@@ -348,7 +351,7 @@ def _draw_sample(
     n_missing = int((sample.drawn & pool.unjudged(qrels).missing).sum())
     if n_missing and missing == "nonrelevant":
         sampled = counted(len(sample), "sampled document")
-        warn(f"{n_missing:,} of {sampled} not judged and counted as not relevant")
+        warn(f"{n_missing:,} of {sampled} are not judged and count as not relevant")
     return sample
 
 
@@ -359,7 +362,7 @@ def _sample_report(
     standard_error = f"{relevant.total_error:.1f}" if relevant.total_varies else "unknown"
     lines = [
         f"sample by {sample.drawing}, seed {seed}: {counted(len(sample), 'document')}",
-        f"estimated relevant documents of the pool: {relevant.total:.1f}, standard error"
+        f"estimated number of relevant documents in the pool: {relevant.total:.1f}, standard error"
         f" {standard_error}",
     ]
     return {"relevant": relevant.to_polars()}, lines, {"sample": sample.drawing, "seed": seed}
@@ -400,8 +403,8 @@ def _rank_documents(
     if n_next:
         documents = cf.assess.next_documents(pool, qrels, method, n_next, **options)
         _warn_of_judgments(documents.outside, "outside the pool")
-        _warn_of_judgments(documents.ahead, "ahead of the order of the method, which are ignored")
-        _warn_of_judgments(documents.negative, "below 0, which count as not relevant")
+        _warn_of_judgments(documents.ahead, "that the method has not reached yet, not used")
+        _warn_of_judgments(documents.negative, "with a grade below 0, counted as not relevant")
         return documents
     order = cf.assess.order(pool, method, qrels, **options).to_polars()
     if qrels is not None and method.learns:

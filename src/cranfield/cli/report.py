@@ -76,7 +76,7 @@ def report(
     cranfield report --scores scores.csv --title "Our systems" -o scores.html
     """
     if output == "-":
-        raise PolicyError("--output must be a file, got -")
+        raise PolicyError("--output must be a file, got standard output (-)")
     # Options are checked before any file is read.
     comparison_options = cli.check_comparison(comparing)
     reading = cli.Reading.from_options(judging)
@@ -209,12 +209,12 @@ def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -
             cli.option(
                 "--topic",
                 metavar="TOPIC",
-                help="Topic of the chart precision-recall; by default the mean over topics.",
+                help="Topic of the chart `precision-recall`; by default the mean over topics.",
             ),
             cli.option(
                 "--reference",
                 metavar="SYSTEM",
-                help="System that the chart intervals compares the others with.",
+                help="System with which the chart `intervals` compares the others.",
             ),
             cli.option(
                 "--length",
@@ -273,7 +273,7 @@ def plot(
     path = output or f"{name}.svg"
     check_extra(parse_format(path))
     options = _chart_options(chart, name, {option: judging.pop(option) for option in CHART_OPTIONS})
-    reason = f"cannot be combined with {name}"
+    reason = f"cannot be combined with the chart {name}"
     is_comparison = chart.subject in {"PairwiseComparison", "AnovaTable"}
     if chart.subject != "PairwiseComparison":
         # The table of an analysis of variance depends on neither pairs nor resamples.
@@ -290,12 +290,12 @@ def plot(
     else:
         is_evaluation = chart.subject == "Evaluation"
         if is_evaluation and source.score_files:
-            raise PolicyError("this chart requires QRELS and RUN, got --scores")
+            raise PolicyError(f"the chart {name} requires QRELS and RUN, got --scores")
         data: Any = source.scores(judging)
         if not is_evaluation:
             if len(data) > 1:
                 advice = f"choose one with --measure: {', '.join(data)}"
-                raise PolicyError(f"this chart requires a single measure; {advice}")
+                raise PolicyError(f"the chart {name} requires a single measure; {advice}")
             [data] = data.values()
         if is_comparison:
             data = cf.compare(data, jobs=judging["jobs"], **comparison_options)
@@ -313,10 +313,10 @@ def _chart_options(chart: ChartKind, name: str, values: Mapping[str, Any]) -> di
         argument = "lengths" if key == "length" and "lengths" in chart.options else key
         if argument not in chart.options and not (key == "systems" and "first" in chart.options):
             flag = "--only" if key == "systems" else f"--{key}"
-            raise PolicyError(f"{flag} cannot be combined with {name}")
+            raise PolicyError(f"{flag} cannot be combined with the chart {name}")
         options[argument] = list(value) if key == "systems" else value
     if {"length", "lengths"} & {*chart.options} and not {"length", "lengths"} & {*options}:
-        raise PolicyError(f"{name} requires --length, the length of the runs, such as --length 5")
+        raise PolicyError(f"the chart {name} requires --length, the length of runs, such as 5")
     return options
 
 
@@ -329,5 +329,5 @@ def _add_pair(
     pair = options.pop("systems", None) or systems
     if len(pair) != 2:
         advice = "choose them with --only FIRST --only SECOND"
-        raise PolicyError(f"{name} shows two systems, got {len(pair)}; {advice}")
+        raise PolicyError(f"the chart {name} shows two systems, got {len(pair)}; {advice}")
     return {**options, "first": pair[0], "second": pair[1]}

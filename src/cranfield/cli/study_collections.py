@@ -27,8 +27,8 @@ def contributors_option(default: str) -> cli.Decorator:
     return cli.option(
         "--contributors",
         default=default,
-        help="Runs that contributed to the pool: all; judged, those whose documents down to the"
-        " depth of the pool are all judged; or a file with one run tag per line.",
+        help="Runs that contributed to the pool: all runs (all), the runs whose documents down to"
+        " the depth of the pool are all judged (judged), or the run tags in a file, one per line.",
     )
 
 
@@ -69,7 +69,7 @@ def collection(
     pool = {name: sampling.pop(name) for name in POOL_OPTIONS}
     depth = pool["pool_depth"]
     if depth is None and pool["contributors"] == "judged":
-        raise PolicyError("setting contributors judged requires --pool-depth")
+        raise PolicyError("contributors: judged in --settings requires --pool-depth")
     depths = [] if depth is None else pool["depths"] or []
     if deeper := ",".join(str(number) for number in depths if number > depth):
         raise PolicyError(f"setting depths must be at most --pool-depth, {depth}, got {deeper}")
@@ -77,7 +77,7 @@ def collection(
     sampling |= {"test": choice.test, "correction": choice.correction}
     if choice.by_shard:
         raise PolicyError(
-            f"{choice.test} requires scores by shard, which samples of topics do not have"
+            f"{choice.test} requires scores by shard, which this study does not support"
         )
     UnitInterval().check("target", target)
     kinds = () if source.score_files else (cf.meta.LeaveOneOut, cf.meta.PoolDepths)
@@ -124,7 +124,7 @@ def _study_topics(
         raise
     except CranfieldError as error:
         label = measure_prefix(scores.measure)
-        notes.append(f"note: {label}other numbers of topics were not studied: {error}")
+        notes.append(f"note: {label}not all studies of the topics are possible: {error}")
     return studies
 
 
@@ -137,7 +137,8 @@ def _study_judgments(
     rankings = source.rankings()
     cli.refuse_for_pools()
     cli.refuse_options(
-        ("depth",), "cannot be combined with pools; use measures with a cutoff, such as AP@100"
+        ("depth",),
+        "cannot be combined with studies of pools; use measures with a cutoff, such as AP@100",
     )
     lists, contributors = parse_lists(pool["lists"]), read_contributors(pool["contributors"])
     measures = options.measures(source.measures)
@@ -277,8 +278,8 @@ def measures(
     Parameters
     ----------
     gold
-        Trusted simple measure, with which the concordance of the other measures is tested; may be
-        given several times.
+        Simple measure to trust (gold measure); report how often the other measures agree with it;
+        may be given several times.
     preferences
         CSV file of preferences of people between two runs: topic, first, second, preferred.
 
@@ -399,7 +400,7 @@ def scales(
     graded
         Keep the grades; by default grades below the setting rel become 0, all others 1.
     collections
-        Further collections, a mapping of QRELS to runs (a file, a folder or a pattern).
+        Further collections: a mapping of QRELS to runs (a file, a folder or a pattern).
 
     Examples
     --------
@@ -415,13 +416,13 @@ def scales(
         raise PolicyError("setting rel cannot be combined with --graded")
     if not graded:
         cli.refuse_options(("max_grade",), "requires --graded")
-    cli.refuse_options(cli.DOCUMENT_OPTIONS, "cannot be combined with studies of scales")
+    cli.refuse_options(cli.DOCUMENT_OPTIONS, "cannot be combined with study scales")
     options.check_table(cf.meta.ScaleStudy)
     others = cli.parse_pairs(collections, "setting collections", "QRELS: RUNS")
     if qrels in others:
-        raise PolicyError(f"setting collections repeats the collection {quoted(qrels)}")
+        raise PolicyError(f"setting collections must not repeat QRELS {quoted(qrels)}")
     if others:
-        cli.refuse_options(("chart",), "cannot be combined with setting collections")
+        cli.refuse_options(("chart",), "cannot be combined with the setting collections")
         cli.keep_inputs([options.result_output.output], others)
     # Options are checked before files are read.
     scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
@@ -459,7 +460,8 @@ def prediction(
     """Evaluate predictors of query performance.
 
     Report how well predictions, such as WIG or NQC, order the topics by the score of each system:
-    sMARE (Faggioli and others 2021), correlations, and the analysis of variance of sARE.
+    the scaled mean absolute rank error (sMARE, Faggioli and others 2021), correlations, and the
+    analysis of variance of the errors by topic (sARE).
 
     Parameters
     ----------

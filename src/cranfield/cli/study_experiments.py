@@ -124,9 +124,9 @@ def _evaluate_shards(
         return whole, None
 
     if source.score_files:
-        raise PolicyError("shards require QRELS and RUN, got --scores")
+        raise PolicyError("--shards and shard-map require QRELS and RUN, got --scores")
     rankings = source.rankings()
-    cli.refuse_options(cli.DOCUMENT_OPTIONS, "cannot be combined with shards")
+    cli.refuse_options(cli.DOCUMENT_OPTIONS, "cannot be combined with scores by shard")
     excluded = ("rel", *cli.DOCUMENT_OPTIONS)
     judging = cli.omit_reading(options.judging)
     judging = {name: value for name, value in judging.items() if name not in excluded}
@@ -238,7 +238,7 @@ def reproduction(
     """
     from cranfield.meta.reproduction_result import check_test
 
-    cli.refuse_options(("on_bad_run",), "cannot be used here: every run is required")
+    cli.refuse_options(("on_bad_run",), "cannot be used, as every run is required")
     roles = ("baseline", "advanced")
     original, repeated = (
         {role: path for role in roles if (path := runs[f"{side}{role}"]) is not None}
@@ -246,8 +246,8 @@ def reproduction(
     )
     if not original or set(original) != set(repeated):
         raise PolicyError(
-            "expected --original-baseline and --baseline, --original-advanced and --advanced,"
-            " or all four"
+            "expected an original run and its repetition: --original-baseline and --baseline,"
+            " --original-advanced and --advanced, or all four"
         )
     absent = [] if other_qrels is None else ["order means", "orders"]
     absent += [] if len(original) == 2 else ["effects"]

@@ -59,7 +59,7 @@ _LENGTHS = schema_of_lines(
     DOC,
     Column("length", NUMBER),
     mapping=two_columns("doc", "length"),
-    suspicions={"document twice in the lengths": pl.col("doc").is_duplicated()}
+    suspicions={"document occurs twice in the lengths": pl.col("doc").is_duplicated()}
     | negative("length"),
 )
 _GROUPS = schema_of_lines(
@@ -68,7 +68,7 @@ _GROUPS = schema_of_lines(
     Column("group", ID),
     optional("weight", NUMBER),
     mapping=_memberships,
-    suspicions={"document twice in one group": pl.struct("doc", "group").is_duplicated()}
+    suspicions={"document occurs twice in one group": pl.struct("doc", "group").is_duplicated()}
     | negative("weight"),
 )
 

@@ -132,7 +132,7 @@ def _read_topics(source: Source) -> list[dict[str, Any]]:
             labels = {"intent": subtopic.get("number", ""), "type": subtopic.get("type", "inf")}
             rows.append(row | labels)
     if not rows:
-        raise InputError("expected subtopics of topics, got none", source=source.name)
+        raise InputError("expected topics with elements <subtopic>, got none", source=source.name)
     return rows
 
 
@@ -254,7 +254,9 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
         for i, name in enumerate(intents):
             place[rows[name]] = i
             if table is not None and (topic, name) not in table_rows:
-                reason = f"intent {quoted(name)} has relevant documents, but no probability"
+                reason = (
+                    f"intent {quoted(name)} has relevant documents, but no probability in the table"
+                )
                 raise InputError(reason, source=table.name, topic=topic)
             probability[code, i], navigational[code, i] = table_rows.get(
                 (topic, name), (1.0 / len(intents), False)

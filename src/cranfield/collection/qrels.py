@@ -82,13 +82,13 @@ class Qrels(ReadPairs):
             names, numbers = self.numbered_subtopics
             codes = self.codes * np.int64(len(names)) + numbers
             keys = self.docs.hash().to_numpy() ^ (codes.astype(np.uint64) * HASH_MULTIPLIER)
-            refuse_repeats(self, keys, codes, "document judged (for one subtopic)")
+            refuse_repeats(self, keys, codes, "document judged for the same subtopic")
 
     @cached_property
     def numbered_subtopics(self) -> tuple[pl.Series, NDArray[np.int64]]:
         """The subtopics, and the index of each judgment's subtopic."""
         if self.subtopics is None:
-            raise CranfieldError("expected judgments of subtopics, got judgments without them")
+            raise CranfieldError("expected judgments by subtopic, got judgments without subtopics")
         names, codes = number_values(self.subtopics)
         return names, codes.astype(np.int64)
 

@@ -272,7 +272,7 @@ _SHARDS = Schema(
     formats=FRAMES,
     tuples=None,
     mapping=two_columns("doc", "shard"),
-    suspicions={"document twice in the shards": pl.col("doc").is_duplicated()},
+    suspicions={"document occurs twice in the shards": pl.col("doc").is_duplicated()},
 )
 
 

@@ -82,7 +82,7 @@ def fuse(
     limit
         Maximum number of documents per topic in the fused run. None means no limit.
     ties
-        Order of documents with equal scores in the runs, as for :func:`cranfield.judge`. Ranks are
+        Order of documents with equal scores in the runs. See :func:`cranfield.judge`. Ranks are
         computed from scores; rank columns are ignored.
     name
         Name of the fused run; by default the method, such as `RRF(k=10)`.

@@ -127,11 +127,14 @@ def parse_measures(
             raise MeasureError(f"expected a measure or its text, got {type(text).__name__}")
         for name in _split_measures(all_names):
             group = [_with_rel(measure, rel) for measure in parse(name, compat)]
-            if len(group) == 1 and (first := first_texts.setdefault(group[0], name)) != name:
+            if len(group) == 1 and group[0] in first_texts:
+                first = quoted(first_texts[group[0]])
                 warn(
-                    f"{quoted(first)} and {quoted(name)} are the same measure, which is"
-                    f" reported once, as {quoted(first)}"
+                    f"{first} and {quoted(name)} are the same measure, which is reported once, as"
+                    f" {first}"
                 )
+            elif len(group) == 1:
+                first_texts[group[0]] = name
             measures |= dict.fromkeys(group)
     if not measures:
         raise MeasureError("expected at least one measure, got none")

@@ -406,17 +406,17 @@ def interleaving_sensitivity(
     measure
         The offline measure.
     methods
-        Interleaving methods, such as `TeamDraft` or `Probabilistic(tau=1)`; a string may contain
+        Interleaving methods, such as `TeamDraft` or `Probabilistic(tau=1)`. A string may contain
         several, separated by commas. A/B tests are always included.
     users
-        Simulated users: names for :func:`cranfield.online.simulated_user`, such as `perfect` or
-        `navigational`, or a mapping of names to objects with a method `clicks(grades, uniforms)`,
-        such as trained click models.
+        Simulated users, such as `perfect`, `navigational`, `informational` or `random`. A mapping
+        of names to objects with a method `clicks(grades, uniforms)`, such as trained click models,
+        adds other users than those of :func:`cranfield.online.simulated_user`.
     stop
         Where named simulated users may stop: after every `examined` result, or only after
         `clicked` results.
     pairs
-        Maximum number of pairs of systems; more are reduced to a random sample.
+        Maximum number of pairs of systems; if there are more, a random sample is studied.
     impressions
         Number of simulated impressions per topic, for each pair of systems, method and user.
     length

@@ -352,7 +352,9 @@ def study_scales(
     alpha
         Significance level of the tests.
     ties
-        How interval-scaled measures rank ties: `unique`, `mid`, `min` or `max`.
+        How interval-scaled measures rank runs with equal scores: they share a rank, and the next
+        score has the next rank (`unique`); or runs are ranked instead of scores, and tied runs have
+        the mean, lowest or highest of their ranks (`mid`, `min`, `max`).
     exact_n
         Maximum number of differences for an exact signed rank test, as for
         :func:`cranfield.compare`.

@@ -167,7 +167,7 @@ class Source:
             elif isinstance(error, OSError):
                 reason = f"cannot be read: {system_reason(error)}"
             elif isinstance(error, UnicodeEncodeError):
-                reason = "cannot be read: no file has such a name"
+                reason = "cannot be read: the file name is not valid text"
             elif isinstance(error, ValueError) and "\0" in self.path:
                 reason = "cannot be read: file names cannot contain a null character"
             else:
@@ -278,7 +278,9 @@ def check_encoding(encoding: str) -> None:
     except (LookupError, ValueError, TypeError):
         fits = False
     if not fits:
-        raise PolicyError(f"encoding {quoted(encoding)} is not supported for TREC text")
+        raise PolicyError(
+            f"encoding {quoted(encoding)} is not supported; expected one such as utf-8 or latin-1"
+        )
 
 
 class LineMap(Sequence[int]):

@@ -96,7 +96,7 @@ class Columns:
     ) -> None:
         """Warn of unused columns; refuse those that may change the meaning of rows."""
         if repeated := self._header_rows(used):
-            reason = "repeats the names of the columns"
+            reason = "repeats the names of the columns; remove the row"
             raise error_at_row(repeated[0], reason, self.source, self.lines)
         unused, others, decisive = schema.unused(self.names, used)
         for k, kind in decisive.items():
@@ -319,10 +319,9 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     form = form if form in schema.formats else schema.otherwise
     if not form and schema.lines is None:
         suffixes = [suffix for suffix, name in FORMAT_OF_SUFFIX.items() if name in schema.formats]
-        listed = f"{', '.join(suffixes[:-1])} and {suffixes[-1]}"
-        raise InputError(
-            f"expected the suffix of a format of {schema.things}: {listed}", source=source.name
-        )
+        expected = f"expected one of: {', '.join(suffixes)}"
+        reason = f"the suffix does not name a format of {schema.things}; {expected}"
+        raise InputError(reason, source=source.name)
     raw, name = source.read(), source.name
     if not raw.removeprefix(BOM_UTF8).strip():
         raise schema.empty(name)
@@ -470,7 +469,7 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
                 has_semicolon,
             }:
                 expected, separator = ("blanks", "semicolons")[:: -1 if has_semicolons else 1]
-                reason = f"expected {expected} between fields as above, got {separator}"
+                reason = f"expected {expected} between fields as in previous lines, got {separator}"
                 raise InputError(reason, line=number)
             has_semicolons = has_semicolon
             if len(fields) < form.n_required or (
@@ -480,7 +479,7 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
                 reason = f"expected {expected} in a line of {things}, got {len(fields)}"
                 raise InputError(reason, line=number)
             if rows and not form.has_more and len(fields) != len(rows[0]):
-                reason = f"expected {len(rows[0])} columns as above, got {len(fields)}"
+                reason = f"expected {len(rows[0])} columns as in previous lines, got {len(fields)}"
                 raise InputError(reason, line=number)
             rows.append(fields)
             numbers.append(number)
@@ -518,8 +517,8 @@ def columns_of_mapping(kind: str) -> MappingReader:
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
         for values in data.values():
             if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
-                reason = f"expected columns as the values of a mapping for a {kind}"
-                raise InputError(f"{reason}, got {type(values).__name__}", source=source)
+                reason = f"expected a mapping of names to columns for a {kind}"
+                raise InputError(f"{reason}, got a {type(values).__name__}", source=source)
         listed = {
             str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
             for name, values in data.items()
@@ -634,7 +633,7 @@ def _warn_of_decimal_ids(ids: pl.Series, noun: str, source: str) -> None:
     both = integers.filter(integers.is_in(ids.implode())).sort() if len(decimal) else decimal
     if len(both):
         pair = f"{quoted(both[0])} and {quoted(f'{both[0]}.0')}"
-        warn(f"{source}: {noun} has both {pair}, read as different ids")
+        warn(f"{source}: {pair} of {noun} are read as different ids; if they are equal, remove .0")
 
 
 def convert_columns(

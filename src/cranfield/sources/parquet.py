@@ -159,7 +159,7 @@ def _leaves(footer: Struct) -> list[bool]:
 
     def walk(position: int, is_flat: bool, depth: int) -> int:
         if position >= len(schema) or depth > _DEEPEST:
-            raise _DamagedError("its schema has other columns than it declares")
+            raise _DamagedError("its schema has another number of columns than it declares")
         is_flat = is_flat and schema[position].get(3) != _REPEATED
         children = _count(schema[position], 5, "columns") if 5 in schema[position] else 0
         if depth and not children:
@@ -170,7 +170,7 @@ def _leaves(footer: Struct) -> list[bool]:
         return position
 
     if walk(0, True, 0) != len(schema):
-        raise _DamagedError("its schema has other columns than it declares")
+        raise _DamagedError("its schema has another number of columns than it declares")
     return leaves
 
 
@@ -229,7 +229,9 @@ def _list(struct: Struct, field: int) -> list[Any]:
 def _count(struct: Struct, field: int, unit: str) -> int:
     count = struct.get(field)
     if not isinstance(count, int) or count < 0:
-        raise _DamagedError(f"a number is missing or negative: {unit}")
+        raise _DamagedError(
+            f"a number in its footer or a page header is missing or negative ({unit})"
+        )
     return count
 
 

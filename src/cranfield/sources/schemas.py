@@ -430,7 +430,7 @@ class Schema:
                 noun = column.noun or column.name
                 advice = "; remove or rename one"
                 if "columns={" in self.hint:
-                    advice = f"; columns={{'{column.name}': ...}} says which it is"
+                    advice = f"; columns={{'{column.name}': ...}} selects one"
                 raise InputError(f"has two columns for the {noun}: {pair}{advice}", source=source)
             if matches:
                 places[column.name] = matches[0]
@@ -457,7 +457,7 @@ class Schema:
                 expected = ", ".join(col.name for col in self.columns)
                 reason = f"unknown column {quoted(name)} in columns; expected one of: {expected}"
                 if column is not None:
-                    reason = f"columns must name each column once, got a second {column}"
+                    reason = f"columns must name each column once, got {column} twice"
                 raise PolicyError(reason)
             columns.append(column)
         return columns

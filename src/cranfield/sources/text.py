@@ -146,7 +146,9 @@ def parse_json(text: str, source: str, line: int | None = None) -> Any:
         return _DECODER.decode(text)
     except _DuplicateKeyError as error:
         # The parser does not report the position.
-        raise InputError(f"{error} occurs twice in one object", source=source, line=line) from None
+        raise InputError(
+            f"key {error} occurs twice in an object", source=source, line=line
+        ) from None
     except RecursionError:
         reason, at = "it is nested too deeply", line
     except json.JSONDecodeError as error:

@@ -163,7 +163,7 @@ class Kind:
     def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
         """Convert a column; also return the first row with an invalid value, or None."""
         cells = cells if self.prepare is None else self.prepare(cells)
-        series = self._converted_column(cells)
+        series = self._converted_column(name, cells)
         if series is None:
             listed = cells.to_list() if isinstance(cells, pl.Series) else cells
             values = [self.read(cell) for cell in listed]
@@ -186,10 +186,10 @@ class Kind:
         except ValueError:
             text = f"of type {type(cell).__name__}, too long to show,"
         if is_broken_text(cell):
-            return f"{name} {text} has half of a surrogate pair, which is not valid text"
+            return f"{name} {text} is not valid Unicode text (half of a surrogate pair)"
         return f"{name} {text} is {problem}" if problem else f"has no {name}"
 
-    def _converted_column(self, cells: Cells) -> pl.Series | None:
+    def _converted_column(self, name: str, cells: Cells) -> pl.Series | None:
         """Convert a column of a plain type as a whole; None for any other type."""
         if self.exact is None:
             return None
@@ -211,7 +211,8 @@ class Kind:
                 stripped = series.str.strip_chars(BLANKS)
                 n_changed = int(((stripped != series) & (stripped != "")).sum())
                 if n_changed:
-                    warn(f"blanks around {counted(n_changed, 'id')} were removed")
+                    ids = counted(n_changed, "id")
+                    warn(f"blanks around {ids} in the column {name} were removed")
                 return stripped.set(stripped == "", None)
             return series.cast(pl.String) if dtype.is_integer() else None
         if dtype == pl.String:

@@ -222,7 +222,7 @@ def test_cut_points_and_patterns(tmp_path: Path) -> None:
     path.write_text("doc,worker,grade\na,x,I say 7: score: 2\nb,x,score: 0\nc,x,1\n")
     assert [row[3] for row in _rows(read_labels(path, grades=r"score: (\d)"))] == [2, 0, 1]
     path.write_text("doc,worker,grade\na,x,score: 2 or score: 1\n")
-    with pytest.raises(InputError, match="expected one integer by the pattern .*got several"):
+    with pytest.raises(InputError, match="must match one integer in .*got several"):
         read_labels(path, grades=r"score: (\d)")
     for pattern, message in ((r"score: (", "regular expression"), (r"(a)(b)", "one group")):
         with pytest.raises(PolicyError, match=message):

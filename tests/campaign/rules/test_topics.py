@@ -98,7 +98,7 @@ def test_no_topics_are_named() -> None:
         ("t.xml", "<a/>", "t.xml: has no topics"),
         ("t.json", '[{"title": "x"}]', "t.json: has a topic without an id"),
         ("t.json", "[[1]]", "has a topic without an id"),
-        ("t.json", '{"1": 2, "1": 3}', "'1' occurs twice in one object"),
+        ("t.json", '{"1": 2, "1": 3}', "'1' occurs twice in an object"),
         ("t.json", "[true]", "has a topic without an id"),
         (
             "t.jsonl",

@@ -104,7 +104,7 @@ def test_no_log_writes_over_a_run_or_another_log(pack: Path) -> None:
     (pack / "other.run").write_text(GOOD.replace("good", "GOOD"))
     before = sorted(pack.iterdir())
     _, err = check(pack, "good.run", "other.run", "--format", "errlog", status=2)
-    assert "would be written to the same log" in err
+    assert "written to the same file" in err
     (pack / "good.errlog").write_text(GOOD)
     _, err = check(pack, "good.errlog", "--format", "errlog", status=2)
     assert "would overwrite an input file" in err
@@ -125,7 +125,7 @@ def test_no_file_is_written_where_a_run_is_unread(pack: Path, form: str) -> None
     out, err = check(pack, "good.run", "none.run", "--format", form, *where, status=2)
     assert out == ""
     assert err == (
-        "cranfield: warning: nothing was written, as a run could not be read\n"
+        "cranfield: warning: nothing was written, as the following runs cannot be read\n"
         "cranfield: error: none.run: cannot be read: no such file or directory\n"
     )
     assert {path: path.read_bytes() for path in pack.iterdir()} == before

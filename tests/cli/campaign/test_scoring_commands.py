@@ -61,7 +61,7 @@ def test_unjudged_documents_are_those_by_the_rules(tmp_path: Path) -> None:
         judged(campaign, "q1 0 a 1\nq1 0 b -1\n")
         handed_in(campaign, "run", {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}})
         out, _ = command(tmp_path, "pool", name, "--unjudged", "-o", f"{name}.txt")
-        assert f"{number} of them have no judgment" in out
+        assert f"{number} of these have no judgment" in out
 
 
 def test_judgments(folder: Path) -> None:

@@ -84,7 +84,7 @@ def test_one_line(name: str) -> None:
 def test_bytes_that_are_no_text_and_too_many_of_them() -> None:
     with pytest.raises(InputError, match="metadata:2: is not UTF-8 text"):
         read_metadata(b"a: b\nc: \xff\n")
-    with pytest.raises(InputError, match="has more than 1 MiB"):
+    with pytest.raises(InputError, match="has metadata of more than 1 MiB"):
         read_metadata(b"a: " + b"x" * (1 << 20))
 
 

@@ -56,6 +56,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         ),
         (lambda: measure(by="colour"), "unknown by 'colour'; expected one of: variant, user"),
         (lambda: measure(by=["user", "user"]), "'user' twice"),
+        (lambda: measure(["CTR@1", "ctr@1"]), "must be distinct, got CTR@1 twice"),
         (lambda: measure("QueriesPerUser", by="session"), "QueriesPerUser"),
         (lambda: measure("GoodAbandonment", labels={"nobody": "good"}), "page 'nobody'"),
         (lambda: measure("GoodAbandonment", labels=LABELS), "'good'.*'Good'"),

@@ -418,7 +418,7 @@ def release(
         Whether to replace the names of all teams and runs by numbers. The seed and a secret in the
         log of the campaign determine their order.
     seed
-        Seed of the random order of the numbers; it requires an anonymous team.
+        Seed of the random order of the numbers of anonymous teams; without such teams it must be 0.
     scores_only
         Whether to release the scores without runs and judgments.
     date

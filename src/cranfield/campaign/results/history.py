@@ -399,20 +399,20 @@ def history(
         Folders of campaigns, folders of releases, and tables of leaderboards (CSV and other files
         with named columns); patterns such as `releases/*`.
     measure
-        Measure, such as `nDCG@10`, or the column of scores in tables, to whose name a text in
-        brackets may be added, such as `nDCG@10 (test)`.
+        Measure, such as `nDCG@10`, or the column of scores in tables, which may have a text in
+        brackets after the measure, such as `nDCG@10 (test)`.
     task
         Name of the task; required for campaigns with several tasks.
     standardised
-        Whether to standardise scores by the runs of each campaign
-        (:func:`cranfield.significance.standardise`), so that scores of different collections can be
-        compared. This requires scores by topic, which tables do not have.
+        Whether to standardise scores by the runs of each campaign, so that scores of different
+        collections can be compared. This requires scores by topic, which tables do not have. See
+        :func:`cranfield.significance.standardise`.
     columns
         Names of the columns score, date, entry, team and mark in tables, where they differ.
     own
-        Values of the column `mark` for entries of the organisers.
+        Values of the column `mark` that denote entries of the organisers.
     lower_is_better
-        Whether lower scores are better in tables; campaigns and releases know the direction of
+        Whether lower scores are better, for tables; campaigns and releases record the direction of
         their measures.
     retracted
         Whether to include retracted releases.

@@ -251,8 +251,8 @@ def standing(
     measure
         Measure to compare by; by default the first measure of the rules.
     kind
-        Type of the reference runs; None for all accepted runs, which are also used if no run is
-        `automatic`.
+        Type of the runs to compare with. None, and also `automatic` if no run has this type,
+        selects all accepted runs.
     alpha
         Significance level.
     pooling

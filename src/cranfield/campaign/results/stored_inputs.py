@@ -333,8 +333,8 @@ def pool(
     without
         Tags of runs to exclude from the pool; with `mark`, they are recorded.
     mark
-        Whether to record these runs as pooled. Runs that were pooled before stay marked, because
-        their documents are judged.
+        Whether to record the runs of the pool as pooled. Runs that were pooled before stay marked,
+        because their documents are judged.
 
     Returns
     -------

@@ -202,8 +202,8 @@ def verify(campaign: OpenedCampaign, *, repair: bool = False) -> Verification:
     campaign
         The campaign.
     repair
-        Whether to remove files that interrupted commands left behind; files that the registry names
-        are never removed.
+        Whether to remove files that interrupted commands left behind; files that the campaign
+        recorded are never removed.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from cranfield.base.errors import CranfieldError, PolicyError, options_in_notes, quoted, warn
 from cranfield.base.spec import Registry
-from cranfield.base.text import nearest
+from cranfield.base.text import counted, nearest
 from cranfield.cli.options.hints import as_options, describe_unknown, option_for
 from cranfield.cli.options.settings_file import read_settings
 from cranfield.sources.archives import check_path, match_files
@@ -141,8 +141,8 @@ def choose_format(ctx: click.Context) -> None:
     assert isinstance(form.type, click.Choice)
     if suffix_format not in form.type.choices:
         raise PolicyError(
-            f"{suffix_format}, the suffix of --output {quoted(path)}, is not a format of this"
-            f" command; choose with --format one of: {', '.join(form.type.choices)}"
+            f"--output {quoted(path)} has the suffix of {suffix_format}, which this command cannot"
+            f" write; choose a format with --format: {', '.join(form.type.choices)}"
         )
     ctx.params[form.name or ""] = suffix_format
 
@@ -338,7 +338,7 @@ WRITTEN = FileWritten()
 class Command(click.Command):
     """A command whose help is in groups; `--help` shows the options in `first` only.
 
-    It refuses to overwrite its inputs, and to set an option of a single value twice.
+    It refuses to overwrite its inputs, and to set an option of one value, or one value, twice.
     """
 
     def __init__(self, *args: Any, first: str = "", **options: Any) -> None:
@@ -369,7 +369,7 @@ class Command(click.Command):
         help_option = self.get_help_option(ctx)
         groups["Help"] = [] if help_option is None else [help_option.get_help_record(ctx)]
         if hidden := len(self.options(ctx, every=True)) - len(visible):
-            groups["Help"].append(("--help-all", f"Also show the other {hidden} options."))
+            groups["Help"].append(("--help-all", f"Also show {counted(hidden, 'more option')}."))
         for group, records in groups.items():
             with formatter.section(group or "Options"):
                 formatter.write_dl([record for record in records if record is not None])
@@ -381,8 +381,12 @@ class Command(click.Command):
             except click.NoSuchOption as error:
                 ctx.fail(describe_unknown(error, self))
             for param in (param for param in self.params if isinstance(param, click.Option)):
+                name = max(param.opts, key=len)
                 if order.count(param) > 1 and not (param.multiple or param.is_flag):
-                    ctx.fail(f"{max(param.opts, key=len)} must be given only once")
+                    ctx.fail(f"{name} must be given only once")
+                texts = (values.get(param.name) or []) if param.multiple else []
+                if repeated := [text for text in texts if texts.count(text) > 1]:
+                    ctx.fail(f"{name} {quoted(repeated[0])} must be given only once")
             if isinstance(path := values.get("settings"), str):
                 ctx.default_map = read_settings(path, self, ctx)
                 ctx.meta["settings"] = path

@@ -35,8 +35,9 @@ def describe_unknown(error: click.NoSuchOption, command: click.Command) -> str:
     if name in keys or replacement in keys:
         key = keys[name if name in keys else replacement].removeprefix("--")
         return f"{name} is a setting of this command: write {key}: VALUE to a file for --settings"
-    options = {flag for param in command.params for flag in param.opts}
-    names = options | {param.human_readable_name.strip("[].") for param in command.params}
+    # In order of declaration, as a set would make the choice between similar names random.
+    options = dict.fromkeys(flag for param in command.params for flag in param.opts)
+    names = {*options, *(param.human_readable_name.strip("[].") for param in command.params)}
 
     def show(flag: str) -> str:
         key = keys.get(flag, "").removeprefix("--")

@@ -33,7 +33,7 @@ def parse_columns(text: str) -> dict[str, str]:
             raise PolicyError(f"--columns must be pairs such as doc=NAME, got {quoted(pair)}")
         column = column.strip()
         if column in columns:
-            raise PolicyError(f"--columns must name each column once, got a second {column}")
+            raise PolicyError(f"--columns must name each column once, got {column} twice")
         columns[column] = name.strip()
     return columns
 
@@ -293,8 +293,8 @@ _QRELS_OPTIONS = (
             "flag": "--map-grades",
             "metavar": "VALUE=N,...",
             "callback": lambda context, option, text: text and parse_grades(text),
-            "help": "Grades of words (yes=1,no=0), cut points of numbers (0.5,0.8), or a pattern of"
-            " texts whose group is the grade.",
+            "help": "How to map labels to grades: words (yes=1,no=0), cut points of numbers"
+            " (0.5,0.8), or a regular expression whose group is the grade.",
         },
     ),
     *options_of("cranfield.judge", "lengths groups intents"),
@@ -302,7 +302,8 @@ _QRELS_OPTIONS = (
         "--aspect",
         "aspects",
         metavar="NAME=QRELS",
-        help="Judgments of an aspect other than relevance; may be given several times.",
+        help="Judgments of an aspect other than relevance, such as credibility; may be given"
+        " several times.",
     ),
 )
 

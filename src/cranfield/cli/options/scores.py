@@ -84,7 +84,7 @@ class ScoreInput:
         from cranfield.evaluation.scorefiles.reading import read_scores_by_measure, with_directions
 
         if self.qrels is not None:
-            raise PolicyError("--scores cannot be combined with QRELS and RUN")
+            raise PolicyError("--scores cannot be combined with QRELS and RUN, which it replaces")
         judging_options = [name for name in judging if name not in {*WORK, "lower"}]
         declaring.refuse_options(
             judging_options, "cannot be combined with --scores, which are already computed"
@@ -135,7 +135,7 @@ _OPTIONS = declaring.in_group(
             "--correction",
             type=declaring.Named(lambda: CORRECTIONS),
             help="Correction for multiple comparisons, such as holm. Default: Tukey's HSD,"
-            " bootstrapped over topics, for tests that support it.",
+            " bootstrapped over topics, for ANOVA; for most other tests, Holm's method.",
             detail=f"Corrections: {', '.join(CORRECTIONS)}.",
         ),
         *options_of(

@@ -67,9 +67,10 @@ def refuse_resamples(choices: Collection[TestChoice]) -> None:
 
 def refuse_for_pools() -> None:
     """Refuse options of judging that studies of pools do not support."""
-    refuse_options(("unjudged",), "cannot be combined with pools; use the setting lists")
+    refuse_options(("unjudged",), "cannot be combined with studies of pools; use the setting lists")
     refuse_options(
-        (*DOCUMENT_OPTIONS, "max_grade", "topics_with_grade"), "cannot be combined with pools"
+        (*DOCUMENT_OPTIONS, "max_grade", "topics_with_grade"),
+        "cannot be combined with studies of pools",
     )
 
 
@@ -147,7 +148,7 @@ STUDY_SETTINGS = f"{JUDGING_SETTINGS} rel compat seed alpha missing resamples"
 _RESUME = option(
     "--resume",
     metavar="DIR",
-    help="Folder for finished parts of the study; a later call resumes from them.",
+    help="Folder to store finished parts of the study; a later call with it resumes from them.",
     group="Work",
 )
 _PLOT = option(

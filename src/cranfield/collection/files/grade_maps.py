@@ -91,7 +91,7 @@ class GradeMap:
                 reason = f"grades: {quoted(data)} is not a regular expression: {error}"
                 raise PolicyError(reason) from None
             if pattern.groups != 1:
-                reason = f"grades must have one group (...) in the pattern {quoted(data)}"
+                reason = f"the pattern of grades {quoted(data)} must have one group (...)"
                 raise PolicyError(f"{reason}, got {pattern.groups}")
             return cls({}, pattern=pattern)
         check_list("grades", data)
@@ -149,9 +149,9 @@ class GradeMap:
             groups = list(dict.fromkeys(match[1] or "" for match in matches))
             got = "several" if len(groups) > 1 else "none" if not groups else quoted(groups[0])
             if len(groups) == 1 and any(map(_is_within_number, matches)):
-                got += ", a part of a longer number"
+                got += ", which is part of a longer number"
             pattern = quoted(self.pattern.pattern)
-            return f"expected one integer by the pattern {pattern} in {quoted(value)}, got {got}"
+            return f"the pattern {pattern} must match one integer in {quoted(value)}, got {got}"
         if self.cuts:
             return f"grade must be a finite number to compare with cut points, got {quoted(value)}"
         expected = some_of(map(quoted, self.grades), 6)

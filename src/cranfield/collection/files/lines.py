@@ -161,7 +161,7 @@ def ntcir_layout(line: str, kind: str, source: str, number: int) -> Layout:
         f" class) in an NTCIR qrels line, got {len(fields)}"
     )
     if len(fields) in {3, 4}:
-        reason = f"grade {quoted(fields[-1])} is not L0, L1, L2 and so on"
+        reason = f"grade must be L0, L1, L2, ..., got {quoted(fields[-1])}"
     raise InputError(reason, source=source, line=number)
 
 
@@ -534,8 +534,8 @@ def _split_fields(line: str, layout: Layout) -> list[str]:
     numbers = [k for k, dtype in enumerate(layout.columns.values()) if dtype == pl.Float64]
     if len(tabs) == width == len(blanks) and all(is_number(tabs[k]) for k in numbers):
         raise InputError(
-            f"expected {width} columns; tabs separate {width}, one of them empty, but blanks"
-            f" separate {width}, too: set separator='tab' or separator='blank'"
+            f"expected {width} columns, got {width} separated by tabs, one of them empty, and also"
+            f" {width} separated by blanks: set separator='tab' or separator='blank'"
         )
     return blanks
 
@@ -543,7 +543,7 @@ def _split_fields(line: str, layout: Layout) -> list[str]:
 def _check_further_columns(fields: list[str], layout: Layout) -> None:
     """Refuse further columns if an id with blanks, or two lines in one, may be the cause."""
     if integer_in(fields[3]) is None:
-        cause = f"; the 4th, {quoted(fields[3])}, is not a rank"
+        cause = f"; the 4th column, {quoted(fields[3])}, is not a rank"
     elif integer_in(fields[-3]) is not None and is_number(fields[-2]):
         cause = "; an id or tag may have blanks, or two lines may be joined"
     else:
@@ -574,7 +574,7 @@ def _check_width(fields: list[str], layout: Layout) -> None:
         columns = " ".join("iteration" if c == "subtopic" else c for c in layout.columns)
         reason += f" ({columns}{separation}) in a {layout.kind} line, got {width}"
         if _lacks_grade(fields, layout):
-            reason += "; if other lines have one, ungraded='drop' treats the document as unjudged"
+            reason += "; ungraded='drop' treats this one as unjudged, if other lines have a grade"
         elif width < expected and sum(field.count(",") for field in fields) > 1:
             reason += "; this looks like CSV: use the suffix .csv or format='csv'"
         elif width >= 2 * expected - 1:
@@ -600,7 +600,7 @@ def _parse_value(row: dict[str, str], name: str, layout: Layout) -> Any:
             reason += "; remove the header, which TREC text does not have"
     elif layout.has_levels:
         number = integer_in(text[1:]) if is_level(text) else None
-        reason = f"grade {quoted(text)} is not L0, L1, L2 and so on"
+        reason = f"grade must be L0, L1, L2, ..., got {quoted(text)}"
     else:
         number = whole_in(text)
         reason = f"{name} {quoted(text)} is {describe_invalid_grade(text)}"

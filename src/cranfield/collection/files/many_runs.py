@@ -409,7 +409,7 @@ def named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
     for text in _runs_among(texts, explicit=True):
         name, path = named_file(text)
         if name in names:
-            raise InputError(f"two runs have the name {quoted(name)}; name each run")
+            raise InputError(f"two runs have the name {quoted(name)}; give each another name")
         if name is not None:
             names.add(name)
         files = list(files_of(path))

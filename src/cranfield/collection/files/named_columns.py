@@ -98,7 +98,7 @@ def describe_structure(value: Any, depth: int = 3) -> str:
         ]
         return f"an object with {some_of(map(quoted, value), 4)}{''.join(inside)}"
     if isinstance(value, list) and value:
-        return f"an array of {len(value)}, the first is {describe_structure(value[0], depth)}"
+        return f"an array of {len(value)}, whose first is {describe_structure(value[0], depth)}"
     names = {str: "text", int: "a number", float: "a number", list: "an empty array"}
     return names.get(type(value), type(value).__name__)
 
@@ -303,8 +303,8 @@ def requested_columns(
         if kind_of_column == kind
     }
     if system is not None and kind == "run" and names.setdefault("tag", system) != system:
-        pair = f"{quoted(system)} and {quoted(names['tag'])}"
-        raise PolicyError(f"system and columns name two columns of systems: {pair}; remove one")
+        pair = f"{quoted(system)} (system) and {quoted(names['tag'])} (columns)"
+        raise PolicyError(f"two names of the column of systems: {pair}; remove one")
     return RequestedColumns(kind, names)
 
 
@@ -335,8 +335,8 @@ def _find_columns(key: object) -> list[tuple[str, str]]:
         columns = dict.fromkeys(column.name for column in (*RUN.columns, *QRELS.columns))
         expected = ", ".join("system" if name == "tag" else name for name in columns)
         raise PolicyError(
-            f"unknown column {quoted(key)} in columns; expected one of: {expected} ('run.' or"
-            " 'qrels.' may precede it)"
+            f"unknown column {quoted(key)} in columns; expected one of: {expected} (also with the"
+            " prefix 'run.' or 'qrels.')"
         )
     return meanings
 

@@ -161,7 +161,7 @@ def _workbench_judgments(data: Any) -> Any:
     judgments = [record for record in sources if isinstance(record, Mapping) and _RATINGS in record]
     if len(judgments) > 1:
         expected = "expected one judgment list of the Search Relevance Workbench"
-        raise InputError(f"{expected}, got {len(judgments)}")
+        raise InputError(f"{expected}, got {len(judgments)}; write each to a file of its own")
     return judgments[0] if judgments else data
 
 
@@ -231,8 +231,8 @@ def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
     hits = record["hits"]["hits"] if _is_response(record) else record[list_names[0]]
     scores = record.get("scores")
     if scores is not None and (not isinstance(scores, list) or len(scores) != len(hits)):
-        expected = f"expected {len(hits)} scores for topic {quoted(topic)}"
-        raise InputError(f"{expected}, got another number")
+        expected = f"expected a list of {len(hits)} scores, one per document"
+        raise InputError(f"{expected}, for topic {quoted(topic)}, got another number")
     system = record.get(key_of(_SYSTEM, record, f"topic {quoted(topic)}"))
     system = None if isinstance(system, Mapping) else system
     lists = {
@@ -311,7 +311,7 @@ def numbers_of_hits(
             if are_ranks and "rank" not in numbers:
                 numbers["rank"] = ranks.to_list()
             elif name == "rank" and not has_scores and any(value is not None for value in values):
-                raise InputError(f"ranks of topic {quoted(topic)} must be different integers")
+                raise InputError(f"ranks of topic {quoted(topic)} must be distinct integers")
         elif spelt(name) not in _USED and any(map(_is_number, values)):
             is_decimal = not has_scores and not all(isinstance(value, Integral) for value in values)
             if is_decimal or _OF_RANKING.search(spelt(name)):
@@ -331,10 +331,10 @@ def append_columns(
 def _documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any] | None]:
     """Return the documents of a topic, and their scores (None without scores) or grades."""
     hits, scores, topic = ranking.hits, ranking.scores, quoted(ranking.topic)
-    no_grades = f"expected grades of the documents of topic {topic}, got none; it may be a run"
+    no_grades = f"expected grades of the documents of topic {topic}, got none; this may be a run"
     if not all(isinstance(hit, Mapping) for hit in hits):
         if any(isinstance(hit, Mapping | list) for hit in hits):
-            raise InputError(f"topic {topic} has documents of different kinds")
+            raise InputError(f"documents of topic {topic} must be all objects or all ids")
         if kind == "qrels" and not ranking.are_relevant:
             raise InputError(no_grades)
         values = [1] * len(hits) if kind == "qrels" else scores

@@ -186,7 +186,7 @@ def _refuse_ranks(rows: _Rows) -> None:
     if is_rank.all() and (np.bincount(rows.codes) >= 3).sum() >= 2:
         raise InputError(
             "expected judgments, got numbers that count from 1 in every topic, as the ranks of a"
-            " run; or else write the lines in another order",
+            " run do; if they are grades, write the lines in another order",
             source=rows.origin.name,
         )
 
@@ -487,7 +487,7 @@ class _Rows:
             advice = (
                 f"; the iteration column has {len(iterations)} values"
                 f" ({some_of(map(quoted, iterations), 3)}); subtopics=True reads them as"
-                f" subtopics, and {_KEEP_FIRST}, if they are assessors"
+                f" subtopics; {_KEEP_FIRST} (such as the first assessor's)"
             )
         elif distinction is not None:
             name, values, role = distinction
@@ -546,8 +546,8 @@ def _read(
         if not names.has_tables:
             names.refuse(source.name, "text without names of columns")
         if grades is not None and ungraded == "drop":
-            combination = "ungraded='drop' cannot be combined with grades="
-            header = "a text file without a header, of which every line has a grade"
+            combination = "ungraded='drop' cannot be combined with grades=..."
+            header = "a text file without a header, where every line must have a grade"
             raise PolicyError(f"{combination} in {header}")
         lines = LineMap()
         origin = Origin(source.name, lines)
@@ -579,7 +579,7 @@ def _with_grades(
         return
     if layout.has_levels:
         raise InputError(
-            "has grades L0, L1, ..., which cannot be mapped; remove grades=",
+            "has grades L0, L1, ..., which cannot be mapped; remove grades=...",
             source=origin.name,
         )
     start = 0
@@ -619,9 +619,8 @@ def _warn_of_rising(
     # Two topics of two documents may rise by chance.
     if not falls and risen.size >= 4 and np.ptp(risen) > 0:
         warn(
-            f"{rows.origin.name}: the scores of every topic rise in the order of the file, and the"
-            " highest scores rank first; lower_is_better=True ranks the lowest first, as of"
-            " distances"
+            f"{rows.origin.name}: the scores of every topic rise in the order of the file, but the"
+            " highest scores rank first; lower_is_better=True ranks the lowest first, for distances"
         )
 
 
@@ -679,7 +678,7 @@ def _refuse_swapped(scores: Floats, ranks: NDArray[np.int32] | None, rows: _Rows
     if is_swapped:
         raise InputError(
             f"expected rank and score, got scores that rise like ranks and ranks that {fault};"
-            " the two columns seem to be swapped, or else write the best documents first",
+            " the two columns seem to be swapped; if not, write the best documents first",
             source=rows.origin.name,
         )
 
@@ -690,7 +689,9 @@ def _scores_or_ranks(
     """Return the third of three columns as scores, and as ranks if it holds ranks."""
     is_whole = bool(((values == np.rint(values)) & (values >= 0) & (values < 2**31)).all())
     if numbers == "ranks" and not is_whole:
-        raise InputError("expected ranks in the third column, got other numbers", source=source)
+        raise InputError(
+            "expected ranks >= 0 in the third column, got other numbers", source=source
+        )
     if numbers == "scores" or not is_whole:
         return values, None
     as_ranks = -values, values.astype(np.int32)
@@ -711,7 +712,7 @@ def _scores_or_ranks(
         if n_shared or n_gaps or n_falls:
             issues = f"{counted(n_gaps, 'rank')} missing, {n_shared} shared, {n_falls} out of order"
             meaning = f"third column read as ranks ({issues})"
-            warn(f"{source}: {meaning}; numbers='scores' reads scores")
+            warn(f"{source}: {meaning}; numbers='scores' reads them as scores")
         return as_ranks
     lowest, longest = sorted_values[starts], int((ends - starts).max()) + 1
     is_dense = (sorted_values[ends] - lowest).sum() <= 1.25 * (values.size - starts.size)
@@ -743,7 +744,9 @@ def _subtopics(rows: _Rows, subtopics: bool | None) -> tuple[str | None, list[st
         # A column of one value is ignored unless requested.
         if subtopics is False or (subtopics is None and column.n_unique() == 1):
             return None, []
-        expected = f"a document of intent {NO_INTENT} is relevant to no intent; expected grade 0"
+        expected = (
+            f"intent {NO_INTENT} marks a document that no intent makes relevant; expected grade 0"
+        )
         is_invalid = (column == NO_INTENT).to_numpy() & (grades > 0)
         rows.refuse(is_invalid, lambda row: f"{expected}, got {grades[row]}")
         return "intent", []

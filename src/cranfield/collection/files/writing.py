@@ -57,7 +57,7 @@ def write_run(
     metadata: bool = False,
     format: str = "auto",
 ) -> None:
-    """Write a run, with ranks from 1 by score; compressed if the suffix is that of an archive.
+    """Write a run, with ranks from 1 by score; the suffix selects the compression, if any.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def write_run(
     if limit is not None:
         check_integer("limit", limit, 1)
     if metadata and form != "trec":
-        raise PolicyError(f"metadata require the format trec, got {form}")
+        raise PolicyError(f"metadata can be written only in the format trec, got {form}")
     run = run if isinstance(run, Run) else read_run(run)
     order = order_documents(run, "trec")
     rows = order.rows
@@ -105,7 +105,7 @@ def write_run(
     if limit is not None:
         frame = frame.filter(pl.col("rank") <= limit)
     if empty := len(run.topics) - int(np.unique(run.codes).size):
-        warn(f"{counted(empty, 'topic')} without documents not written: no format has any")
+        warn(f"excluded {counted(empty, 'topic')} without documents, which no format can represent")
     if form != "trec":
         table_with_names = frame.select("topic", "doc", "score", "rank", system=pl.lit(run.name))
         write_table(table_with_names, path, form)
@@ -117,7 +117,7 @@ def write_run(
 
 
 def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") -> None:
-    """Write judgments with all columns, in order; compressed if the suffix is that of an archive.
+    """Write judgments with all columns, in order; the suffix selects the compression, if any.
 
     Parameters
     ----------
@@ -160,9 +160,9 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
         return
     layout = _LINES[form]
     if extra := [quoted(name) for name in frame.columns if name not in layout.read]:
-        raise CranfieldError(f"{form} has no column {extra[0]}; {_OTHERS}")
+        raise CranfieldError(f"the format {form} has no column {extra[0]}; {_OTHERS}")
     if missing := [quoted(n) for n in layout.read if n not in (*frame.columns, "subtopic")]:
-        raise CranfieldError(f"{form} requires a column {missing[0]} of the judgments")
+        raise CranfieldError(f"the format {form} requires judgments with a column {missing[0]}")
     # Judgments may lack the columns of the iteration and of the sampling method.
     columns = {name: name if name in frame.columns else pl.lit("0") for name in layout.columns}
     write_lines(frame.select(**columns), path)
@@ -179,10 +179,13 @@ def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes =
     for column in table.select(pl.col(pl.String)):
         invalid = column.filter(column.str.contains(r"[ \t\v\f\r\n]") | (column == ""))
         if invalid.len():
-            raise CranfieldError(f"{column.name} {quoted(invalid[0])} is empty or contains a blank")
+            reason = f"{column.name} {quoted(invalid[0])} is empty or contains a blank"
+            raise CranfieldError(f"{reason}; {_OTHERS}")
     for start, description in (("#", "a comment"), ("\ufeff", "a byte order mark")):
         if table["topic"].str.starts_with(start).any():
-            raise CranfieldError(f"a topic that begins like {description} would not be read back")
+            raise CranfieldError(
+                f"a topic must not begin with {quoted(start)}, read as {description}"
+            )
     with _written(path) as out:
         out.write(head)
         for first in range(0, max(1, table.height), _BLOCK):

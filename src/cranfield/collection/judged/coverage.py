@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -13,6 +14,15 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import quoted, warn
 from cranfield.base.text import counted, html, plain, some_of
 from cranfield.tabular import frame_html, table_from_frame
+
+_LEADING_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
+
+
+def similar_ids(ids: Iterable[str], others: Iterable[str]) -> tuple[str, str] | None:
+    """Return an id and another one that differ only in case or leading zeros, if there are any."""
+    by_form = {_LEADING_ZEROS.sub("", other.casefold()): other for other in others}
+    forms = ((name, _LEADING_ZEROS.sub("", name.casefold())) for name in ids)
+    return next(((name, by_form[form]) for name, form in forms if form in by_form), None)
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,7 @@ class SystemCoverage:
 
 @dataclass(frozen=True)
 class Coverage:
-    """The coverage of every system.
+    """Coverage of the runs of all systems by the judgments.
 
     Attributes
     ----------
@@ -126,6 +136,12 @@ class Coverage:
                     f" ({_name_worst(worst.system, systems)}{counted(len(topics), 'topic')}:"
                     f" {some_of(map(quoted, topics), 5)})"
                 )
+        pairs = (similar_ids(row.extra, row.missing) for row in self.systems)
+        if pair := next(filter(None, pairs), None):
+            notes.append(
+                f"topic {quoted(pair[0])} of the runs and topic {quoted(pair[1])} of the judgments"
+                " differ only in case or leading zeros, and are read as different topics"
+            )
         notes += self.contradiction_notes
         if rows := [row for row in self.systems if row.unjudged_10 > 0.2 * row.retrieved_10 > 0]:
             worst = max(rows, key=lambda row: row.unjudged_10 / row.retrieved_10)

@@ -5,7 +5,6 @@ Results, errors and warnings come in the order of the runs, whatever the backend
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -36,7 +35,7 @@ from cranfield.base.parallel import (
 from cranfield.collection.document_tables import DocumentTable
 from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_names
 from cranfield.collection.intents import Intents
-from cranfield.collection.judged.coverage import Coverage, SystemCoverage
+from cranfield.collection.judged.coverage import Coverage, SystemCoverage, similar_ids
 from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
 from cranfield.collection.judged.rows import Groups, Judgments, Rows
 from cranfield.collection.pairs import find_label_positions
@@ -214,15 +213,13 @@ def _select_topics(
     is_retrieved: NDArray[np.bool_],
 ) -> list[str]:
     if policies.topics != "run" and not is_retrieved.any():
-        example = next(iter(judged_runs[0].extra), "")
-        run_names, judged_names = (
-            {re.sub("0+(?=[0-9])", "", name.casefold()) for name in names}
-            for names in ((name for run in judged_runs for name in run.extra), qrels.topics)
-        )
-        hint = "; they differ in case or leading zeros" if run_names & judged_names else ""
+        run_topics = [name for run in judged_runs for name in run.extra]
+        pair = similar_ids(run_topics, qrels.topics)
+        example, judged_topic = pair or (next(iter(run_topics), ""), qrels.topics[0])
+        hint = "; they differ in case or leading zeros" if pair else ""
         raise InputError(
             f"no topic of the runs is judged (runs have {quoted(example)},"
-            f" judgments have {quoted(qrels.topics[0])}){hint}"
+            f" judgments have {quoted(judged_topic)}){hint}"
         )
     is_every_topic = policies.topics == "qrels"
     labels = [qrels.topics[i] for i in np.flatnonzero(is_retrieved.any(axis=1) | is_every_topic)]

@@ -169,7 +169,7 @@ class JudgedRuns(Scorable):
             if affected:
                 documents = counted(intents.differing, "document")
                 warn(
-                    f"{documents} with different grades by subtopic; measures that use the highest:"
+                    f"the grades of {documents} differ by subtopic; the highest counts for"
                     f" {some_of(affected, 3)}"
                 )
         return [np.where(self.scored, measure.score(self), np.nan) for measure in measures]
@@ -307,12 +307,15 @@ class JudgedRuns(Scorable):
 
     def queries(self, name: str) -> Rows:
         """Return the query of each retrieved document; `name` is the measure that requires it."""
-        requirement = f"{name} requires sessions of queries, got runs"
+        requirement = (
+            f"{name} requires search sessions; use evaluate_sessions, or `cranfield sessions`"
+        )
         return _required(self.annotations.queries, requirement)
 
     def clicks(self, name: str) -> Clicks:
         """Return the clicks of sessions; `name` is the measure that requires them."""
-        return _required(self.annotations.clicks, f"{name} requires clicks; use evaluate_sessions")
+        requirement = f"{name} requires clicks; use evaluate_sessions, or `cranfield sessions`"
+        return _required(self.annotations.clicks, requirement)
 
     def aspect(self, aspect: str, name: str) -> JudgedRuns:
         """Return the runs judged on another aspect; `name` is the measure that requires it."""

@@ -131,7 +131,7 @@ def read_inputs(
         qrels, subtopics=subtopics, columns=qrels_columns, on_duplicate=on_duplicate, grades=grades
     )
     if _types(runs) == {int} and _types(qrels) == {float}:
-        warn(f"runs with integer scores and judgments with float grades may be swapped; {ORDER}")
+        warn(f"runs have integer scores and judgments decimal grades, as if swapped; {ORDER}")
     if columns is not None:
         # Columns that the judgments lack must be in the runs.
         run_columns.ambiguous_columns &= qrels_columns.matched_columns
@@ -277,13 +277,14 @@ def judge(
         `trec_eval-9`, `id-ascending`, `input`, `rank`, `file`; or `expected`: the expected score
         over all their orders, for measures with an exact formula (:func:`tie_ranges`).
     topics
-        Topics to evaluate. `qrels` (default): all judged topics; `intersection`: judged topics of
-        the run; `run`: all topics of the run.
+        Topics to evaluate: all judged topics (`qrels`, default), the judged topics of each run
+        (`intersection`), or all topics of each run (`run`).
     unjudged
-        How to treat unjudged documents. `nonrelevant` (default), or `condensed`: they are removed.
+        How to treat unjudged documents: as not relevant (`nonrelevant`, default), or removed from
+        the rankings (`condensed`).
     negative
-        How to treat negative grades. `judged` (default): not relevant; `unjudged`: pooled, but not
-        judged.
+        How to treat negative grades: as not relevant (`judged`, default), or as pooled but not
+        judged (`unjudged`).
     depth
         Number of top documents to keep from each ranking. By default all.
     max_grade
@@ -293,10 +294,9 @@ def judge(
         Keep only topics with a document of this grade or higher. By default topics without a
         relevant document are kept, and most measures give them 0.
     exclude
-        Documents removed from rankings before ranks are assigned: `self`, or a file of them.
-        `self` removes the document whose id is that of the topic, as BEIR and MTEB do. A file has
-        the columns topic and document; `{topic: [document, ...]}` is read, too. Judgments are
-        unchanged.
+        Documents to remove from rankings before ranks are assigned: the document whose id is that
+        of the topic (`self`), as BEIR and MTEB do, or the documents of a file with the columns
+        topic and document. `{topic: [document, ...]}` is read, too. Judgments are unchanged.
     compat
         Program whose policies and rounding to reproduce: `trec_eval`, `trec_eval-9`,
         `trec_eval-10`, `ndeval`, `gdeval`, `ntcireval`, `cwl`.
@@ -430,8 +430,8 @@ def _warn_of_unjudged_systems(judged: JudgedRuns) -> None:
     if systems:
         listed = some_of(map(quoted, systems), 3)
         warn(
-            f"no document that {listed} retrieved is judged; are ids of topics and documents"
-            " spelled as in the judgments?"
+            f"no document that {listed} retrieved is judged; check that ids of topics and documents"
+            " are spelled as in the judgments"
         )
 
 
@@ -443,7 +443,8 @@ def _warn_of_unmatched(judged: JudgedRuns, sources: Mapping[str, Any]) -> None:
         rows["groups"] = annotations.groups.rows
     for name, source in sources.items():
         if isinstance(source, (str, PathLike)) and not rows[name].rank.size:
-            warn(f"{Source.of(source).name}: no document occurs in the runs; do the ids differ?")
+            origin = Source.of(source).name
+            warn(f"{origin}: no document occurs in the runs; check that ids are spelled as there")
 
 
 @dataclass(frozen=True, eq=False)

@@ -210,7 +210,7 @@ def _of_yaml(data: bytes, source: str, line: int) -> Metadata:
     from cranfield.collection.metadata.metadata import Metadata, read_yaml
 
     if len(data) > MAX_BYTES:
-        raise InputError("has more than 1 MiB", source=source)
+        raise InputError("has metadata of more than 1 MiB", source=source)
     yaml = read_yaml(decode_text(data, source, line), source, line)
     for message in yaml.twice[:1]:
         more = f" ({len(yaml.twice) - 1:,} more)" if len(yaml.twice) > 1 else ""

@@ -477,7 +477,7 @@ def pooling(
     measures, compat, policies
         As for :func:`leave_one_out`.
     methods
-        Pooling methods, such as `depth`, `RRF(k=60)` or `MaxMean`; see
+        Pooling methods, such as `depth`, `RRF(k=60)` or `MaxMean`. See
         :func:`cranfield.assess.methods` for a list. A string may contain several, separated by
         commas.
     budgets

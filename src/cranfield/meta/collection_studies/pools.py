@@ -329,8 +329,8 @@ def pools(
     runs, qrels
         As for :func:`cranfield.judge`; or :class:`TracedRuns`, and None.
     teams
-        Teams of the systems, in any form that :func:`cranfield.meta.teams_of` accepts. By default
-        each system is a team of its own.
+        Teams of the systems, such as a table with the columns system and team. By default each
+        system is a team of its own. Other forms: see :func:`cranfield.meta.teams_of`.
     contributors
         The runs that contributed to the pool: None for all, names of systems, or `judged`: the runs
         whose top `depth` documents are all judged.

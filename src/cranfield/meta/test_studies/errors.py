@@ -468,9 +468,9 @@ def power_of_tests(
     scores, tests, by_shard, systems, alpha, missing, resamples
         As for :func:`split_topics`, which raises the same errors.
     population
-        Source of topics. `simulated`: distributions fitted to the scores by
-        :func:`cranfield.significance.fit_simulator`, with the empirical copula; `resampled`: the
-        real topics, with replacement, also by shard.
+        Source of the sampled topics: distributions fitted to the scores (`simulated`), or the real
+        topics, with replacement (`resampled`), also by shard. The distributions are fitted by
+        :func:`cranfield.significance.fit_simulator`, with the empirical copula.
     edges
         Bounds of the ranges of true differences, above 0 and ascending.
     sizes

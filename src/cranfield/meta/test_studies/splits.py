@@ -511,8 +511,9 @@ def split_topics(
     systems
         Names of the systems to compare; by default all.
     teams
-        Teams of the systems, in any form that :func:`cranfield.meta.teams_of` accepts; the study is
-        repeated for each team of at least two systems.
+        Teams of the systems, such as a table with the columns system and team; the study is
+        repeated for each team of at least two systems. Other forms: see
+        :func:`cranfield.meta.teams_of`.
     alpha, missing, resamples
         As for :func:`compare`; by default scores by shard may be missing if they are missing for
         all systems.

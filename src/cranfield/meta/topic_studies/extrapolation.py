@@ -87,9 +87,10 @@ def generalizability(
     scores
         Scores of one measure, as for :func:`cranfield.compare`, of at least two systems and two
         topics.
-    confidence, target
-        Confidence level of the intervals, and coefficient for which to compute the number of
-        topics; between 0 and 1.
+    confidence
+        Confidence level of the intervals.
+    target
+        Generalizability coefficient, between 0 and 1, for which to compute the number of topics.
     missing
         How to treat topics without a score of a system: `error` (default), `drop` (exclude them) or
         `zero` (count 0).

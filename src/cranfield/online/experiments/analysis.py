@@ -238,7 +238,7 @@ def analyse_experiment(
         several rows has the time, and the segments, of its earliest row.
     sequential
         Method whose p-values and intervals are valid at every look, such as `CS(tuned=5000)` or
-        `mSPRT(tau=0.1)`, whose tau is in the unit of the metric; see :func:`always_valid`.
+        `mSPRT(tau=0.1)`, whose tau is in the unit of the metric. See :func:`always_valid`.
     looks
         Numbers of units after which the data are analysed, in order of time; by default the data
         are analysed only at the end. Requires `sequential`.

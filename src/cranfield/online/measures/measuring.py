@@ -432,7 +432,10 @@ def _parse_measures(
 ) -> list[OnlineMeasure]:
     label_column = {("pages", "label")} if has_labels else set()
     texts = [measures] if isinstance(measures, (str, OnlineMeasure)) else measures
-    candidates = dict.fromkeys(map(parse_online_measure, MEASURES if texts is None else texts))
+    candidates = [*map(parse_online_measure, MEASURES if texts is None else texts)]
+    if len({*candidates}) < len(candidates):
+        repeated = next(measure for measure in candidates if candidates.count(measure) > 1)
+        raise MeasureError(f"online measures must be distinct, got {repeated} twice")
     if not candidates:
         raise MeasureError("expected at least one online measure, got none")
     selection = []

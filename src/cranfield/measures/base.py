@@ -228,7 +228,7 @@ class Measure(Spec):
             )
         if self.data_class is JudgedRuns and judged.policies.ties == "expected":
             raise MeasureError(
-                f"{self} must be scored in one order of tied documents, got ties='expected'"
+                f"{self} requires one order of tied documents, got ties='expected'; use ties='trec'"
             )
 
     def require_complete(self) -> None:
@@ -498,7 +498,8 @@ def define(
     """
     if not name.isidentifier():
         raise MeasureError(
-            f"{quoted(name)} is not a valid name of a measure: use letters, digits and _"
+            f"{quoted(name)} is not a valid name of a measure: use letters, digits and _, and"
+            " start with a letter"
         )
     if not all(isinstance(text, str) for text in (name, summary, aggregate, source)):
         raise MeasureError("name, summary, aggregate and source of a measure must be strings")
@@ -516,7 +517,8 @@ def define(
             scores = np.asarray(function(judged), dtype=np.float64)
             if scores.shape != judged.shape:
                 raise MeasureError(
-                    f"{name}: expected scores of shape {judged.shape}, got {scores.shape}"
+                    f"{name}: expected scores of shape (topics, systems) = {judged.shape}, got"
+                    f" {scores.shape}"
                 )
             return scores
 

@@ -66,7 +66,7 @@ def intent_aware_mean(inner: Measure, judged: JudgedRuns, name: str) -> Floats:
     formula=r"\sum_i Pr(i|q) \, M_i",
     source="Agrawal and others (2009)",
     needs=_NEEDS,
-    elsewhere={"NTCIREVAL": "IA-M@k", "ndeval": "MAP-IA and P-IA@k are IA(AP) and IA(P@k)"},
+    elsewhere={"NTCIREVAL": "IA-M@k", "ndeval": "MAP-IA for IA(AP), P-IA@k for IA(P@k)"},
     family=_FAMILY,
     inputs=("intents",),
 )
@@ -90,10 +90,10 @@ class IntentAware(Wrapping):
                 f"IA: {inner} uses intents itself, so it cannot be the inner measure"
             )
         if inner.info.aggregate != "mean":
-            raise MeasureError(f"IA requires an arithmetic mean over topics, got {inner}")
+            raise MeasureError(f"IA: expected an arithmetic mean over topics, got {inner}")
         has_other_inputs = not set(inner.info.inputs) <= {"lengths"}
         if inner.info.family == "fairness" or not inner.scores_cut_rankings or has_other_inputs:
-            raise MeasureError(f"IA: {inner} needs data that are not available for each intent")
+            raise MeasureError(f"IA: {inner} needs data that cannot be split by intent")
 
     def values(self, judged: JudgedRuns) -> Floats:
         return intent_aware_mean(self.inner, judged, str(self))
@@ -132,7 +132,7 @@ class PrecisionIA(IntentMeasure):
 @measure(
     "StRecall",
     aliases=("IRec", "I_rec"),
-    summary="Proportion of the intents that some document answers: subtopic or intent recall.",
+    summary="Proportion of the intents that a retrieved document answers: subtopic recall.",
     formula=r"\frac{|\{i : \exists r \le k : I_i(r) = 1\}|}{|\{i\}|}",
     source="Zhai, Cohen and Lafferty (2003)",
     elsewhere={
@@ -147,7 +147,7 @@ class SubtopicRecall(IntentMeasure):
     upto: str = parameter(
         "list",
         choice("list", "intents"),
-        "depth: 'list', the cutoff or end of the list; 'intents', the topic's number of intents",
+        "last rank: 'list', cutoff or end of the list; 'intents', the topic's number of intents",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -165,7 +165,7 @@ class SubtopicRecall(IntentMeasure):
 
 @measure(
     "PQ",
-    summary="Q-measure for informational intents and P+ for navigational ones.",
+    summary="Q-measure for informational intents, P+ for navigational intents, averaged.",
     formula=r"\sum_{i \text{ inf}} Pr(i|q) \, Q_i + \sum_{j \text{ nav}} Pr(j|q) \, P^+_j",
     source="Sakai (2012)",
     needs=_NEEDS + " and types of intents",
@@ -196,7 +196,7 @@ class PPlusQ(IntentMeasure):
 
 @wrapping(
     "Sharp",
-    summary="A measure of diversified rankings combined with intent recall.",
+    summary="Weighted mean of intent recall and another measure of diversified rankings.",
     formula=r"\gamma \, I\text{-}rec@k + (1 - \gamma) \, M@k",
     source="Sakai and Song (2011); Zhai, Cohen and Lafferty (2003)",
     needs=_NEEDS,
@@ -229,8 +229,8 @@ _PERFECT = r"\sum_i Pr(i|q) (1 - \alpha)^{r-1}"
 """Gain at rank r of a list of documents that answer every intent."""
 
 _OVER_DOC = (
-    "divisor of the sum: 'perfect' is a list of documents that each answer every"
-    " intent, 'none' does not divide"
+    "divisor of the sum: 'perfect', the sum for a list of documents that each answer every"
+    " intent; 'none', 1"
 )
 _DECIMALS = 12
 """Decimals to which gains are compared, as the order of additions affects their last bits."""
@@ -352,7 +352,7 @@ class _ERRIA(_Novelty):
     formula=r"\sum_{r=1}^k \frac{ng(r)}{\log_2(r+1)} \,\Big/\, \sum_{r=1}^k"
     rf" \frac{{{_PERFECT}}}{{\log_2(r+1)}}, \quad {_GAIN}",
     parameter_sources={"over='perfect'": "Clarke and others (2011)"},
-    elsewhere={"ndeval": "alpha-DCG@k (not divided at k = 1)", "ir_measures": "alpha_DCG@k"},
+    elsewhere={"ndeval": "alpha-DCG@k (with over='none' for k = 1)", "ir_measures": "alpha_DCG@k"},
 )
 class AlphaDCG(_PerfectNormalised, _AlphaDCG):
     """Alpha-DCG, by default divided by that of documents that each answer every intent."""
@@ -371,12 +371,12 @@ class AlphaNDCG(_AlphaDCG):
 
 @measure(
     "ERR_IA",
-    summary="Expected reciprocal rank, intent by intent.",
+    summary="Intent-aware expected reciprocal rank with binary relevance to each intent.",
     formula=rf"\sum_{{r=1}}^k \frac{{ng(r)}}{{r}} \,\Big/\, \sum_{{r=1}}^k"
     rf" \frac{{{_PERFECT}}}{{r}}, \quad {_GAIN}",
     source="Chapelle and others (2009, 2011); Clarke and others (2011)",
     elsewhere={
-        "ndeval": "ERR-IA@k (not divided at k = 1)",
+        "ndeval": "ERR-IA@k (with over='none' for k = 1)",
         "ir_measures": "ERR_IA@k",
         "with grades": "IA(ERR@k)",
     },
@@ -444,8 +444,8 @@ class NormalisedNRBP(_NRBP):
     family=_FAMILY,
     inputs=("intents",),
     needs=_NEEDS,
-    scale_note="not known to be on an interval scale: the gain of a document depends on those"
-    " above it",
+    scale_note="not known to be on an interval scale, as the gain of a document depends on the"
+    " documents above it",
 )
 class RankBiasedUtility(Measure):
     """Rank-biased utility, in the form and with the defaults of the authors' program.
@@ -464,7 +464,7 @@ class RankBiasedUtility(Measure):
     max_grade: int | None = parameter(
         None,
         optional(integer(1, MAX_EXPONENT)),
-        "highest grade of the scale; by default that of each intent of the topic",
+        "highest grade of the scale; by default the highest grade of each intent of the topic",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:

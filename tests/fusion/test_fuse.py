@@ -253,8 +253,8 @@ def test_a_fused_run_is_a_run(tmp_path: Path) -> None:
         (RANX["runs"], {"weights": [1]}, "expected 3 weights, one for each run, got 1"),
         (RANX["runs"], {"weights": [1, 2]}, "expected 3 weights, one for each run, got 2"),
         (RANX["runs"], {"weights": [1, 2, 0]}, "numbers above 0"),
-        (RANX["runs"], {"weights": {"a": 1, "b": 1, "z": 1}}, "weight of an unknown run 'z'"),
-        (RANX["runs"], {"weights": {"a": 1, "b": 1}}, "no weight of run 'c'"),
+        (RANX["runs"], {"weights": {"a": 1, "b": 1, "z": 1}}, "weight for an unknown run 'z'"),
+        (RANX["runs"], {"weights": {"a": 1, "b": 1}}, "no weight for run 'c'"),
         (
             RANX["runs"],
             {"method": "Condorcet", "weights": [1, 1, 1]},
@@ -265,7 +265,7 @@ def test_a_fused_run_is_a_run(tmp_path: Path) -> None:
         (
             {"a": {"q": {"x": -1.0}}, "b": {"q": {"x": 1.0}}},
             {"method": "CombSUM", "norm": "max"},
-            "a: norm 'max' requires a highest score above 0",
+            "a: norm 'max' requires the highest score of each topic to be above 0",
         ),
     ],
 )

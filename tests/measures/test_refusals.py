@@ -173,11 +173,11 @@ REFUSED: list[tuple[Any, str]] = [
     ("uDCM(clicks={1: 0.5}, continues={None: 0.5, 1: 1})", "a mapping of ranks"),
     (
         "rrUBM(clicks={1: 0.5})",
-        "the user browsing model does not include satisfaction, so no reciprocal rank is defined; uUBM",
+        "the user browsing model does not include satisfaction, so no reciprocal rank is defined",
     ),
     (
         "rrPBM(clicks={1: 0.5})",
-        "the position-based model does not include satisfaction, so no reciprocal rank is defined; uPBM",
+        "the position-based model does not include satisfaction, so no reciprocal rank is defined",
     ),
     ("EBU(clicks={1: 0.5}, leaves={1: -0.1})", "a mapping of grades or ranks to probabilities"),
     ("uM(clicks={None: 2, 1: 1})", "<= 1"),

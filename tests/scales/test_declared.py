@@ -267,7 +267,7 @@ def test_nothing_is_said_of_what_cannot_be_looked_at(name: str) -> None:
     info = REGISTRY[name].info
     counts = {"NumQ", "NumRet", "NumRel", "NumNonrelRet", "Judged", "Unjudged"}
     assert info.scale is (Scale.RATIO if name in counts else Scale.ORDINAL)
-    assert name in stated or not info.scale_note.startswith(("on an interval", "not on an interval"))
+    assert name in stated or not info.scale_note.startswith(("on an", "not on an"))
 
 
 @pytest.mark.parametrize("text", ["EU(P@4)", "ETU(P@4)", "EU(RBP)", "ETU(ERR)", "EU(NERR10)"])

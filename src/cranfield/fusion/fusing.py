@@ -221,9 +221,9 @@ def _run_weights(
         unknown_runs = [name for name in weights if name not in names]
         missing_runs = [name for name in names if name not in weights]
         if unknown_runs or missing_runs:
-            reason = "weight of an unknown run" if unknown_runs else "no weight of run"
+            reason = "weight for an unknown run" if unknown_runs else "no weight for run"
             raise PolicyError(
-                f"{reason} {quoted((unknown_runs or missing_runs)[0])}; expected a weight of each"
+                f"{reason} {quoted((unknown_runs or missing_runs)[0])}; expected a weight for each"
                 f" of: {', '.join(names)}"
             )
         weights = [weights[name] for name in names]

@@ -210,7 +210,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("IA(alpha_nDCG@10)", "alpha_nDCG@10 uses intents itself, so it cannot be the inner measure"),
     ("D(NumRel)", "averaged"),
     ("IA(GMAP)", "arithmetic mean"),
-    ("Sharp(DCG@10)", "from 0 to 1"),
+    ("Sharp(DCG@10)", "from 0 to a finite maximum"),
     ("Sharp(PQ@10, beta=1)", "unknown parameter 'beta'"),
     ("D(ClickU)", "cannot be computed from sums of gains"),
     ("D(GAP)", "cannot be computed from sums of gains"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
 from typing import Any, ClassVar, Never, Self, TypeVar
@@ -46,7 +46,7 @@ class Info:
         Further works, by the parameter to which they apply: the key `denominator='min'` stands for
         this value, and `multiple` for any value except the default.
     range
-        Lowest and highest possible score.
+        Lowest and highest possible score, with the parameters of the measure.
     family
         The group of the catalogue that lists it.
     at_parameter
@@ -200,6 +200,16 @@ class Measure(Spec):
         super().__init__(**parameters)
         if self.cutoff is not None and not self.takes_cutoff():
             raise MeasureError(f"{self.info.name} takes no cutoff")
+        bounds = self._score_range()
+        if bounds != self.info.range:
+            vars(self)["info"] = replace(self.info, range=bounds)
+
+    def _score_range(self) -> tuple[float, float]:
+        """Return bounds of the scores, which depend on parameters such as gains below 0."""
+        low, high = self.info.range
+        pairs = getattr(getattr(self, "gains", None), "kind", None)
+        has_losses = isinstance(pairs, tuple) and any(gain < 0 for _, gain in pairs)
+        return (float("-inf") if has_losses else low), high
 
     @classmethod
     def base_name(cls) -> str:

@@ -21,6 +21,7 @@ NP-complete, it is built greedily; of documents with the same gain, the last by 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -213,9 +214,11 @@ class Sharp(Wrapping):
     gamma: float = parameter(0.5, number(0, 1), "weight of intent recall")
 
     def check(self, inner: Measure) -> None:
-        if inner.info.range != (0.0, 1.0) or inner.info.lower_is_better:
+        low, high = inner.info.range
+        if low != 0.0 or not math.isfinite(high) or inner.info.lower_is_better:
             raise MeasureError(
-                f"Sharp: expected a measure from 0 to 1 for which higher is better, got {inner}"
+                "Sharp: expected a measure with scores from 0 to a finite maximum for which higher"
+                f" is better, got {inner}"
             )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -232,6 +235,9 @@ _OVER_DOC = (
     "divisor of the sum: 'perfect', the sum for a list of documents that each answer every"
     " intent; 'none', 1"
 )
+_GREEDY_RANGE = (0.0, math.e / (math.e - 1))
+"""Range of a gain divided by that of the greedy ranking, whose first k documents gain at least
+1 - 1/e of the gain of any k documents (Nemhauser, Wolsey and Fisher 1978)."""
 _DECIMALS = 12
 """Decimals to which gains are compared, as the order of additions affects their last bits."""
 
@@ -330,6 +336,9 @@ def _greedy_gains(
 class _PerfectNormalised(_Novelty, at_usage="required"):
     over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
 
+    def _score_range(self) -> tuple[float, float]:
+        return self.info.range if self.over == "perfect" else (0.0, float("inf"))
+
     def values(self, judged: JudgedRuns) -> Floats:
         total = self.total_gain(judged)
         return total if self.over == "none" else ratio(total, self.perfect_total(judged))
@@ -361,12 +370,13 @@ class AlphaDCG(_PerfectNormalised, _AlphaDCG):
 @measure(
     "alpha_nDCG",
     aliases=("α_nDCG",),
-    summary="Alpha-DCG divided by the alpha-DCG of the best ranking of the judged documents.",
+    summary="Alpha-DCG divided by the alpha-DCG of the ideal ranking, which is built greedily.",
     formula=r"\frac{\alpha DCG@k}{\alpha iDCG@k}",
+    range=_GREEDY_RANGE,
     elsewhere={"ndeval": "alpha-nDCG@k", "ir_measures": "alpha_nDCG@k"},
 )
 class AlphaNDCG(_AlphaDCG):
-    """Alpha-nDCG; the ideal ranking is built greedily."""
+    """Alpha-nDCG; it is above 1 if a ranking is better than the greedy one."""
 
 
 @measure(
@@ -391,13 +401,14 @@ class ERRIA(_PerfectNormalised, _ERRIA):
 
 @measure(
     "nERR_IA",
-    summary="ERR-IA divided by the ERR-IA of the best ranking of the judged documents.",
+    summary="ERR-IA divided by the ERR-IA of the ideal ranking, which is built greedily.",
     formula=r"\frac{ERR\text{-}IA@k}{iERR\text{-}IA@k}",
+    range=_GREEDY_RANGE,
     source="Clarke and others (2011)",
     elsewhere={"ndeval": "nERR-IA@k", "ir_measures": "nERR_IA@k"},
 )
 class NormalisedERRIA(_ERRIA):
-    """ERR-IA over that of the ideal ranking, which is built greedily."""
+    """Normalised ERR-IA; it is above 1 if a ranking is better than the greedy one."""
 
 
 class _NRBP(_Novelty, source="Clarke, Kolla and Vechtomova (2009)"):
@@ -426,12 +437,13 @@ class NoveltyRBP(_NRBP):
 
 @measure(
     "nNRBP",
-    summary="NRBP divided by the NRBP of the best ranking of the judged documents.",
+    summary="NRBP divided by the NRBP of the ideal ranking, which is built greedily.",
     formula=r"\frac{NRBP}{iNRBP}",
+    range=_GREEDY_RANGE,
     elsewhere={"ndeval": "nNRBP", "ir_measures": "nNRBP"},
 )
 class NormalisedNRBP(_NRBP):
-    """NRBP over that of the ideal ranking, which is built greedily."""
+    """Normalised NRBP; it is above 1 if a ranking is better than the greedy one."""
 
 
 @measure(

@@ -346,8 +346,9 @@ class NormalisedSessionDCG(SessionGainMeasure):
     `ideal='repeated'` the ideal session has an ideal list for each query with results, as long as
     the list of the query, or `depth`; documents may be repeated and gain again.
 
-    Scores are at most 1 with `variant='kanoulas'`. With ranks that start again in each list and a
-    single ideal list they can be above 1, a flaw that the later definition corrects.
+    Scores are at most 1 with `variant='kanoulas'` and a single ideal list, or with ideal lists as
+    long as those of the queries. With ranks that start again in each list and a single ideal list
+    they can be above 1, a flaw that the later definition corrects; so they can with `depth`.
 
     Examples
     --------
@@ -367,6 +368,12 @@ class NormalisedSessionDCG(SessionGainMeasure):
         optional(integer(1)),
         "length of each ideal list (ideal='repeated'); by default that of the query's result list",
     )
+
+    def _score_range(self) -> tuple[float, float]:
+        low, high = super()._score_range()
+        is_single = self.ideal == "single"
+        is_bounded = self.variant == "kanoulas" if is_single else self.depth is None
+        return low, high if is_bounded else float("inf")
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.ideal == "single":

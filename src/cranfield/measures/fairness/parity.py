@@ -140,6 +140,9 @@ class _PrefixParity(
         "whether to divide by the highest possible value Z; undivided scores can be above 1",
     )
 
+    def _score_range(self) -> tuple[float, float]:
+        return self.info.range if self.normalised else (0.0, float("inf"))
+
     def score(self, judged: JudgedRuns) -> Floats:
         view = judged.condensed() if self.judged_only else judged
         rows = protected_rows(view, self.protected, str(self))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from math import isinf
 from typing import ClassVar
 
 import numpy as np
@@ -66,8 +67,13 @@ class Expectation(
 
     def combine_info(self) -> Info:
         inner = self.inner.info
+        pairs = getattr(getattr(self.model, "gains", None), "kind", None)
+        # Gains of U may be above 1, and so may a mean gain; total gains have no highest value.
+        max_gain = max(1.0, *(gain for _, gain in pairs)) if isinstance(pairs, tuple) else 1.0
+        low, high = self.outer_info.range
         return replace(
             self.outer_info,
+            range=(low, high) if isinf(high) else (low * max_gain, high * max_gain),
             summary=self.description.format(self.inner),
             at_parameter=inner.at_parameter,
             at_usage=inner.at_usage,

@@ -590,6 +590,6 @@ def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measu
                 f" {describe_input(judged)}{hint}"
             )
             if measure.kind != KINDS[2]:
-                reason = f"unknown measure of texts {measure.name!r}: {reason}"
+                reason = f"{measure.name} does not score answers, citations or summaries: {reason}"
             raise MeasureError(reason)
     return score(judged, parsed)

@@ -289,7 +289,7 @@ class _RealisedUtilityMeasure(_ExposureRatio):
 
 @measure(
     "DP",
-    summary="Mean exposure of a group: the lowest of all groups divided by the highest.",
+    summary="Demographic parity: the lowest mean exposure of a group divided by the highest.",
     formula=r"\frac{\min_g DP_g}{\max_g DP_g}, \quad"
     r" DP_g = \frac{1}{n_g} \sum_{d \in g} \varepsilon_d",
     source=_SOURCE,
@@ -301,7 +301,7 @@ class DemographicParity(_DemographicMeasure):
 
 @measure(
     "EUR",
-    summary="Exposure of a group per utility: the lowest of all groups divided by the highest.",
+    summary="Parity of exposure per utility: the lowest of all groups divided by the highest.",
     formula=r"\frac{\min_g EUR_g}{\max_g EUR_g}, \quad"
     r" EUR_g = \frac{\sum_{d \in g} \varepsilon_d}{\sum_{d \in g} u_d}",
     source=_SOURCE + ", disparate treatment",
@@ -313,7 +313,7 @@ class ExposedUtilityRatio(_ExposureRatio):
 
 @measure(
     "RUR",
-    summary="Realised utility of a group: the lowest of all groups divided by the highest.",
+    summary="Parity of realised utility: the lowest of all groups divided by the highest.",
     formula=r"\frac{\min_g RUR_g}{\max_g RUR_g}, \quad"
     r" RUR_g = \frac{\sum_{d \in g} \varepsilon_d u_d}{\sum_{d \in g} u_d}",
     source=_SOURCE + ", disparate impact",

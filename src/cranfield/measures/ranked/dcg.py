@@ -194,7 +194,7 @@ class nDCGAtLevels(Measure):
 
 @measure(
     "G",
-    summary="Gains discounted by how much the ideal ranking has gained more down to the same rank.",
+    summary="Gains discounted by the difference from the ideal cumulated gain at the same rank.",
     formula=r"\frac{\sum_r g_r / \log_2(2 + ig(r) - cg(r))}{\sum g^*}",
     source="trec_eval, measure G",
     family="cumulated gain",

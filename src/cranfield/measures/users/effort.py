@@ -90,7 +90,7 @@ class TimeBiasedGain(UserModel):
         "probability that a clicked relevant document is recognised as relevant",
     )
     a: float = parameter(0.018, _TIME, "seconds to read a word")
-    b: float = parameter(7.8, _TIME, "seconds to read a document of length 0")
+    b: float = parameter(7.8, _TIME, "seconds per document, added to those of its words")
     unit: float = parameter(1.0, LENGTH, "number of words in one unit of the lengths")
     missing: float | None = parameter(
         None, optional(LENGTH), "length to assume for documents without a known length"

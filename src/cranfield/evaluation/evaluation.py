@@ -252,7 +252,7 @@ def _grade_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[s
         yield (
             f"{names_or_count(names, 'measure')}: the scale of grades is taken to be 0 to"
             f" {judged.max_grade}, the highest grade in the judgments; an option such as"
-            f" max_grade={judged.max_grade} sets its end"
+            f" max_grade={judged.max_grade} sets the end"
         )
 
 

@@ -184,7 +184,7 @@ def test_means_of_replicates_are_skipped(tmp_path: Path) -> None:
 
 def test_scores_outside_the_range_of_their_measure(tmp_path: Path) -> None:
     text = "topic,system,measure,score\n1,a,AP,.31\n2,a,AP,1\n1,b,AP,29\n2,b,AP,-1\n"
-    match = "2 scores of AP outside its range 0 to 1, such as 29 of 'b' on topic '1'"
+    match = "AP has 2 scores outside its range 0 to 1, such as 29 of 'b' on topic '1'"
     with pytest.warns(cf.CranfieldWarning, match=match):
         read(text, tmp_path)
     assert read(text.replace("AP", "DCG").replace("-1", "2"), tmp_path).values.max() == 29

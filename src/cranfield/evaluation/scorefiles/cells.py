@@ -305,7 +305,7 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
         if is_outside.any():
             topic, system, _ = np.argwhere(is_outside)[0]
             warn(
-                f"{counted(int(is_outside.sum()), 'score')} of {name} outside its range {low:g} to"
+                f"{name} has {counted(int(is_outside.sum()), 'score')} outside its range {low:g} to"
                 f" {high:g}, such as {values[is_outside][0]:g} of {quoted(systems[system])} on"
                 f" topic {quoted(topics[int(topic)])}; check whether they are percentages, or codes"
                 " for failures"

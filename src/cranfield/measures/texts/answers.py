@@ -129,7 +129,7 @@ class _ALCEMeasure(TextMeasure, family=_CITATIONS, needs=_ALCE_NEEDS, source=_AL
         joint = np.where((count == 1) & np.isnan(judged.joint), is_supported, judged.joint)
         missing = np.flatnonzero(np.isnan(joint) & (count > 1))
         if missing.size:
-            fact = "whether several citations support a sentence jointly (column `joint`)"
+            fact = "the column `joint`, whether several citations support a sentence jointly"
             raise judged.missing_error(self, fact, int(missing[0]))
         return np.where(count > 0, joint, 0.0)
 
@@ -168,8 +168,8 @@ class ALCEPrecision(_ALCEMeasure):
         missing = np.flatnonzero(may_be_redundant & np.isnan(judged.without))
         if missing.size:
             fact = (
-                "whether a sentence is supported without a citation that does not support it alone"
-                " (column `without`)"
+                "the column `without`, whether the other citations support a sentence, for each"
+                " citation that does not"
             )
             raise judged.missing_error(self, fact, int(judged.sentence[missing[0]]))
         is_redundant = may_be_redundant & (judged.without > 0)

@@ -470,7 +470,7 @@ def _text(results: ResultSet) -> str:
     if len(tables) < len(results.tables):
         hints.append(f"{counted(len(results.tables) - len(tables), 'more table')}: --table {ALL}")
     if tables and len(results.frames) > 1:
-        hints.append(f"complete tables, by --table: {', '.join(results.frames)}")
+        hints.append(f"for a complete table, use --table: {', '.join(results.frames)}")
     end = ["\n".join(lines) for lines in (hints, list(map(plain, after))) if lines]
     return "\n\n".join([*parts, *(table.to_text() for table in tables), *end]) + "\n"
 

@@ -167,7 +167,10 @@ def test_scores_can_be_compared(texts: Path) -> None:
         (("--nuggets", "-", "-"), "only one file can be standard input"),
         (("--nuggets", "citations.csv", "answers.csv"), "has no nugget column"),
         (("--citations", "citations.csv", "-m", "AllScore"), "expected one of: CitationPreci"),
-        (("--citations", "citations.csv", "-m", "nDCG"), "unknown measure of texts 'nDCG'"),
+        (
+            ("--citations", "citations.csv", "-m", "nDCG"),
+            "nDCG does not score answers, citations or summaries",
+        ),
         (("--citations", "citations.csv", "--tokeniser", "whitespace"), "requires --references"),
         (("--citations", "citations.csv", "-f", "parquet"), "--format parquet requires --output"),
         (("--citations", "citations.csv", "--label", "x"), "label requires --format latex"),

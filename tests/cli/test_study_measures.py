@@ -68,7 +68,9 @@ def test_formats(scores: Path) -> None:
     assert out.startswith(
         "Most significant differences: sharp and fair, 2 of 6 pairs of systems (33.3%) each;"
     )
-    assert "complete tables, by --table: power, pairs, swaps, differences, correlations" in out
+    assert (
+        "for a complete table, use --table: power, pairs, swaps, differences, correlations" in out
+    )
     assert "3 measures, 4 systems, 12 topics; test randomisation, correction" in out
     assert "Discriminative power: pairs of systems that differ significantly" in out
     assert "sets of 5 topics" in out and "sets of 10 topics" not in out

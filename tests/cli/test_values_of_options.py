@@ -108,7 +108,9 @@ def test_unknown_keywords_are_refused_and_keyword_arguments_returned() -> None:
     given = {"runs": (), "repeats": np.int64(3), "policies": {"ties": "rank"}}
     call = check_arguments(study, given, judging)
     assert call == {"repeats": 3} and type(call["repeats"]) is int
-    with pytest.raises(PolicyError, match="study has no option 'ranks'; options of judging: ties"):
+    with pytest.raises(
+        PolicyError, match="study has no option 'ranks'; its options of judging: ties"
+    ):
         check_arguments(study, given | {"policies": {"ranks": 1}}, judging)
     with pytest.raises(TypeError, match="unexpected keyword argument 'ties'"):
         check_arguments(study, given)

@@ -159,10 +159,10 @@ def test_topics_with_a_grade_go_with_all_ways_of_evaluating(tmp_path: Path) -> N
 
 def test_no_topic_has_a_relevant_document(tmp_path: Path) -> None:
     ev = cf.evaluate(RUN, QRELS, ["AP(rel=4)", "AP", "P(rel=5)@1", "RR(rel=4)"])
-    none = "no document is relevant: no judgment of these topics has grade"
+    none = "no document is relevant, so all scores are 0: no judgment of these topics has grade"
     assert [note for note in ev.notes if "is relevant" in note] == [
-        f"{none} 4 or more (AP(rel=4) and RR(rel=4))",
-        f"{none} 5 or more (P(rel=5)@1)",
+        f"{none} 4 or higher (AP(rel=4) and RR(rel=4))",
+        f"{none} 5 or higher (P(rel=5)@1)",
     ]
     # Measures that count documents have scores without relevant ones.
     assert cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 0}}, ["Judged@1", "NumRet"]).notes == []
@@ -170,6 +170,6 @@ def test_no_topic_has_a_relevant_document(tmp_path: Path) -> None:
     (tmp_path / "z.run").write_text("1 Q0 a 1 2 s\n")
     (tmp_path / "z.csv").write_text("session,topic,query,rank,doc\ns1,1,1,1,a\n")
     text, _ = cranfield(tmp_path, "evaluate", "z.q", "z.run", "-m", "AP", "--format", "json")
-    assert json.loads(text)["notes"] == [f"{none} 1 or more (AP)"]
+    assert json.loads(text)["notes"] == [f"{none} 1 or higher (AP)"]
     _, warnings = cranfield(tmp_path, "sessions", "z.q", "z.csv", "-m", "nsDCG@10")
-    assert f"{none} 1 or more (nsDCG@10)" in warnings
+    assert f"{none} 1 or higher (nsDCG@10)" in warnings

@@ -179,7 +179,7 @@ def test_topics_of_the_policy() -> None:
 def test_notes_name_the_assumptions_and_topics_without_relevant_documents() -> None:
     notes = cf.evaluate_probabilities(RUN, {"q": {"d1": 0.5, "x": 0.5}}, "Rprec", draws=10).notes
     assert any("calibrated" in note and "independent" in note for note in notes)
-    assert any("Rprec: estimated from 10 draws, seed 0" in note for note in notes)
+    assert any("Rprec: estimated from 10 draws of the judgments, seed 0" in note for note in notes)
     assert any("1 topic may have no relevant document" in note and "0.25" in note for note in notes)
     notes = cf.evaluate_probabilities(RUN, {"q": {"d1": 0.9}}, ["AP", "AP(rel=2)"]).notes
     assert any("no relevant document" in note and "(0.1 for" in note for note in notes)
@@ -220,12 +220,12 @@ def test_the_command(tmp_path: Path) -> None:
     np.testing.assert_allclose(values, [[0.67, deviation, 0, 0], [0.2, 0.4, 0, 0]], rtol=1e-12)
     assert "assumed calibrated" in error
     status, out, _ = ended_with(tmp_path, *evaluate)
-    assert "0.4350" in out and "95% confidence intervals of the mean" in out
+    assert "0.4350" in out and "95% confidence intervals for the mean" in out
     (tmp_path / "fixed.yml").write_text("fixed-topics: true\nconfidence: 0.9\n")
     status, out, _ = ended_with(tmp_path, *evaluate, "--settings", "fixed.yml")
     assert (
         status == 0
-        and "90% confidence intervals of the mean score by the true judgments of these topics"
+        and "90% confidence intervals for the mean score of these topics with their true judgments"
         in out
     )
 

@@ -168,7 +168,7 @@ def test_expected_scores_keep_the_topics_of_their_policy() -> None:
     [
         ({"measures": ["Bpref", "RR"]}, "cannot be combined with Bpref; .*: P, R, .*SDCG"),
         ({"measures": "IA(P@1)"}, "cannot be combined with IA"),
-        ({"measures": "RR(judged_only=True)", "depth": 2}, "not of condensed lists with a depth"),
+        ({"measures": "RR(judged_only=True)", "depth": 2}, "unless condensed lists have a depth"),
         ({"measures": "RR", "shards": 2}, "with shards"),
     ],
 )

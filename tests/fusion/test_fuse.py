@@ -24,7 +24,9 @@ from cranfield.fusion.rankings import Rankings
 from tests.cli.running import cranfield
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.* no topic in common with", "ignore:.*rank column that contradicts"
+    "ignore:.* no topic in common with",
+    "ignore:.* in one run only",
+    "ignore:.*rank column that contradicts",
 )
 
 RANX = json.loads((Path(__file__).parent.parent / "data/fusion/ranx.json").read_text("utf-8"))
@@ -253,19 +255,23 @@ def test_a_fused_run_is_a_run(tmp_path: Path) -> None:
         (RANX["runs"], {"weights": [1]}, "expected 3 weights, one for each run, got 1"),
         (RANX["runs"], {"weights": [1, 2]}, "expected 3 weights, one for each run, got 2"),
         (RANX["runs"], {"weights": [1, 2, 0]}, "numbers above 0"),
-        (RANX["runs"], {"weights": {"a": 1, "b": 1, "z": 1}}, "weight of an unknown run 'z'"),
-        (RANX["runs"], {"weights": {"a": 1, "b": 1}}, "no weight of run 'c'"),
+        (RANX["runs"], {"weights": {"a": 1, "b": 1, "z": 1}}, "weight for an unknown run 'z'"),
+        (RANX["runs"], {"weights": {"a": 1, "b": 1}}, "no weight for run 'c'"),
         (
             RANX["runs"],
             {"method": "Condorcet", "weights": [1, 1, 1]},
             "weights cannot be combined with method Condorcet",
         ),
+        (RANX["runs"], {"weights": np.array(2.0)}, "must be a list of numbers, or a dict by name"),
+        (RANX["runs"], {"weights": np.ones((3, 1))}, "numbers above 0"),
+        (RANX["runs"], {"name": ""}, "name must not be empty, got ''"),
+        (RANX["runs"], {"name": " "}, "name must not be empty, got ' '"),
         (RANX["runs"], {"depth": 0}, "depth must be"),
         ({"a": RANX["runs"]["a"]}, {}, "at least 2 runs, got 1"),
         (
             {"a": {"q": {"x": -1.0}}, "b": {"q": {"x": 1.0}}},
             {"method": "CombSUM", "norm": "max"},
-            "a: norm 'max' requires a highest score above 0",
+            "a: norm 'max' requires the highest score of each topic to be above 0",
         ),
     ],
 )
@@ -359,9 +365,35 @@ def test_runs_without_a_common_topic(topics: tuple[str, ...], note: str | None) 
     for function in (cf.fuse, cf.assess.pool):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
+            warnings.filterwarnings("ignore", ".* in one run only")
             function(runs, depth=10)
         assert len(caught) == (note is not None)
         assert note is None or re.search(note, str(caught[0].message))
+
+
+@pytest.mark.parametrize(
+    ("topics", "note"),
+    [
+        (("12", "23"), r"^2 of 3 topics are in one run only \('1', '3'\), which alone determines"),
+        (("12", "123", "4"), r"^1 of 4 topics is in one run only \('3'\)"),
+        (("12", "12"), None),
+        (("1", "2"), None),
+    ],
+)
+def test_topics_of_one_run(topics: tuple[str, ...], note: str | None) -> None:
+    runs = {f"run{k}": {topic: {"a": 1.0} for topic in some} for k, some in enumerate(topics)}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        cf.fuse(runs)
+    messages = [str(one.message) for one in caught if "in one run only" in str(one.message)]
+    assert len(messages) == (note is not None)
+    assert note is None or re.search(note, messages[0])
+
+
+def test_weights_of_numpy() -> None:
+    weighted = cf.fuse(RANX["runs"], "CombSUM", weights=[1, 2, 3]).to_polars()
+    again = cf.fuse(RANX["runs"], "CombSUM", weights=np.array([1, 2, 3])).to_polars()
+    assert again.equals(weighted)
 
 
 def test_topics_of_rankings_are_texts() -> None:

@@ -323,6 +323,15 @@ def test_rbu_of_a_worked_example() -> None:
         value("RBU(max_grade=1)", "abc", RBU_EXAMPLE)
 
 
+@pytest.mark.parametrize("text", ["alpha_nDCG@2", "nERR_IA@2", "nNRBP(beta=0.8)"])
+def test_ranking_that_is_better_than_the_greedy_one(text: str) -> None:
+    """Of three documents with four intents each, the greedy ranking starts with the wrong one."""
+    intents = {"z": "1234", "b": "1256", "c": "3478"}
+    grades = {doc: dict.fromkeys(answered, 1) for doc, answered in intents.items()}
+    score = value(text, "bcz", grades)
+    assert 1.01 < score < cf.parse_measure(text).info.range[1]
+
+
 def test_rbu_is_negative_for_a_list_without_relevant_documents() -> None:
     assert value("RBU", "xyz", RBU_EXAMPLE) == pytest.approx(-0.03 * (1 - 0.8**3), abs=1e-12)
     qrels = cf.read_qrels(

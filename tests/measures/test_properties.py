@@ -14,7 +14,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError
+from cranfield.base.errors import CranfieldError, MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.families import KINDS, REGISTRY
@@ -189,6 +189,38 @@ def test_scores_are_in_the_declared_range(measure: Measure) -> None:
     assert found["in_range"].holds is not False, found["in_range"].example
     if measure.info.range == (0.0, 1.0):
         assert found["bounded"].holds is not False, found["bounded"].example
+
+
+INF = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("nDCG(gains={1: -1, 3: 2})@2", -INF, 1.0),
+        ("DCG(gains={1: -1, 3: 2})", -INF, INF),
+        ("RnDCG(gains={1: -1, 3: 2})", -INF, 1.0),
+        ("gP(gains={1: -1, 3: 2})@3", -INF, 1.0),
+        ("alpha_DCG(over='none')@3", 0.0, INF),
+        ("ERR_IA(over='none')@3", 0.0, INF),
+        ("rRD(normalised=False, protected='a', step=2)", 0.0, INF),
+        ("EU(U(gains={1: 5}))", 0.0, 5.0),
+        ("Residual(U(gains={1: 5}))", -5.0, 5.0),
+        ("D(nDCG(gains={1: -1, 3: 2})@2)", -INF, 1.0),
+        ("MM(nDCG(gains={1: 1, 3: 2})@2)", 0.0, 1.0),
+    ],
+)
+def test_range_depends_on_parameters(text: str, low: float, high: float) -> None:
+    measure = parse_measure(text)
+    assert measure.info.range == (low, high)
+    assert properties(measure)["in_range"].holds is not False
+    assert measure() == measure and measure().info.range == (low, high)
+
+
+def test_measures_of_means_look_at_the_range_of_the_inner_one() -> None:
+    for text in ("MM(nDCG(gains={1: -1})@2)", "Sharp(alpha_DCG(over='none')@3)"):
+        with pytest.raises(MeasureError, match="requires scores of at least 0|finite maximum"):
+            parse_measure(text)
 
 
 @ALL

@@ -51,7 +51,7 @@ def test_the_declared_scale_is_the_computed_one(name: str) -> None:
         found = [min(scale_of(whole, n, grades).scale for n in CUTOFFS) for grades in GRADES]
         assert [whole.scale_with(grades) for grades in GRADES] == found
         assert whole.scale is min(found)
-    if REGISTRY[name].info.scale_note.startswith("not interval"):
+    if REGISTRY[name].info.scale_note.startswith("not on an interval"):
         assert made(name, 5).scale is Scale.ORDINAL
 
 
@@ -267,7 +267,7 @@ def test_nothing_is_said_of_what_cannot_be_looked_at(name: str) -> None:
     info = REGISTRY[name].info
     counts = {"NumQ", "NumRet", "NumRel", "NumNonrelRet", "Judged", "Unjudged"}
     assert info.scale is (Scale.RATIO if name in counts else Scale.ORDINAL)
-    assert name in stated or not info.scale_note.startswith(("interval", "not interval"))
+    assert name in stated or not info.scale_note.startswith(("on an", "not on an"))
 
 
 @pytest.mark.parametrize("text", ["EU(P@4)", "ETU(P@4)", "EU(RBP)", "ETU(ERR)", "EU(NERR10)"])

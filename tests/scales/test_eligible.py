@@ -106,7 +106,7 @@ def test_every_measure(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
         ("EU(INST(gains='graded', max_grade='topic'))", "the highest grade of the topic"),
         ("EU(TBG@5)", "the lengths of documents"),
         ("URisk(IA(P@5), baseline='b')", "the scores of another system"),
-        ("CompatDiff@5", "which documents they are"),
+        ("CompatDiff@5", "which documents are retrieved"),
     ],
 )
 def test_reasons(text: str, reason: str) -> None:

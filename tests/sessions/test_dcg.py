@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import log, log2
+from math import inf, log, log2
 
 import pytest
 from hypothesis import given, settings
@@ -154,6 +154,9 @@ def test_brute_force(
     ev = evaluate_sessions(
         sessions_of(lists), grades, [*given_.values(), repeated, deep], duplicates=duplicates
     )
+    for scores in ev.values():
+        low, high = scores.definition.info.range
+        assert low <= scores.values.min() and scores.values.max() <= high + 1e-12
     for i, name in enumerate(ev[given_["sDCG"]].topics):
 
         def value(
@@ -191,6 +194,24 @@ def test_brute_force(
         assert ev[repeated].values[i, 0] == pytest.approx(shown / many if many else 0)
         four = value([filled[:4] if length else [] for length in lengths], how="keep")
         assert ev[deep].values[i, 0] == pytest.approx(shown / four if four else 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "top"),
+    [
+        ("nsDCG", 1.0),
+        ("nsDCG(variant='jiang')", inf),
+        ("nsDCG(variant='jarvelin')", inf),
+        ("nsDCG(ideal='repeated', variant='jiang')", 1.0),
+        ("nsDCG(depth=1, ideal='repeated')", inf),
+    ],
+)
+def test_range_of_scores(text: str, top: float) -> None:
+    """Ranks that start again, and short ideal lists, give a good session more than the ideal."""
+    sessions = sessions_of({"s": [["a", "b"], ["c", "d"], ["e", "f"]]})
+    ev = evaluate_sessions(sessions, {"s": dict.fromkeys("abcdef", 1)}, text)
+    assert ev[text].definition.info.range == (0.0, top)
+    assert bool(ev[text].values[0, 0] > 1.01) is (top == inf)
 
 
 def test_condensed_lists_move_up() -> None:

@@ -296,7 +296,7 @@ def test_score_tables_with_replicates(tmp_path: Path) -> None:
     np.testing.assert_array_equal(cf.read_scores(SCORES.to_long()).values, SCORES.values)
     assert cf.read_scores([SCORES]).axis == "replicate"
     shards = cf.Scores(SCORES.values, TOPICS, ("d", "e", "f"))
-    with pytest.raises(cf.InputError, match="has shards, but scores has replicates"):
+    with pytest.raises(cf.InputError, match="by shard, but scores has scores by replicate"):
         cf.read_scores([SCORES, shards])
     twice = pl.concat([SCORES.to_long(), SCORES.to_long().head(1)])
     with pytest.raises(cf.InputError, match="'A' has two scores in replicate '1'"):

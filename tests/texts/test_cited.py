@@ -92,7 +92,7 @@ def test_alce_written_out() -> None:
 
 def test_alce_needs_more_for_several_citations() -> None:
     judged = read_citations({"a": {"q": [[1], [1, 0]]}})
-    with pytest.raises(MeasureError, match=r"jointly \(joint\); a sentence of topic 'q'"):
+    with pytest.raises(MeasureError, match=r"column `joint`.* jointly; a sentence of topic 'q'"):
         evaluate_answers(judged, "ALCERecall")
     rows = [
         {"topic": "q", "sentence": 1, "citation": "d", "support": "full", "joint": "yes"},
@@ -100,7 +100,7 @@ def test_alce_needs_more_for_several_citations() -> None:
     ]
     judged = read_citations(rows)
     assert values(judged, "ALCERecall") == [[[1.0]]]
-    with pytest.raises(MeasureError, match=r"\(without\)"):
+    with pytest.raises(MeasureError, match="column `without`"):
         evaluate_answers(judged, "ALCEPrecision")
 
 

@@ -124,7 +124,7 @@ def check_arguments(
         for keyword in arguments[name]:
             if keyword not in accepted:
                 raise ArgumentError(
-                    f"{function.__name__} has no option {quoted(keyword)}; options of judging:"
+                    f"{function.__name__} has no option {quoted(keyword)}; its options of judging:"
                     f" {', '.join(accepted)}"
                 )
     return {k: _to_python(arguments[k]) for k in _keywords(function) if k in arguments}

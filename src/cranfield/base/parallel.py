@@ -182,7 +182,7 @@ def _mark_child() -> None:
     if _PARENT_USED_POLARS and _PARENT_USED_POLARS[0] and not _FORK_ERRORS:
         _FORK_ERRORS.append(
             "this process was forked from one that had used Polars, whose threads a fork does not"
-            " copy: start processes with 'spawn' or 'forkserver', such as"
+            " copy; start processes with 'spawn' or 'forkserver', such as"
             " multiprocessing.get_context('spawn').Pool(), or fork before anything is evaluated"
         )
 
@@ -274,7 +274,8 @@ class _Call:
         check_fork()
         if self.version != __version__:
             raise CranfieldError(
-                f"a worker has cranfield {__version__}, but this process has {self.version}"
+                f"a worker has cranfield {__version__}, but this process has {self.version};"
+                " install the same version"
             )
         return name, self.function(self.shared, task)
 

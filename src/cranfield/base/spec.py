@@ -222,9 +222,9 @@ def named_weights(value: Any) -> NamedWeights:
         if not 0 <= number <= 1e15:
             raise ValueError(description)
     if not any(value.values()):
-        raise ValueError("a mapping in which a number is above 0")
+        raise ValueError("a mapping with at least one number above 0")
     if len({key.strip() for key in value}) < len(value):
-        raise ValueError("a mapping of distinct names")
+        raise ValueError("a mapping with distinct names")
     return NamedWeights(
         tuple(sorted((key.strip(), float(number)) for key, number in value.items()))
     )

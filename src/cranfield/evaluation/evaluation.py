@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 TIE_EFFECT = 0.005  # ties are reported if they can change an overall value by more than this
 
-BY_DOCUMENT = "which documents they are"
+BY_DOCUMENT = "which documents are retrieved"
 """`Info.beyond_grades` of measures that depend on the identity of documents."""
 
 MAX_RUNS = 3  # maximum number of runs in a note on ties
@@ -228,8 +228,8 @@ def _empty_topic_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iter
             measures.setdefault(level, []).append(name)
     for level, names in zeros.items():
         yield (
-            f"no document is relevant: no judgment of these topics has grade {level} or more"
-            f" ({names_or_count(names, 'measure')})"
+            f"no document is relevant, so all scores are 0: no judgment of these topics has grade"
+            f" {level} or higher ({names_or_count(names, 'measure')})"
         )
     for level, names in measures.items():
         n_empty = int((judged.recall_base(level) == 0).sum())
@@ -250,8 +250,9 @@ def _grade_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[s
     ]
     if names and judged.policies.max_grade is None:
         yield (
-            f"{names_or_count(names, 'measure')}: the scale of grades is 0 to {judged.max_grade},"
-            f" the highest that occurs; an option such as max_grade={judged.max_grade} fixes it"
+            f"{names_or_count(names, 'measure')}: the scale of grades is taken to be 0 to"
+            f" {judged.max_grade}, the highest grade in the judgments; an option such as"
+            f" max_grade={judged.max_grade} sets the end"
         )
 
 
@@ -589,6 +590,6 @@ def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measu
                 f" {describe_input(judged)}{hint}"
             )
             if measure.kind != KINDS[2]:
-                reason = f"unknown measure of texts {measure.name!r}: {reason}"
+                reason = f"{measure.name} does not score answers, citations or summaries: {reason}"
             raise MeasureError(reason)
     return score(judged, parsed)

@@ -39,7 +39,7 @@ def expected_scores_by_measure(judged: JudgedRuns, measures: Sequence[Measure]) 
     unsupported = [str(m) for m in measures if not (m.info.expectation and has_bounds(m, judged))]
     if unsupported:
         supported = [name for name, kind in REGISTRY.items() if kind.info.expectation]
-        condensed = ", not of condensed lists with a depth" if judged.policies.depth else ""
+        condensed = " (unless condensed lists have a depth)" if judged.policies.depth else ""
         raise PolicyError(
             f"ties='expected' cannot be combined with {some_of(unsupported, 5)}; measures with an"
             f" exact expected score{condensed}: {', '.join(supported)}"

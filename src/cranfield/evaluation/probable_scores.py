@@ -290,13 +290,13 @@ class ExpectedScores(TableResult):
         "measure": Column("Measure.", key=True),
         "expected": Column("Expected score, or the mean of the expected scores over topics."),
         "topic error": Column("Standard error of the mean due to the sample of topics alone."),
-        "label error": Column("Standard deviation of the score or mean over judgments."),
+        "label error": Column("Standard deviation of the score or mean due to judgments alone."),
         "simulation error": Column(
-            "Standard error due to the number of draws; 0 if expectations are exact."
+            "Standard error of the expected score due to random draws; 0 if it is exact."
         ),
         "low": Column("Lower bound of the confidence interval; null for fewer than two topics."),
         "high": Column("Upper bound of the confidence interval; null for fewer than two topics."),
-        "draws": Column("Number of draws; 0 if expectation and variance are exact."),
+        "draws": Column("Number of random draws; 0 if expectation and variance are exact."),
     }
 
     scores: Mapping[str, Scores]
@@ -437,12 +437,13 @@ def evaluate_probabilities(
     notes = [*judged.coverage.notes, *_tie_notes(probable, parsed, scores, draws, seed)]
     notes += _assumption_notes(probable, parsed)
     if sampled_names:
-        notes.append(f"{some_of(sampled_names, 5)}: estimated from {draws:,} draws, seed {seed}")
+        names = some_of(sampled_names, 5)
+        notes.append(f"{names}: estimated from {draws:,} draws of the judgments, seed {seed}")
     if not by_topic:
         topics = "these topics" if fixed_topics else "the population of topics"
         notes.append(
-            f"low, high: {100 * confidence:g}% confidence intervals of the mean score by the true"
-            f" judgments of {topics}"
+            f"low, high: bounds of {100 * confidence:g}% confidence intervals for the mean score of"
+            f" {topics} with their true judgments"
         )
     table = rows.select(name for name in ExpectedScores.columns if name in rows.columns)
     return ExpectedScores(table, scores, variances, seed, confidence, fixed_topics, tuple(notes))
@@ -530,8 +531,8 @@ def mean_intervals(
 
 def _assumption_notes(runs: ProbableRuns, measures: Iterable[Measure]) -> list[str]:
     notes = [
-        "probabilities are assumed calibrated, and documents independent; systematic errors of the"
-        " probabilities are not in the intervals"
+        "probabilities are assumed calibrated, and the relevance of documents independent;"
+        " systematic errors of the probabilities are not in the intervals"
     ]
     for level in sorted({lowest_relevant_grade(measure) for measure in measures}):
         # Probability that a topic has no relevant document.

@@ -228,7 +228,7 @@ class EquityOfAttention(TableResult):
     columns: ClassVar[Columns] = {
         "system": Column("System.", key=True),
         "rankings": Column("Number of rankings in the series."),
-        "recurring": Column("Number of documents, or groups, that several rankings expose."),
+        "recurring": Column("Number of documents, or groups, with attention in several rankings."),
         "unfairness": Column(
             "Sum of the distances between accumulated attention and accumulated relevance, from 0"
             " to twice the number of rankings; lower is better."
@@ -310,7 +310,7 @@ def equity_of_attention(
         notes += describe_effects(list_effects(judged, effects, systems, run_systems))
     if n_excluded:
         excluded = counted(n_excluded, "ranking")
-        notes.append(f"{excluded} excluded: empty, or without relevant judgments")
+        notes.append(f"excluded {excluded}, empty or of topics without relevant documents")
     return EquityOfAttention(table, str(parsed), tuple(notes))
 
 

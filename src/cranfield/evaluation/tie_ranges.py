@@ -39,7 +39,7 @@ class TieRanges(TableResult):
         "topic": Column("Topic; only in scores by topic.", key=True),
         "system": Column("System.", key=True),
         "measure": Column("Measure.", key=True),
-        "score": Column("Score with the documents in the order that was judged."),
+        "score": Column("Score with tied documents in the order of the evaluation."),
         "lowest": Column("Lowest score over all orders of tied documents; null if unknown."),
         "expected": Column("Mean score over all orders of tied documents; null if unknown."),
         "highest": Column("Highest score over all orders of tied documents; null if unknown."),

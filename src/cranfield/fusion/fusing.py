@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
@@ -20,10 +21,12 @@ from cranfield.base.errors import (
     check_integer,
     check_list,
     quoted,
+    warn,
 )
 from cranfield.base.kinds import Integer, OneOf
 from cranfield.base.parallel import available_threads, ordered_results
 from cranfield.base.spec import parameters_of, summary_of
+from cranfield.base.text import counted, some_of
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, map_runs
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
@@ -34,6 +37,7 @@ from cranfield.fusion.methods import FUSIONS, NORMS, Fusion, refuse_infinite
 from cranfield.fusion.rankings import (
     NumberedTop,
     Rankings,
+    RunTop,
     all_topics,
     number_jointly,
     top_rows,
@@ -55,7 +59,7 @@ def fuse(
     method: str | Fusion = DEFAULT_METHOD,
     *,
     norm: Annotated[str | None, OneOf(tuple(NORMS))] = None,
-    weights: Sequence[float] | Mapping[str, float] | None = None,
+    weights: Sequence[float] | Floats | Mapping[str, float] | None = None,
     depth: Annotated[int | None, Integer(1)] = None,
     limit: Annotated[int | None, Integer(1)] = DEFAULT_LIMIT,
     ties: TieOrder = "trec",
@@ -142,19 +146,26 @@ def fuse(
         if bound is not None:
             check_integer(option, bound, 1)
     check_choice("ties", ties, TIES)
+    if name is not None and not str(name).strip():
+        raise PolicyError(f"name must not be empty, got {quoted(name)}")
+    if isinstance(weights, np.ndarray):
+        weights = weights.tolist()
     collection = read_runs(runs)
     if len(collection) < 2:
         raise InputError(f"fusion requires at least 2 runs, got {len(collection)}")
     if weights is not None and not fusion.accepts_weights:
         raise PolicyError(f"weights cannot be combined with method {fusion.name}")
     if not isinstance(weights, (Sequence, Mapping, type(None))):
-        raise PolicyError(f"weights must be a list, or a dict by run, got {quoted(weights)}")
+        raise PolicyError(
+            f"weights must be a list of numbers, or a dict by name of run, got {quoted(weights)}"
+        )
     top = partial(top_rows, depth=depth, ties=ties, scored=fusion.by_score)
     tops = list(map_runs(collection, top, progress, jobs=jobs))
     names = distinct_names([run.name for run in tops], [run.stem for run in tops])
     warn_of_runs(names, tops)
     run_weights = _run_weights(weights, names)
     topics = all_topics(tops)
+    _warn_of_single_topics(tops, topics)
     numbered_tops, ids = number_jointly(tops, topics)
     name = name or str(fusion).replace(" ", "")
 
@@ -221,9 +232,9 @@ def _run_weights(
         unknown_runs = [name for name in weights if name not in names]
         missing_runs = [name for name in names if name not in weights]
         if unknown_runs or missing_runs:
-            reason = "weight of an unknown run" if unknown_runs else "no weight of run"
+            reason = "weight for an unknown run" if unknown_runs else "no weight for run"
             raise PolicyError(
-                f"{reason} {quoted((unknown_runs or missing_runs)[0])}; expected a weight of each"
+                f"{reason} {quoted((unknown_runs or missing_runs)[0])}; expected a weight for each"
                 f" of: {', '.join(names)}"
             )
         weights = [weights[name] for name in names]
@@ -236,6 +247,20 @@ def _run_weights(
     if not (np.isfinite(values) & (values > 0)).all():
         raise PolicyError(f"weights must be numbers above 0, got {quoted(list(weights))}")
     return values
+
+
+def _warn_of_single_topics(tops: Sequence[RunTop], topics: Sequence[str]) -> None:
+    """Warn of topics that only one run has, unless this run has no common topic at all."""
+    n_runs = Counter(topic for top in tops for topic in top.topics)
+    sharing = [top for top in tops if any(n_runs[topic] > 1 for topic in top.topics)]
+    single = {topic for top in sharing for topic in top.topics if n_runs[topic] == 1}
+    if single:
+        verb = "is" if len(single) == 1 else "are"
+        names = some_of((quoted(topic) for topic in topics if topic in single), 3)
+        warn(
+            f"{len(single)} of {counted(len(topics), 'topic')} {verb} in one run only ({names}),"
+            " which alone determines the fused ranking"
+        )
 
 
 def _topic_blocks(tops: Sequence[NumberedTop], n_topics: int) -> Iterator[tuple[int, int]]:

@@ -126,7 +126,7 @@ class LogInverseSquareRank(InverseSquareRank):
 
     name = "LogISR"
     aliases = ("logn-ISR",)
-    sigma: float = parameter(0.01, number(0), "preserves the order of documents of a single run")
+    sigma: float = parameter(0.01, number(0), "constant added to n, so that log(1 + sigma) > 0")
 
     def factor(self, n_runs: Ints) -> Floats:
         return np.asarray(np.log(n_runs + self.sigma))
@@ -210,7 +210,8 @@ def max_norm(rankings: Rankings) -> Floats:
     if (maximum <= 0).any():
         row = int(np.argmax(maximum <= 0))
         raise InputError(
-            f"norm 'max' requires a highest score above 0, got {maximum[row]:g}",
+            f"norm 'max' requires the highest score of each topic to be above 0, got"
+            f" {maximum[row]:g}; use another norm, such as min-max",
             source=rankings.systems[rankings.system[row]],
             topic=rankings.topics[rankings.topic[rankings.ranked[row]]],
         )
@@ -287,7 +288,7 @@ def _reduce_rankings(rankings: Rankings, values: Floats, reduce: np.ufunc) -> Fl
     return reduced
 
 
-_ABSENT = parameter("zero", choice("zero", "out"), "value of a run without the document")
+_ABSENT = parameter("zero", choice("zero", "out"), "score of a run without the document: 0 or none")
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,7 +362,7 @@ class CombGmnz(Combination):
     name = "CombGMNZ"
     aliases = ("gmnz",)
     source = "Lee 1997"
-    gamma: float = parameter(1.0, number(0), "exponent; 0 is CombSUM, 1 is CombMNZ")
+    gamma: float = parameter(1.0, number(0), "exponent of the number of runs; 1 is CombMNZ")
 
     def combine(self, scores: DocumentScores) -> Floats:
         return np.asarray(scores.sums() * scores.n_counted**self.gamma)

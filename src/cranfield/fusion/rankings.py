@@ -74,7 +74,7 @@ def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:
     if alone and len(tops) > 1:
         runs = f"{len(alone)} of {len(tops)} runs {'have' if len(alone) > 1 else 'has'}"
         example = f"{quoted(names[alone[0]])} has {some_of(map(quoted, tops[alone[0]].topics), 3)}"
-        notes.append(f"{runs} no topic in common with another run ({example})")
+        notes.append(f"{runs} no topic in common with any other run ({example})")
     for note in notes:
         warn(note)
 

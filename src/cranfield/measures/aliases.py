@@ -152,7 +152,10 @@ _ALL_NAMES = {
 }
 """Names of all measures that a program reports."""
 
-_NO_EFFORT = "the {} model does not include satisfaction; {} is its utility"
+_NO_EFFORT = (
+    "the {} model does not include satisfaction, so no reciprocal rank is defined; {} is the"
+    " expected gain of clicked documents by this model"
+)
 
 _REASONS = {
     "rrUBM": _NO_EFFORT.format("user browsing", "uUBM"),
@@ -168,8 +171,8 @@ _REASONS = {
     ),
     "accuracy acc": "Success@k is 1 if a relevant document is in the top k",
     "mean_rank mr medr median_rank medianrank": (
-        "FirstRank@k is the rank of the first relevant document; its mean is the mean rank, and"
-        " `compare --as summary` (summarise) shows its median"
+        "FirstRank@k is the rank of the first relevant document; its mean over topics is the mean"
+        " rank, and `compare --as summary` (summarise) shows its median"
     ),
     "c": "Complete@k is 1 if all relevant documents are in the top k",
     "cg": "gP@k is the gain of the top k divided by the highest possible gain; DCG@k is discounted",
@@ -358,7 +361,8 @@ def _parse_parameters(text: str) -> list[str] | None:
     if name == "rbp" and re.fullmatch("0*[1-9][0-9]*", values):
         # The gain of ranx is the grade itself, so its scores may be above 1.
         raise MeasureError(
-            f"{quoted(text)} is a name of ranx; for grades 0 and 1 it is RBP(p=0.{values})"
+            f"{quoted(text)} is a name of ranx, whose scores for grades above 1 differ; for grades"
+            f" 0 and 1 use RBP(p=0.{values})"
         )
     if name == "rbp":
         p = float(values.removeprefix("="))

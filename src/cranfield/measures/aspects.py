@@ -60,12 +60,12 @@ from cranfield.measures.wrapping import Wrapping, wrapping
 class _Compatibility(
     Measure,
     family="preferences",
-    scale_note="not known to be on an interval scale: ranks are discounted by depth",
-    beyond_grades="which documents they are",
+    scale_note="not known to be on an interval scale, as overlaps are discounted by depth",
+    beyond_grades="which documents are retrieved",
 ):
     rel: int = parameter(1, integer(1), REL_DOC + ", for the ideal ranking")
     p: float = parameter(
-        0.95, OPEN_PROBABILITY, "persistence: weight of deeper ranks in the overlap"
+        0.95, OPEN_PROBABILITY, "persistence: weight of a depth, relative to the depth before"
     )
     normalised: bool = parameter(
         True, flag, "whether to divide by the overlap of the ideal ranking with itself"
@@ -113,7 +113,8 @@ class _Compatibility(
     source="Clarke, Vtyurina and Smucker (2021)",
     needs="graded or binary judgments",
     elsewhere={
-        "ir_measures": "Compat(p=...), whose ideal ranking gives unretrieved documents score 0",
+        "ir_measures": "Compat(p=...), whose ideal ranking orders documents of equal grade by their"
+        " scores in the run, 0 if they are not retrieved",
         "compatibility.py": "Compat@1000",
     },
 )
@@ -177,7 +178,7 @@ class OverAspects(Wrapping, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
     def check(self, inner: Measure) -> None:
         outer = self.outer_info.name
         if inner.info.aggregate != "mean":
-            raise MeasureError(f"{outer} requires an arithmetic mean over topics, got {inner}")
+            raise MeasureError(f"{outer}: expected an arithmetic mean over topics, got {inner}")
         if "aspects" in inner.info.inputs:
             raise MeasureError(
                 f"{outer}: {inner} uses aspects itself, so it cannot be the inner measure"
@@ -235,7 +236,7 @@ class MultidimensionalMeasure(OverAspects):
         return np.where(is_positive, means, 0.0)
 
 
-_ASPECTS_DOC = "aspects required besides relevance, separated by commas"
+_ASPECTS_DOC = "aspects that a document needs besides relevance, separated by commas"
 _SOURCE = "Zuccon (2016)"
 
 
@@ -253,7 +254,7 @@ class _AspectRBP(
     family=_FAMILY,
     inputs=("aspects",),
     needs="judgments on relevance and on the aspect",
-    scale_note="not known to be on an interval scale: a product of aspects, discounted by rank",
+    scale_note="not known to be on an interval scale, as it is a discounted product of aspects",
     linear=True,
 ):
     """Base class of RBP of several aspects; gains of relevance are those of RBP."""
@@ -270,7 +271,7 @@ class _AspectRBP(
         " (grade / highest grade), or a mapping of grades to numbers in [0, 1]",
     )
     aspect_rel: int = parameter(
-        1, integer(0), "lowest grade with which a document has the aspect (binary)"
+        1, integer(0), "lowest grade with which a document has the aspect (aspect_gains='binary')"
     )
     aspects: str | None
 
@@ -305,10 +306,10 @@ class _AspectRBP(
 
 @measure(
     "uRBP",
-    summary="RBP in which only documents that the user understands are useful.",
+    summary="RBP in which only relevant documents that the user understands are useful.",
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \, P(U \mid r)",
     source=_SOURCE,
-    elsewhere={"ubire": "uRBP; uRBPgr is aspect_gains='graded' or a mapping"},
+    elsewhere={"ubire": "uRBP; uRBPgr with aspect_gains='graded' or a mapping"},
 )
 class UnderstandabilityRBP(_AspectRBP):
     """Understandability-biased RBP.
@@ -323,7 +324,7 @@ class UnderstandabilityRBP(_AspectRBP):
 
 @measure(
     "cRBP",
-    summary="RBP in which only credible documents are useful.",
+    summary="RBP in which only relevant and credible documents are useful.",
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \, P(C \mid r)",
     source=_SOURCE + ", with credibility in place of understandability"
     " as in Ferro and Maistro (2024), section 8",
@@ -336,7 +337,7 @@ class CredibilityRBP(_AspectRBP):
 
 @measure(
     "aRBP",
-    summary="RBP in which only documents with all aspects are useful.",
+    summary="RBP in which only relevant documents with all aspects are useful.",
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \prod_a P(a \mid r)",
     source=_SOURCE + ", for any number of aspects",
     needs=_NEEDS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
 from typing import Any, ClassVar, Never, Self, TypeVar
@@ -46,7 +46,7 @@ class Info:
         Further works, by the parameter to which they apply: the key `denominator='min'` stands for
         this value, and `multiple` for any value except the default.
     range
-        Lowest and highest possible score.
+        Lowest and highest possible score, with the parameters of the measure.
     family
         The group of the catalogue that lists it.
     at_parameter
@@ -200,6 +200,16 @@ class Measure(Spec):
         super().__init__(**parameters)
         if self.cutoff is not None and not self.takes_cutoff():
             raise MeasureError(f"{self.info.name} takes no cutoff")
+        bounds = self._score_range()
+        if bounds != self.info.range:
+            vars(self)["info"] = replace(self.info, range=bounds)
+
+    def _score_range(self) -> tuple[float, float]:
+        """Return bounds of the scores, which depend on parameters such as gains below 0."""
+        low, high = self.info.range
+        pairs = getattr(getattr(self, "gains", None), "kind", None)
+        has_losses = isinstance(pairs, tuple) and any(gain < 0 for _, gain in pairs)
+        return (float("-inf") if has_losses else low), high
 
     @classmethod
     def base_name(cls) -> str:
@@ -228,7 +238,7 @@ class Measure(Spec):
             )
         if self.data_class is JudgedRuns and judged.policies.ties == "expected":
             raise MeasureError(
-                f"{self} must be scored in one order of tied documents, got ties='expected'"
+                f"{self} requires one order of tied documents, got ties='expected'; use ties='trec'"
             )
 
     def require_complete(self) -> None:
@@ -498,7 +508,8 @@ def define(
     """
     if not name.isidentifier():
         raise MeasureError(
-            f"{quoted(name)} is not a valid name of a measure: use letters, digits and _"
+            f"{quoted(name)} is not a valid name of a measure: use letters, digits and _, and"
+            " start with a letter"
         )
     if not all(isinstance(text, str) for text in (name, summary, aggregate, source)):
         raise MeasureError("name, summary, aggregate and source of a measure must be strings")
@@ -516,7 +527,8 @@ def define(
             scores = np.asarray(function(judged), dtype=np.float64)
             if scores.shape != judged.shape:
                 raise MeasureError(
-                    f"{name}: expected scores of shape {judged.shape}, got {scores.shape}"
+                    f"{name}: expected scores of shape (topics, systems) = {judged.shape}, got"
+                    f" {scores.shape}"
                 )
             return scores
 

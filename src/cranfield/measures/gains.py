@@ -333,7 +333,7 @@ def running_total_at(ideal: Rows, running: Floats, topic: Ints, rank: Ints) -> t
 MAX_GRADE = parameter(
     None,
     optional(integer(1, MAX_EXPONENT)),
-    "highest grade of the scale; by default that of the judgments",
+    "highest grade of the scale; by default the highest grade of all judgments",
 )
 
 

@@ -66,7 +66,9 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
         uses_grades = any(parameter in inner.parameters for parameter in _GRADE_PARAMETERS)
         uses_grades |= getattr(inner, "dwell_by", "") == "grade"
         if uses_grades or "inner" in vars(inner) or "clicks" in inner.info.inputs:
-            raise MeasureError(f"{name}: {inner} has no gains to be replaced by global gains")
+            raise MeasureError(
+                f"{name}: {inner} cannot be computed from sums of gains over intents"
+            )
 
     def values(self, judged: JudgedRuns) -> Floats:
         rel = int(getattr(self.inner, "rel", 1))
@@ -195,7 +197,7 @@ def _gain_once(
 
 @wrapping(
     "D",
-    summary="Version of a measure for several intents, with global gains and one ideal ranking.",
+    summary="Version of a measure for several intents: it scores the sums of gains over intents.",
     formula=r"M \text{ with } GG(r) = \sum_i Pr(i|q) \, g_i(r) \text{ in place of } g(r)",
     source="Sakai and Song (2011)",
     needs=_NEEDS,
@@ -218,7 +220,7 @@ class GlobalGain(_GlobalGains):
 
 @wrapping(
     "DIN",
-    summary="D-version in which only the first answer to a navigational intent counts.",
+    summary="Version D of a measure; only the first answer to a navigational intent counts.",
     formula=r"GG^{DIN}(r) = \sum_{i \text{ inf}} Pr(i|q) \, g_i(r)"
     r" + \sum_{j \text{ nav}} isnew_j(r) \, Pr(j|q) \, g_j(r)",
     source="Sakai (2012)",

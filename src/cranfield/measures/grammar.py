@@ -251,7 +251,8 @@ def _read_form(form: str, text: str) -> Measure:
     measure.require_complete()
     if len(str(measure)) > MAX_LENGTH:
         raise MeasureError(
-            f"the text of a measure must have at most {MAX_LENGTH:,} characters: {quoted(text)}"
+            f"the full text of a measure must have at most {MAX_LENGTH:,} characters, got"
+            f" {len(str(measure)):,}: {quoted(text)}"
         )
     return measure
 

@@ -85,12 +85,13 @@ class Entry:
     def __str__(self) -> str:
         info = self.info
         low, high = info.range
-        scale = f"{self.scale}, for the order that the measure itself induces"
+        scale = f"{self.scale}, for the measure's own order of rankings"
         fields = [
             ("measure", None if self.measure is None else str(self.measure)),
             ("kind", None if self.kind == KINDS[0] else f"{self.kind}, written {self.form}"),
             ("formula", info.formula),
-            ("range", f"{low:g} to {high:g}, over topics by {info.aggregate}"),
+            ("range", f"{low:g} to {high:g}"),
+            ("over topics", info.aggregate),
             ("source", self.source),
             ("needs", info.needs or None),
             ("scale", None if self.kind == KINDS[2] else scale),

@@ -21,6 +21,7 @@ NP-complete, it is built greedily; of documents with the same gain, the last by 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def intent_aware_mean(inner: Measure, judged: JudgedRuns, name: str) -> Floats:
     formula=r"\sum_i Pr(i|q) \, M_i",
     source="Agrawal and others (2009)",
     needs=_NEEDS,
-    elsewhere={"NTCIREVAL": "IA-M@k", "ndeval": "MAP-IA and P-IA@k are IA(AP) and IA(P@k)"},
+    elsewhere={"NTCIREVAL": "IA-M@k", "ndeval": "MAP-IA for IA(AP), P-IA@k for IA(P@k)"},
     family=_FAMILY,
     inputs=("intents",),
 )
@@ -90,10 +91,10 @@ class IntentAware(Wrapping):
                 f"IA: {inner} uses intents itself, so it cannot be the inner measure"
             )
         if inner.info.aggregate != "mean":
-            raise MeasureError(f"IA requires an arithmetic mean over topics, got {inner}")
+            raise MeasureError(f"IA: expected an arithmetic mean over topics, got {inner}")
         has_other_inputs = not set(inner.info.inputs) <= {"lengths"}
         if inner.info.family == "fairness" or not inner.scores_cut_rankings or has_other_inputs:
-            raise MeasureError(f"IA: {inner} needs data that are not available for each intent")
+            raise MeasureError(f"IA: {inner} needs data that cannot be split by intent")
 
     def values(self, judged: JudgedRuns) -> Floats:
         return intent_aware_mean(self.inner, judged, str(self))
@@ -132,7 +133,7 @@ class PrecisionIA(IntentMeasure):
 @measure(
     "StRecall",
     aliases=("IRec", "I_rec"),
-    summary="Proportion of the intents that some document answers: subtopic or intent recall.",
+    summary="Proportion of the intents that a retrieved document answers: subtopic recall.",
     formula=r"\frac{|\{i : \exists r \le k : I_i(r) = 1\}|}{|\{i\}|}",
     source="Zhai, Cohen and Lafferty (2003)",
     elsewhere={
@@ -147,7 +148,7 @@ class SubtopicRecall(IntentMeasure):
     upto: str = parameter(
         "list",
         choice("list", "intents"),
-        "depth: 'list', the cutoff or end of the list; 'intents', the topic's number of intents",
+        "last rank: 'list', cutoff or end of the list; 'intents', the topic's number of intents",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -165,7 +166,7 @@ class SubtopicRecall(IntentMeasure):
 
 @measure(
     "PQ",
-    summary="Q-measure for informational intents and P+ for navigational ones.",
+    summary="Q-measure for informational intents, P+ for navigational intents, averaged.",
     formula=r"\sum_{i \text{ inf}} Pr(i|q) \, Q_i + \sum_{j \text{ nav}} Pr(j|q) \, P^+_j",
     source="Sakai (2012)",
     needs=_NEEDS + " and types of intents",
@@ -196,7 +197,7 @@ class PPlusQ(IntentMeasure):
 
 @wrapping(
     "Sharp",
-    summary="A measure of diversified rankings combined with intent recall.",
+    summary="Weighted mean of intent recall and another measure of diversified rankings.",
     formula=r"\gamma \, I\text{-}rec@k + (1 - \gamma) \, M@k",
     source="Sakai and Song (2011); Zhai, Cohen and Lafferty (2003)",
     needs=_NEEDS,
@@ -213,9 +214,11 @@ class Sharp(Wrapping):
     gamma: float = parameter(0.5, number(0, 1), "weight of intent recall")
 
     def check(self, inner: Measure) -> None:
-        if inner.info.range != (0.0, 1.0) or inner.info.lower_is_better:
+        low, high = inner.info.range
+        if low != 0.0 or not math.isfinite(high) or inner.info.lower_is_better:
             raise MeasureError(
-                f"Sharp: expected a measure from 0 to 1 for which higher is better, got {inner}"
+                "Sharp: expected a measure with scores from 0 to a finite maximum for which higher"
+                f" is better, got {inner}"
             )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -229,9 +232,12 @@ _PERFECT = r"\sum_i Pr(i|q) (1 - \alpha)^{r-1}"
 """Gain at rank r of a list of documents that answer every intent."""
 
 _OVER_DOC = (
-    "divisor of the sum: 'perfect' is a list of documents that each answer every"
-    " intent, 'none' does not divide"
+    "divisor of the sum: 'perfect', the sum for a list of documents that each answer every"
+    " intent; 'none', 1"
 )
+_GREEDY_RANGE = (0.0, math.e / (math.e - 1))
+"""Range of a gain divided by that of the greedy ranking, whose first k documents gain at least
+1 - 1/e of the gain of any k documents (Nemhauser, Wolsey and Fisher 1978)."""
 _DECIMALS = 12
 """Decimals to which gains are compared, as the order of additions affects their last bits."""
 
@@ -330,6 +336,9 @@ def _greedy_gains(
 class _PerfectNormalised(_Novelty, at_usage="required"):
     over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
 
+    def _score_range(self) -> tuple[float, float]:
+        return self.info.range if self.over == "perfect" else (0.0, float("inf"))
+
     def values(self, judged: JudgedRuns) -> Floats:
         total = self.total_gain(judged)
         return total if self.over == "none" else ratio(total, self.perfect_total(judged))
@@ -352,7 +361,7 @@ class _ERRIA(_Novelty):
     formula=r"\sum_{r=1}^k \frac{ng(r)}{\log_2(r+1)} \,\Big/\, \sum_{r=1}^k"
     rf" \frac{{{_PERFECT}}}{{\log_2(r+1)}}, \quad {_GAIN}",
     parameter_sources={"over='perfect'": "Clarke and others (2011)"},
-    elsewhere={"ndeval": "alpha-DCG@k (not divided at k = 1)", "ir_measures": "alpha_DCG@k"},
+    elsewhere={"ndeval": "alpha-DCG@k (with over='none' for k = 1)", "ir_measures": "alpha_DCG@k"},
 )
 class AlphaDCG(_PerfectNormalised, _AlphaDCG):
     """Alpha-DCG, by default divided by that of documents that each answer every intent."""
@@ -361,22 +370,23 @@ class AlphaDCG(_PerfectNormalised, _AlphaDCG):
 @measure(
     "alpha_nDCG",
     aliases=("α_nDCG",),
-    summary="Alpha-DCG divided by the alpha-DCG of the best ranking of the judged documents.",
+    summary="Alpha-DCG divided by the alpha-DCG of the ideal ranking, which is built greedily.",
     formula=r"\frac{\alpha DCG@k}{\alpha iDCG@k}",
+    range=_GREEDY_RANGE,
     elsewhere={"ndeval": "alpha-nDCG@k", "ir_measures": "alpha_nDCG@k"},
 )
 class AlphaNDCG(_AlphaDCG):
-    """Alpha-nDCG; the ideal ranking is built greedily."""
+    """Alpha-nDCG; it is above 1 if a ranking is better than the greedy one."""
 
 
 @measure(
     "ERR_IA",
-    summary="Expected reciprocal rank, intent by intent.",
+    summary="Intent-aware expected reciprocal rank with binary relevance to each intent.",
     formula=rf"\sum_{{r=1}}^k \frac{{ng(r)}}{{r}} \,\Big/\, \sum_{{r=1}}^k"
     rf" \frac{{{_PERFECT}}}{{r}}, \quad {_GAIN}",
     source="Chapelle and others (2009, 2011); Clarke and others (2011)",
     elsewhere={
-        "ndeval": "ERR-IA@k (not divided at k = 1)",
+        "ndeval": "ERR-IA@k (with over='none' for k = 1)",
         "ir_measures": "ERR_IA@k",
         "with grades": "IA(ERR@k)",
     },
@@ -391,13 +401,14 @@ class ERRIA(_PerfectNormalised, _ERRIA):
 
 @measure(
     "nERR_IA",
-    summary="ERR-IA divided by the ERR-IA of the best ranking of the judged documents.",
+    summary="ERR-IA divided by the ERR-IA of the ideal ranking, which is built greedily.",
     formula=r"\frac{ERR\text{-}IA@k}{iERR\text{-}IA@k}",
+    range=_GREEDY_RANGE,
     source="Clarke and others (2011)",
     elsewhere={"ndeval": "nERR-IA@k", "ir_measures": "nERR_IA@k"},
 )
 class NormalisedERRIA(_ERRIA):
-    """ERR-IA over that of the ideal ranking, which is built greedily."""
+    """Normalised ERR-IA; it is above 1 if a ranking is better than the greedy one."""
 
 
 class _NRBP(_Novelty, source="Clarke, Kolla and Vechtomova (2009)"):
@@ -426,12 +437,13 @@ class NoveltyRBP(_NRBP):
 
 @measure(
     "nNRBP",
-    summary="NRBP divided by the NRBP of the best ranking of the judged documents.",
+    summary="NRBP divided by the NRBP of the ideal ranking, which is built greedily.",
     formula=r"\frac{NRBP}{iNRBP}",
+    range=_GREEDY_RANGE,
     elsewhere={"ndeval": "nNRBP", "ir_measures": "nNRBP"},
 )
 class NormalisedNRBP(_NRBP):
-    """NRBP over that of the ideal ranking, which is built greedily."""
+    """Normalised NRBP; it is above 1 if a ranking is better than the greedy one."""
 
 
 @measure(
@@ -444,8 +456,8 @@ class NormalisedNRBP(_NRBP):
     family=_FAMILY,
     inputs=("intents",),
     needs=_NEEDS,
-    scale_note="not known to be on an interval scale: the gain of a document depends on those"
-    " above it",
+    scale_note="not known to be on an interval scale, as the gain of a document depends on the"
+    " documents above it",
 )
 class RankBiasedUtility(Measure):
     """Rank-biased utility, in the form and with the defaults of the authors' program.
@@ -464,7 +476,7 @@ class RankBiasedUtility(Measure):
     max_grade: int | None = parameter(
         None,
         optional(integer(1, MAX_EXPONENT)),
-        "highest grade of the scale; by default that of each intent of the topic",
+        "highest grade of the scale; by default the highest grade of each intent of the topic",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:

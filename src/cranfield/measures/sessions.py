@@ -163,11 +163,11 @@ class ClickU(Measure):
     gains: Gain | None = parameter(
         None,
         optional(grade_gains),
-        "gain of a clicked document by its grade instead: 'linear', 'exponential' (2^g - 1), or a"
-        " mapping of grades to gains",
+        "gain of a clicked document by its grade, in place of `gain`: 'linear', 'exponential'"
+        " (2^g - 1), or a mapping of grades to gains",
     )
     snippet: float | str = parameter(
-        200.0, or_word(_LENGTH, "own"), "characters of a snippet; 'own': the lengths in the log"
+        200.0, or_word(_LENGTH, "own"), "characters of a snippet; 'own': its length in the log"
     )
     length: float | None = parameter(
         None,
@@ -198,7 +198,7 @@ class ClickU(Measure):
             clicks.snippet_length if is_own else np.multiply(clicks.rank, self.snippet, dtype=float)
         )
         if np.isnan(snippet_lengths).any():
-            raise MeasureError(f"{self} needs the snippets of the log, but some are missing")
+            raise MeasureError(f"{self}: some snippets are missing in the log; set snippet=...")
         read_lengths = np.where(is_counted, self.F * length, 0.0)
         gain = self.gain if self.gains is None else self.gains.for_grades(clicks.grade)
         gains = np.where(is_counted, gain, 0.0)
@@ -261,9 +261,9 @@ class SessionGainMeasure(
     variant: str = parameter(
         "kanoulas",
         choice("kanoulas", "jarvelin", "jiang"),
-        "'kanoulas': ranks of the concatenated list, log(r + b - 1) and log(q + bq - 1);"
-        " 'jiang': the same with ranks of each query's list;"
-        " 'jarvelin': ranks of each query's list, 1 + log(r) and 1 + log(q)",
+        "discounts of rank r and query q: 'kanoulas', log(r + b - 1) and log(q + bq - 1), with"
+        " ranks in the concatenated list; 'jiang', the same, with ranks in each query's list;"
+        " 'jarvelin', 1 + log(r) and 1 + log(q), with ranks in each query's list",
     )
 
     def discount(self, query: Ints, rank: Ints, list_rank: Ints) -> Floats:
@@ -296,12 +296,12 @@ _VARIANT_SOURCES = {
 
 @measure(
     "sDCG",
-    summary="Gains of a session's result lists, discounted by rank and by the number of queries.",
+    summary="Gains of a session's result lists, discounted by rank and by the number of the query.",
     formula=r"\sum_r \frac{g_r}{\log_{b_q}(q_r + b_q - 1) \, \log_b(r + b - 1)},"
     r" \quad b_q = 4, \; b = 2",
     parameter_sources=_VARIANT_SOURCES,
     range=(0.0, float("inf")),
-    scale_note="not interval: DCG with discounts by rank and by query of the session",
+    scale_note="not on an interval scale: DCG with discounts by rank and by query of the session",
     linear=True,
 )
 class SessionDCG(SessionGainMeasure):
@@ -336,7 +336,7 @@ class SessionDCG(SessionGainMeasure):
     summary="Session DCG divided by the session DCG of an ideal session.",
     formula=r"sDCG \,/\, \sum_r \frac{g^*_r}{\log_b(r + b - 1)}",
     parameter_sources={**_VARIANT_SOURCES, "ideal='single'": "Kanoulas and others (2011)"},
-    scale_note="not interval; within a session's topic it is sDCG divided by a constant",
+    scale_note="not on an interval scale; within a session it is sDCG divided by a constant",
 )
 class NormalisedSessionDCG(SessionGainMeasure):
     r"""Normalised session DCG; 0 for a session whose topic has no gain.
@@ -346,8 +346,9 @@ class NormalisedSessionDCG(SessionGainMeasure):
     `ideal='repeated'` the ideal session has an ideal list for each query with results, as long as
     the list of the query, or `depth`; documents may be repeated and gain again.
 
-    Scores are at most 1 with `variant='kanoulas'`. With ranks that start again in each list and a
-    single ideal list they can be above 1, a flaw that the later definition corrects.
+    Scores are at most 1 with `variant='kanoulas'` and a single ideal list, or with ideal lists as
+    long as those of the queries. With ranks that start again in each list and a single ideal list
+    they can be above 1, a flaw that the later definition corrects; so they can with `depth`.
 
     Examples
     --------
@@ -358,13 +359,21 @@ class NormalisedSessionDCG(SessionGainMeasure):
     """
 
     ideal: str = parameter(
-        "single", choice("single", "repeated"), "one ideal list, or one for each query"
+        "single",
+        choice("single", "repeated"),
+        "ideal session: 'single', one ideal list; 'repeated', an ideal list for each query",
     )
     depth: int | None = parameter(
         None,
         optional(integer(1)),
-        "length of each repeated ideal list; by default that of the query's own list",
+        "length of each ideal list (ideal='repeated'); by default that of the query's result list",
     )
+
+    def _score_range(self) -> tuple[float, float]:
+        low, high = super()._score_range()
+        is_single = self.ideal == "single"
+        is_bounded = self.variant == "kanoulas" if is_single else self.depth is None
+        return low, high if is_bounded else float("inf")
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.ideal == "single":

@@ -179,7 +179,7 @@ class _Risk(
     beyond_grades="the scores of another system",
     depends_on_others=True,
 ):
-    baseline: str = parameter("", _system_name, "system to compare all systems with")
+    baseline: str = parameter("", _system_name, "name of the system to compare all systems with")
     alpha: float = parameter(1.0, number(0, 1e6), "additional weight of a loss relative to a gain")
 
     def _set(self, name: str, value: Any) -> None:
@@ -213,7 +213,7 @@ class _Risk(
 
 @wrapping(
     "URisk",
-    summary="Difference from a baseline, with a higher weight of losses.",
+    summary="Difference from the score of a baseline system, with a higher weight of losses.",
     formula=r"\begin{cases} \Delta & \Delta \ge 0 \\ (1 + \alpha) \Delta & \Delta < 0 \end{cases},"
     r" \quad \Delta = M(s) - M(b)",
     source="Wang, Bennett and Collins-Thompson (2012)",
@@ -238,7 +238,7 @@ class RiskReward(_Risk):
 
 @wrapping(
     "TRisk",
-    summary="U_risk in units of its standard error.",
+    summary="URisk divided by its standard error.",
     formula=r"\frac{U_{risk}}{SE(U_{risk})}, \quad SE = \frac{s}{\sqrt{n}}",
     source="Dinçer, Macdonald and Ounis (2014)",
     elsewhere={"its distribution": "Student's t with n - 1 degrees of freedom, for one system"},

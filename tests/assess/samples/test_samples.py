@@ -298,7 +298,7 @@ def test_one_document() -> None:
     assert "1 topic: 1.0 relevant documents, standard error 0.0, estimated from 1" in repr(found)
 
 
-@pytest.mark.filterwarnings("ignore:.*no topic in common with another run")
+@pytest.mark.filterwarnings("ignore:.*no topic in common with any other run")
 def test_topics_without_documents() -> None:
     """A system may be left out that alone had a topic; the topic stays, and has nothing to draw."""
     runs = {"a": {"1": {"x": 2.0, "y": 1.0}}, "b": {"0": {"z": 1.0}, "2": {"z": 1.0}}}

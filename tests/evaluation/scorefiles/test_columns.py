@@ -162,7 +162,7 @@ def test_systems_in_rows_of_measures(name: str, tmp_path: Path) -> None:
 
 def test_rows_that_are_no_topics(tmp_path: Path) -> None:
     rows = "".join(f"{k},.5,1\n" for k in range(1, 6))
-    with pytest.warns(cf.CranfieldWarning, match="although other topics are numbers: 'BEIR'"):
+    with pytest.warns(cf.CranfieldWarning, match="rows 'BEIR' are read as topics"):
         read(f"topic,a,b\n{rows}BEIR,.5,1\n", tmp_path)
     assert len(read("topic,a,b\n1,.5,1\nx,.5,1\n", tmp_path).topics) == 2
 
@@ -176,20 +176,22 @@ def test_rows_without_topics_beside_topics(tmp_path: Path) -> None:
 
 def test_means_of_replicates_are_skipped(tmp_path: Path) -> None:
     text = "topic,system,replicate,score\n1,A,1,.4\n1,A,2,.5\n1,A,mean,.45\n"
-    with pytest.warns(cf.CranfieldWarning, match="over shards or replicates are skipped: 'mean'"):
+    with pytest.warns(
+        cf.CranfieldWarning, match="summarise shards or replicates are skipped: 'mean'"
+    ):
         assert read(text, tmp_path).values.tolist() == [[[0.4, 0.5]]]
 
 
 def test_scores_outside_the_range_of_their_measure(tmp_path: Path) -> None:
     text = "topic,system,measure,score\n1,a,AP,.31\n2,a,AP,1\n1,b,AP,29\n2,b,AP,-1\n"
-    match = "2 scores of AP outside its range 0 to 1, such as 29 of 'b' on topic '1'"
+    match = "AP has 2 scores outside its range 0 to 1, such as 29 of 'b' on topic '1'"
     with pytest.warns(cf.CranfieldWarning, match=match):
         read(text, tmp_path)
     assert read(text.replace("AP", "DCG").replace("-1", "2"), tmp_path).values.max() == 29
 
 
 def test_thousands_that_may_be_decimals(tmp_path: Path) -> None:
-    with pytest.warns(cf.CranfieldWarning, match="1.040, 1.110 read with decimals"):
+    with pytest.warns(cf.CranfieldWarning, match="1.040, 1.110 are read with three decimals"):
         read("topic;a;b\n1;970;1.040\n2;900;1.110\n", tmp_path)
     assert read("topic;a;b\n1;0.970;1.040\n2;.9;1.110\n", tmp_path).values[0, 1] == 1.04
 
@@ -241,7 +243,7 @@ def test_other_columns_of_these_names() -> None:
     frame = pl.DataFrame({"topic": ["1", "2"], "system": "a", "score": [0.5, 0.25]})
     empty = cf.read_scores(frame.with_columns(direction=pl.lit(None, pl.String)))
     assert not empty.has_direction
-    with pytest.warns(cf.CranfieldWarning, match="not used: 'direction'; 'en-de' is not"):
+    with pytest.warns(cf.CranfieldWarning, match="'direction' is not used, as 'en-de' is not"):
         assert not cf.read_scores(frame.with_columns(direction=pl.lit("en-de"))).has_direction
     # A system of a wide table.
     systems = {"topic": ["1", "2"], "base": [0.5, 0.25], "better": [0.75, 0.5]}

@@ -31,7 +31,9 @@ def test_names_of_trec_eval_find_ours(tmp_path: Path) -> None:
         cf.read_scores(tmp_path / "s.csv", measure="P_10")
     (tmp_path / "s.csv").write_text("measure,topic,system,score\nmap,1,a,.5\nMAP,1,a,1\n")
     assert cf.read_scores(tmp_path / "s.csv", measure="map").values.tolist() == [[0.5]]
-    with pytest.raises(InputError, match="'AP' occurs under several names: map, MAP"):
+    with pytest.raises(
+        InputError, match="'AP' occurs under several names; select one of: map, MAP"
+    ):
         cf.read_scores(tmp_path / "s.csv", measure="AP")
 
 
@@ -93,7 +95,7 @@ def test_files_by_shard(tmp_path: Path) -> None:
     scores = cf.read_scores([a, b])
     assert scores.values.tolist() == [[[0.5, 0.25], [1, 0]]]
     c.write_text("topic,c\n1,1\n")
-    with pytest.raises(InputError, match=r"a\.csv: has shards, but .*c\.csv has none"):
+    with pytest.raises(InputError, match=r"a\.csv: has scores by shard, but .*c\.csv has not"):
         cf.read_scores([c, a])
 
 

@@ -143,7 +143,7 @@ SUMMARY_NAMES = ["SE", "sem", "stderr", "var", "CI", "MAP", "mAP", "arithmetic_m
 
 @pytest.mark.parametrize("name", SUMMARY_NAMES)
 def test_rows_that_summarise_topics_are_skipped(name: str, tmp_path: Path) -> None:
-    with pytest.warns(cf.CranfieldWarning, match="rows of summaries over topics are skipped"):
+    with pytest.warns(cf.CranfieldWarning, match="rows that summarise topics are skipped"):
         scores = read(f"topic,a\nq1,0.5\nq2,0.25\n{name},0.9\n", tmp_path)
     assert scores.topics == ("q1", "q2")
 

@@ -45,7 +45,7 @@ REFUSED = [
     (
         "s.csv",
         "topic,score,rank\n1,.5,1\n",
-        "has scores in 'score', but no column of systems; the role of column",
+        "has scores in 'score', but no column of systems; rename",
     ),
     ("s.csv", "topic,system\n1,a\n", "has no column of scores"),
     ("s.csv", "topic,a,\n1,.5,.7\n2,.5,.7\n", "column 3 has no name"),

@@ -126,7 +126,7 @@ def test_what_could_be_either_is_refused(names: str, write: Write, tmp_path: Pat
     with pytest.raises(InputError, match="of systems or of measures") as caught:
         cf.read_scores(data)
     # Both ways of the message can be followed.
-    name = str(caught.value).split("; measure='")[1].split("'")[0]
+    name = str(caught.value).split(" pass measure='")[1].split("'")[0]
     assert len(cf.read_scores(data, measure=name).systems) == 1
     rows = [(t, c, v) for t, values in cells_of(names).items() for c, v in values.items()]
     long = pl.DataFrame(rows, schema=["topic", "system", "score"], orient="row")

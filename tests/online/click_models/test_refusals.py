@@ -56,7 +56,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: trained("UBM").user_model(), "from top to bottom"),
         (
             lambda: trained("DCM").user_model(),
-            "not a product of a probability by grade and one by rank",
+            "not the product of a probability by grade and a probability by rank",
         ),
         (lambda: train(RISING, "PBM", tied="grade").user_model(), "rank 2 is examined more often"),
     ],

@@ -129,14 +129,14 @@ def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str 
         return True
     if not likely or not kind or (requested and not known):
         return False
-    advice = "a table with columns topic, system and score reads them as systems"
+    advice = "a table with columns topic, system and score"
     if not known:
         advice = f"measure=... with the name of their measure, or {advice}"
-    others = f", {some_of(map(quoted, other_names), 3)} could not" if other_names else ""
+    others = f", but {some_of(map(quoted, other_names), 3)} could not" if other_names else ""
     raise InputError(
         f"expected {kind} of systems or of measures, got {some_of(map(quoted, likely), 3)}, which"
-        f" could be measures{others}; measure={likely[0]!r} reads them as measures of one system;"
-        f" {advice}"
+        f" could be measures{others}; for measures of one system, pass measure={likely[0]!r}; for"
+        f" systems, pass {advice}"
     )
 
 
@@ -160,7 +160,8 @@ def choose_measure(names: Sequence[str], measure: str | None) -> str:
     matches = matches or [name for name in names if name.casefold() == measure.casefold()]
     if len(matches) > 1:
         raise InputError(
-            f"measure {quoted(measure)} occurs under several names: {', '.join(matches)}"
+            f"measure {quoted(measure)} occurs under several names; select one of:"
+            f" {', '.join(matches)}"
         )
     if not matches:
         raise InputError(f"unknown measure {quoted(measure)}; expected one of: {listed}")
@@ -234,8 +235,8 @@ def make_part(
     if 0 < 5 * len(other_topics) <= len(topics):
         listed = some_of(map(quoted, other_topics), 5)
         warn(
-            f"rows read as topics, although other topics are numbers: {listed}; remove them if they"
-            " summarise others"
+            f"rows {listed} are read as topics, although most topics are numbers; remove them if"
+            " they summarise other rows"
         )
     frame = _without_summaries(frame, "shard", "shards or replicates")
     if frame.is_empty():
@@ -259,7 +260,7 @@ def _without_summaries(frame: pl.DataFrame, column: str, rows: str) -> pl.DataFr
         return frame.clear() if column == "topic" else frame
     if summaries:
         listed = some_of(map(quoted, summaries), 5)
-        warn(f"rows of summaries over {rows} are skipped: {listed}")
+        warn(f"rows that summarise {rows} are skipped: {listed}")
     return frame.filter(~pl.col(column).is_in(summaries).fill_null(False))
 
 
@@ -304,15 +305,17 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
         if is_outside.any():
             topic, system, _ = np.argwhere(is_outside)[0]
             warn(
-                f"{counted(int(is_outside.sum()), 'score')} of {name} outside its range {low:g} to"
+                f"{name} has {counted(int(is_outside.sum()), 'score')} outside its range {low:g} to"
                 f" {high:g}, such as {values[is_outside][0]:g} of {quoted(systems[system])} on"
-                f" topic {quoted(topics[int(topic)])}; are these percentages, or marks of failures?"
+                f" topic {quoted(topics[int(topic)])}; check whether they are percentages, or codes"
+                " for failures"
             )
     pairs = zip(parts, kinds, strict=True)
     directions = {part.directions[kind] for part, kind in pairs if kind in part.directions}
     if len(directions) > 1:
         raise InputError(
-            "sources disagree on the direction of the measure: lower and higher is better"
+            "sources disagree whether lower or higher scores are better; correct the direction in"
+            " one of them"
         )
     return scores.with_direction(directions.pop()) if directions else scores
 
@@ -344,12 +347,13 @@ def _check_compatible(
         if part.by_shard != first.by_shard:
             sharded_part, other_part = (part, first) if part.by_shard else (first, part)
             raise InputError(
-                f"has {sharded_part.axis}s, but {other_part.source} has none",
+                f"has scores by {sharded_part.axis}, but {other_part.source} has not",
                 source=sharded_part.source,
             )
         if part.axis != first.axis:
             raise InputError(
-                f"has {part.axis}s, but {first.source} has {first.axis}s", source=part.source
+                f"has scores by {part.axis}, but {first.source} has scores by {first.axis}",
+                source=part.source,
             )
         if measure is not None or kind == first_kind:
             continue

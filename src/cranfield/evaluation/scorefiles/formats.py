@@ -117,7 +117,7 @@ def _order_measures_first(columns: list[list[str]], requested: Sequence[str]) ->
         if first != second:
             return columns if first else columns[::-1]
     raise InputError(
-        f"the column of measures is ambiguous: {quoted(labels[0][0])} or"
+        f"the column of measures is ambiguous: that of {quoted(labels[0][0])} or that of"
         f" {quoted(labels[1][0])}; pass measure=, or a table with a header"
     )
 
@@ -211,8 +211,8 @@ def read_table(table: ScoreTable) -> ScorePart:
         if score_columns and "topic" in roles:
             raise InputError(
                 f"has scores in {quoted(table.names[roles['score']])}, but no column"
-                f" of systems; the role of column {quoted(table.names[score_columns[0]])} is"
-                " unknown"
+                f" of systems; rename {quoted(table.names[score_columns[0]])} to system if it has"
+                " the systems, or remove it"
             )
         if "topic" not in roles:
             score_columns = sorted([*score_columns, roles.pop("score")])
@@ -261,12 +261,12 @@ def _find_directions(table: ScoreTable, roles: Mapping[str, int]) -> dict[int, l
         elif unknown and meanings is not _DIRECTIONS:
             line = None if table.columns.lines is None else table.columns.lines[unknown[0]]
             found = quoted(cells[unknown[0]])
-            raise InputError(f"{quoted(name)} must be true or false, got {found}", line=line)
+            raise InputError(f"column {quoted(name)} must be true or false, got {found}", line=line)
         elif unknown and "score" in roles and len({*map(str, cells)}) == 1:
             # Other unused columns are reported only if they have several values.
             warn(
-                f"{table.source.name}: columns not used: {quoted(name)}; {quoted(cells[0])} is not"
-                " a direction of scores, such as lower or higher"
+                f"{table.source.name}: column {quoted(name)} is not used, as {quoted(cells[0])} is"
+                " not a direction of scores, such as lower or higher"
             )
     return columns
 
@@ -340,8 +340,8 @@ def _find_topics(
     if role is not None and not (score_columns and score_columns[0] == 0 and not table.names[0]):
         raise InputError(
             f"has a column of {role}s, {quoted(table.names[roles[role]])},"
-            " but no column of topics; scores by topic are required, as in write_csv"
-            " of Scores or in cranfield evaluate --by-topic"
+            " but no column of topics; scores by topic are required, as written by write_csv"
+            " of Scores or by cranfield evaluate --by-topic"
         )
     if not score_columns or score_columns[0] != 0:
         return None
@@ -468,7 +468,7 @@ def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
     if isinstance(parsed, Mapping):
         return read_mapping(parsed, source)
     if not lines and not (isinstance(parsed, list) and any(isinstance(r, Mapping) for r in parsed)):
-        raise InputError("expected an object or an array of objects")
+        raise InputError("expected an object or an array of objects in JSON")
     columns = columns_of_records(parsed, SCORES, source.name, line_numbers)
     if not columns.names:
         raise InputError("expected columns of scores, got none")
@@ -515,7 +515,8 @@ def _warn_if_transposed(source: ScoreSource, systems: list[str], topics: list[st
     if all(map(_TOPIC_ID.fullmatch, systems)):
         warn(
             f"{source.name}: {some_of(map(quoted, systems), 3)} look like topics, but are read as"
-            f" systems, and {some_of(map(quoted, topics), 3)} as topics; transpose it if not"
+            f" systems, and {some_of(map(quoted, topics), 3)} as topics; transpose the table if"
+            " this is wrong"
         )
 
 

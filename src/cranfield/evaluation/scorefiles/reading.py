@@ -151,14 +151,14 @@ def with_directions(
     """Return the scores with the listed measures marked as lower is better."""
     if isinstance(lower_is_better, str):
         raise PolicyError(
-            f"lower_is_better must be names of measures, as in [{lower_is_better!r}], got a str"
+            f"lower_is_better must be a list of measures, such as [{lower_is_better!r}], got a str"
         )
     marked = dict(scores)
     for name in lower_is_better:
         if list(marked) == [""]:
             raise PolicyError(
-                f"expected scores of {quoted(name)}, got scores without the name of a measure; name"
-                " the measure"
+                f"expected scores of {quoted(name)}, got scores that do not name their measure;"
+                " name the measure"
             )
         if name not in marked:
             raise PolicyError(
@@ -209,7 +209,7 @@ def _from_scores(by_measure: Mapping[str | None, Scores]) -> ScorePart:
     directions = {name: s.lower_is_better for name, s in by_measure.items() if s.has_direction}
     axes = {scores.axis for scores in by_measure.values()} - {""}
     if len(axes) > 1:
-        raise InputError("expected scores by shard or by replicate, got both axes")
+        raise InputError("expected scores by shard or by replicate, got both")
     return replace(make_part(pl.concat(frames), directions), axis=next(iter(axes), AXES[0]))
 
 
@@ -272,8 +272,8 @@ def _warn_of_thousands(cells: Iterable[str], source: str) -> None:
     numbers = [cell for cell in cells if re.fullmatch(r"\d+[.,]\d+", cell)]
     if numbers and all(map(_THOUSANDS.fullmatch, numbers)):
         warn(
-            f"{source}: {some_of(numbers, 3)} read with decimals; remove the mark if it separates"
-            " thousands"
+            f"{source}: numbers such as {some_of(numbers, 3)} are read with three decimals; remove"
+            " the point or comma if it separates thousands"
         )
 
 

@@ -71,7 +71,7 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
     stop: float = parameter(
         0.5,
         PROBABILITY,
-        "probability that a user stops at a relevant document, satisfied (cascade)",
+        "probability that a relevant document satisfies a user, who then stops (cascade)",
     )
 
     def weights(self, ranks: Floats | Ints) -> Floats:
@@ -156,7 +156,7 @@ def group_index(groups: Groups, name: str | None, measure: str) -> int:
     lower_is_better=True,
     needs="graded or binary judgments; groups of documents for by='group'",
     scale_note="not known to be on an interval scale",
-    beyond_grades="which documents they are",
+    beyond_grades="which documents are retrieved",
 )
 class InequityOfAttention(ExposureMeasure):
     """Inequity of attention; 0 is fair, and 0 for a topic without relevant documents.
@@ -170,7 +170,7 @@ class InequityOfAttention(ExposureMeasure):
 
     gains: Gain = parameter(LINEAR, nonnegative_gains, GAINS_DOC + ", compared with attention")
     by: str = parameter(
-        "document", choice("document", "group"), "whether documents or groups get attention"
+        "document", choice("document", "group"), "unit of attention: 'document' or 'group'"
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -213,8 +213,8 @@ class InequityOfAttention(ExposureMeasure):
 _TARGETS = ("relevant", "judged", "equal")
 
 TARGET_DOC = (
-    "target distribution: that of groups among the 'relevant' or all 'judged' documents of the"
-    " topic, 'equal' proportions, or a mapping of groups to proportions"
+    "target distribution of groups: 'relevant' or 'judged', that of the relevant or all judged"
+    " documents of the topic; 'equal', equal proportions; or a mapping of groups to proportions"
 )
 
 
@@ -222,7 +222,7 @@ def target_distribution_check(value: Any) -> str | NamedWeights:
     if not isinstance(value, str):
         return named_weights(value)
     if value not in _TARGETS:
-        raise ValueError(f"one of {', '.join(map(repr, _TARGETS))}, or a mapping of groups")
+        raise ValueError(f"one of {', '.join(map(repr, _TARGETS))}, or {{group: proportion}}")
     return value
 
 
@@ -255,7 +255,7 @@ def _fixed_distribution(target: NamedWeights, groups: Groups, measure: str) -> F
     source="Sapiezynski and others (2019); as in Ekstrand and others (2021)",
     inputs=("groups",),
     needs="groups of documents",
-    scale_note="not known to be on an interval scale: a divergence of distributions",
+    scale_note="not known to be on an interval scale, as it is a divergence of distributions",
     elsewhere={"TREC Fair Ranking 2021, 2022": "AWRF of task 1"},
 )
 class AttentionWeightedRankFairness(ExposureMeasure):
@@ -273,7 +273,7 @@ class AttentionWeightedRankFairness(ExposureMeasure):
 
     target: str | NamedWeights = parameter("relevant", target_distribution_check, TARGET_DOC)
     population: NamedWeights | None = parameter(
-        None, optional(named_weights), "proportions of groups that are averaged with the target"
+        None, optional(named_weights), "proportions of groups to average with the target"
     )
     base: str = parameter("e", choice("e", "2"), "base of the logarithm: 'e' or '2'")
 

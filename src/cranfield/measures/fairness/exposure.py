@@ -61,7 +61,7 @@ class ExpectedExposure(
     needs="graded or binary judgments; groups of documents for by='group'",
     scale_note="not known to be on an interval scale",
     range=(0.0, _INFINITY),
-    beyond_grades="which documents they are",
+    beyond_grades="which documents are retrieved",
 ):
     """Base class of measures of expected exposure."""
 
@@ -159,7 +159,7 @@ class ExpectedExposureDisparity(ExpectedExposure):
     "EER",
     summary="Scalar product of the exposure of documents, or groups, and its target.",
     formula=r"\varepsilon^T \varepsilon^*",
-    source="Diaz and others (2020), without the factor 2 as in expeval",
+    source="Diaz and others (2020), but without the factor 2, as in expeval",
     elsewhere={"TREC Fair Ranking 2019, 2020": "relevance of expeval"},
 )
 class ExpectedExposureRelevance(ExpectedExposure):
@@ -181,7 +181,7 @@ class _ExposureRatio(
     ExposureMeasure,
     inputs=("groups",),
     needs="groups of documents",
-    scale_note="not known to be on an interval scale: a quotient of exposures",
+    scale_note="not known to be on an interval scale, as it is a quotient of exposures",
 ):
     """Base class of measures of parity of exposure: the lowest value over the highest."""
 
@@ -289,7 +289,7 @@ class _RealisedUtilityMeasure(_ExposureRatio):
 
 @measure(
     "DP",
-    summary="Demographic parity: lowest mean exposure of a group, divided by the highest.",
+    summary="Demographic parity: the lowest mean exposure of a group divided by the highest.",
     formula=r"\frac{\min_g DP_g}{\max_g DP_g}, \quad"
     r" DP_g = \frac{1}{n_g} \sum_{d \in g} \varepsilon_d",
     source=_SOURCE,
@@ -301,7 +301,7 @@ class DemographicParity(_DemographicMeasure):
 
 @measure(
     "EUR",
-    summary="Parity of exposure per utility: lowest value of a group, divided by the highest.",
+    summary="Parity of exposure per utility: the lowest of all groups divided by the highest.",
     formula=r"\frac{\min_g EUR_g}{\max_g EUR_g}, \quad"
     r" EUR_g = \frac{\sum_{d \in g} \varepsilon_d}{\sum_{d \in g} u_d}",
     source=_SOURCE + ", disparate treatment",
@@ -313,7 +313,7 @@ class ExposedUtilityRatio(_ExposureRatio):
 
 @measure(
     "RUR",
-    summary="Parity of realised utility: lowest value of a group, divided by the highest.",
+    summary="Parity of realised utility: the lowest of all groups divided by the highest.",
     formula=r"\frac{\min_g RUR_g}{\max_g RUR_g}, \quad"
     r" RUR_g = \frac{\sum_{d \in g} \varepsilon_d u_d}{\sum_{d \in g} u_d}",
     source=_SOURCE + ", disparate impact",

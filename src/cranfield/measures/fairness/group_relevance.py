@@ -56,13 +56,14 @@ class _GroupFairnessMeasure(
     family="fairness",
     source="Sakai, Kim and Kang (2023)",
     inputs=("groups",),
-    needs="groups of documents, and judgments, graded or binary",
-    scale_note="not known to be on an interval scale: a divergence of distributions",
+    needs="groups of documents; graded or binary judgments",
+    scale_note="not known to be on an interval scale, as it is a divergence of distributions",
 ):
     divergence: str = parameter(
         "jsd",
         choice(*DIVERGENCES),
-        "divergence from the target: 'jsd', or 'nmd' or 'rnod' for ordered groups",
+        "divergence from the target: 'jsd' (Jensen-Shannon); for ordered groups 'nmd' (normalised"
+        " match distance) or 'rnod' (root normalised order-aware divergence)",
     )
     target: str | NamedWeights = parameter("equal", target_distribution_check, TARGET_DOC)
     gains: Gain = SATISFYING_GAINS
@@ -142,7 +143,7 @@ def _group_counts(groups: Groups, documents: Rows, rows: Rows) -> Iterator[Float
 
 @measure(
     "GF",
-    summary="Expected similarity of the groups above the stopping rank to a target distribution.",
+    summary="Similarity of the groups to a target distribution, down to the rank where users stop.",
     formula=r"\sum_k P(k) \, (1 - Div(a_k \,\|\, \tau)), \quad"
     r" P(k) = R_k \prod_{i<k} (1 - R_i)",
 )

@@ -59,7 +59,7 @@ class _ProtectedGroup(Measure, family="fairness", inputs=("groups",), needs="gro
     source="Kuhlman, VanValkenburg and Rundensteiner (2019), rank parity;"
     " Beutel and others (2019) for relevant documents",
     lower_is_better=True,
-    scale_note="not known to be on an interval scale: a difference of proportions",
+    scale_note="not known to be on an interval scale, as it is a difference of proportions",
 )
 class PairwiseParity(_ProtectedGroup, RelevanceMeasure):
     """Pairwise parity; 0 is fair, 1 if all documents of one side are above those of the other.
@@ -76,7 +76,7 @@ class PairwiseParity(_ProtectedGroup, RelevanceMeasure):
     pairs: str = parameter(
         "all",
         choice("all", "relevant"),
-        "pairs that count: 'all', or 'relevant', those of a relevant and a nonrelevant document",
+        "pairs of documents that count: 'all'; 'relevant', a relevant and a nonrelevant document",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -133,12 +133,15 @@ class _PrefixParity(
 ):
     """Base class of measures of parity at cut points."""
 
-    step: int = parameter(10, integer(2, 10**6), "ranks from one cut point to the next")
+    step: int = parameter(10, integer(2, 10**6), "number of ranks between cut points")
     normalised: bool = parameter(
         True,
         flag,
-        "whether to divide by the highest possible value Z; without it scores can be above 1",
+        "whether to divide by the highest possible value Z; undivided scores can be above 1",
     )
+
+    def _score_range(self) -> tuple[float, float]:
+        return self.info.range if self.normalised else (0.0, float("inf"))
 
     def score(self, judged: JudgedRuns) -> Floats:
         view = judged.condensed() if self.judged_only else judged
@@ -245,7 +248,7 @@ MAX_CUTOFF = 2000
     source="Zehlike and others (2017)",
     at_usage="required",
     scale=Scale.ORDINAL,
-    scale_note="a verdict, 0 or 1",
+    scale_note="it is the result of a test, 0 or 1",
     elsewhere={"fairsearchcore": "Fair(k, p, alpha).is_fair"},
 )
 class RankedGroupFairness(_ProtectedGroup):
@@ -262,15 +265,15 @@ class RankedGroupFairness(_ProtectedGroup):
     p: float = parameter(0.5, OPEN_PROBABILITY, "minimum proportion of the protected group")
     alpha: float = parameter(0.1, OPEN_PROBABILITY, "probability of rejecting a fair ranking")
     adjusted: bool = parameter(
-        True, flag, "whether alpha is the error rate of all tests jointly, instead of each test"
+        True, flag, "whether alpha is the error rate of all tests jointly rather than of each test"
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
         assert self.cutoff is not None
         if self.cutoff > MAX_CUTOFF:
             raise MeasureError(
-                f"{self}: cutoff must be at most {MAX_CUTOFF}, got {self.cutoff}; the test adjusts"
-                " alpha over all prefixes"
+                f"{self}: cutoff must be at most {MAX_CUTOFF}, got {self.cutoff}; tests of more"
+                " ranks take too long"
             )
         rows = protected_rows(judged, self.protected, str(self))
         # Required counts increase with the length of the prefix, from 0 at rank 0.

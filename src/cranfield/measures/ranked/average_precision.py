@@ -16,7 +16,7 @@ from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import POSITIVE_GAINS, Gain, gain_check, gain_rows, ideal_rows
 from cranfield.measures.ranked.precision import RelevanceMeasure, sum_divisor
 
-_AP_NOTE = "not interval on the total orders of Ferrante et al. (2019)"
+_AP_NOTE = "not on an interval scale for the total orders of Ferrante et al. (2019)"
 INFAP_EPSILON = 1e-5
 """Smoothing of proportions of relevant documents, as in trec_eval."""
 
@@ -61,7 +61,7 @@ class AveragePrecision(_AveragePrecision):
     source="Voorhees (2004); Robertson (2006)",
     parameter_sources={"denominator='min'": "Sakai (2013), equation (10)"},
     aggregate="geometric",
-    scale_note=_AP_NOTE + "; a geometric mean needs a ratio scale",
+    scale_note=_AP_NOTE + "; a geometric mean requires a ratio scale",
     elsewhere={"trec_eval": "gm_map"},
 )
 class GeometricAveragePrecision(_AveragePrecision):
@@ -175,7 +175,7 @@ class InferredAveragePrecision(RelevanceMeasure):
 
 _FAMILY = "average precision"
 _NEEDS = "graded or binary judgments"
-_GRADED_NOTE = "not on an interval scale: with one grade it is average precision"
+_GRADED_NOTE = "not on an interval scale: for binary relevance it is average precision"
 _DENOMINATOR = parameter(
     "min",
     choice("R", "min"),
@@ -250,7 +250,7 @@ class GradedAveragePrecision(Measure):
 @measure(
     "gAP",
     aliases=("GeneralisedAP",),
-    summary="Mean gain down to each relevant document, divided by that of the ideal ranking.",
+    summary="Sum of the mean gains down to each relevant document, divided by the ideal sum.",
     formula=r"\frac{\sum_{r \in \mathcal{R}} cg(r) / r}{\sum_{r=1}^{\min(k, RB)} cg^*(r) / r}",
     source="Kishida (2005)",
     family=_FAMILY,

@@ -76,8 +76,8 @@ _PARAMETER_SOURCES = {
     range=(0.0, float("inf")),
     scale=Scale.ORDINAL,
     scale_note=(
-        "not interval, except for special bases and cutoffs such as base 10 up to rank 10"
-        " (Ferrante et al. 2019)"
+        "not on an interval scale, except for special bases and cutoffs such as base 10 up to rank"
+        " 10 (Ferrante et al. 2019)"
     ),
     elsewhere={"ranx": "dcg@k", "trec_eval": "dcg (version 10)"},
     linear=True,
@@ -96,13 +96,13 @@ class DCG(Discounted):
     formula=r"\frac{DCG@k}{iDCG@k}, \quad d(r) = \log_2(r + 1)",
     source="Järvelin and Kekäläinen (2002)",
     parameter_sources={**_PARAMETER_SOURCES, "ideal='full'": "trec_eval"},
-    scale_note="not interval; within a topic it is DCG divided by a constant",
+    scale_note="not on an interval scale; within a topic it is DCG divided by a constant",
     elsewhere={
         "trec_eval": "ndcg, ndcg_cut_k",
         "ir_measures": "nDCG@k",
         "ranx": "ndcg@k",
         "gdeval": "nDCG@k with gains='exponential'",
-        "NTCIREVAL": "MSnDCG@k; nDCG@k there has discount='max(1,log2(rank))'",
+        "NTCIREVAL": "MSnDCG@k; nDCG@k of NTCIREVAL with discount='max(1,log2(rank))'",
     },
 )
 class nDCG(Discounted):
@@ -155,7 +155,8 @@ class nDCGAtRelevant(GainMeasure):
 
 @measure(
     "RnDCG",
-    summary="nDCG averaged over the ranks where the ideal gain falls to the next level.",
+    summary="nDCG averaged over the ranks where the gain of the ideal ranking falls to the next"
+    " level.",
     formula=r"\text{mean of } DCG@c / iDCG@c \text{ over the ends } c"
     r" \text{ of the levels of gain, and at the end of the list}",
     source="trec_eval, measure Rndcg",
@@ -170,7 +171,7 @@ class nDCGAtLevels(Measure):
     If the list is at least two ranks longer than the ideal ranking, nDCG at its end counts too.
     """
 
-    rel: int = parameter(1, REL, REL_DOC + "; 0 for a topic without relevant documents")
+    rel: int = parameter(1, REL, REL_DOC + "; the score is 0 without relevant documents")
     gains: Gain = GAINS
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -193,7 +194,7 @@ class nDCGAtLevels(Measure):
 
 @measure(
     "G",
-    summary="Gains discounted by the additional gain of the ideal ranking at the same rank.",
+    summary="Gains discounted by the difference from the ideal cumulated gain at the same rank.",
     formula=r"\frac{\sum_r g_r / \log_2(2 + ig(r) - cg(r))}{\sum g^*}",
     source="trec_eval, measure G",
     family="cumulated gain",

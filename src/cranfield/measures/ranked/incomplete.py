@@ -35,9 +35,10 @@ class _Bpref(
     form: str = parameter(
         "trec_eval",
         choice("trec_eval", "R", "N", "relative"),
-        "divisor of the number of judged non-relevant documents above: 'trec_eval', min(R, N); 'R',"
-        " R (Sakai's bpref_R); 'N', N (bpref_N); 'relative', the number of judged documents above,"
-        " where a document at rank 1 adds nothing",
+        "divisor of the number of judged non-relevant documents above a relevant one, of R relevant"
+        " and N non-relevant documents: 'trec_eval', min(R, N); 'R', R (Sakai's bpref_R); 'N', N"
+        " (bpref_N); 'relative', the number of judged documents above, where a document at rank 1"
+        " adds nothing",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -106,7 +107,7 @@ class GeometricBinaryPreference(_Bpref):
     parameter_sources={"form='relative2'": "Sakai (2007a)"},
     family="incomplete judgments",
     needs="graded or binary judgments",
-    scale_note="not interval: the steps between ranks are unequal",
+    scale_note="not on an interval scale: its values are not equally spaced",
     elsewhere={"NTCIREVAL": "rpref_N, rpref_relative, rpref_relative2 (option -j)"},
     beyond_grades="which documents are judged",
 )
@@ -128,8 +129,8 @@ class GradedPreference(Measure):
     form: str = parameter(
         "relative2",
         choice("relative2", "relative", "N"),
-        "divisor of the number of misplaced documents: 'relative2', the rank; 'relative', the"
-        " number of documents above; 'N', the number of documents that could be misplaced",
+        "divisor of the weighted number of less relevant documents above: 'relative2', the rank;"
+        " 'relative', the number of documents above; 'N', the highest possible weighted number",
     )
     gains: Gain = POSITIVE_GAINS
     max_grade: int | None = MAX_GRADE
@@ -174,7 +175,7 @@ _STRATA_NEEDED = (
 _PRIOR = parameter(
     1 / 3,
     POSITIVE_PROBABILITY,
-    "probability of relevance in a stratum with no sampled document above: 1/3 in"
+    "probability of relevance to assume in a stratum without a sampled document above: 1/3 in"
     " sample_eval.pl, 1/2 in trec_eval's infAP",
 )
 
@@ -184,7 +185,7 @@ class _Estimate(
     family="incomplete judgments",
     inputs=("columns",),
     source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
-    scale_note="not known to be on an interval scale: an estimate of a measure",
+    scale_note="not known to be on an interval scale, as it is an estimate of a measure",
 ):
     """Base class of estimates of a measure from a sample of judgments."""
 
@@ -233,7 +234,7 @@ def _estimate_relevant_at_rows(
     r"1 + \sum_t d_t(r) \frac{|rel_t(r)| + \epsilon}{n_t(r) + \epsilon / p_0} \right),"
     r" \quad \hat{R} = \sum_s \frac{N_s}{n_s} |rel_s|",
     needs=_STRATA_NEEDED,
-    elsewhere={"sample_eval.pl": "infAP is xinfAP@1000"},
+    elsewhere={"sample_eval.pl": "infAP (xinfAP@1000)"},
 )
 class ExtendedInferredAP(_Estimate, RelevanceMeasure):
     r"""Extended inferred AP.
@@ -282,8 +283,8 @@ class InferredPrecision(_Estimate, RelevanceMeasure):
     formula=r"\frac{1}{\widehat{iDCG}} \sum_s \frac{d_s(k)}{n_s(k)} \sum_{r \in s}"
     r" \frac{g_r}{\log_2(r + 1)}",
     range=(0.0, float("inf")),
-    needs=_STRATA_NEEDED + "; graded",
-    elsewhere={"sample_eval.pl": "infNDCG is infNDCG@1000"},
+    needs="graded " + _STRATA_NEEDED,
+    elsewhere={"sample_eval.pl": "infNDCG (infNDCG@1000)"},
 )
 class InferredNDCG(_Estimate):
     r"""Inferred nDCG; an estimate, which can be above 1.
@@ -350,7 +351,7 @@ class StatisticalAP(_Estimate, RelevanceMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         inclusion = np.asarray(judged.column("inclusion", str(self)))
         if inclusion.dtype.kind not in "fiu":
-            raise MeasureError(f"{self}: inclusion probabilities must be numbers")
+            raise MeasureError(f"{self}: column `inclusion` must have numbers (probabilities)")
         is_invalid = ~((inclusion >= 0) & (inclusion <= 1))
         if is_invalid.any():
             raise MeasureError(

@@ -45,7 +45,7 @@ from cranfield.measures.gains import (
 from cranfield.measures.ranked.precision import RelevanceMeasure, sum_divisor
 from cranfield.measures.users.stopping import cached_stopping_probabilities
 
-_NOTE = "not interval: the steps between ranks are unequal"
+_NOTE = "not on an interval scale: its values are not equally spaced"
 
 
 class _Blended(
@@ -119,8 +119,8 @@ class QMeasure(_Blended):
     formula=r"BR(RB) = \frac{C(RB) + \beta \, cg(RB)}{RB + \beta \, cg^*(RB)}",
     source="Sakai (2004); Sakai (2005)",
     at_usage="none",
-    scale_note="interval on one topic where 1 + beta * gain is in equal steps, as for binary"
-    " relevance",
+    scale_note="on an interval scale on one topic if the values of 1 + beta * gain are equally"
+    " spaced, as for binary relevance",
     beyond_length="how many relevant documents the topic has",
 )
 class RMeasure(_Blended):
@@ -215,18 +215,19 @@ class NormalisedCumulativeUtility(_Blended):
     stopping: str = parameter(
         "rank-biased",
         choice("graded", "rank-biased"),
-        "where users stop: 'graded', in proportion to a weight of the grade; 'rank-biased', less"
-        " and less often with each relevant document",
+        "how often users stop at a relevant document: 'graded', in proportion to a weight of its"
+        " grade; 'rank-biased', less often than at the relevant document before",
     )
     stops: Gain | None = parameter(
         None,
         optional(nonnegative_gains),
-        "stopping weight of a grade (graded); by default its gain",
+        "with stopping='graded', the weight of a grade; by default its gain",
     )
     gamma: float = parameter(
         0.95,
         POSITIVE_PROBABILITY,
-        "stopping probability at a relevant document, relative to the one before (rank-biased)",
+        "with stopping='rank-biased', the stopping probability at a relevant document, divided by"
+        " that at the relevant document before",
     )
     utility: str = parameter(
         "BR", choice("BR", "P"), "utility at a rank: 'BR' is the blended ratio, 'P' precision"

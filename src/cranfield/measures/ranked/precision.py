@@ -25,7 +25,7 @@ from cranfield.measures.gains import (
 
 REL = integer(0)
 REL_DOC = "lowest grade that counts as relevant"
-_BINARY_NOTE = "interval for binary relevance and a fixed cutoff (Ferrante et al. 2019)"
+_BINARY_NOTE = "on an interval scale for binary relevance and a fixed cutoff (Ferrante et al. 2019)"
 
 
 def sum_divisor(measure: Any, recall_base: Any) -> Any:
@@ -87,7 +87,7 @@ class Precision(CountAtCutoff):
     summary="Proportion of the relevant documents that are in the top k.",
     formula=r"R@k = \frac{1}{RB} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="Cleverdon (1967); van Rijsbergen (1979)",
-    scale_note=_BINARY_NOTE + "; over topics of different recall bases it is not",
+    scale_note=_BINARY_NOTE + ", but not over topics of different recall bases",
     elsewhere={"trec_eval": "recall_k", "ir_measures": "R@k", "ranx": "recall@k"},
 )
 class Recall(CountAtCutoff):
@@ -101,9 +101,9 @@ class _SumOfGains(
     GainMeasure,
     family="precision and recall",
     source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
-    scale_note="for graded relevance neither interval nor ordinal on the set-based total order of"
-    " Ferrante, Ferro and Pontarollo (2019), except for the shortest runs; on the order of the"
-    " measure itself interval if gains are equally spaced",
+    scale_note="with graded relevance not even on an ordinal scale for the set-based total order"
+    " of Ferrante, Ferro and Pontarollo (2019), except for the shortest runs; on an interval scale"
+    " for the measure's own order of rankings if gains are equally spaced",
     at_usage="required",
     monotone=True,
     ignores_order=True,
@@ -168,7 +168,7 @@ class NormalisedCumulatedGain(_SumOfGains):
     summary="Precision at k, divided by the highest value that k and the recall base allow.",
     formula=r"\frac{1}{\min(k, RB)} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="trec_eval, measure relative_P",
-    scale_note=_BINARY_NOTE + "; over topics of different recall bases it is not",
+    scale_note=_BINARY_NOTE + ", but not over topics of different recall bases",
     elsewhere={"trec_eval": "relative_P_k"},
 )
 class RelativePrecision(CountAtCutoff):
@@ -178,7 +178,7 @@ class RelativePrecision(CountAtCutoff):
         return ratio(hits, np.minimum(relevant, self.cutoff or 1))
 
 
-_TWO_VALUES_NOTE = "it has only two values, so that all its steps are equal"
+_TWO_VALUES_NOTE = "on an interval scale, as it has only two values"
 
 
 @measure(
@@ -217,15 +217,15 @@ class Complete(CountAtCutoff):
 @measure(
     "Rprec",
     aliases=("RPrec",),
-    summary="Precision at the recall base (or a multiple of it), where P = R.",
+    summary="Precision at the recall base (or a multiple of it), where it equals recall.",
     formula=r"\frac{1}{c} \sum_{r=1}^{c} [g_r \ge \mathit{rel}],"
     r" \quad c = \lfloor m \cdot RB + 0.9 \rfloor",
     source="Buckley and Voorhees (2005)",
     parameter_sources={"multiple": "trec_eval"},
     at_usage="none",
     scale=Scale.INTERVAL,
-    scale_note="interval for binary relevance on one topic; over topics of different recall bases"
-    " it is not",
+    scale_note="on an interval scale for binary relevance on one topic, but not over topics of"
+    " different recall bases",
     elsewhere={"trec_eval": "Rprec, Rprec_mult_m", "ir_measures": "Rprec", "ranx": "r-precision"},
     beyond_length="how many relevant documents the topic has",
     family="precision and recall",
@@ -237,7 +237,7 @@ class RPrecision(RelevanceMeasure):
     multiple: float | None = parameter(
         None,
         optional(number(0, 1e6, open_low=True)),
-        "multiple of RB to use as the depth; 1 by default",
+        "multiple of the recall base RB at which precision is computed; by default 1",
     )
 
     def ranks(self, relevant: Ints) -> Ints:
@@ -257,11 +257,11 @@ class RPrecision(RelevanceMeasure):
     summary="One over the rank of the first relevant document.",
     formula=r"1 / \min\{r : g_r \ge \mathit{rel}\}",
     source="Kantor and Voorhees (2000)",
-    scale_note="not interval beyond rank 2: the steps between ranks are unequal (Ferrante et al."
-    " 2021)",
+    scale_note="not on an interval scale for cutoffs above 2: its values are not equally spaced"
+    " (Ferrante et al. 2021)",
     elsewhere={
         "trec_eval": "recip_rank",
-        "ir_measures": "RR (RR@k has ties by ascending id)",
+        "ir_measures": "RR (RR@k breaks ties by ascending document id)",
         "ranx": "mrr",
     },
     monotone=True,
@@ -289,7 +289,7 @@ class ReciprocalRank(RelevanceMeasure):
     range=(1.0, float("inf")),
     lower_is_better=True,
     scale=Scale.INTERVAL,
-    scale_note="interval: ranks have equal steps, and k + 1 is one step after k",
+    scale_note="on an interval scale: ranks have equal steps, and k + 1 is one step after k",
     family="precision and recall",
     expectation="stop",
 )
@@ -321,7 +321,7 @@ _betas = gain_check(
     range=(0.0, float("inf")),
     family="precision and recall",
     needs="graded or binary judgments",
-    scale_note="not interval: the steps between ranks are unequal",
+    scale_note="not on an interval scale: its values are not equally spaced",
 )
 class WeightedReciprocalRank(RelevanceMeasure):
     r"""Weighted reciprocal rank; 0 when no relevant document is retrieved (in the top k).

@@ -19,7 +19,7 @@ class _SetMeasure(
     CountMeasure,
     family="sets",
     scale=Scale.INTERVAL,
-    scale_note="interval for binary relevance and sets of one size (Ferrante et al. 2019)",
+    scale_note="on an interval scale for binary relevance, sets of one size (Ferrante et al. 2019)",
     monotone=True,
     ignores_order=True,
 ):
@@ -106,7 +106,7 @@ class SetAveragePrecision(CountMeasure):
     source="van Rijsbergen (1979); Chinchor (1992)",
     elsewhere={
         "trec_eval": "set_F.x with x = beta squared",
-        "ir_measures": "SetF (for beta = 1)",
+        "ir_measures": "SetF, whose beta is 1",
         "ranx": "f1",
     },
 )
@@ -125,9 +125,9 @@ class FMeasure(_OneSizeMeasure):
     summary="F-measure at a cutoff: weighted harmonic mean of P@k and R@k.",
     formula=r"\frac{(\beta^2 + 1) P@k \, R@k}{\beta^2 P@k + R@k}",
     source="van Rijsbergen (1979); Chinchor (1992)",
-    scale_note="interval for binary relevance on one topic; over topics of different recall bases"
-    " it is not",
-    elsewhere={"ranx": "f1@k (for lists of at least k documents)"},
+    scale_note="on an interval scale for binary relevance on one topic, but not over topics of"
+    " different recall bases",
+    elsewhere={"ranx": "f1@k (equal for lists of at least k documents)"},
 )
 class FAtCutoff(CountAtCutoff):
     """F-measure of the top k; precision is divided by the cutoff also for shorter lists."""
@@ -164,7 +164,7 @@ _VALUE = number(-1e15, 1e15)
     source="trec_eval, measure utility",
     range=(float("-inf"), float("inf")),
     scale=Scale.INTERVAL,
-    scale_note="a linear function of counts",
+    scale_note="on an interval scale, as it is a linear function of counts",
     elsewhere={"trec_eval": "utility_a,b,c,d"},
     beyond_length="how many documents are retrieved",
     family="sets",

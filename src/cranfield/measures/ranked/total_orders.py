@@ -31,7 +31,7 @@ class _TotalOrder(
     normalised: bool = parameter(
         False,
         flag,
-        "whether to divide by the rank of the best run of the same length (not in the source)",
+        "whether to divide by the score of the best run of this length (not in the source)",
     )
 
     def best_rank(self, length: int, highest: int) -> int:
@@ -48,7 +48,7 @@ class _TotalOrder(
         if max_rank > _MAX_EXACT_INTEGER:
             raise MeasureError(
                 f"{self}: with grades 0 to {highest} the cutoff must be at most"
-                f" {self._max_exact_cutoff(highest)}, got {length}; ranks of longer runs exceed"
+                f" {self._max_exact_cutoff(highest)}, got {length}; scores of longer runs exceed"
                 " 2^53 and are not exact"
             )
         ranks = self.run_ranks(judged, length, highest)
@@ -63,10 +63,11 @@ class _TotalOrder(
 
 @measure(
     "SBTO",
-    summary="Rank of the top k in the set-based total order, by the number of documents per grade.",
+    summary="Position of the top k in the set-based total order of runs, by the number of documents"
+    " per grade.",
     formula=r"\sum_{j=1}^{k} \binom{g_{[j]} + k - j}{k - j + 1}, \quad"
     r" g_{[1]} \ge g_{[2]} \ge \dots",
-    scale_note="interval for the set-based total order",
+    scale_note="on an interval scale for the set-based total order",
     ignores_order=True,
 )
 class SetBasedTotalOrder(_TotalOrder):
@@ -113,10 +114,11 @@ class SetBasedTotalOrder(_TotalOrder):
 
 @measure(
     "RBTO",
-    summary="Rank of the top k in the rank-based total order, by the first rank that differs.",
+    summary="Position of the top k in the rank-based total order of runs, by the first rank where"
+    " the grades of two runs differ.",
     formula=r"\sum_{r=1}^{k} g_r \, (g_{max} + 1)^{k - r}",
-    scale_note="interval for the rank-based total order, if max_grade is the highest grade of the"
-    " judgments",
+    scale_note="on an interval scale for the rank-based total order if max_grade is the highest"
+    " grade of the judgments",
     linear=True,
     expectation="documents",
 )

@@ -32,10 +32,16 @@ _CITATIONS = "citations"
 _SUPPORT = "Thakur et al. (2025)"
 _ALCE_SOURCE = "Gao et al. (2023)"
 _NO_CITATIONS = "no answer has a citation"
-_ALCE_NEEDS = "joint support of each sentence by all its citations, and by all but one"
+_ALCE_NEEDS = (
+    "labels whether all citations of a sentence jointly support it, and whether they do without"
+    " each one of them"
+)
 
 
-class _SupportMeasure(TextMeasure, family=_CITATIONS, needs="support of citations, all sentences"):
+_SUPPORT_NEEDS = "degree of support by each citation; all sentences, also those without citations"
+
+
+class _SupportMeasure(TextMeasure, family=_CITATIONS, needs=_SUPPORT_NEEDS):
     """Base class of measures of degrees of support, 1, 1/2 or 0."""
 
     data_class = JudgedCitations
@@ -67,7 +73,7 @@ class _SupportMeasure(TextMeasure, family=_CITATIONS, needs="support of citation
     summary="Mean support of the citations for their sentences.",
     formula=r"\frac{1}{|C|} \sum_{c \in C} s(c)",
     source=_SUPPORT,
-    needs="support of citations",
+    needs="degree of support by each citation",
     elsewhere={"TREC RAG": "weighted precision"},
 )
 class CitationPrecision(_SupportMeasure):
@@ -123,7 +129,7 @@ class _ALCEMeasure(TextMeasure, family=_CITATIONS, needs=_ALCE_NEEDS, source=_AL
         joint = np.where((count == 1) & np.isnan(judged.joint), is_supported, judged.joint)
         missing = np.flatnonzero(np.isnan(joint) & (count > 1))
         if missing.size:
-            fact = "whether several citations support a sentence jointly (joint)"
+            fact = "the column `joint`, whether several citations support a sentence jointly"
             raise judged.missing_error(self, fact, int(missing[0]))
         return np.where(count > 0, joint, 0.0)
 
@@ -162,8 +168,8 @@ class ALCEPrecision(_ALCEMeasure):
         missing = np.flatnonzero(may_be_redundant & np.isnan(judged.without))
         if missing.size:
             fact = (
-                "whether the other citations support a sentence, for each citation that does not"
-                " (without)"
+                "the column `without`, whether the other citations support a sentence, for each"
+                " citation that does not"
             )
             raise judged.missing_error(self, fact, int(judged.sentence[missing[0]]))
         is_redundant = may_be_redundant & (judged.without > 0)
@@ -204,7 +210,7 @@ def weighted_recall(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     gold = judged.nuggets
     totals = judged.total(judged.full * judged.match_values(gold.weight))
     return divide_by_topic(
-        measure, judged, totals, gold.total(gold.weight), "no nugget has a weight"
+        measure, judged, totals, gold.total(gold.weight), "all nuggets have weight 0"
     )
 
 
@@ -221,7 +227,7 @@ def allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats:
     summary="Proportion of the weight of the gold nuggets that the answer contains.",
     formula=r"\frac{\sum_{v \in V} w(v)}{\sum_{v \in V^*} w(v)}",
     source="Lin and Demner-Fushman (2006)",
-    needs="weights of nuggets, or labels vital and okay",
+    needs="weights of nuggets, or labels 'vital' or 'okay'",
     elsewhere={"NTCIREVAL": "W-recall"},
 )
 class WRecall(NuggetMeasure):
@@ -234,7 +240,7 @@ class WRecall(NuggetMeasure):
 
 @measure(
     "NuggetPrecision",
-    summary="Proportion of the answer's length within the allowance of its nuggets.",
+    summary="Proportion of the answer's length within the characters allowed for its nuggets.",
     formula=r"1 - \frac{\max(0, l - \mathit{allow})}{l}, \quad"
     r" \mathit{allow} = \mathit{allowance} \cdot |V|",
     source="Voorhees (2003)",
@@ -256,7 +262,7 @@ class NuggetPrecision(NuggetMeasure):
     formula=r"\frac{(\beta^2 + 1) \mathit{Prec}_{allow} \, \mathit{WRec}}"
     r"{\beta^2 \mathit{Prec}_{allow} + \mathit{WRec}}",
     source="Voorhees (2003); Lin and Demner-Fushman (2006)",
-    needs="weights of nuggets, or labels vital and okay; lengths of answers",
+    needs="weights of nuggets, or labels 'vital' or 'okay'; lengths of answers",
 )
 class NuggetF(NuggetMeasure):
     """F-measure of the TREC question answering track, where beta was 5 in 2003, then 3."""
@@ -272,7 +278,7 @@ class NuggetF(NuggetMeasure):
 
 _RAG = "nuggets of RAG"
 _RAG_SOURCE = "Pradeep et al. (2024), Pradeep et al. (2025)"
-_RAG_NEEDS = "labels vital and okay of nuggets, and the support of each nugget"
+_RAG_NEEDS = "labels 'vital' or 'okay' of nuggets; the degree of support of each nugget"
 
 
 class _NuggetScore(TextMeasure, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURCE):
@@ -299,7 +305,7 @@ class _NuggetScore(TextMeasure, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURC
     "AllScore",
     summary="Mean support of all gold nuggets.",
     formula=r"\frac{1}{|V^*|} \sum_{v \in V^*} s(v)",
-    needs="support of each nugget",
+    needs="degree of support of each nugget",
     elsewhere={"TREC RAG": "All, All Strict", "AutoNuggetizer": "all_score, strict_all_score"},
 )
 class AllScore(_NuggetScore):
@@ -331,7 +337,7 @@ class VitalScore(_NuggetScore):
 
 @measure(
     "WeightedScore",
-    summary="Mean support of all gold nuggets, with less weight for okay nuggets.",
+    summary="Mean support of all gold nuggets, with less weight for those labelled okay.",
     formula=r"\frac{\sum_{v \in V^*_{vital}} s(v) + w \sum_{v \in V^*_{okay}} s(v)}"
     r"{|V^*_{vital}| + w |V^*_{okay}|}",
     elsewhere={"TREC RAG": "Weighted, Weighted Strict"},
@@ -339,7 +345,7 @@ class VitalScore(_NuggetScore):
 class WeightedScore(_NuggetScore):
     """Score "Weighted" of the TREC RAG track; with `strict=True` "Weighted Strict"."""
 
-    okay: float = parameter(0.5, number(0, 1e6), "weight of okay nuggets; vital nuggets have 1")
+    okay: float = parameter(0.5, number(0, 1e6), "weight of okay nuggets; vital nuggets weigh 1")
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "vital")
@@ -379,14 +385,14 @@ def s_measure(measure: NuggetMeasure, judged: JudgedAnswers, patience: float) ->
     discount = np.maximum(0.0, patience - np.nan_to_num(judged.position))
     gain = judged.total(judged.full * judged.match_values(gold.weight) * discount)
     ideal_discount = np.maximum(0.0, patience - minimal_output_ends(gold))
-    reason = f"no nugget with a weight ends before character {patience:g}"
+    reason = f"the ideal answer has no nugget with a weight above 0 before character {patience:g}"
     return divide_by_topic(measure, judged, gain, gold.total(gold.weight * ideal_discount), reason)
 
 
 def t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     """Divide the length of matched vital strings by that of the text (Sakai 2013, equation 45)."""
     total_length = judged.nuggets.total(judged.nuggets.vital_length)
-    warn_undefined(measure, judged, total_length, "all vital strings are empty")
+    warn_undefined(measure, judged, total_length, "the vital strings of all nuggets are empty")
     matched_length = judged.total(judged.full * judged.match_values(judged.nuggets.vital_length))
     return ratio(matched_length, np.where(judged.answered, judged.length, 0.0))
 

@@ -45,7 +45,7 @@ class _Rouge(TextMeasure, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
     of: str = parameter("F", _KIND_CHECK, _KIND_DOC)
     beta: float = parameter(1.0, number(0, 1e6), "weight of recall relative to precision in F")
     references: str = parameter(
-        "best", choice("best", "average"), "how to combine several references: 'best' or 'average'"
+        "best", choice("best", "average"), "score of several references: 'best' or 'average'"
     )
 
     def values(self, judged: JudgedSummaries) -> Floats:
@@ -54,7 +54,7 @@ class _Rouge(TextMeasure, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
         n_units = np.ones(len(judged.topics))
         for topic in np.flatnonzero(~scores.any(axis=1)):
             n_units[topic] = sum(self.overlap(text, text)[2] for text in judged.references[topic])
-        warn_undefined(self, judged, n_units, "their reference texts have too few words for it")
+        warn_undefined(self, judged, n_units, "the reference texts have too few words")
         return scores
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:

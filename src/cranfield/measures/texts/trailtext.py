@@ -93,7 +93,7 @@ def u_measure(
     check_number("limit", limit, above=0)
     check_number("norm", norm, above=0)
     if (lengths is None) == (offsets is None):
-        raise MeasureError("u_measure: expected either lengths or offsets")
+        raise MeasureError("u_measure: pass either lengths or offsets, not both")
     gain = _amounts("gains", gains)
     name, values = ("lengths", lengths) if offsets is None else ("offsets", offsets)
     amounts = _amounts(name, values)

@@ -46,7 +46,7 @@ _CHAIN = r", \quad P[C_i = 1] = c_i \prod_{j<i} "
 
 @measure(
     "EBU",
-    summary="Expected browsing utility: gain of clicked documents if users may leave after clicks.",
+    summary="Expected gain of clicked documents if users may leave after a click.",
     formula=_UTILITY + _CHAIN + r"\left( c_j (1 - l_j) + (1 - c_j) \gamma \right)",
     source="Yilmaz and others (2010); Chuklin and others (2013)",
     linear=True,
@@ -90,8 +90,8 @@ class _DCM(Chain, source=SOURCE + "; Guo, Liu and Wang (2009)"):
     continues: Probabilities | None = parameter(
         None,
         optional(probabilities_by_rank),
-        "probability that a user goes on after a click, by rank; ranks below the last"
-        " one listed have its probability",
+        "probability that a user goes on after a click, by rank; ranks after the last"
+        " listed rank have its probability",
     )
     required_parameters = (("continues", "{1: 0.6, 2: 0.5}"),)
 
@@ -223,7 +223,7 @@ def browsing_probabilities(value: Any) -> BrowsingProbabilities:
         return value
     description = (
         "a mapping of each rank, from 1, to probabilities by the rank of the last click"
-        " above, 0 for no click, such as {1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"
+        " above (0 for no click), such as {1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"
     )
     if not isinstance(value, Mapping) or not value or {*value} != {*range(1, len(value) + 1)}:
         raise ValueError(description)
@@ -264,7 +264,7 @@ class BrowsingUtility(Utility):
         None,
         optional(browsing_probabilities),
         "probability that a rank is examined, by rank and by the rank of the last click"
-        " above, 0 for no click; all combinations must be listed",
+        " above (0 for no click); all combinations must be listed",
     )
     required_parameters = (("examined_after", "{1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"),)
 

@@ -69,7 +69,7 @@ def probabilities_by_grade(value: Any) -> Probabilities:
         by_grade = check_pairs({grade: p for grade, p in value.items() if grade is not None})
         if all(0 <= p <= 1 for _, p in by_grade):
             return Probabilities(by_grade, PROBABILITY(value[None]) if None in value else None)
-    raise ValueError("a mapping to probabilities, such as {0: 0.3, 1: 0.8}")
+    raise ValueError("a mapping of grades or ranks to probabilities, such as {1: 0.8, 2: 0.5}")
 
 
 def probabilities_by_rank(value: Any) -> Probabilities:
@@ -124,8 +124,8 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
     clicks: Probabilities | None = parameter(
         None,
         optional(probabilities_by_grade),
-        "probability of a click by grade; 0 for a grade that is not listed. Documents"
-        " without a judgment count as grade 0, unless None is listed too",
+        "probability of a click by grade; 0 for a grade that is not listed. Documents without a"
+        " judgment count as grade 0, unless the mapping has a probability for None",
     )
     required_parameters: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Other required parameters, each with an example."""
@@ -235,13 +235,13 @@ class _SatisfiedUser(Chain, linear=True):
     satisfies: Probabilities | None = parameter(
         None,
         optional(probabilities_by_grade),
-        "probability that a clicked document satisfies, by grade, in the form of clicks",
+        "probability that a clicked document satisfies the user, by grade, in the form of `clicks`",
     )
     examined: Probabilities | None = parameter(
         None,
         optional(probabilities_by_rank),
-        "probability that a rank is examined, by rank; ranks below the last one listed"
-        " have its probability",
+        "probability that a rank is examined, by rank; ranks after the last listed rank have its"
+        " probability",
     )
     gamma: float = parameter(
         1.0,
@@ -337,12 +337,12 @@ class ContinuationModel(UserModel):
         optional(probabilities_by_grade),
         "probability of going on by grade; an unlisted grade has the probability of the"
         " next lower listed grade. Documents without a judgment, and ranks beyond"
-        " the list, count as grade 0, unless None is listed too",
+        " the list, count as grade 0, unless the mapping has a probability for None",
     )
     by_rank: Probabilities | None = parameter(
         None,
         optional(probabilities_by_rank),
-        "probability of going on by rank; ranks below the last one listed have its probability",
+        "probability of going on by rank; ranks after the last listed rank have its probability",
     )
 
     reads_grades = True
@@ -392,8 +392,8 @@ def click_user_model(measure: Chain, **options: Any) -> ContinuationModel:
     continuation = measure.continuation(probabilities, rank) + np.zeros((grades.size + 1, depth))
     if np.ptp(continuation, axis=1).any():
         raise MeasureError(
-            f"{measure.name} has no user model: its continuation is not a product of a"
-            " probability by grade and one by rank"
+            f"{measure.name} has no user model: its continuation probability is not the product of"
+            " a probability by grade and a probability by rank"
         )
     has_unjudged = measure.clicks.unjudged is not None
     keys = [*grades.tolist(), *([None] if has_unjudged else [])]
@@ -401,8 +401,8 @@ def click_user_model(measure: Chain, **options: Any) -> ContinuationModel:
     if (reach[1:] > reach[:-1]).any():
         first = int(np.argmax(reach[1:] > reach[:-1])) + 2
         raise MeasureError(
-            f"{measure.name} has no user model: rank {first} is examined more often than"
-            f" rank {first - 1}"
+            f"{measure.name} has no user model: users read from the top, but rank {first} is"
+            f" examined more often than rank {first - 1}"
         )
     ratio = np.divide(reach[1:], reach[:-1], out=np.zeros(depth), where=reach[:-1] > 0)
     by_rank = dict(zip(rank.tolist(), ratio.tolist(), strict=True))

@@ -49,14 +49,14 @@ LENGTH = number(0, 1e15)
 
 @measure(
     "TBG",
-    summary="Gain, halved for every h seconds spent on the documents above.",
+    summary="Sum of gains, each halved for every h seconds spent on the documents above.",
     formula=r"\Pr_{click} \Pr_{save} \sum_r g_r \, e^{-T(r) \ln 2 / h}, \quad"
     r" T(r) = \sum_{k<r} \left( T_S + \Pr_{click}(k) \, (a L(k) + b) \right)",
     source="Smucker and Clarke (2012)",
     range=(0.0, float("inf")),
     inputs=("lengths",),
     needs="the lengths of all retrieved documents, in words",
-    elsewhere={"cwl_eval": "TBG-H@h is a rate: EU(TBG) divided by click times save"},
+    elsewhere={"cwl_eval": "TBG-H@h, which is a rate: EU(TBG) divided by click * save"},
 )
 class TimeBiasedGain(UserModel):
     r"""Time-biased gain, with the values that Smucker and Clarke (2012) calibrated.
@@ -90,10 +90,10 @@ class TimeBiasedGain(UserModel):
         "probability that a clicked relevant document is recognised as relevant",
     )
     a: float = parameter(0.018, _TIME, "seconds to read a word")
-    b: float = parameter(7.8, _TIME, "seconds to read a document of length 0")
-    unit: float = parameter(1.0, LENGTH, "words in a unit of length")
+    b: float = parameter(7.8, _TIME, "seconds per document, added to those of its words")
+    unit: float = parameter(1.0, LENGTH, "number of words in one unit of the lengths")
     missing: float | None = parameter(
-        None, optional(LENGTH), "length to assume for documents without a known one"
+        None, optional(LENGTH), "length to assume for documents without a known length"
     )
 
     reads_lengths = True
@@ -121,7 +121,7 @@ class TimeBiasedGain(UserModel):
 @measure(
     "U",
     aliases=("UMeasure",),
-    summary="Gain of the text read, which decreases linearly until L characters are read.",
+    summary="Sum of gains, which decrease linearly to 0 until L characters are read.",
     formula=r"\frac{1}{N} \sum_r g(r) \max\left(0, 1 - \frac{pos(r)}{L}\right), \quad"
     r" pos(r) = \sum_{k \le r} \left( |s_k| + [g(k) > 0] \, F \, L(k) \right),"
     r" \quad g(r) = \frac{2^{\mathit{grade}_r} - 1}{2^{\mathit{grade}_{max}}}",
@@ -129,7 +129,7 @@ class TimeBiasedGain(UserModel):
     range=(0.0, float("inf")),
     inputs=("lengths",),
     needs="the lengths of relevant retrieved documents, in characters",
-    elsewhere={"cwl_eval": "U-L@L is a rate, and text counts where it begins"},
+    elsewhere={"cwl_eval": "U-L@L, which is a rate, and gains at the start of each text"},
 )
 class UMeasure(UserModel):
     r"""The U-measure of a ranked list, read from top to bottom (Sakai 2013, figure 5 (b)).
@@ -167,9 +167,9 @@ class UMeasure(UserModel):
     snippet: float = parameter(200.0, LENGTH, "characters of a snippet")
     F: float = parameter(0.2, number(0, 1), "proportion of a relevant document that is read")
     N: float = parameter(1.0, number(0, 1e15, open_low=True), "divisor of scores")
-    unit: float = parameter(1.0, LENGTH, "characters in a unit of length")
+    unit: float = parameter(1.0, LENGTH, "number of characters in one unit of the lengths")
     missing: float | None = parameter(
-        None, optional(LENGTH), "length to assume for documents without a known one"
+        None, optional(LENGTH), "length to assume for documents without a known length"
     )
 
     reads_lengths = True
@@ -227,7 +227,10 @@ def insq_view_probability(target: Any, rank: Any) -> Any:
     return (2 * target / (rank + 2 * target - 1)) ** 2
 
 
-class _GainTarget(UserModel, scale_note="not interval: the steps between ranks are unequal"):
+_NOTE = "not on an interval scale: its values are not equally spaced"
+
+
+class _GainTarget(UserModel, scale_note=_NOTE):
     """Base class of models of users with a target gain."""
 
     T: float = parameter(
@@ -307,7 +310,7 @@ class INSQ(_GainTarget, StaticModel):
     r" W(r) = \frac{1 / \log_2(r + 1)}{\sum_{j=1}^{k} 1 / \log_2(j + 1)}",
     source="Moffat and others (2013)",
     at_usage="required",
-    scale_note="not interval; it is DCG divided by a constant",
+    scale_note="not on an interval scale; it is DCG divided by a constant",
     elsewhere={"cwl_eval": "EU of NDCG-k@..."},
     linear=True,
     expectation="documents",
@@ -389,12 +392,12 @@ SUM_TOLERANCE = 1e-9
 _CONTINUES = r"[\sum_{j \le i} g_j < T_i] \, [\sum_{j \le i} c_j < K_i]"
 
 
-class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks are unequal"):
+class _Bejewelled(UserModel, scale_note=_NOTE):
     """Base class of the bejeweled player models, BPM."""
 
     T: float = parameter(1.0, number(0, 1e9), "total gain at which the user stops")
     K: float = parameter(
-        10.0, number(0, 1e15), "total cost at which the user stops: documents, or as set by `unit`"
+        10.0, number(0, 1e15), "total cost at which the user stops, in documents or by `unit`"
     )
     unit: float | None = parameter(
         None,
@@ -402,7 +405,7 @@ class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks a
         "cost per unit of length; by default the cost of each document is 1",
     )
     missing: float | None = parameter(
-        None, optional(LENGTH), "length to assume where it is unknown, and beyond the list"
+        None, optional(LENGTH), "length to assume if unknown, and for ranks beyond the list"
     )
 
     @property
@@ -464,13 +467,13 @@ class BPM(_Bejewelled):
     formula=rf"\sum_r W(r) \, g_r, \quad C(i) = {_CONTINUES}, \quad"
     r" T_i = T + h_b \sum_{j<i} (g_j - g_{med}), \; K_i = K + h_c \sum_{j<i} (g_j - g_{med})",
     source="Zhang and others (2017); Azzopardi and others (2019)",
-    elsewhere={"cwl_eval": "EU of BPM-Dynamic with hc=0: its K is constant"},
+    elsewhere={"cwl_eval": "EU of BPM-Dynamic, in which K is constant (hc=0)"},
 )
 class BPMDynamic(_Bejewelled):
     """The dynamic model: a gain above the median raises both limits, one below lowers them."""
 
-    hb: float = parameter(1.0, number(0, 1e6), "effect of gains on T")
-    hc: float = parameter(1.0, number(0, 1e6), "effect of gains on K")
+    hb: float = parameter(1.0, number(0, 1e6), "increase of T per unit of gain above `median`")
+    hc: float = parameter(1.0, number(0, 1e6), "increase of K per unit of gain above `median`")
     median: float = parameter(0.5, number(0, 1), "gain that changes neither T nor K")
 
     def limits(self, rank: Any, prior_gain: Any) -> tuple[Any, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from math import isinf
 from typing import ClassVar
 
 import numpy as np
@@ -30,8 +31,8 @@ class Expectation(
     depth: int | None = parameter(
         None,
         optional(integer(1, 100_000)),
-        "Last rank that a user reads. By default that of the model: no limit if its infinite"
-        " sums are known (RBP, INST, INSQ), the cutoff (P, SDCG), otherwise 1000.",
+        "last rank that a user reads; by default none for models with known infinite sums (RBP,"
+        " INST, INSQ), the cutoff of P and SDCG, otherwise 1000",
     )
     inner_example = "RBP"
     scores_cut_rankings = True
@@ -66,8 +67,13 @@ class Expectation(
 
     def combine_info(self) -> Info:
         inner = self.inner.info
+        pairs = getattr(getattr(self.model, "gains", None), "kind", None)
+        # Gains of U may be above 1, and so may a mean gain; total gains have no highest value.
+        max_gain = max(1.0, *(gain for _, gain in pairs)) if isinstance(pairs, tuple) else 1.0
+        low, high = self.outer_info.range
         return replace(
             self.outer_info,
+            range=(low, high) if isinf(high) else (low * max_gain, high * max_gain),
             summary=self.description.format(self.inner),
             at_parameter=inner.at_parameter,
             at_usage=inner.at_usage,
@@ -92,15 +98,15 @@ class _Cost(Expectation, range=(0.0, _INFINITY), lower_is_better=True):
     unit: float | None = parameter(
         None,
         optional(LENGTH),
-        "Cost per unit of length, for costs by the lengths of documents. By default costs"
-        " are those of the model: seconds in TBG, characters in U, otherwise 1 per rank.",
+        "cost per unit of length, for costs by the lengths of documents; by default costs"
+        " are those of the model: seconds in TBG, characters in U, otherwise 1 per rank",
     )
-    fixed: float = parameter(0.0, LENGTH, "Cost of each rank independent of its length.")
+    fixed: float = parameter(0.0, LENGTH, "cost of each rank in addition to that of its length")
     missing: float | None = parameter(
         None,
         optional(LENGTH),
-        "Length to assume for documents without a known length, and for ranks beyond the"
-        " list. By default an unknown length is an error, and ranks beyond the list have length 0.",
+        "length to assume for documents without a known length, and for ranks beyond the"
+        " list; by default an unknown length is an error, and ranks beyond the list have length 0",
     )
 
 
@@ -207,7 +213,7 @@ class ETC(_Cost):
 
 @wrapping(
     "Depth",
-    summary="Number of ranks read until the user stops: the sum of V(r), which is 1 / W(1).",
+    summary="Expected number of ranks that the user of a measure's user model reads.",
     formula=r"\sum_r V(r) = 1 / W(1)",
     range=(1.0, _INFINITY),
     lower_is_better=True,
@@ -225,13 +231,13 @@ class Depth(Expectation):
     [('run', 10.0...)]
     """
 
-    description = "Ranks that the user of {} reads."
+    description = "Expected number of ranks that the user of {} reads."
     field_name = "depth"
 
 
 @wrapping(
     "Residual",
-    summary="Largest possible increase of EU by documents without a judgment.",
+    summary="Increase of the expected utility (EU) if all unjudged ranks had the highest gain.",
     formula=r"EU[g_r = g_{max} \text{ at ranks without a judgment}] - EU",
     range=(-1.0, 1.0),
     lower_is_better=True,
@@ -251,7 +257,7 @@ class Residual(Expectation):
     (0.75, 0.5)
     """
 
-    description = "Increase of EU of {} if all unjudged documents have the highest gain."
+    description = "Increase of EU({}) if all unjudged ranks had the highest gain."
 
     def values(self, judged: JudgedRuns) -> Floats:
         highest, lowest = self._expectations(judged, best=True), self._expectations(judged)

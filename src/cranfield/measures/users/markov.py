@@ -85,7 +85,7 @@ def move_frequencies(value: Any) -> str | Moves:
 
 
 _dwell_times = gain_check(
-    "a mapping to mean times above 0, such as {1: 40, 2: 25}",
+    "a mapping of ranks or grades to mean times above 0, such as {1: 40, 2: 25}",
     is_valid=lambda pairs: all(time > 0 for _, time in pairs),
 )
 
@@ -99,7 +99,7 @@ _dwell_times = gain_check(
     r" \pi_i \propto \sum_{j \ne i} w(|i - j|), \quad w(d) = \frac{1}{d + 1}",
     source="Ferrante, Ferro and Maistro (2014)",
     family="user models",
-    scale_note="not interval: the steps between ranks are unequal",
+    scale_note="not on an interval scale: its values are not equally spaced",
 )
 class MarkovPrecision(RelevanceMeasure):
     r"""Markov precision.
@@ -128,7 +128,7 @@ class MarkovPrecision(RelevanceMeasure):
     """
 
     states: str = parameter(
-        "all", choice("all", "relevant"), "ranks that users visit: all, or relevant ones"
+        "all", choice("all", "relevant"), "documents that users visit: 'all', or 'relevant' ones"
     )
     moves: str | Moves = parameter(
         "global",
@@ -139,15 +139,15 @@ class MarkovPrecision(RelevanceMeasure):
     distance: str = parameter(
         "inverse",
         choice("inverse", "log", "none"),
-        "how the probability of a move decreases with distance: inversely, inversely with its"
-        " logarithm, or not at all",
+        "how the probability of a move decreases with distance: 'inverse', inversely; 'log',"
+        " inversely with its logarithm; 'none', not at all",
     )
-    loops: bool = parameter(False, flag, "whether users may stay where they are")
+    loops: bool = parameter(False, flag, "whether users may stay at their rank")
     dwell: Gain | None = parameter(
         None,
         optional(_dwell_times),
-        "mean dwell time by rank or grade; a rank or grade that is not listed has the time of"
-        " the next lower one that is",
+        "mean dwell time by rank or grade; an unlisted rank or grade has the time of the next lower"
+        " listed one",
     )
     dwell_by: str = parameter(
         "rank", choice("rank", "grade"), "whether dwell times are by rank or by grade"

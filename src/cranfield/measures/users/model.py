@@ -300,7 +300,7 @@ class UserModel(UnitGains, family="user models"):
         continuation = np.asarray(self.continuation(page), dtype=np.float64)
         if continuation.shape != page.gains.shape:
             raise MeasureError(
-                f"{self}: expected a continuation of shape {page.gains.shape}, got"
+                f"{self}: expected continuation probabilities of shape {page.gains.shape}, got"
                 f" {continuation.shape}"
             )
         if not ((continuation >= 0) & (continuation <= 1)).all():

@@ -169,7 +169,7 @@ class QUser(_ScaledGainsUser):
 
 def _err_user(measure: ExpectedReciprocalRank) -> ERRUser:
     if isinstance(measure.max_grade, str):
-        raise MeasureError(f"{measure}: its user model requires one scale of grades for all topics")
+        raise MeasureError(f"{measure}: its user model requires one max_grade for all topics")
     return ERRUser(gains=measure.gains, max_grade=measure.max_grade)
 
 

@@ -61,12 +61,13 @@ _P_DOC = "persistence: the probability that a user goes on to the next document"
     summary="Expected gain per document of a user who continues with probability p.",
     formula=r"(1 - p) \sum_r g_r \, p^{r-1}",
     source="Moffat and Zobel (2008)",
-    scale_note="interval for p = 1/b with an integer b and gains in at least b - 1 equal steps:"
-    " p = 1/2 and binary gains (Ferrante et al. 2019), p = 1/3 and gains of grades 0 to 2",
+    scale_note="on an interval scale for p = 1/b with an integer b and gains in at least b - 1"
+    " equal steps: p = 1/2 and binary gains (Ferrante et al. 2019), p = 1/3 and gains of grades"
+    " 0 to 2",
     elsewhere={
         "ir_measures": "RBP(p=...)",
         "ranx": "rbp.p",
-        "trec_eval": "rbp (version 10) is gains='graded', p=0.9",
+        "trec_eval": "rbp (version 10) with gains='graded', p=0.9",
     },
     monotone=True,
     linear=True,
@@ -108,7 +109,7 @@ class RankBiasedPrecision(StaticModel):
     source="Moffat and Zobel (2008), section 5",
     lower_is_better=True,
     family="user models",
-    elsewhere={"trec_eval": "rbp_resid (version 10), p=0.9; 0 when nothing is unjudged"},
+    elsewhere={"trec_eval": "rbp_resid (version 10) with p=0.9; 0 if no document is unjudged"},
     beyond_grades="which documents are judged",
 )
 class RankBiasedResidual(Measure):
@@ -119,7 +120,10 @@ class RankBiasedResidual(Measure):
 
     p: float = parameter(0.8, OPEN_PROBABILITY, _P_DOC)
     part: str = parameter(
-        "total", choice("total", "tail", "unjudged"), "part of the uncertainty to report"
+        "total",
+        choice("total", "tail", "unjudged"),
+        "part of the residual: 'tail', of ranks beyond the end of the list; 'unjudged', of unjudged"
+        " documents in it; or 'total', of both",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -186,10 +190,10 @@ class _ERR(Measure, family="user models", needs="graded or binary judgments", mo
     formula=r"\sum_r \frac1r R_r \prod_{i<r} (1 - R_i),"
     r" \quad R_i = \frac{2^{g_i} - 1}{2^{g_{max}}}",
     source="Chapelle and others (2009)",
-    scale_note="not interval (Ferrante et al. 2019)",
+    scale_note="not on an interval scale (Ferrante et al. 2019)",
     elsewhere={
         "gdeval": "ERR@k with max_grade=4",
-        "ir_measures": "ERR@k is max_grade=4",
+        "ir_measures": "ERR@k with max_grade=4",
         "NTCIREVAL": "ERR@k with gains='linear'",
     },
     expectation="stop",
@@ -207,7 +211,7 @@ class ExpectedReciprocalRank(_ERR):
     summary="ERR divided by the ERR of the ideal ranking of all judged documents.",
     formula=r"ERR@k \,/\, iERR@k",
     source="Chapelle and others (2009); Sakai and Song (2011)",
-    scale_note="not interval; within a topic it is ERR divided by a constant",
+    scale_note="not on an interval scale; within a topic it is ERR divided by a constant",
     elsewhere={"NTCIREVAL": "nERR@k with gains='linear'"},
     expectation="stop",
 )
@@ -228,7 +232,7 @@ class NormalisedExpectedReciprocalRank(_ERR):
     source="Sakai and Zeng (2019), from the rank-biased utility of Amigó and others (2018)",
     family="user models",
     needs="graded or binary judgments",
-    scale_note="not interval: the contribution of a document depends on the documents above it",
+    scale_note="not on an interval scale: gains of documents depend on the documents above them",
     elsewhere={"NTCIREVAL": "iRBU@k (option -rbup)"},
     expectation="stop",
 )
@@ -256,7 +260,7 @@ class IntentwiseRankBiasedUtility(Measure):
 
 
 _WEIGHTED = r"\sum_r W(r) \, g_r, \quad C(i) = "
-_NOTE = "not interval: the steps between ranks are unequal"
+_NOTE = "not on an interval scale: its values are not equally spaced"
 _SOURCE = "Azzopardi and others (2021), equation ({})"
 
 

@@ -39,7 +39,8 @@ def test_the_records_of_the_board_are_those_with_a_cup() -> None:
 
 def test_a_measure_may_begin_the_name_of_one_column(tmp_path: Path) -> None:
     with pytest.raises(
-        PolicyError, match=r"begin with MRR@100: 'MRR@100 \(Dev\)', 'MRR@100 \(Eval\)'"
+        PolicyError,
+        match=r"begin with MRR@100; name one in full: 'MRR@100 \(Dev\)', 'MRR@100 \(Eval\)'",
     ):
         cf.campaign.history(BOARD, "MRR@100")
     path = tmp_path / "board.csv"
@@ -47,7 +48,7 @@ def test_a_measure_may_begin_the_name_of_one_column(tmp_path: Path) -> None:
     found = cf.campaign.history(path, "nDCG@10")
     assert found.records().select("entry", "score").rows() == [("a", 0.5)]
     assert found.notes == (
-        "scores of nDCG@10 are the column 'nDCG@10 (test)'",
+        "nDCG@10 is read from the column 'nDCG@10 (test)'",
         "1 of 2 entries has no score and is excluded",
     )
 
@@ -261,7 +262,9 @@ def test_marks_and_directions_that_are_assumed_are_stated(tmp_path: Path) -> Non
     path = tmp_path / "board.csv"
     path.write_text("day,model,mark,AP\n2024-01-01,a,baseline,0.5\n2024-02-01,b,no,0.6\n")
     [note] = cf.campaign.history(path, "AP").notes
-    assert note.startswith("entries with marks such as 'baseline' are counted as participants")
+    assert note.startswith(
+        "entries with marks such as 'baseline' are counted as entries of participants"
+    )
     assert cf.campaign.history(path, "AP", own=["baseline"]).notes == ()
     path.write_text("day,model,quality,RMSE\n2024-01-01,a,1,0.5\n2024-02-01,b,2,0.4\n")
     [note] = cf.campaign.history(path, "quality").notes

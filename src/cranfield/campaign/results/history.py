@@ -147,9 +147,10 @@ class _EntryReader:
             values = table.select(entry="tag", score=pl.col(name).cast(pl.Float64))
         runs = pl.read_csv(data / "runs.csv", infer_schema=False)
         if not all(runs["received"]):
-            raise InputError(
-                "does not state when runs of anonymous teams arrived", source=str(folder)
+            reason = (
+                "does not state when runs of anonymous teams arrived; use the campaign's folder"
             )
+            raise InputError(reason, source=str(folder))
         return _run_entries(values, runs, (about["campaign"], task, about["judgments"]), measure)
 
     def read_table(self, path: Path) -> pl.DataFrame:
@@ -168,7 +169,7 @@ class _EntryReader:
         if "mark" not in name_of and "" in names:
             name_of["mark"] = ""
         if spelt(name_of["score"]) != spelt(self.measure):
-            self.notes.append(f"scores of {self.measure} are the column {quoted(name_of['score'])}")
+            self.notes.append(f"{self.measure} is read from the column {quoted(name_of['score'])}")
         if "mark" in name_of:
             self.used_options.add("own")
         _warn_of_excluding(source, {names.index(name) for name in name_of.values()})
@@ -188,7 +189,8 @@ class _EntryReader:
         if words:
             self.notes.append(
                 f"entries with marks such as {some_of(map(quoted, sorted(words)), 3)} are counted"
-                " as participants'; list the marks of the organisers' entries in own=[...]"
+                " as entries of participants; list the marks of the organisers' entries in"
+                " own=[...]"
             )
         days = []
         for row, day in enumerate(cells["date"]):
@@ -269,7 +271,9 @@ def _score_column(names: list[str], measure: str, path: Path) -> str:
         return candidates[0]
     choices = some_of(map(quoted, candidates or names), 12)
     if candidates:
-        raise PolicyError(f"{path}: several columns begin with {measure}: {choices}")
+        raise PolicyError(
+            f"{path}: several columns begin with {measure}; name one in full: {choices}"
+        )
     raise InputError(f"has no column {quoted(measure)}; columns: {choices}", source=str(path))
 
 
@@ -457,7 +461,7 @@ def history(
     for name, is_set, required in (
         ("task", task is not None, "campaigns and releases"),
         ("columns", bool(columns), "tables"),
-        ("own", tuple(own) != OWN_MARKS, "tables with a column of marks"),
+        ("own", tuple(own) != OWN_MARKS, "tables with a column 'mark'"),
     ):
         if is_set and name not in reader.used_options:
             raise PolicyError(f"{name} requires {required} among the sources")
@@ -477,7 +481,7 @@ def history(
     if standardised and len(collections) > 1:
         notes.append(
             "scores are standardised by the runs of each campaign, so the same run has a lower"
-            " score among better runs"
+            " score in a campaign with better runs"
         )
     is_lower_better = lower_is_better or bool(entries["is_lower_better"].any())
     if is_lower_better:

@@ -164,7 +164,7 @@ class Leaderboard(TableResult):
         ),
         "high": Column("Upper bound of the confidence interval; null like the lower bound."),
         "unjudged@10": Column(
-            "Proportion, 0 to 1, of the first ten documents of all topics that have no judgment."
+            "Proportion (0 to 1) of unjudged documents among the first ten of each topic."
         ),
     }
 

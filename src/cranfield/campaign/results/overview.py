@@ -41,8 +41,11 @@ from cranfield.tabular import Cell, Table, format_number
 
 CHARTS = {
     "scores": ("Scores over topics", "Scores of each run over topics"),
-    "intervals": ("Intervals", "Means with confidence intervals for the comparison with the first"),
-    "separation": ("Significant differences", "Significantly better and worse runs, by pairs"),
+    "intervals": (
+        "Intervals",
+        "Means of runs, with intervals for the comparison with the first run",
+    ),
+    "separation": ("Significant differences", "Significant differences between each two runs"),
     "topics": ("Runs by topics", "Scores of all runs on all topics, the easiest topic first"),
 }
 """Heading and description of each chart, by name."""

@@ -34,8 +34,8 @@ def test_the_bundled_collection() -> None:
         "Tukey's HSD on the two-way ANOVA error, bootstrapped over topics: 398 of 780 pairs are"
         " significantly different (alpha 0.05).",
         "This conclusion is not invariant under changes of the scale: Two-way ANOVA needs an"
-        " interval scale, but nDCG@20 is declared ordinal; its results may depend on the spacing of the"
-        " scale.",
+        " interval scale, but nDCG@20 is declared ordinal; its results may depend on the spacing of"
+        " the scale.",
         "381 of 398 significant pairs keep their order of means under every increasing"
         " transformation of the scores (stochastic dominance).",
     ]

@@ -316,7 +316,8 @@ class Comparison(Reader):
 
     @matches(
         rf"Within a margin of ({N}), by 95% confidence intervals of the .+, ({WORD}) of ({N})"
-        rf" pairs (?:is|are) equivalent; the first system is shown to be non-inferior to the second in ({WORD})\."
+        rf" pairs (?:is|are) equivalent; the first system is shown to be non-inferior to the"
+        rf" second in ({WORD})\."
     )
     def see_equivalence(self, found: re.Match[str]) -> None:
         low, high = self.one.interval

@@ -149,6 +149,23 @@ def test_releases_are_sources_until_they_are_retracted(tmp_path: Path) -> None:
         assert cf.campaign.history([releases, campaign.folder], "AP").frame.height == 3
 
 
+def test_the_default_measure_is_the_first_of_the_rules_and_a_table_has_none(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    judged(campaign, qrels())
+    for k in range(2):
+        handed_in(campaign, str(k), rankings(k))
+    release = campaign.release("adhoc").path
+    for source in (campaign.folder, release, [release, campaign.folder]):
+        history = cf.campaign.history(source)
+        assert history.measure == "AP"
+        assert history.frame.equals(cf.campaign.history(source, "AP").frame)
+    with pytest.raises(PolicyError, match=r"measure is required for .* table .*board\.csv"):
+        cf.campaign.history(BOARD)
+    campaign.retract("adhoc-1", "a mistake")
+    with pytest.warns(CranfieldWarning), pytest.raises(PolicyError, match="all sources are retr"):
+        cf.campaign.history(release)
+
+
 def test_runs_of_anonymous_teams_have_no_day(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
     judged(campaign, qrels())

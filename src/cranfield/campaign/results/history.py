@@ -77,7 +77,7 @@ _DTYPES = {
 class _EntryReader:
     """Reads the entries of sources, with options of :func:`history`."""
 
-    measure: str
+    measure: str | None  # if None, it is set by the first campaign or release
     task: str | None
     standardised: bool
     columns: Mapping[str, str]
@@ -113,7 +113,9 @@ class _EntryReader:
 
     def read_campaign(self, folder: Path) -> pl.DataFrame:
         campaign = OpenedCampaign(folder)
-        scoring = Scoring(campaign, self.task, [self.measure])
+        scoring = Scoring(campaign, self.task, self.measure and [self.measure])
+        scoring.measures = scoring.measures[:1]
+        self.measure = self.measure or str(scoring.measures[0])
         [scores] = scoring.evaluation().values()
         if self.standardised:
             values = _standardise(scores)
@@ -131,6 +133,7 @@ class _EntryReader:
         task, measures = about["task"], about["measures"]
         if self.task is not None and task != self.task:
             raise PolicyError(f"{folder} has the task {quoted(task)}, expected {quoted(self.task)}")
+        self.measure = self.measure or measures[0]
         measure = parse_measure(self.measure)
         name = str(measure)
         if name not in measures:
@@ -155,6 +158,8 @@ class _EntryReader:
 
     def read_table(self, path: Path) -> pl.DataFrame:
         """Read the table of a leaderboard: a file with named columns, such as CSV."""
+        if not self.measure:
+            raise PolicyError(f"measure is required for the scores of the table {path}")
         if self.standardised:
             raise PolicyError(
                 f"{path} has no scores by topic, so its scores cannot be standardised; compare a"
@@ -386,7 +391,7 @@ class History(result.Result):
 
 def history(
     sources: PathName | Iterable[PathName],
-    measure: str,
+    measure: str | None = None,
     *,
     task: str | None = None,
     standardised: bool = False,
@@ -403,8 +408,9 @@ def history(
         Folders of campaigns, folders of releases, and tables of leaderboards (CSV and other files
         with named columns); patterns such as `releases/*`.
     measure
-        Measure, such as `nDCG@10`, or the column of scores in tables, to whose name a text in
-        brackets may be added, such as `nDCG@10 (test)`.
+        Measure, such as `nDCG@10`; by default the first measure of the first campaign or release.
+        For tables it is required: the column of scores, to whose name a text in brackets may be
+        added, such as `nDCG@10 (test)`.
     task
         Name of the task; required for campaigns with several tasks.
     standardised
@@ -416,8 +422,8 @@ def history(
     own
         Values of the column `mark` for entries of the organisers.
     lower_is_better
-        Whether lower scores are better in tables; campaigns and releases know the direction of
-        their measures.
+        Whether to treat lower scores in tables as better; campaigns and releases know the direction
+        of their measures.
     retracted
         Whether to include retracted releases.
 
@@ -458,6 +464,9 @@ def history(
         raise PolicyError("expected at least one source")
     reader = _EntryReader(measure, task, standardised, columns, tuple(own), retracted)
     entries = pl.concat(reader.read(source) for source in source_list)
+    measure = reader.measure
+    if measure is None:
+        raise PolicyError("measure is required if all sources are retracted")
     for name, is_set, required in (
         ("task", task is not None, "campaigns and releases"),
         ("columns", bool(columns), "tables"),

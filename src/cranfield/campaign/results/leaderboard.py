@@ -299,11 +299,12 @@ def task_leaderboard(
     """
     scoring = Scoring(campaign, task, measures, judgments)
     evaluation = scoring.evaluation()
+    notes = scoring.run_notes(evaluation)
     reason = reason_against_comparison(len(evaluation.systems), max_runs)
     groups = reason or _cached_separation(scoring, alpha)
     result = _leaderboard(evaluation, scoring.submissions, groups)
-    notes = (*result.notes, *scoring.empty_topic_notes(evaluation.topics))
-    return replace(result, task=scoring.rules.title or scoring.rules.name, notes=notes)
+    title = scoring.rules.title or scoring.rules.name
+    return replace(result, task=title, notes=(*result.notes, *notes))
 
 
 def _cached_separation(scoring: Scoring, alpha: float) -> Separation | str:

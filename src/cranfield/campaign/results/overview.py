@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -188,6 +188,8 @@ def write_overview(
     overview = make_overview(
         evaluation, scoring.submissions, rules, title=title, judgments=version, median=rules.median
     )
+    notes = (*overview.leaderboard.notes, *scoring.run_notes(evaluation))
+    overview = replace(overview, leaderboard=replace(overview.leaderboard, notes=notes))
     rows, parquet = overview.leaderboard.rows, BytesIO()
     rows.write_parquet(parquet)
     latex = leaderboard_table(overview).to_latex(caption=True, long=True)

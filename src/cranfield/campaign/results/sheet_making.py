@@ -389,9 +389,10 @@ def write_sheets(
 
     Parameters
     ----------
-    campaign, task, judgments, measure
-        Task, version of the judgments, and measure of charts, topics and comparisons; by default
-        the only task, the newest version, and the first measure of the rules.
+    campaign, task, judgments
+        As for :func:`~cranfield.campaign.results.scoring.score_runs`.
+    measure
+        Measure of charts, topics and comparisons; by default the first measure of the rules.
     others
         Whether the sheet of a run names the other runs that are not significantly different from
         it: `named` or `hidden`.

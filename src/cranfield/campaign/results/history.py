@@ -408,9 +408,9 @@ def history(
         Folders of campaigns, folders of releases, and tables of leaderboards (CSV and other files
         with named columns); patterns such as `releases/*`.
     measure
-        Measure, such as `nDCG@10`; by default the first measure of the first campaign or release.
-        For tables it is required: the column of scores, to whose name a text in brackets may be
-        added, such as `nDCG@10 (test)`.
+        Measure, such as `nDCG@10`, by default the first one of the first campaign or release; for
+        tables, the column of scores, to whose name a text in brackets may be added, such as
+        `nDCG@10 (test)`.
     task
         Name of the task; required for campaigns with several tasks.
     standardised

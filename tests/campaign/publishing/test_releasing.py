@@ -359,9 +359,9 @@ def test_the_readme_says_what_is_not_there(
     text = (named / "data/README.md").read_text("utf-8")
     for word in ("CC BY 4.0", "A \\*note\\*", "contacts of teams", "2026-11-20", "sha256sum -c"):
         assert word in text
-    assert "of runs of anonymous teams: descriptions" in (anonymous / "data/README.md").read_text(
-        "utf-8"
-    )
+    assert "descriptions, metadata, answers in free text" in (
+        anonymous / "data/README.md"
+    ).read_text("utf-8")
     only = (made.folder / "releases/adhoc-3/data/README.md").read_text("utf-8")
     assert "`judgments.txt`" not in only
     rules = (named / "data/rules.toml").read_text()

@@ -83,8 +83,8 @@ EXCLUDED = (
 """Data that no release contains, as its README says."""
 
 EXCLUDED_OF_HIDDEN = (
-    "of runs of anonymous teams: descriptions, metadata, answers in free text, hashes, and days of"
-    " arrival"
+    "descriptions, metadata, answers in free text, hashes and days of arrival of runs of anonymous"
+    " teams"
 )
 """Data of anonymous teams that no release contains."""
 

@@ -34,7 +34,7 @@ from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.transform import standardise
-from cranfield.tabular import Table
+from cranfield.tabular import Table, format_number
 
 BEST, MEDIAN, BASELINE = "best", "median", "baseline"
 
@@ -143,8 +143,8 @@ class Standing(Result):
         lines = [f"{self.run}: unjudged documents: {texts}"]
         if self.lost is not None:
             lines.append(
-                f"runs that were not pooled lose up to {self.lost['largest drop']:.4f} of"
-                f" {self.measure} (mean {self.lost['mean drop']:.4f}) and up to"
+                f"runs that were not pooled lose up to {format_number(self.lost['largest drop'])}"
+                f" of {self.measure} (mean {format_number(self.lost['mean drop'])}) and up to"
                 f" {self.lost['largest rank change']:.0f} ranks, estimated by leaving out each team"
                 f" of the {counted(int(self.lost['runs']), 'pooled run')} in turn"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections import Counter
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.assess import sheets
+from cranfield.base.errors import InputError
 
 
 def frame(sizes: dict[str, int]) -> pl.DataFrame:
@@ -99,3 +101,30 @@ def test_sheets_come_back_as_judgments(tmp_path: Path) -> None:
     nothing = sheets(frame({"q": 2}).clear(), assessors=2)
     nothing.write(tmp_path / "n{}.txt")
     assert (tmp_path / "n2.txt").read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("name", "graded"),
+    [
+        ("{}.tsv", "topic\tdoc\tgrade\nq\tx\t1\nq\ty\t\n"),
+        ("{}.tsv", "topic\tdoc\tgrade\r\nq\tx\tyes\r\n"),
+        ("{}.tsv.gz", "topic\tdoc\tgrade\nq\tx\t1\n"),
+        ("{}.jsonl", '{"topic":"q","doc":"x","grade":2}\n'),
+        ("{}.txt", "q 0 x 1\nq 0 y\n"),
+        ("{}.txt", "notes of an assessor\n"),
+    ],
+)
+def test_grades_of_assessors_are_not_overwritten(tmp_path: Path, name: str, graded: str) -> None:
+    pool = cf.assess.pool({"a": {"q": {"x": 3.0, "y": 2.0, "z": 1.0}}}, 3)
+    dealt = sheets(pool, assessors=["ann", "bob"])
+    path = str(tmp_path / name)
+    # Sheets without grades are replaced.
+    ann, bob = map(Path, dealt.write(path))
+    assert dealt.write(path) == [str(ann), str(bob)]
+    content = gzip.compress(graded.encode()) if name.endswith("gz") else graded.encode()
+    bob.write_bytes(content)
+    ann.unlink()
+    with pytest.raises(InputError, match=r"bob\.[a-z.]+: has grades or other content"):
+        dealt.write(path)
+    assert bob.read_bytes() == content
+    assert not ann.exists()

@@ -32,7 +32,7 @@ def lines(folder: Path, *files: str, status: int = 0) -> list[str]:
 def test_a_run_of_unjudged_documents_is_named_by_its_file(tmp_path: Path) -> None:
     write(tmp_path, qrels=GOOD_QRELS, run=GOOD_RUN.replace("d", "x"))
     out, err = cranfield(tmp_path, "check", "qrels", "run")
-    assert "run: warning: 0.0% of the first 10 documents of all topics are judged" in out
+    assert "run: warning: 0.0% of the first 10 documents of each topic are judged" in out
     assert err == ""
 
 
@@ -84,7 +84,9 @@ def test_judgments_that_are_not_there_are_said_once(tmp_path: Path) -> None:
 
 
 def test_what_is_odd_between_files(tmp_path: Path) -> None:
-    judged = "{} of the first 10 documents of all topics are judged, and {} of all 3 documents"
+    judged = (
+        "{} of the first 10 documents of each topic are judged, and {} of all 3 retrieved documents"
+    )
     judged += " [judged]"
     write(
         tmp_path,

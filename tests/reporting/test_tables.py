@@ -122,7 +122,7 @@ def test_each_measure_is_tested_by_itself() -> None:
     found = cf.table(ev, baseline="c", test="t")
     for k, one in enumerate(ev.values(), 1):
         assert marks(found, k) == marks(cf.table(one, baseline="c", test="t"))
-    assert any("each measure by itself, 25 topics" in one for one in found.notes)
+    assert any("each measure separately, 25 topics" in one for one in found.notes)
     # What the comparisons note is not lost.
     assert any(
         "assumes an interval scale" in one for one in cf.table(cf_measure(), test="t").remarks

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import PolicyError, check_choice, check_integer, check_number, quoted
+from cranfield.base.errors import (
+    InputError,
+    PolicyError,
+    check_choice,
+    check_integer,
+    check_number,
+    quoted,
+)
 from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.streams import named_stream
 from cranfield.base.text import counted
@@ -79,6 +88,9 @@ class Sheets(TableResult):
         ------
         PolicyError
             For an unknown format, and a name without `{}` for several sheets.
+        InputError
+            For an existing file other than a sheet without grades: the grades of assessors are
+            never overwritten.
         CranfieldError
             If an id contains a blank, which the format `trec` does not allow.
         """
@@ -91,6 +103,10 @@ class Sheets(TableResult):
         if format == "auto":
             format = {".tsv": "tsv", ".jsonl": "jsonl"}.get(Source(name).suffix, "trec")
         files = {assessor: name.replace("{}", assessor) for assessor in self.assessors}
+        for file in files.values():
+            if file != "-" and Path(file).is_file() and not _is_ungraded(file):
+                reason = "has grades or other content, which a new sheet would overwrite"
+                raise InputError(f"{reason}; move it, or choose another name", source=file)
         for assessor, file in files.items():
             rows = self.sheet(assessor)
             if format == "trec":
@@ -193,6 +209,16 @@ def sheets(
     repeated = (row.size - frame.height) // max(n_each - 1, 1)
     sheet_rows = frame[row].select(assessor_names, "topic", "doc")
     return Sheets(sheet_rows, names, frame.height, repeated, arranged, int(seed))
+
+
+_UNGRADED_LINE = re.compile(r'topic\tdoc\tgrade|.*\t|\{.*"grade":null\}|\S+ 0 \S+|')
+"""A line of a sheet without a grade, in any format."""
+
+
+def _is_ungraded(file: str) -> bool:
+    """Return True if each line of a file is one of a sheet without a grade."""
+    lines = Source(file).read().decode(errors="replace").split("\n")
+    return all(_UNGRADED_LINE.fullmatch(line.rstrip("\r")) for line in lines)
 
 
 def _read_pairs(documents: Any) -> pl.DataFrame:

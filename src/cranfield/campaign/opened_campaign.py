@@ -131,8 +131,8 @@ class Registry(RegistryReader):
         if previous:
             names = {name for name, _ in {*current.items()} ^ {*previous.items()}}
             warn(
-                f"{', '.join(sorted(names))}: changed since last used; the change is recorded in"
-                " the log of events"
+                f"the rules changed since they were last used ({', '.join(sorted(names))}); the"
+                " change is recorded in the log of events"
             )
 
 

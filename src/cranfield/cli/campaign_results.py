@@ -251,7 +251,6 @@ def standing(
 @cli.options_from(
     f"{cli.CAMPAIGN}.history",
     "measure task standardised column=columns own lower_is_better",
-    measure={"required": True},
     columns={
         "metavar": "NAME=COLUMN",
         "callback": cli.parse_name_values,

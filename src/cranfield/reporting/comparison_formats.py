@@ -46,7 +46,7 @@ def add_bars(comparison: PairwiseComparison) -> tuple[Table, str]:
         legend = "bars: systems whose bars do not overlap are significantly different"
         if comparison.half_widths is None:
             interval = f"{level} confidence interval of the {comparison.difference_from} the best"
-            legend = f"bars: {interval}, around its {comparison.mean_of}"
+            legend = f"bars: {interval}, around the {comparison.mean_of} of each system"
     axis = axis_range(middle, low, high, zero=comparison.shows_pairs)
     bars = draw_text_bars(middle, low, high, axis, has_zero=comparison.shows_pairs)
     if comparison.lower_is_better:
@@ -340,7 +340,7 @@ def _image_lines(facts: ScaleFacts) -> list[str]:
     else:
         lines.append("gaps: not equal")
     if gaps.unused:
-        lines.append(f"unused: {gaps.unused:.2%} of the range of the measure")
+        lines.append(f"range: {gaps.unused:.2%} is below the lowest or above the highest value")
     if image.is_approximate:
         lines.append(f"too many values for exact ranks: relative ranks are {image.precision}")
     elif not image.exact:

@@ -305,7 +305,7 @@ def describe_effects(comparison: PairwiseComparison) -> Iterator[Sentence]:
     yield [
         f"Effect sizes ({kind}) are from ",
         *format_interval(size.min(), size.max(), 2),
-        " in size, with a median of ",
+        " in absolute value, with a median of ",
         format_number(float(np.median(size)), 2),
         ".",
     ]
@@ -314,7 +314,10 @@ def describe_effects(comparison: PairwiseComparison) -> Iterator[Sentence]:
 def describe_equivalence(comparison: PairwiseComparison, margin: float | str) -> Iterator[Sentence]:
     """Write about equivalence and non-inferiority within a margin."""
     result = comparison.equivalence(margin)
-    level = f"{100 * result.level:g}% intervals of the {comparison.interval_of}, {result.holds_for}"
+    level = (
+        f"{100 * result.level:g}% confidence intervals of the {comparison.interval_of},"
+        f" {result.holds_for}"
+    )
     equivalent, non_inferior = int(result.is_equivalent.sum()), int(result.is_non_inferior.sum())
     margin_text = f"{margin:g}" if isinstance(margin, (int, float)) else str(margin)
     first = f"Within a margin of {margin_text}, by {level}"
@@ -392,7 +395,7 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
             format_pvalue(float(comparison.pvalues[k, m]), comparison.alpha),
             ").",
         ]
-    yield ["We assume that topics are a random sample of at least a dozen."]
+    yield ["We assume that topics are a random sample, of at least a dozen."]
     ordinal: dict[str, list[str]] = {}
     for note in comparison.notes:
         if note.endswith(RESCALING):

@@ -89,6 +89,9 @@ def baseline_verdicts(comparison: PairwiseComparison, baseline: str | None = Non
     return verdicts
 
 
+NOT_TESTED = "the opposite direction was not tested"
+
+
 def group_letters(comparison: PairwiseComparison) -> list[str] | None:
     """Return the letters of each system's groups; None if the comparison has no groups."""
     if comparison.baselines or comparison.alternative != "two-sided":
@@ -133,10 +136,7 @@ def _top_sentence(name: str, comparison: PairwiseComparison) -> str:
         )
         verb = "is" if comparison.count() else "is not"
         verdict = comparison.tested_verdict
-        return (
-            f"On {name} {first} {verb} significantly {verdict} than {second};"
-            f" {_not_tested(comparison)}."
-        )
+        return f"On {name} {first} {verb} significantly {verdict} than {second}; {NOT_TESTED}."
     best = int(comparison.order[0])
     best_systems = [
         comparison.systems[k]
@@ -172,11 +172,6 @@ def _top_sentence(name: str, comparison: PairwiseComparison) -> str:
     return f"Of {number}, {len(top):,} share the top group on {name} ({top_line})."
 
 
-def _not_tested(comparison: PairwiseComparison) -> str:
-    opposite = "worse" if comparison.tested_verdict == "better" else "better"
-    return f"whether one is {opposite} was not tested"
-
-
 def _baseline_sentence(name: str, comparison: PairwiseComparison, baseline: str) -> str:
     verdicts = [verdict for verdict in baseline_verdicts(comparison, baseline) if verdict]
     counts = {
@@ -186,7 +181,7 @@ def _baseline_sentence(name: str, comparison: PairwiseComparison, baseline: str)
     }
     if comparison.alternative != "two-sided":
         phrase = f"significantly {comparison.tested_verdict}"
-        clauses = f"{_count_with_verb(counts[phrase])} {phrase}; {_not_tested(comparison)}"
+        clauses = f"{_count_with_verb(counts[phrase])} {phrase}; {NOT_TESTED}"
     else:
         clauses = ", ".join(
             f"{_count_with_verb(count)} {phrase}"

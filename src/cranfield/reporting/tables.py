@@ -60,7 +60,7 @@ def make_marks(
         letters = [name_group(k) for k in range(len(first.systems))]
         by_measure = {name: _beaten_letters(pairs, letters) for name, pairs in comparisons.items()}
         meaning = f"raised letters: systems that are significantly worse (p ≤ {levels[0]:g})"
-    separately = ", each measure by itself" if len(comparisons) > 1 else ""
+    separately = ", each measure separately" if len(comparisons) > 1 else ""
     counts = sorted({pairs.topics for pairs in comparisons.values()})
     topics = f"{' or '.join(map(str, counts))} topic{'s' * (counts != [1])}"
     legend = [meaning, f"{first.method}{separately}, {topics}"]
@@ -407,7 +407,7 @@ def _result_table(results: Any, places: int | None, options: Sequence[str]) -> T
             f" polars data frame, got {type(results).__name__}"
         )
     if options:
-        raise PolicyError(f"{options[0]} requires a table of an evaluation")
+        raise PolicyError(f"{options[0]} requires an evaluation or scores")
     _check_options(places)
     if isinstance(results, pl.DataFrame):
         return table_from_frame(results, "", places=4 if places is None else places)

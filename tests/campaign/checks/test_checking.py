@@ -303,7 +303,7 @@ def test_messages_name_what_contradicts(tmp_path: Path) -> None:
         (backwards, {"rank": "order"}, {}, "contradicts the scores in 1 case"),
         (FIVE, {"tied": 0.1}, {}, "2 of 5 documents"),
         ("1 Q0 d 1 1 Padua\n", {}, {"tag": "bm25"}, "'Padua' differs from the declared tag 'bm25'"),
-        ("1 Q0 d 1 1 Padua\n", {}, {"team": "padua"}, "'Padua' is the team's own id"),
+        ("1 Q0 d 1 1 Padua\n", {}, {"team": "padua"}, "'Padua' must differ from the team's id"),
         ("1 Q0 a 1 3 t\n1 Q0 a 2 2 t\n", {}, {}, "first in line 1"),
     ):
         report = checked(tmp_path, text, replace(TASK, **rules), **options)

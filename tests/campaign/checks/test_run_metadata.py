@@ -32,7 +32,7 @@ def test_what_the_task_asks_for(tmp_path: Path) -> None:
         (
             "metadata-missing",
             None,
-            "ir_metadata: missing; required keys: tag, actor.team, method.name",
+            "ir_metadata: the run has no metadata; required keys: tag, actor.team, method.name",
         )
     ]
     assert faults(tmp_path, "tag: b\nactor: {team: [t]}\nmethod: {name: ENTER_VALUE_HERE}") == [

@@ -344,7 +344,7 @@ def test_what_is_written_is_private_in_the_campaign(named: Path) -> None:
         ({"judgments": "9"}, "9"),
         ({"date": "yesterday"}, "date must be a day such as 2026-11-20"),
         ({"seed": -1}, "seed"),
-        ({"seed": 3, "date": "2030-01-01"}, "seed requires a team that is not named, got 3"),
+        ({"seed": 3, "date": "2030-01-01"}, "seed requires an anonymous team, got 3"),
         ({"task": "other"}, "unknown task 'other'"),
     ],
 )
@@ -359,13 +359,15 @@ def test_the_readme_says_what_is_not_there(
     text = (named / "data/README.md").read_text("utf-8")
     for word in ("CC BY 4.0", "A \\*note\\*", "contacts of teams", "2026-11-20", "sha256sum -c"):
         assert word in text
-    assert "descriptions and metadata" in (anonymous / "data/README.md").read_text("utf-8")
+    assert "descriptions, metadata, answers in free text" in (
+        anonymous / "data/README.md"
+    ).read_text("utf-8")
     only = (made.folder / "releases/adhoc-3/data/README.md").read_text("utf-8")
     assert "`judgments.txt`" not in only
     rules = (named / "data/rules.toml").read_text()
     assert read_rules(named / "data/rules.toml").task() == made.rules.task()
     assert "keep_refused" not in rules
-    assert "of the metadata of runs: actor.mail" in text
+    assert "keys of the metadata of runs: actor.mail" in text
     assert (named / "data/metadata/bm25-a.yml").read_text() == "actor:\n  team: padua\n"
 
 

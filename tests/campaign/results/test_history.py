@@ -39,7 +39,8 @@ def test_the_records_of_the_board_are_those_with_a_cup() -> None:
 
 def test_a_measure_may_begin_the_name_of_one_column(tmp_path: Path) -> None:
     with pytest.raises(
-        PolicyError, match=r"begin with MRR@100: 'MRR@100 \(Dev\)', 'MRR@100 \(Eval\)'"
+        PolicyError,
+        match=r"begin with MRR@100; name one in full: 'MRR@100 \(Dev\)', 'MRR@100 \(Eval\)'",
     ):
         cf.campaign.history(BOARD, "MRR@100")
     path = tmp_path / "board.csv"
@@ -47,7 +48,7 @@ def test_a_measure_may_begin_the_name_of_one_column(tmp_path: Path) -> None:
     found = cf.campaign.history(path, "nDCG@10")
     assert found.records().select("entry", "score").rows() == [("a", 0.5)]
     assert found.notes == (
-        "scores of nDCG@10 are the column 'nDCG@10 (test)'",
+        "nDCG@10 is read from the column 'nDCG@10 (test)'",
         "1 of 2 entries has no score and is excluded",
     )
 
@@ -146,6 +147,23 @@ def test_releases_are_sources_until_they_are_retracted(tmp_path: Path) -> None:
     campaign.retract("adhoc-1", "a mistake")
     with pytest.warns(CranfieldWarning, match="adhoc-1 was retracted and is excluded"):
         assert cf.campaign.history([releases, campaign.folder], "AP").frame.height == 3
+
+
+def test_the_default_measure_is_the_first_of_the_rules_and_a_table_has_none(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    judged(campaign, qrels())
+    for k in range(2):
+        handed_in(campaign, str(k), rankings(k))
+    release = campaign.release("adhoc").path
+    for source in (campaign.folder, release, [release, campaign.folder]):
+        history = cf.campaign.history(source)
+        assert history.measure == "AP"
+        assert history.frame.equals(cf.campaign.history(source, "AP").frame)
+    with pytest.raises(PolicyError, match=r"measure is required for .* table .*board\.csv"):
+        cf.campaign.history(BOARD)
+    campaign.retract("adhoc-1", "a mistake")
+    with pytest.warns(CranfieldWarning), pytest.raises(PolicyError, match="all sources are retr"):
+        cf.campaign.history(release)
 
 
 def test_runs_of_anonymous_teams_have_no_day(tmp_path: Path) -> None:
@@ -261,7 +279,9 @@ def test_marks_and_directions_that_are_assumed_are_stated(tmp_path: Path) -> Non
     path = tmp_path / "board.csv"
     path.write_text("day,model,mark,AP\n2024-01-01,a,baseline,0.5\n2024-02-01,b,no,0.6\n")
     [note] = cf.campaign.history(path, "AP").notes
-    assert note.startswith("entries with marks such as 'baseline' are counted as participants")
+    assert note.startswith(
+        "entries with marks such as 'baseline' are counted as entries of participants"
+    )
     assert cf.campaign.history(path, "AP", own=["baseline"]).notes == ()
     path.write_text("day,model,quality,RMSE\n2024-01-01,a,1,0.5\n2024-02-01,b,2,0.4\n")
     [note] = cf.campaign.history(path, "quality").notes

@@ -21,10 +21,12 @@ def test_a_version_never_changes(tmp_path: Path) -> None:
     (tmp_path / "other").write_text(QRELS.replace("x 1", "x 0"))
     with pytest.raises(PolicyError, match="version '1' already exists"):
         campaign.add_judgments(tmp_path / "other", version="1")
-    with pytest.warns(CranfieldWarning, match="version '1' has the same bytes; nothing was added"):
+    with pytest.warns(
+        CranfieldWarning, match="the file has the same bytes as version '1'; nothing was added"
+    ):
         again = campaign.add_judgments(tmp_path / "qrels-1.txt", version="1")
     assert campaign.registry.judgments("adhoc") == (again,)
-    with pytest.warns(CranfieldWarning, match="version '1' has the same bytes$"):
+    with pytest.warns(CranfieldWarning, match="the file has the same bytes as version '1'$"):
         campaign.add_judgments(tmp_path / "qrels-1.txt", version="2")
     [first, second] = campaign.registry.judgments("adhoc")
     assert (first.object, first.rows, first.version) == (second.object, 4, "1")
@@ -48,7 +50,7 @@ def test_what_cannot_be_judgments_is_refused(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
     (tmp_path / "foreign").write_text("q9 0 x 1\n")
     (tmp_path / "a.run").write_text("q1 Q0 a 1 2 t\n")
-    with pytest.raises(InputError, match="expected 4 columns.* can be read as a run"):
+    with pytest.raises(InputError, match="expected 4 columns.* seems to be a run"):
         campaign.add_judgments(tmp_path / "a.run", version="1")
     with pytest.raises(InputError, match="the judgments have no topic of task 'adhoc'"):
         campaign.add_judgments(tmp_path / "foreign", version="1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldWarning
 from cranfield.campaign.results import leaderboard as module
 from cranfield.campaign.results.leaderboard import leaderboard, task_leaderboard
+from cranfield.campaign.results.stored_inputs import read_stored_runs
 from tests.campaign.results.made import handed_in, judged, made
 from tests.campaign.results.test_scoring import qrels, rankings
 
@@ -23,6 +25,34 @@ def campaign(tmp_path: Path) -> cf.campaign.Campaign:
     for k, tag in enumerate("abcd"):
         handed_in(found, tag, rankings(k % 3), late=tag == "b")
     return found
+
+
+def tie_notes(campaign: cf.campaign.Campaign) -> list[str]:
+    """Return the notes of `cf.evaluate` on ties, for the accepted runs."""
+    rules = campaign.rules.task()
+    runs = read_stored_runs(campaign, rules, campaign.submissions())
+    notes = cf.evaluate(runs, qrels(), rules.measures).notes
+    return [note for note in notes if note.startswith("ties can change")]
+
+
+def test_ties_are_noted_as_by_evaluate_and_each_run_is_read_once(
+    campaign: cf.campaign.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [note] = tie_notes(campaign)
+    assert note in task_leaderboard(campaign).notes
+    handed_in(campaign, "e", {f"q{k}": {"a": 1.0, "b": 1.0, "c": 1.0} for k in (1, 2, 3, 4)})
+    read: list[str] = []
+
+    def stored_runs(opened: Any, rules: Any, runs: Any) -> Any:
+        read.extend(run.tag for run in runs)
+        return read_stored_runs(opened, rules, runs)
+
+    monkeypatch.setattr("cranfield.campaign.results.stored_inputs.read_stored_runs", stored_runs)
+    assert tie_notes(campaign)[0] in task_leaderboard(campaign).notes
+    # Once for its scores, once for its ties.
+    assert read == ["e", "e"]
+    task_leaderboard(campaign)
+    assert read == ["e", "e"]
 
 
 def test_a_board_says_what_evaluate_and_compare_say(campaign: cf.campaign.Campaign) -> None:
@@ -79,8 +109,9 @@ def test_both_ways_to_a_board_are_the_same(campaign: cf.campaign.Campaign) -> No
     made_of = leaderboard(campaign.score(), campaign.submissions())
     found = task_leaderboard(campaign)
     assert found.to_polars().equals(made_of.to_polars())
-    assert (found.notes, found.remarks) == (made_of.notes, made_of.remarks)
-    assert str(found) == str(replace(made_of, task="adhoc"))
+    with_ties = replace(made_of, notes=(*made_of.notes, *tie_notes(campaign)), task="adhoc")
+    assert (found.notes, found.remarks) == (with_ties.notes, with_ties.remarks)
+    assert str(found) == str(with_ties)
     assert str(made_of).startswith("Leaderboard: 4 runs\n")
     assert repr(found) == "Leaderboard(4 runs: AP, nDCG@10, P@5)"
 
@@ -111,7 +142,7 @@ def test_a_large_board_has_no_groups(campaign: cf.campaign.Campaign) -> None:
     found = task_leaderboard(campaign, max_runs=3)
     assert found.separation is None
     assert found.to_polars()["groups"].null_count() == 4
-    assert found.notes == ("runs are not compared: 4 runs exceed the maximum of 3",)
+    assert found.notes[0] == "runs are not compared: 4 runs exceed the maximum of 3"
     shown = str(replace(found, task="News").tables(max_runs=2)[0])
     assert shown.startswith("Leaderboard of News: 4 runs\n")
     assert "the first 2 of 4 runs are shown" in shown

@@ -61,9 +61,9 @@ def written(folder: Path, tag: str, run: dict[str, dict[str, float]]) -> Path:
     [
         (0, 40, 6, "below the median"),
         # The same run as the median.
-        (LEVELS["middle"], 2, 3, "not separated from the median"),
+        (LEVELS["middle"], 2, 3, "not significantly different from the median"),
         (8, 40, 2, "above the median, below the best"),
-        (LEVELS["top"], 40, None, "above the median, not separated from the best"),
+        (LEVELS["top"], 40, None, "above the median, not significantly different from the best"),
         (10, 40, 1, "above the best"),
     ],
 )
@@ -163,7 +163,7 @@ def test_standardised_scores_have_the_campaign_as_reference(
     few = campaign.standing(new)
     assert few.standardised is None
     assert few.frame["standardised"].null_count() == 2
-    assert "not standardised: 10 reference runs are required, got 9" in few.notes
+    assert "scores are not standardised: 10 reference runs are required, got 9" in few.notes
     handed_in(campaign, "more-4", planted(7, 54))
     found = campaign.standing(new)
     assert not any(note.startswith("not standardised") for note in found.notes)

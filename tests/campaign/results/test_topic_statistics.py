@@ -92,11 +92,11 @@ def test_small_groups_are_left_out_and_said() -> None:
     found = topic_statistics(scores, groups, min_runs=3)
     assert found.groups == ("all", "automatic")
     assert found.excluded_groups == {"manual": 1}
-    assert found.notes == ("group manual is excluded: 1 run, minimum 3",)
+    assert found.notes == ("group manual is excluded: it has 1 run, fewer than 3",)
     assert found.for_group("manual").is_empty()
     assert str(found).splitlines()[:2] == [
         "scores: 2 groups, 1 topic",
-        "note: group manual is excluded: 1 run, minimum 3",
+        "note: group manual is excluded: it has 1 run, fewer than 3",
     ]
     assert found.n.tolist() == [4, 3]
 

@@ -30,7 +30,9 @@ def test_a_file_is_copied_and_its_damage_healed(tmp_path: Path) -> None:
     kept = records.object_path(tmp_path, sha256)
     assert (kept.read_bytes(), size) == (source.read_bytes(), 3_000_000)
     kept.write_bytes(b"damaged")
-    with pytest.raises(InputError, match=f"objects/{sha256}: differs from the submitted file"):
+    with pytest.raises(
+        InputError, match=f"objects/{sha256}: its bytes differ from the submitted file"
+    ):
         records.read_object(tmp_path, sha256)
     assert records.put_object(tmp_path, source) == (sha256, size)
     assert records.read_object(tmp_path, sha256) == source.read_bytes()

@@ -193,9 +193,12 @@ def test_a_changed_row_is_no_change_of_the_campaign(whole: campaign.Campaign) ->
     connection.close()
     found = whole.verify(repair=True)
     assert [str(one) for one in found.problems] == [
-        "campaign.sqlite: table submission, row 1: differs from the events"
+        "campaign.sqlite: table submission, row 1: differs from the log of events"
     ]
-    with pytest.raises(InputError, match="differs from the events"), whole.registry.change("x"):
+    with (
+        pytest.raises(InputError, match="differs from the log of events"),
+        whole.registry.change("x"),
+    ):
         pass
 
 
@@ -207,8 +210,8 @@ def test_a_row_that_nobody_entered_and_one_that_is_gone(whole: campaign.Campaign
     connection.close()
     reasons = [one.reason for one in whole.verify().problems]
     assert reasons == [
-        "table team, row x: differs from the events",
-        "table fault, row 2 1: is missing, but is in the events",
+        "table team, row x: differs from the log of events",
+        "table fault, row 2 1: is missing, but is in the log of events",
     ]
 
 
@@ -216,7 +219,7 @@ def test_a_row_that_nobody_entered_and_one_that_is_gone(whole: campaign.Campaign
     ("query", "reason"),
     [
         ("UPDATE event SET at = '2020' WHERE seq = 3", "event 3 breaks the chain of hashes"),
-        ("DELETE FROM event WHERE seq = 3", "event 3 is missing from the chain"),
+        ("DELETE FROM event WHERE seq = 3", "event 3 is missing from the log of events"),
     ],
 )
 def test_a_changed_event_breaks_the_chain(
@@ -345,7 +348,10 @@ def test_what_is_purged_meanwhile_is_not_missing(
 
 
 def test_an_object_that_a_repair_took_away_is_missed_in_time(news: campaign.Campaign) -> None:
-    with pytest.raises(InputError, match="is missing"), news.registry.change("submit") as tx:
+    with (
+        pytest.raises(InputError, match="was removed before it was recorded"),
+        news.registry.change("submit") as tx,
+    ):
         run = entered(tx, news.folder, "a")
         records.object_path(news.folder, run.object).unlink()
         tx.update(run)

@@ -211,5 +211,5 @@ def test_through_the_campaign(news: News, runs: Path, tmp_path: Path) -> None:
 
 def test_a_team_is_missing(news: News, tmp_path: Path) -> None:
     (tmp_path / "runs.csv").write_text("tag,team\na,\n")
-    with pytest.raises(InputError, match="run 'a' has no team"):
+    with pytest.raises(InputError, match="run 'a' has no team, in its row or by default"):
         table_of(news(), tmp_path / "runs.csv", team="")

@@ -105,7 +105,8 @@ def test_days_are_those_of_utc(news: News, write: Write, clock: Clock) -> None:
     assert not opened.submit(write("../x"), team="padua").accepted
     done = opened.submit(write("a", "ab"), team="padua")
     assert [one.message for one in done.report.faults] == [
-        "team 'padua' submitted 1 run of 1 on 2026-08-15 (UTC), including refused runs"
+        "team 'padua' already submitted 1 run on 2026-08-15 (UTC), including refused runs;"
+        " the maximum is 1"
     ]
     assert opened.submit(write("b", "ba"), team="delft").accepted
     clock.now += timedelta(microseconds=1)
@@ -117,7 +118,9 @@ def test_what_counts_for_a_team(news: News, write: Write) -> None:
     for tag in "ab":
         assert opened.submit(write(tag, f"{tag}x"), "adhoc", team="padua").accepted
     third = opened.submit(write("c", "cx"), "adhoc", team="padua")
-    assert [one.message for one in third.report.faults] == ["team 'padua' has 2 accepted runs of 2"]
+    assert [one.message for one in third.report.faults] == [
+        "team 'padua' already has 2 accepted runs; the maximum is 2"
+    ]
     assert opened.submit(write("c", "cx"), "other", team="padua").accepted
     assert opened.submit(write("d", "dx"), "adhoc", team="padua", replaces="a").accepted
     opened.withdraw("b", "a bug")

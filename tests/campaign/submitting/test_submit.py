@@ -208,7 +208,7 @@ def test_refused_bytes_are_kept_where_the_rules_say_so(
     opened = news()
     rules = tmp_path / "news" / "campaign.toml"
     rules.write_text(rules.read_text().replace("[tasks", "keep_refused = true\n[tasks", 1))
-    with pytest.warns(CranfieldWarning, match="changed since last used"):
+    with pytest.warns(CranfieldWarning, match="rules changed since they were last used"):
         one = Campaign(tmp_path / "news").submit(write("../x"), team="padua").submission
     assert one.kept and records.read_object(opened.folder, one.object) == write("../x").read_bytes()
     assert not opened.purge("../x", "private things in it").kept

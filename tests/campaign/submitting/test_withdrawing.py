@@ -19,7 +19,7 @@ def test_withdrawn_and_purged(news: News, write: Write) -> None:
     opened = news()
     run = opened.submit(write(), team="padua").submission
     kept = records.object_path(opened.folder, run.object)
-    with pytest.raises(PolicyError, match="run 'bm25' has no bytes to remove; withdraw it first"):
+    with pytest.raises(PolicyError, match="run 'bm25' is accepted; withdraw it first"):
         opened.purge("bm25", "private")
     gone = opened.withdraw("BM25", "a bug")
     assert (gone.state, gone.reason) == ("withdrawn", "a bug")

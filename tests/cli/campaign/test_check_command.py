@@ -62,7 +62,7 @@ def test_standard_input_and_what_was_declared(pack: Path) -> None:
     out, _ = check(pack, "-", "--tag", "x", "--team", "GOOD", status=1, stdin=GOOD.encode())
     assert out == (
         "standard input:1: tag 'good' differs from the declared tag 'x' [tag-declared]\n"
-        "standard input:1: tag 'good' is the team's own id [tag-team]\n"
+        "standard input:1: tag 'good' must differ from the team's id [tag-team]\n"
         "standard input: refused: 2 errors\n"
     )
     assert "requires a single run" in check(pack, "good.run", "bad.run", "--tag", "x", status=2)[1]

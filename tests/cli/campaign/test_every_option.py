@@ -74,7 +74,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "score --alpha": ("score news --alpha 2", "alpha"),
     "history --task": ("history board.csv -m AP --task adhoc", "task requires campaigns"),
     "history --column": ("history news -m AP --column entry=x", "tables"),
-    "history --own": ("history news -m AP --own x", "tables with a column of marks"),
+    "history --own": ("history news -m AP --own x", "tables with a column 'mark'"),
     "release packet --team": ("release packet news --team us --all -o p", "--all"),
 }
 
@@ -144,4 +144,4 @@ def test_files_without_a_row_are_reported(folder: Path) -> None:
         *(folder, "campaign", "run", "submit", "news", "new.run", "long.run", "--from", "full.csv"),
         status=1,
     )
-    assert "1 file without a row in the table: 'long.run'" in err
+    assert "1 file without a row in the table, thus not submitted: 'long.run'" in err

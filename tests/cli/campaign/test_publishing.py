@@ -25,7 +25,7 @@ def test_release_and_retract(tmp_path: Path) -> None:
         *(tmp_path, "campaign", "release", "make", "news", "--anonymous", "--seed", "4"),
         *("--scores-only", "--note", "For reviewers."),
     )
-    assert said.startswith("news/releases/adhoc-2: 5 runs of 3 teams, 3 not named, judgments 1\n")
+    assert said.startswith("news/releases/adhoc-2: 5 runs of 3 teams (3 anonymous), judgments 1\n")
     assert "is identical to" not in said
     about = json.loads((tmp_path / "news/releases/adhoc-2/data/about.json").read_text())
     assert (about["note"], about["scores_only"], about["hidden_teams"]) == (

@@ -80,4 +80,4 @@ def test_perplexity_is_that_of_the_evaluation() -> None:
             known = [float(one) if np.isfinite(one) else None for one in values[k]]
             assert drawn == known
     # The cascade model takes a second click for impossible.
-    assert "Infinite values are omitted: CM" in str(chart.to_dict())
+    assert "Infinite values of CM are omitted" in str(chart.to_dict())

@@ -29,7 +29,7 @@ def test_points_front_and_names() -> None:
     assert [row["status"] for row in points] == [*["on the front"] * 3, "dominated"]
     # Equal points share one text.
     assert [row["system"] for row in names] == ["bm25, dup", "dense", "slow"]
-    assert "3 of 4 systems on the front" in spec["title"]["text"]
+    assert "3 of 4 systems on the Pareto front" in spec["title"]["text"]
     x = [
         charts.cost_chart(found, name).to_dict()["layer"][0]["encoding"]["x"]
         for name in COSTS["dup"]

@@ -52,4 +52,4 @@ def test_refusals() -> None:
 def test_all_tied() -> None:
     evaluation = cf.evaluate({"a": {"1": {"x": 1.0}}}, {"1": {"x": 1}}, ["AP", "RR"])
     [subtitle] = spec_of(measure_scatter(evaluation))["title"]["subtitle"]
-    assert subtitle == "1 system; Kendall's tau is undefined, as all systems are tied."
+    assert subtitle == "1 system; Kendall's tau is undefined, as all systems are tied by a measure."

@@ -387,7 +387,7 @@ def test_a_pair_without_limits_and_the_name_of_its_difference(browser: Any, tmp_
             limits = next(
                 v for k, v in facts[statistic, name].items() if "confidence interval" in k
             )
-            expected = "none: it would contradict the decision"
+            expected = "none: it would contradict the decision of the test"
             assert limits == (expected if np.isnan(low) else minus(f"{low:.4f} to {high:.4f}"))
         assert one.complaints == []
     limits = [v for one in facts.values() for k, v in one.items() if "confidence interval" in k]

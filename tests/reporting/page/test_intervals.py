@@ -130,7 +130,7 @@ def test_a_pair_whose_interval_would_contradict_the_decision_has_no_line() -> No
     # Axis lines are in the back; only rows have a line of constant height.
     rows = re.findall(r'<line x1="[^"]+" x2="[^"]+" y1="([^"]+)" y2="([^"]+)"', figure)
     assert sum(start == end for start, end in rows) == 1
-    assert "A dot without a line: an interval would contradict the decision." in figure
+    assert "A dot without a line: an interval would contradict the decision of the test." in figure
     clear = cf.compare(scores(values), test="t", correction="bonferroni", baseline=0)
     assert "A dot without" not in str(systems_figure(collect_contents(clear, title="x").parts[0]))
 

@@ -33,9 +33,9 @@ def test_the_bundled_collection() -> None:
         "Of 40 systems, 16 share the top group on nDCG@20 (best: UPrrf93-wt-r5, 0.8496).",
         "Tukey's HSD on the two-way ANOVA error, bootstrapped over topics: 398 of 780 pairs are"
         " significantly different (alpha 0.05).",
-        "This is not invariant under changes of the scale: Two-way ANOVA needs an interval"
-        " scale, but nDCG@20 is declared ordinal; results of the test may depend on how scores are"
-        " spaced.",
+        "This conclusion is not invariant under changes of the scale: Two-way ANOVA needs an"
+        " interval scale, but nDCG@20 is declared ordinal; results of the test may depend on how"
+        " scores are spaced.",
         "381 of 398 significant pairs keep their order of means under every increasing"
         " transformation of the scores (stochastic dominance).",
     ]
@@ -52,7 +52,7 @@ def test_coverage() -> None:
         "Relevant documents by topic: 1 to 1, on average 1.0.",
         "Of the documents in the top 10, 25.0% are unjudged on average, most in x (50.0%); they"
         " count as not relevant.",
-        "1 system has documents with tied scores, most y (2 of 3); the policy for ties is trec.",
+        "1 system has documents with tied scores, most in y (2 of 3); the policy for ties is trec.",
     ]
     elsewhere = collect_contents(
         cf.Scores(np.array([[0.1, 0.2], [0.2, 0.2]]), tuple("12"), tuple("ab")), title="x"
@@ -76,7 +76,7 @@ def test_two_systems() -> None:
     found = first_of(scores(low, high))
     assert found[0] == "On m b (0.6500) is significantly better than a (0.1500)."
     assert found[1].startswith("Studentised bootstrap test: p = 0.00")
-    assert found[2].startswith("Whether this is meaningful is unknown: ")
+    assert found[2].startswith("Whether this conclusion is meaningful is unknown: ")
     found = first_of(scores([0.1, 0.5, 0.3], [0.5, 0.1, 0.4]))
     assert found[0] == "On m b (0.3333) and a (0.3000) are not significantly different."
 
@@ -138,10 +138,10 @@ def test_counts_and_one_sided_answers(tmp_path: Path) -> None:
     scores = cf.Scores(values, tuple("12345678"), tuple("abcz"), "AP")
     [part] = collect_contents(scores, title="x", alternative="greater", baseline="z").parts
     assert answer(part)[0].endswith(
-        "on AP: none is significantly better; whether one is worse was not tested."
+        "on AP: none is significantly better; the opposite direction was not tested."
     )
     [part] = collect_contents(scores, title="x", alternative="less", baseline="z").parts
-    assert "3 are significantly worse; whether one is better was" in answer(part)[0]
+    assert "3 are significantly worse; the opposite direction was" in answer(part)[0]
     one = cf.Scores(values[:, :1], tuple("12345678"), ("a",), "AP")
     assert "1 system, 8 topics, 1 measure" in read(cf.report(one, tmp_path / "r.html")).shown
     # Apart from each other without doubt: no word of those that are not found to differ.

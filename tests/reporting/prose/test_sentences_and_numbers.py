@@ -303,7 +303,10 @@ class Comparison(Reader):
     def see_effect(self, found: re.Match[str]) -> None:
         assert is_rounded(found[2], float(self.effects()[0]))
 
-    @matches(rf"Effect sizes \((.+)\) are from ({N}) to ({N}) in size, with a median of ({N})\.")
+    @matches(
+        rf"Effect sizes \((.+)\) are from ({N}) to ({N}) in absolute value, with a median of"
+        rf" ({N})\."
+    )
     def see_effects(self, found: re.Match[str]) -> None:
         size = np.abs(self.effects())
         for shown, value in zip(
@@ -312,8 +315,9 @@ class Comparison(Reader):
             assert is_rounded(shown, float(value))
 
     @matches(
-        rf"Within a margin of ({N}), by 95% intervals of the .+, ({WORD}) of ({N}) pairs (?:is|are)"
-        rf" equivalent; the first system is shown to be non-inferior to the second in ({WORD})\."
+        rf"Within a margin of ({N}), by 95% confidence intervals of the .+, ({WORD}) of ({N})"
+        rf" pairs (?:is|are) equivalent; the first system is shown to be non-inferior to the"
+        rf" second in ({WORD})\."
     )
     def see_equivalence(self, found: re.Match[str]) -> None:
         low, high = self.one.interval
@@ -323,8 +327,8 @@ class Comparison(Reader):
         assert number(found[4]) == int((low > -self.margin).sum())
 
     @matches(
-        rf"Within a margin of ({N}), by 90% intervals of the .+, each pair, unadjusted \(({N}) to"
-        rf" ({N})\), the two systems are (not shown to be )?equivalent, and \S+ is"
+        rf"Within a margin of ({N}), by 90% confidence intervals of the .+, each pair, unadjusted"
+        rf" \(({N}) to ({N})\), the two systems are (not shown to be )?equivalent, and \S+ is"
         r" (not shown to be )?non-inferior\."
     )
     def see_equivalence_of_two(self, found: re.Match[str]) -> None:

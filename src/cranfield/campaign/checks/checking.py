@@ -169,7 +169,7 @@ def _check_tag(
         message = f"{name} differs from the declared tag {quoted(declared_tag)}"
         faults.add("tag-declared", message, line)
     if team is not None and tag.casefold() == team.casefold():
-        faults.add("tag-team", f"{name} is the team's own id", line)
+        faults.add("tag-team", f"{name} must differ from the team's id", line)
     if not full_matches(pl.Series([tag]), task.tag).item():
         faults.add("tag", f"{name} does not match the pattern {task.tag}", line)
     elif not is_safe_name(tag):
@@ -373,7 +373,7 @@ def _read_parquet_documents(path: Path) -> Iterator[pl.Series]:
         names = table.collect_schema().names()
         rows = table.select(pl.len()).collect().item()
     if not names:
-        raise InputError("has no column of documents", source=str(path))
+        raise InputError("has no columns; expected a column of document ids", source=str(path))
     name = next((name for name in names if name.lower() in _DOC_COLUMNS), names[0])
     for start in range(0, rows, _ROWS):
         with reading_parquet(str(path)):
@@ -439,7 +439,7 @@ def check_metadata(
     rules = task.metadata
     if metadata is None:
         if rules is not None and rules.required:
-            reason = f"missing; required keys: {', '.join(rules.required)}"
+            reason = f"the run has no metadata; required keys: {', '.join(rules.required)}"
             faults.add("metadata-missing", f"ir_metadata: {reason}", line)
         return None
     for reason in metadata.twice:

@@ -312,6 +312,6 @@ def _coverage_faults(run: Run, coverage: SystemCoverage | None) -> Iterator[Faul
     if coverage is not None and coverage.retrieved:
         proportion_10 = 1 - coverage.unjudged_10 / coverage.retrieved_10
         proportion = 1 - coverage.unjudged / coverage.retrieved
-        message = f"{proportion_10:.1%} of the first 10 documents of all topics are judged, and"
-        message += f" {proportion:.1%} of all {coverage.retrieved:,} documents"
+        message = f"{proportion_10:.1%} of the first 10 documents of each topic are judged,"
+        message += f" and {proportion:.1%} of all {coverage.retrieved:,} retrieved documents"
         yield Fault("judged", "warning" if proportion_10 < MIN_JUDGED else "note", message)

@@ -107,7 +107,7 @@ class CheckReport(Result):
         "topic": Column("Topic that the fault concerns, or null."),
         "doc": Column("Document that the fault concerns, or null."),
         "count": Column(
-            "Number of faults of this kind that the row stands for, such as missing topics."
+            "Number of faults that the row reports, such as the number of missing topics."
         ),
         "message": Column("Description of the fault without file and line; safe to display."),
     }

@@ -87,7 +87,8 @@ def _check_tag_files(folder: Path, files: set[str], problems: dict[str, str]) ->
     size = sum(path.stat().st_size for path in payload)
     if oxum and (int(oxum[1]), int(oxum[2])) != (size, len(payload)):
         problems["bag-info.txt"] = (
-            f"Payload-Oxum is {oxum[1]}.{oxum[2]}, but the payload has {size}.{len(payload)}"
+            f"Payload-Oxum (bytes.files) is {oxum[1]}.{oxum[2]}, but the payload has"
+            f" {size}.{len(payload)}"
         )
 
 

@@ -77,14 +77,14 @@ EXCLUDED = (
     "contacts of teams",
     "runs that were refused, replaced or withdrawn",
     "names of submitted files, and of the people in the log of events",
-    "warnings of the check and the log of events",
+    "the log of events, and warnings of the checks of runs",
     "other versions of the judgments",
 )
 """Data that no release contains, as its README says."""
 
 EXCLUDED_OF_HIDDEN = (
-    "descriptions and metadata, answers that are free text, hashes and days of arrival of runs of"
-    " anonymous teams"
+    "descriptions, metadata, answers in free text, hashes and days of arrival of runs of anonymous"
+    " teams"
 )
 """Data of anonymous teams that no release contains."""
 
@@ -191,7 +191,7 @@ def _anonymise(text: bytes, alias: str, form: str) -> bytes:
     csv = lines.write_csv(include_header=False, separator=separator, quote_style="never")
     anonymised = csv.encode()
     if not _read_columns(anonymised, form).equals(lines):
-        reason = f"cannot be anonymised: with the tag {quoted(alias)} its lines have other columns"
+        reason = f"cannot be anonymised: its lines cannot be read back with the tag {quoted(alias)}"
         raise InputError(reason, source="the run")
     return anonymised
 
@@ -386,7 +386,7 @@ class Release:
     def summary(self) -> str:
         """The numbers of runs and teams, and the version of the judgments, as text."""
         size = f"{counted(self.runs, 'run')} of {counted(self.teams, 'team')}"
-        hidden = f", {self.hidden} not named" if self.hidden else ""
+        hidden = f" ({self.hidden} anonymous)" if self.hidden else ""
         return f"{size}{hidden}, judgments {self.judgments}"
 
     def __repr__(self) -> str:
@@ -525,11 +525,11 @@ def _make_payload(
     public_runs = released_runs(runs, hidden, rules, _secret(campaign, seed), metadata)
     has_hidden = any(run.hidden for run in public_runs)
     if seed and not has_hidden:
-        raise PolicyError(f"seed requires a team that is not named, got {seed}")
+        raise PolicyError(f"seed requires an anonymous team, got {seed}")
     n_unreadable = len(submissions) - len(runs)
     conditional = {
         EXCLUDED_OF_HIDDEN: has_hidden,
-        f"of the metadata of runs: {', '.join(removed_keys)}": removed_keys,
+        f"keys of the metadata of runs: {', '.join(removed_keys)}": removed_keys,
         f"{counted(n_unreadable, 'run')} that cannot be read": n_unreadable,
         "runs and judgments; only results computed from them are included": scores_only,
     }

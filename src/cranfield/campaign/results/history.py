@@ -77,7 +77,7 @@ _DTYPES = {
 class _EntryReader:
     """Reads the entries of sources, with options of :func:`history`."""
 
-    measure: str
+    measure: str | None  # if None, it is set by the first campaign or release
     task: str | None
     standardised: bool
     columns: Mapping[str, str]
@@ -113,7 +113,9 @@ class _EntryReader:
 
     def read_campaign(self, folder: Path) -> pl.DataFrame:
         campaign = OpenedCampaign(folder)
-        scoring = Scoring(campaign, self.task, [self.measure])
+        scoring = Scoring(campaign, self.task, self.measure and [self.measure])
+        scoring.measures = scoring.measures[:1]
+        self.measure = self.measure or str(scoring.measures[0])
         [scores] = scoring.evaluation().values()
         if self.standardised:
             values = _standardise(scores)
@@ -131,6 +133,7 @@ class _EntryReader:
         task, measures = about["task"], about["measures"]
         if self.task is not None and task != self.task:
             raise PolicyError(f"{folder} has the task {quoted(task)}, expected {quoted(self.task)}")
+        self.measure = self.measure or measures[0]
         measure = parse_measure(self.measure)
         name = str(measure)
         if name not in measures:
@@ -147,13 +150,16 @@ class _EntryReader:
             values = table.select(entry="tag", score=pl.col(name).cast(pl.Float64))
         runs = pl.read_csv(data / "runs.csv", infer_schema=False)
         if not all(runs["received"]):
-            raise InputError(
-                "does not state when runs of anonymous teams arrived", source=str(folder)
+            reason = (
+                "does not state when runs of anonymous teams arrived; use the campaign's folder"
             )
+            raise InputError(reason, source=str(folder))
         return _run_entries(values, runs, (about["campaign"], task, about["judgments"]), measure)
 
     def read_table(self, path: Path) -> pl.DataFrame:
         """Read the table of a leaderboard: a file with named columns, such as CSV."""
+        if not self.measure:
+            raise PolicyError(f"measure is required for the scores of the table {path}")
         if self.standardised:
             raise PolicyError(
                 f"{path} has no scores by topic, so its scores cannot be standardised; compare a"
@@ -168,7 +174,7 @@ class _EntryReader:
         if "mark" not in name_of and "" in names:
             name_of["mark"] = ""
         if spelt(name_of["score"]) != spelt(self.measure):
-            self.notes.append(f"scores of {self.measure} are the column {quoted(name_of['score'])}")
+            self.notes.append(f"{self.measure} is read from the column {quoted(name_of['score'])}")
         if "mark" in name_of:
             self.used_options.add("own")
         _warn_of_excluding(source, {names.index(name) for name in name_of.values()})
@@ -188,7 +194,8 @@ class _EntryReader:
         if words:
             self.notes.append(
                 f"entries with marks such as {some_of(map(quoted, sorted(words)), 3)} are counted"
-                " as participants'; list the marks of the organisers' entries in own=[...]"
+                " as entries of participants; list the marks of the organisers' entries in"
+                " own=[...]"
             )
         days = []
         for row, day in enumerate(cells["date"]):
@@ -269,7 +276,9 @@ def _score_column(names: list[str], measure: str, path: Path) -> str:
         return candidates[0]
     choices = some_of(map(quoted, candidates or names), 12)
     if candidates:
-        raise PolicyError(f"{path}: several columns begin with {measure}: {choices}")
+        raise PolicyError(
+            f"{path}: several columns begin with {measure}; name one in full: {choices}"
+        )
     raise InputError(f"has no column {quoted(measure)}; columns: {choices}", source=str(path))
 
 
@@ -382,7 +391,7 @@ class History(result.Result):
 
 def history(
     sources: PathName | Iterable[PathName],
-    measure: str,
+    measure: str | None = None,
     *,
     task: str | None = None,
     standardised: bool = False,
@@ -399,8 +408,9 @@ def history(
         Folders of campaigns, folders of releases, and tables of leaderboards (CSV and other files
         with named columns); patterns such as `releases/*`.
     measure
-        Measure, such as `nDCG@10`, or the column of scores in tables, which may have a text in
-        brackets after the measure, such as `nDCG@10 (test)`.
+        Measure, such as `nDCG@10`, by default the first one of the first campaign or release; for
+        tables, the column of scores, to whose name a text in brackets may be added, such as
+        `nDCG@10 (test)`.
     task
         Name of the task; required for campaigns with several tasks.
     standardised
@@ -412,8 +422,8 @@ def history(
     own
         Values of the column `mark` that denote entries of the organisers.
     lower_is_better
-        Whether lower scores are better, for tables; campaigns and releases record the direction of
-        their measures.
+        Whether to treat lower scores in tables as better; campaigns and releases record the direction
+        of their measures.
     retracted
         Whether to include retracted releases.
 
@@ -454,10 +464,13 @@ def history(
         raise PolicyError("expected at least one source")
     reader = _EntryReader(measure, task, standardised, columns, tuple(own), retracted)
     entries = pl.concat(reader.read(source) for source in source_list)
+    measure = reader.measure
+    if measure is None:
+        raise PolicyError("measure is required if all sources are retracted")
     for name, is_set, required in (
         ("task", task is not None, "campaigns and releases"),
         ("columns", bool(columns), "tables"),
-        ("own", tuple(own) != OWN_MARKS, "tables with a column of marks"),
+        ("own", tuple(own) != OWN_MARKS, "tables with a column 'mark'"),
     ):
         if is_set and name not in reader.used_options:
             raise PolicyError(f"{name} requires {required} among the sources")
@@ -477,7 +490,7 @@ def history(
     if standardised and len(collections) > 1:
         notes.append(
             "scores are standardised by the runs of each campaign, so the same run has a lower"
-            " score among better runs"
+            " score in a campaign with better runs"
         )
     is_lower_better = lower_is_better or bool(entries["is_lower_better"].any())
     if is_lower_better:

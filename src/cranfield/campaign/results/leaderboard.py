@@ -164,7 +164,7 @@ class Leaderboard(TableResult):
         ),
         "high": Column("Upper bound of the confidence interval; null like the lower bound."),
         "unjudged@10": Column(
-            "Proportion, 0 to 1, of the first ten documents of all topics that have no judgment."
+            "Proportion (0 to 1) of unjudged documents among the first ten of each topic."
         ),
     }
 
@@ -299,11 +299,12 @@ def task_leaderboard(
     """
     scoring = Scoring(campaign, task, measures, judgments)
     evaluation = scoring.evaluation()
+    notes = scoring.run_notes(evaluation)
     reason = reason_against_comparison(len(evaluation.systems), max_runs)
     groups = reason or _cached_separation(scoring, alpha)
     result = _leaderboard(evaluation, scoring.submissions, groups)
-    notes = (*result.notes, *scoring.empty_topic_notes(evaluation.topics))
-    return replace(result, task=scoring.rules.title or scoring.rules.name, notes=notes)
+    title = scoring.rules.title or scoring.rules.name
+    return replace(result, task=title, notes=(*result.notes, *notes))
 
 
 def _cached_separation(scoring: Scoring, alpha: float) -> Separation | str:

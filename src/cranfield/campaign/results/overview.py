@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -41,8 +41,11 @@ from cranfield.tabular import Cell, Table, format_number
 
 CHARTS = {
     "scores": ("Scores over topics", "Scores of each run over topics"),
-    "intervals": ("Intervals", "Means with confidence intervals for the comparison with the first"),
-    "separation": ("Significant differences", "Significantly better and worse runs, by pairs"),
+    "intervals": (
+        "Intervals",
+        "Means of runs, with intervals for the comparison with the first run",
+    ),
+    "separation": ("Significant differences", "Significant differences between each two runs"),
     "topics": ("Runs by topics", "Scores of all runs on all topics, the easiest topic first"),
 }
 """Heading and description of each chart, by name."""
@@ -185,6 +188,8 @@ def write_overview(
     overview = make_overview(
         evaluation, scoring.submissions, rules, title=title, judgments=version, median=rules.median
     )
+    notes = (*overview.leaderboard.notes, *scoring.run_notes(evaluation))
+    overview = replace(overview, leaderboard=replace(overview.leaderboard, notes=notes))
     rows, parquet = overview.leaderboard.rows, BytesIO()
     rows.write_parquet(parquet)
     latex = leaderboard_table(overview).to_latex(caption=True, long=True)

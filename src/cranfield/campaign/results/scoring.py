@@ -38,7 +38,13 @@ from cranfield.collection.judged.judged_runs import JudgedRuns, judging_settings
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.policies import Policies, policies
 from cranfield.collection.qrels import topic_order
-from cranfield.evaluation.evaluation import Evaluation, score
+from cranfield.evaluation.evaluation import (
+    Evaluation,
+    TieEffect,
+    describe_effects,
+    score,
+    tie_effects,
+)
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 
@@ -256,24 +262,23 @@ class Scoring:
         self, runs: Sequence[Submission], measures: Sequence[Measure]
     ) -> Evaluation | None:
         """Score runs from their bytes; return None if no run can be read."""
-        qrels = read_stored_qrels(self.campaign, self.rules, self.judgments)
-
-        def judge_runs(submissions: Sequence[Submission]) -> JudgedRuns | None:
-            return apply_to_runs(
-                *(self.campaign, self.rules, submissions),
-                lambda readable: judge(readable, qrels, **self.policies.describe()),
-            )
-
         try:
-            judged_runs = judge_runs(runs)
+            judged_runs = self._judge(runs)
         except InputError:
             if len(runs) == len(self.objects):
                 raise
             # A run without a judged topic can only be judged with other runs.
-            judged_runs = judge_runs(self.submissions)
+            judged_runs = self._judge(self.submissions)
         # Scores are cached by the text form of the measure, not by its requested name.
         canonical = [measure() for measure in measures]
         return None if judged_runs is None else score(judged_runs, canonical, compat=self.compat)
+
+    def _judge(self, runs: Sequence[Submission]) -> JudgedRuns | None:
+        qrels = read_stored_qrels(self.campaign, self.rules, self.judgments)
+        return apply_to_runs(
+            *(self.campaign, self.rules, runs),
+            lambda readable: judge(readable, qrels, **self.policies.describe()),
+        )
 
     def evaluation(self) -> Evaluation:
         """Return the scores by topic."""
@@ -298,6 +303,32 @@ class Scoring:
             values,
         )
         return score(cached_runs, self.measures, compat=self.compat)
+
+    def run_notes(self, evaluation: Evaluation) -> list[str]:
+        """Return the notes on ties, and on topics on which no run can score."""
+        return self._tie_notes(evaluation) + self.empty_topic_notes(evaluation.topics)
+
+    def _tie_notes(self, evaluation: Evaluation) -> list[str]:
+        """Return the notes of :func:`cranfield.evaluate` on ties; effects of ties are cached."""
+        measures = [measure for measure in self.measures if not measure.info.depends_on_others]
+        tied = [row.system for row in evaluation.coverage.systems if row.tied and measures]
+        basis = hash_values("ties", self.basis(), [str(measure) for measure in measures])
+        table = pl.DataFrame(schema={"object": pl.String, "effect": pl.String})
+        if cached := read_cached_table(self.campaign, self.rules.name, basis):
+            table = cached[0]
+        new = {self.objects[tag] for tag in tied} - {*table["object"]}
+        runs = [run for run in self.submissions if run.object in new]
+        if runs and (judged := self._judge(runs)):
+            effects = {self.objects[tag]: "" for tag in judged.systems}
+            for tie in tie_effects(judged, score(judged, measures, compat=self.compat)):
+                effects[self.objects[tie.system]] = json.dumps(asdict(tie))
+            new_rows = pl.DataFrame([*effects.items()], table.schema, orient="row")
+            table = pl.concat([table, new_rows])
+            cache_table(self.campaign, self.judgments, basis, table, {})
+        stored = dict(table.iter_rows())
+        fields = {tag: json.loads(stored.get(self.objects[tag]) or "{}") for tag in tied}
+        ties = [TieEffect(**(values | {"system": tag})) for tag, values in fields.items() if values]
+        return [*describe_effects(sorted(ties, key=lambda tie: -tie.effect))]
 
     def empty_topic_notes(self, topics: Sequence[str]) -> list[str]:
         """Report the topics without a relevant document, on which no run can score."""

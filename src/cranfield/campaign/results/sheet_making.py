@@ -272,7 +272,7 @@ class SheetInputs:
         comparisons = compare_each_run(scores)
         if others == "hidden":
             # The reason may name other runs, too.
-            reason = comparisons[0].not_compared and "the comparison is not possible"
+            reason = comparisons[0].not_compared and "the reason may name other runs"
             comparisons = [replace(run, names=None, not_compared=reason) for run in comparisons]
         sheets = []
         for k, tag in enumerate(scores.systems):
@@ -510,7 +510,7 @@ def write_packets(
     first_ids: dict[str, str] = {}
     for team in teams:
         if not is_safe_name(team) or first_ids.setdefault(team.lower(), team) != team:
-            reason = "is not a valid file name; write its packet separately"
+            reason = "has no unique, valid file name; write its packet separately"
             raise PolicyError(f"team {quoted(team)} {reason}")
     make_folder(target)
     paths = {team: target / f"{team}.zip" for team in teams}

@@ -34,7 +34,7 @@ from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.transform import standardise
-from cranfield.tabular import Table
+from cranfield.tabular import Table, format_number
 
 BEST, MEDIAN, BASELINE = "best", "median", "baseline"
 
@@ -44,12 +44,14 @@ def describe_position(frame: pl.DataFrame, lower_is_better: bool = False) -> str
 
     >>> columns = {"against": ["best", "median"], "difference": [-0.1, 0.2]}
     >>> describe_position(pl.DataFrame({**columns, "significant": [False, True]}))
-    'above the median, not separated from the best'
+    'above the median, not significantly different from the best'
     """
     relations: dict[str, str] = {}
     for row in frame.iter_rows(named=True):
         above = "above" if (row["difference"] > 0) != lower_is_better else "below"
-        relations[row["against"]] = above if row["significant"] else "not separated from"
+        relations[row["against"]] = (
+            above if row["significant"] else "not significantly different from"
+        )
     if relations[BEST] == "above":
         return "above the best"
     if relations[MEDIAN] != "above":
@@ -83,8 +85,9 @@ class Standing(Result):
     standardised
         Mean score of the run, standardised by the reference runs; None for fewer than ten of them.
     position
-        Verdict: `below the median`, `not separated from the median`, `above the median, below the
-        best`, `above the median, not separated from the best`, or `above the best`.
+        Verdict: `below the median`, `not significantly different from the median`, `above the
+        median, below the best`, `above the median, not significantly different from the best`, or
+        `above the best`.
     comparison
         The comparison by :func:`cranfield.compare` that decides the position.
     baseline
@@ -140,10 +143,10 @@ class Standing(Result):
         lines = [f"{self.run}: unjudged documents: {texts}"]
         if self.lost is not None:
             lines.append(
-                f"runs that were not pooled lose up to {self.lost['largest drop']:.4f} of"
-                f" {self.measure} (mean {self.lost['mean drop']:.4f}) and up to"
+                f"runs that were not pooled lose up to {format_number(self.lost['largest drop'])}"
+                f" of {self.measure} (mean {format_number(self.lost['mean drop'])}) and up to"
                 f" {self.lost['largest rank change']:.0f} ranks, estimated by leaving out each team"
-                f" of {counted(int(self.lost['runs']), 'pooled run')}"
+                f" of the {counted(int(self.lost['runs']), 'pooled run')} in turn"
             )
         z = "" if self.standardised is None else f", standardised {self.standardised:+.2f}"
         rank = f"rank {self.rank:,} of {self.n_runs:,} (judgments {self.judgments})"
@@ -374,7 +377,9 @@ def _standing(
     selection = "the p-values do not account for the selection of the best and the median run by"
     z: dict[str, float | None] = dict.fromkeys(scores.systems)
     n_required, n_others = MIN_REFERENCE, len(other_tags)
-    missing_z = [f"not standardised: {n_required} reference runs are required, got {n_others}"]
+    missing_z = [
+        f"scores are not standardised: {n_required} reference runs are required, got {n_others}"
+    ]
     if n_others >= n_required:
         missing_z, scaled = [], standardise(scores, reference)
         z |= dict(zip(scaled.systems, scaled.mean().tolist(), strict=True))

@@ -99,7 +99,7 @@ def add_judgments(
         judgments = read_qrels(path)
     except InputError as error:
         if can_be_read(path, "run"):
-            raise InputError(f"{error}; the file can be read as a run") from None
+            raise InputError(f"{error}; the file seems to be a run") from None
         raise
     if fault_severity("id-blank", rules) == "error":
         _check_blanks(judgments)
@@ -111,7 +111,7 @@ def add_judgments(
     if duplicate is not None:
         is_same = duplicate.version == version
         ending = "; nothing was added" if is_same else ""
-        warn(f"version {quoted(duplicate.version)} has the same bytes{ending}")
+        warn(f"the file has the same bytes as version {quoted(duplicate.version)}{ending}")
         if is_same:
             return duplicate
     rows, added = len(judgments), utc_text(campaign.clock())
@@ -177,7 +177,9 @@ def read_stored_qrels(campaign: OpenedCampaign, rules: TaskRules, record: Judgme
     """Read a version of the judgments, without topics outside the task."""
     path = records.object_path(campaign.folder, record.object)
     if file_sha256(path) != record.object:
-        raise InputError("differs from the added file", source=f"judgments {record.version}")
+        raise InputError(
+            "its bytes differ from the added file", source=f"judgments {record.version}"
+        )
     qrels = read_qrels(Source(str(path), label=f"judgments {record.version}"))
     topics = topic_ids(rules)
     if topics is None or set(qrels.topics) <= set(topics):
@@ -257,7 +259,7 @@ def _check_object(campaign: OpenedCampaign, run: Submission) -> None:
     if not path.is_file():
         raise InputError("is missing from objects/")
     if file_sha256(path) != run.object:
-        raise InputError("differs from the submitted file")
+        raise InputError("its bytes differ from the submitted file")
 
 
 def _readable(

@@ -137,7 +137,7 @@ def topic_statistics(
         if name not in excluded_groups
     ]
     notes = [
-        f"group {name} is excluded: {counted(size, 'run')}, minimum {min_runs}"
+        f"group {name} is excluded: it has {counted(size, 'run')}, fewer than {min_runs}"
         for name, size in excluded_groups.items()
     ]
     notes += missing_notes

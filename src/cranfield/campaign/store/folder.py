@@ -159,7 +159,7 @@ def _recorded_files(registry: RegistryReader) -> _Records:
         path = records.object_path(Path(), sha256).as_posix()
         files[path] = _Record(sha256, description)
     for file in registry.score_files():
-        description = "scores; remove it to have them computed"
+        description = "scores; remove the file to have them computed again"
         files[file.path] = _Record(file.sha256, description, "scores")
     for release in registry.releases():
         files[release.path] = _Record(release.manifest, "release", "release")
@@ -183,7 +183,7 @@ def _unrecorded_files(folder: Path, files: _Records) -> Iterator[Finding]:
         elif name in files or name in CAMPAIGN_PATHS:
             continue
         elif _FILE_PATTERN.fullmatch(name) or (path / "bagit.txt").exists():
-            yield Finding(name, "no record names it", LEFT_OVER)
+            yield Finding(name, f"no record in {REGISTRY} names it", LEFT_OVER)
         else:
             yield Finding(name, "does not belong to the campaign", NOTE)
 
@@ -283,7 +283,7 @@ def _files_by_name(folder: Path) -> _Records:
     """Return the objects, whose names are their hashes, and the releases."""
     objects = (path for path in sorted((folder / OBJECTS).glob("*/*")) if path.name[0] != ".")
     bags = (path.parent for path in sorted((folder / RELEASES).glob("*/bagit.txt")))
-    files = {path: _Record(path.name, "by its name") for path in objects}
+    files = {path: _Record(path.name, "which is its name") for path in objects}
     files |= {path: _Record("", "release", "release") for path in bags}
     return {path.relative_to(folder).as_posix(): record for path, record in files.items()}
 

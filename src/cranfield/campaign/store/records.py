@@ -189,7 +189,7 @@ def read_object(folder: Path, sha256: str) -> bytes:
     except OSError as error:
         raise InputError("is missing", source=f"{OBJECTS}/{sha256}") from error
     if hashlib.sha256(data).hexdigest() != sha256:
-        raise InputError("differs from the submitted file", source=f"{OBJECTS}/{sha256}")
+        raise InputError("its bytes differ from the submitted file", source=f"{OBJECTS}/{sha256}")
     return data
 
 

@@ -264,7 +264,7 @@ def _chain_problems(connection: sqlite3.Connection) -> list[str]:
     previous = INITIAL_HASH
     for seq, event in enumerate(connection.execute("SELECT * FROM event ORDER BY seq"), 1):
         if event["seq"] != seq:
-            return [f"event {seq} is missing from the chain"]
+            return [f"event {seq} is missing from the log of events"]
         if event["previous"] != previous or event_hash(dict(event)) != event["sha256"]:
             return [f"event {seq} breaks the chain of hashes"]
         previous = event["sha256"]
@@ -279,8 +279,8 @@ def _chain_problems(connection: sqlite3.Connection) -> list[str]:
             row = _hash_contact(name, dict(stored))
             key = _row_key(name, row)
             if expected.pop(key, None) != row:
-                differences.append(f"{_label(key)}: differs from the events")
-    differences += [f"{_label(key)}: is missing, but is in the events" for key in expected]
+                differences.append(f"{_label(key)}: differs from the log of events")
+    differences += [f"{_label(key)}: is missing, but is in the log of events" for key in expected]
     return differences
 
 
@@ -463,4 +463,4 @@ class Transaction(RegistryReader):
         else:
             return
         if not path.exists():
-            raise InputError("is missing, but must exist to be registered", source=path.name)
+            raise InputError("was removed before it was recorded; try again", source=path.name)

@@ -137,7 +137,7 @@ def read_archive_table(
     if files_without_row:
         count = counted(len(files_without_row), "file")
         names = some_of(map(quoted, files_without_row), 5)
-        warn(f"{count} without a row in the table: {names}")
+        warn(f"{count} without a row in the table, thus not submitted: {names}")
     return ArchiveTable(source.source, tuple(rows))
 
 
@@ -146,7 +146,7 @@ def _declaration(row: Mapping[str, str], defaults: Declaration) -> Declaration:
     names = ("tag", "team", "type", "description")
     values: dict[str, Any] = {name: row[name] for name in names if name in row}
     if not defaults.team and "team" not in row:
-        raise InputError(f"run {quoted(row['tag'])} has no team")
+        raise InputError(f"run {quoted(row['tag'])} has no team, in its row or by default")
     if "priority" in row:
         values["priority"] = integer_in(row["priority"])
         if values["priority"] is None:

@@ -310,11 +310,12 @@ def _limit_faults(
         yield Fault("closed", "warning" if task.late == "mark" else "error", message)
     team = f"team {quoted(run.team)}"
     if task.runs_per_team is not None and n_accepted >= task.runs_per_team:
-        runs = f"{counted(n_accepted, 'accepted run')} of {task.runs_per_team}"
-        yield _fault(task, "limit", f"{team} has {runs}")
+        runs = f"{counted(n_accepted, 'accepted run')}; the maximum is {task.runs_per_team}"
+        yield _fault(task, "limit", f"{team} already has {runs}")
     if task.runs_per_day is not None and n_attempts >= task.runs_per_day:
-        runs = f"{counted(n_attempts, 'run')} of {task.runs_per_day} on {run.received[:10]} (UTC)"
-        yield _fault(task, "limit", f"{team} submitted {runs}, including refused runs")
+        runs = f"{counted(n_attempts, 'run')} on {run.received[:10]} (UTC), including refused runs"
+        message = f"{team} already submitted {runs}; the maximum is {task.runs_per_day}"
+        yield _fault(task, "limit", message)
 
 
 def _tag_faults(
@@ -539,8 +540,8 @@ def purge(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
         purgeable_runs = [run for run in runs if run.kept and run.state != ACCEPTED]
         if not purgeable_runs:
             is_accepted = any(run.state == ACCEPTED for run in runs)
-            hint = "; withdraw it first" if is_accepted else ""
-            raise PolicyError(f"run {quoted(tag)} has no bytes to remove{hint}")
+            reason = "is accepted; withdraw it first" if is_accepted else "has no bytes to remove"
+            raise PolicyError(f"run {quoted(tag)} {reason}")
         run = tx.update(replace(purgeable_runs[-1], kept=False))
         # The file is removed after the commit, so that a killed process never loses a file.
         tx.forget(run.object)

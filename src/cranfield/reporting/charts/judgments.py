@@ -77,7 +77,7 @@ def judges_chart(
     markers = dict(zip(names, zip(theme.COLOURS, SHAPES, strict=False), strict=False))
     title = ", ".join(names)
     topics = counted(len(comparison.topics), "topic")
-    subtitle = f"{100 * comparison.confidence:g}% intervals over {topics}, by the jackknife."
+    subtitle = f"{100 * comparison.confidence:g}% confidence intervals over {topics} (jackknife)."
     best = f"{judge_labels[order[0]]} has the highest {names[0]}"
     value = comparison.values[order[0], column]
     return theme.interval_rows(
@@ -96,7 +96,7 @@ def judges_chart(
         width=WIDTH,
         title=theme.headline(f"Agreement of judges with people: {title}", subtitle),
         description=f"{title} of {counted(len(judge_labels), 'judge')} with people, best first,"
-        f" with intervals over {topics}. {best}"
+        f" with confidence intervals over {topics}. {best}"
         + (f", {value:.4g}." if np.isfinite(value) else "."),
     )
 
@@ -142,7 +142,7 @@ def confusion_chart(
         *panels,
         columns=COLUMNS,
         title=theme.headline(
-            title, "Proportions of people's grades; in parentheses, the number of pairs."
+            title, "Proportions of people's grades; in parentheses, the number of documents."
         ),
         description=f"{title}: a confusion matrix for {counted(len(selection), 'judge')}.",
     )
@@ -156,7 +156,7 @@ def _panel(proportions: pl.DataFrame, scale: Sequence[int], name: str) -> alt.La
         column=pl.col("label").replace_strict(dict(zip(scale, columns, strict=True))),
         is_dark=pl.col("share") > MIN_DARK,
     ).drop_nulls("share")
-    machine = alt.X("column:N").title("grade by the judge (pairs)").scale(domain=columns)
+    machine = alt.X("column:N").title("grade by the judge (documents)").scale(domain=columns)
     people = alt.Y("grade:O").title("grade by people").scale(domain=list(scale)[::-1])
     base = theme.base_chart(frame).encode(
         x=machine.axis(labelAngle=-45, labelOverlap=len(scale) > 6, ticks=False),
@@ -164,7 +164,7 @@ def _panel(proportions: pl.DataFrame, scale: Sequence[int], name: str) -> alt.La
         tooltip=[
             alt.Tooltip("label:O", title="grade by the judge"),
             alt.Tooltip("grade:O", title="grade by people"),
-            alt.Tooltip("pairs:Q"),
+            alt.Tooltip("pairs:Q", title="documents"),
             alt.Tooltip("share:Q", title="proportion", format=".3f"),
             *theme.tooltips("low", "high", form=".3f"),
         ],
@@ -244,7 +244,7 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
         "bias",
         "verdict",
         MARKERS,
-        f"bias: shift of scores of the judge's family minus that of others, {measure}",
+        f"bias ({measure}): score by judge minus by people, own family minus others",
         theme.tooltips("judge:N", *columns, "verdict:N"),
         rules={" together": 1, "": 3},
         size=90,
@@ -252,9 +252,10 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
         width=WIDTH,
         title=theme.headline(
             f"Do judges favour their own family? {measure}",
-            f"{100 * result.confidence:g}% t intervals over topics; thin: simultaneous intervals"
+            f"{100 * result.confidence:g}% t confidence intervals over topics; thin: simultaneous"
             f" for {judges} (Bonferroni).",
         ),
-        description=f"Self-preference bias of {judges} by {measure}, with intervals over topics:"
+        description=f"Self-preference bias of {judges} by {measure}, with confidence intervals over"
+        " topics:"
         f" {theme.count_kinds(frame['verdict'], MARKERS)}.",
     )

@@ -31,7 +31,7 @@ def cumulative_proportions(runs_image: Image) -> pl.DataFrame:
     proportions are exact. Proportions of runs are null if there are too many runs to count.
     """
     if runs_image.at_most is not None:
-        raise PolicyError("the chart counts all runs; remove at_most")
+        raise PolicyError("the chart counts all runs; use an image without at_most")
     rows = _sample_runs(runs_image)
     value = score_runs(
         runs_image.measure, rows, grades=runs_image.grades, judgments=runs_image.judgments
@@ -168,8 +168,8 @@ def distribution_chart(
         for length in sizes
     ]
     description = (
-        "Values of measures against the proportion of all runs, and of all values, up to them; the"
-        " values of an interval scale lie on the straight line."
+        "Values of measures against the proportion of all runs, and of all distinct values, that"
+        " are not higher; the distinct values of an interval scale lie on the straight line."
     )
     return theme.apply_theme(alt.concat(*panels, columns=len(sizes), description=description))
 
@@ -187,7 +187,7 @@ def _panel(runs_image: Image, title: str) -> alt.LayerChart:
     top = runs_image.measure.info.range[1]
     ends = [min(0.0, low), top if np.isfinite(top) else high]
     y = alt.Y("value:Q").title("value").scale(domain=ends, nice=False).axis(tickCount=5)
-    x = alt.X("proportion:Q").title("proportion up to the value").scale(domain=[0, 1], nice=False)
+    x = alt.X("proportion:Q").title("proportion not above value").scale(domain=[0, 1], nice=False)
     x = x.axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
     marks = {
         "color": theme.map_values(
@@ -319,7 +319,7 @@ def runs_by_value(runs_image: Image) -> pl.DataFrame:
         )
     runs = all_runs(runs_image.length, runs_image.grades)
     if runs_image.at_most is not None:
-        raise PolicyError("the chart shows all runs; remove at_most")
+        raise PolicyError("the chart shows all runs; use an image without at_most")
     separator = "" if runs_image.grades < 10 else ","
     table = pl.DataFrame(
         {

@@ -61,7 +61,7 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     systems = study.groups[group]
     size = alt.X("size:Q").title("topics in each set").scale(type="log", nice=False)
     size = size.axis(values=list(study.sizes), format="d")
-    pairs = alt.Y("pairs:Q").title(f"pairs of {systems * (systems - 1) // 2:,}")
+    pairs = alt.Y("pairs:Q").title(f"pairs, of {systems * (systems - 1) // 2:,}")
     marks = theme.colour_channels("test", study.tests)
     tip = theme.tooltips("test:N", "size:Q", "pairs", form=".1f")
     panels = []
@@ -111,7 +111,7 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     4
     """
     if not isinstance(largest, Real) or not 0 < largest <= 1:
-        raise PolicyError(f"largest must be a number above 0 and up to 1, got {largest!r}")
+        raise PolicyError(f"largest must be a p-value above 0 and up to 1, got {largest!r}")
     pairs = power.systems * (power.systems - 1) // 2
     curves = power.curves
     # The axis ends with the last p-value on the axis; curves end with their first point above.
@@ -236,7 +236,9 @@ def _before_and_after(rows: pl.DataFrame, quantity: str, unit: str) -> alt.Layer
     points = theme.base_chart(rows).mark_circle(size=50, opacity=0.75)
     points = points.encode(
         x=alt.X(f"{before}:Q", title=f"{quantity} with all judgments", scale=x_scale),
-        y=alt.Y(f"{after}:Q", title=f"without documents of the {unit} alone", scale=y_scale),
+        y=alt.Y(
+            f"{after}:Q", title=f"{quantity} without documents of the {unit} alone", scale=y_scale
+        ),
         color=colour,
         tooltip=["system:N", "team:N", f"{before}:Q", f"{after}:Q"],
     )
@@ -249,7 +251,7 @@ QUANTITIES = {
     "tau ap": "tau AP",
     "rmse": "RMSE of overall scores",
     "confirmed": "confirmed significant pairs",
-    "drop %": "mean drop without own documents, %",
+    "drop %": "mean score that an excluded team loses, %",
 }
 
 
@@ -356,9 +358,12 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     )
     topics, pairs = all_studies[0].topics, all_studies[0].pairs
     titles = {
-        "significant": ("Significant pairs", f"pairs of {pairs:,}"),
-        "tau": (f"Agreement with the ranking by all {topics}", "Kendall's tau"),
-        "confirmed": (f"Pairs significant by all {topics}, confirmed by a sample", "proportion"),
+        "significant": ("Significant pairs", f"pairs, of {pairs:,}"),
+        "tau": (f"Agreement with the ranking by all {topics} topics", "Kendall's tau"),
+        "confirmed": (
+            f"Pairs significant by all {topics} topics, confirmed by a sample",
+            "proportion",
+        ),
     }
     marks = theme.colour_channels("measure", names)
     if len(names) == 1:

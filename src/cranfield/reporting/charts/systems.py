@@ -331,15 +331,15 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     layers = draw_triangle("i", "j", "") + (draw_triangle("j", "i", "-") if is_symmetric else [])
     method = f"{comparison.title}, alpha {comparison.alpha:g}"
     count = comparison.count()
-    result = f"{count:,} of {counted(len(comparison), 'pair')} differ{'s' * (count == 1)}"
+    result = f"{count:,} of {counted(len(comparison), 'pair')} significantly different"
     return theme.combine(
         *layers,
         width=alt.Step(step),
         height=alt.Step(step),
         title=theme.headline(f"{inputs.measure_title(comparison)}: {result}", f"{method}."),
         description=f"Matrix of {len(rows)} systems compared with {len(columns)} by"
-        f" {inputs.measure_title(comparison)}, in order of their means. {method}: {result}"
-        f" significantly. The best is {names[order[0]]}.",
+        f" {inputs.measure_title(comparison)}, in order of their means. {method}:"
+        f" {result}. The best is {names[order[0]]}.",
     )
 
 
@@ -432,8 +432,9 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
         width=WIDTH,
         height=320,
         title=theme.headline(
-            f"{mean} and {name}: {len(front)} of {counted(len(points), 'system')} on the front",
-            "Line: best mean up to a cost (Pareto front).",
+            f"{mean} and {name}: {len(front)} of {counted(len(points), 'system')} on the Pareto"
+            " front",
+            "Line: best mean up to each cost.",
         ),
         description=f"Means of {counted(len(points), 'system')} against {name}. On the Pareto"
         f" front: {front_names}.",
@@ -496,7 +497,7 @@ def measure_scatter(
     tau = float(kendall_tau(signs[0] * horizontal, signs[1] * vertical))
     tau_text = f"Kendall's tau {tau:.3f}"
     if np.isnan(tau):
-        tau_text = "Kendall's tau is undefined, as all systems are tied"
+        tau_text = "Kendall's tau is undefined, as all systems are tied by a measure"
     n_excluded = frame.height - points.height
     tooltip = theme.tooltips("system:N", x=titles[0], y=titles[1])
     marks = theme.base_chart(points).mark_point(

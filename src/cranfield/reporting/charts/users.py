@@ -132,7 +132,7 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     )
     pages = counted(ranks["pages"][0], "page")
     infinite = frame.filter(pl.col("value").is_infinite())["model"].unique(maintain_order=True)
-    note = f" Infinite values are omitted: {plain(', '.join(infinite))}." if len(infinite) else ""
+    note = f" Infinite values of {plain(', '.join(infinite))} are omitted." if len(infinite) else ""
     tip = theme.tooltips("model:N", "rank:Q", "pages", "value", form=",.4~f")
     line = theme.base_chart(frame).mark_line(point=True)
     y = alt.Y("value:Q").title(kind).scale(zero=False)
@@ -202,7 +202,7 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     note = STOPPED if report.stopped else f"{100 - 100 * report.alpha:g}% confidence intervals"
     if not report.stopped and report.correction != "none":
         note = f"{report.interval_scope} {note}".lstrip()
-        note += f"; colours after the correction {report.correction}"
+        note += f"; colours: decisions after the correction {report.correction}"
     return theme.interval_rows(
         frame,
         "metric",

@@ -241,7 +241,9 @@ def collect_contents(
         raise CranfieldError("expected scores or comparisons to report, got none")
     comparisons = [item for item in items if isinstance(item, PairwiseComparison)]
     if comparisons and (unused := sorted(set(settings) - {"jobs"})):
-        raise PolicyError(f"{', '.join(unused)} cannot be combined with finished comparisons")
+        raise PolicyError(
+            f"{', '.join(unused)} cannot be set for finished comparisons; report scores instead"
+        )
     systems = items[0].systems
     for item in items:
         if item.systems != systems:

@@ -108,8 +108,8 @@ def _look_charts(report: ExperimentReport, looks: pl.DataFrame) -> list[tuple[st
 def _segment_tables(report: ExperimentReport) -> list[tuple[Table, list[int]]]:
     """Return tables of segments, each with the indices of its columns of text."""
     frames = {
-        "Tests that effects are the same at all levels": report.interactions,
-        "Effects at each level": report.segments,
+        "Tests that effects are the same at all levels of a segment": report.interactions,
+        "Effects at each level of a segment": report.segments,
     }
     tables = []
     for title, frame in frames.items():

@@ -226,5 +226,5 @@ def _draw_rows(
     if np.isinf([low, high]).any():
         notes.append("A line to the edge of the axis has no finite bound there.")
     if np.isnan(low[np.isfinite(values)]).any():
-        notes.append("A dot without a line: an interval would contradict the decision.")
+        notes.append("A dot without a line: an interval would contradict the decision of the test.")
     return chart, " ".join(notes)

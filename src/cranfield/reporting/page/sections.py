@@ -70,7 +70,7 @@ def coverage_lines(contents: PageContents) -> list[str]:
         row = max(rows_with_ties, key=lambda row: row.tied)
         verb = "has" if len(rows_with_ties) == 1 else "have"
         lines.append(
-            f"{counted(len(rows_with_ties), 'system')} {verb} documents with tied scores, most"
+            f"{counted(len(rows_with_ties), 'system')} {verb} documents with tied scores, most in"
             f" {label(row.system)} ({row.tied:,} of {row.retrieved:,});"
             f" the policy for ties is {judged.policies.ties}."
         )
@@ -151,10 +151,10 @@ def verdict_sentence(meaning: Meaningfulness) -> str:
     """Return a sentence on whether the comparison is meaningful, and why."""
     verdict, _, reason = meaning.first_line.partition(": ")
     if meaning.verdict == MEANINGFUL:
-        return f"This is meaningful: {reason}."
+        return f"This conclusion is meaningful: {reason}."
     if verdict == "unknown":
-        return f"Whether this is meaningful is unknown: {reason}."
-    return f"This is not invariant under changes of the scale: {reason}."
+        return f"Whether this conclusion is meaningful is unknown: {reason}."
+    return f"This conclusion is not invariant under changes of the scale: {reason}."
 
 
 def method(comparison: PairwiseComparison) -> list[str]:
@@ -188,7 +188,7 @@ def best_judge(result: object) -> str:
     if np.isnan(alpha):
         return f"Agreement with people is undefined for all judges: {sizes}."
     level = f"{100 * result.confidence:g}%"
-    interval = "" if np.isnan(low) else f" ({level}: {low:.3f} to {high:.3f})"
+    interval = "" if np.isnan(low) else f" ({level} confidence interval {low:.3f} to {high:.3f})"
     return (
         f"Of {sizes}, {label(result.judges[first])} agrees best with people: Krippendorff's alpha"
         f" {alpha:.3f}{interval}."

@@ -158,13 +158,14 @@ def read_recorded_releases(
         if release is None:
             raise InputError("is missing", source=str(folder / record.id))
         if release.manifest != record.manifest:
-            raise InputError("differs from the recorded release", source=str(release.folder))
+            reason = "its tag manifest differs from the recorded one"
+            raise InputError(reason, source=str(release.folder))
         note = release.folder.with_name(f"{release.id}.retracted.json")
         if record.retraction is None:
             # A note without a record is left from an interrupted retraction.
             releases[record.id] = replace(release, retracted=None)
         elif file_sha256(note) != record.retraction:
-            raise InputError("differs from the recorded note", source=str(note))
+            raise InputError("differs from the recorded note of the retraction", source=str(note))
     recorded_ids = {record.id for record in records}
     return tuple(release for id, release in releases.items() if id in recorded_ids)
 

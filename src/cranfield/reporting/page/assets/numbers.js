@@ -98,7 +98,7 @@ function pairOf(comparison, first, second) {
 /** Format the confidence interval of a pair; it is missing if it would contradict the decision. */
 function formatInterval({ low, high }, places) {
   const isMissing = Number.isNaN(low) || Number.isNaN(high);
-  return isMissing ? "none: it would contradict the decision" : `${fixed(low, places)} to ${fixed(high, places)}`;
+  return isMissing ? "none: it would contradict the decision of the test" : `${fixed(low, places)} to ${fixed(high, places)}`;
 }
 
 /** Find the index of a stored pair, with the sign -1 if it is stored in the opposite direction. */

@@ -106,7 +106,7 @@ function listFacts(measure, pair, topics) {
       `${level} confidence interval of the ${comparison.intervalOf}, ${comparison.intervalKind}`,
       formatInterval(pair, comparison.places),
     ]);
-    const side = comparison.alternative === "two-sided" ? "p" : `p, ${comparison.alternative}${pair.mirrored ? ", second against first" : ""}`;
+    const side = comparison.alternative === "two-sided" ? "p" : `one-sided p, ${comparison.alternative}${pair.mirrored ? ", second against first" : ""}`;
     facts.push([side, formatP(pair.p)], [`effect${hint}`, fixed(pair.effect, 2)]);
     facts.push(["order of means under any rescaling", pair.holds ? "holds" : "may change"]);
   }

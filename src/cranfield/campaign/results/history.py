@@ -422,8 +422,8 @@ def history(
     own
         Values of the column `mark` that denote entries of the organisers.
     lower_is_better
-        Whether to treat lower scores in tables as better; campaigns and releases record the direction
-        of their measures.
+        Whether to treat lower scores in tables as better; campaigns and releases record the
+        direction of their measures.
     retracted
         Whether to include retracted releases.
 

@@ -58,8 +58,8 @@ from .evaluation.tie_ranges import TieRanges as TieRanges, tie_ranges as tie_ran
 from .evaluation.evaluate_runs import evaluate_sessions as evaluate_sessions
 from .fusion.fusing import fuse as fuse, fusion_methods as fusion_methods
 from .measures.base import Measure as Measure
-from .measures.base import define as define
-from .measures.grammar import parse_measure as parse_measure, parse_measures as parse_measures
+from .measures.grammar import define as define, parse_measure as parse_measure
+from .measures.grammar import parse_measures as parse_measures
 from .measures.texts.trailtext import score_trailtexts as score_trailtexts
 from .measures.texts.trailtext import u_measure as u_measure
 from .reporting import charts as charts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from fractions import Fraction
 from importlib import import_module
@@ -195,6 +196,40 @@ def test_define_refuses_what_cannot_be_a_measure() -> None:
             cf.evaluate({"q": {"a": 1.0}, "r": {"a": 1.0}}, {"q": {"a": 1}, "r": {"a": 1}}, bad)
     finally:
         del cf.measures.REGISTRY["WrongShape"]
+
+
+@pytest.mark.parametrize(
+    "name", ["map", "ndcg", "recip_rank", "P_5", "set_P", "num_q", "official", "all_trec", "set"]
+    + ["ap", "hit_rate", "precision", "strec", "iprec", "urisk", "mrr", "ndcg_at_5"]
+)  # fmt: skip
+def test_define_refuses_names_of_other_programs(name: str) -> None:
+    with pytest.raises(cf.MeasureError, match=f"measure {name} already exists"):
+        cf.define(name, lambda judged: judged.retrieved * 0.0)
+    assert name not in cf.measures.REGISTRY
+
+
+def _retrieved(judged: Any) -> Any:
+    return judged.retrieved
+
+
+def test_defined_measures_can_be_pickled() -> None:
+    own = cf.define("Pickled", _retrieved, range=(0, 9), lower_is_better=True, scale="ratio")
+    try:
+        ev = cf.evaluate({"q": {"a": 2, "b": 1}}, {"q": {"a": 1}}, [own, "Pickled@1"])
+    finally:
+        del cf.measures.REGISTRY["Pickled"]
+    again = pickle.loads(pickle.dumps(ev))
+    assert again.means().rows() == ev.means().rows() == [("Pickled", 2.0), ("Pickled@1", 1.0)]
+    copy = pickle.loads(pickle.dumps(own @ 3))
+    assert (copy, copy.info, copy.scale_source) == (own @ 3, own.info, "user")
+
+
+def test_functions_of_defined_measures_cannot_change_judged_runs() -> None:
+    judged = cf.judge({"q": {"a": 2, "b": 1}}, {"q": {"a": 2, "b": 1}})
+    rows = judged.relevant()
+    for array in (rows.grade, rows.rank, rows.cell, judged.retrieved, judged.judgments.grade):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
 
 
 def test_objects_and_text_agree() -> None:

@@ -14,8 +14,8 @@ from cranfield.base.text import did_you_mean
 from cranfield.measures.families import ALIASES, HOME, REGISTRY
 
 if TYPE_CHECKING:
-    from cranfield.measures.base import Info, Measure, define, measure
-    from cranfield.measures.grammar import parse_measure, parse_measures
+    from cranfield.measures.base import Info, Measure, measure
+    from cranfield.measures.grammar import define, parse_measure, parse_measures
     from cranfield.measures.users.model import UserModel
     from cranfield.measures.users.standard_models import user_model
 
@@ -23,7 +23,7 @@ _TOOLS = {
     "Info": "base",
     "Measure": "base",
     "UserModel": "users.model",
-    "define": "base",
+    "define": "grammar",
     "measure": "base",
     "parse_measure": "grammar",
     "parse_measures": "grammar",

@@ -16,16 +16,12 @@ from cranfield.base.errors import (
     ArgumentError,
     CranfieldError,
     MeasureError,
-    as_numbers,
-    quoted,
-    warn,
 )
-from cranfield.base.scale_types import Scale, find_scale
+from cranfield.base.scale_types import Scale
 from cranfield.base.spec import Spec, flag, integer, optional, parameter, short, text_of
 from cranfield.collection.judged.coverage import describe_input
 from cranfield.collection.judged.judged_runs import JudgedRuns, runs_of_grades
 from cranfield.measures.families import ALIASES, HOME, KINDS, REGISTRY
-from cranfield.scores.one_measure import direction_note, suggests_lower
 
 
 @dataclass(frozen=True)
@@ -462,87 +458,3 @@ def measure(name: str, **attributes: Any) -> Callable[[M], M]:
         return cls
 
     return register
-
-
-def define(
-    name: str,
-    function: Callable[[JudgedRuns], Any],
-    *,
-    summary: str = "",
-    range: tuple[float, float] = (0.0, 1.0),
-    lower_is_better: bool | None = None,
-    aggregate: str = "mean",
-    source: str = "user-defined",
-    scale: Scale | str | None = None,
-) -> Measure:
-    """Define a measure by a function; it can then be named, cut off and condensed like any other.
-
-    Parameters
-    ----------
-    name
-        An identifier that is not yet the name of a measure.
-    function
-        Function of the judged runs, cut off and condensed as requested, that returns scores of
-        shape (topics, systems).
-    lower_is_better
-        Whether lower scores are better. By default higher scores are, with a warning if the name
-        suggests otherwise.
-    summary, range, aggregate, source
-        Attributes of the :class:`Info` of the measure.
-    scale
-        The measurement scale of the scores: `nominal`, `ordinal`, `interval` or `ratio`. By default
-        it is ordinal.
-
-    Raises
-    ------
-    MeasureError
-        For a name that is taken or not an identifier.
-
-    Examples
-    --------
-    >>> import cranfield as cf
-    >>> last = cf.define("LastRelevant", lambda judged: judged.relevant().largest(
-    ...     judged.relevant().rank), range=(0, float("inf")))
-    >>> cf.evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, ["LastRelevant"]).means()["run"][0]
-    2.0
-    """
-    if not name.isidentifier():
-        raise MeasureError(
-            f"{quoted(name)} is not a valid name of a measure: use letters, digits and _, and"
-            " start with a letter"
-        )
-    if not all(isinstance(text, str) for text in (name, summary, aggregate, source)):
-        raise MeasureError("name, summary, aggregate and source of a measure must be strings")
-    bounds = as_numbers(range, "the lowest and the highest score")
-    if bounds.shape != (2,) or not bounds[0] < bounds[1]:
-        raise MeasureError(
-            f"range must be two numbers, the lowest score and the highest, got {quoted(range)}"
-        )
-
-    if lower_is_better is None and suggests_lower(name):
-        warn(direction_note(name, reader=""))
-
-    class UserDefined(Measure):
-        def values(self, judged: JudgedRuns) -> Floats:
-            scores = np.asarray(function(judged), dtype=np.float64)
-            if scores.shape != judged.shape:
-                raise MeasureError(
-                    f"{name}: expected scores of shape (topics, systems) = {judged.shape}, got"
-                    f" {scores.shape}"
-                )
-            return scores
-
-    UserDefined.__doc__ = summary
-    if scale is not None:
-        UserDefined.scale_source = "user"
-    register = measure(
-        name,
-        family="user-defined",
-        summary=summary,
-        range=(float(bounds[0]), float(bounds[1])),
-        lower_is_better=bool(lower_is_better),
-        aggregate=aggregate,
-        source=source,
-        scale=Scale.ORDINAL if scale is None else find_scale(scale),
-    )
-    return register(UserDefined)()

@@ -1,16 +1,24 @@
-"""The text form of measures: `Name(param=value, ...)@cutoff`, parsed without evaluating code."""
+"""The text form of measures: `Name(param=value, ...)@cutoff`, parsed without evaluating code.
+
+Measures by a function of the user are defined here, as their names must not parse yet.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar
 from warnings import catch_warnings, simplefilter
 
-from cranfield.base.errors import MeasureError, quoted, warn
+import numpy as np
+
+from cranfield.base.arrays import Floats
+from cranfield.base.errors import MeasureError, as_numbers, quoted, warn
+from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.spec import keywords_of, literal
 from cranfield.base.text import did_you_mean, nearest
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.aliases import (
     FAMILIES,
     NICKNAMES,
@@ -27,8 +35,9 @@ from cranfield.measures.aliases import (
     split_gains,
     trec_texts,
 )
-from cranfield.measures.base import Measure
+from cranfield.measures.base import Info, Measure
 from cranfield.measures.families import ALIASES, REGISTRY
+from cranfield.scores.one_measure import direction_note, suggests_lower
 
 MAX_LENGTH = 10_000
 """Maximum length of the text of a measure; a user browsing model of ten ranks has about 1,500."""
@@ -401,3 +410,111 @@ def _find_forms(lower_name: str) -> dict[str, Mapping[str, str]]:
         form, parameters = SYNONYMS[lower_name]
         forms[form] = parameters
     return forms
+
+
+class UserDefined(Measure):
+    """A measure that scores by a function; see :func:`define`."""
+
+    function: ClassVar[Callable[[JudgedRuns], Any]]
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        scores = np.asarray(type(self).function(judged), dtype=np.float64)
+        if scores.shape != judged.shape:
+            raise MeasureError(
+                f"{self.name}: expected scores of shape (topics, systems) = {judged.shape}, got"
+                f" {scores.shape}"
+            )
+        return scores
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Its class has no importable name, so it is pickled as what makes the class.
+        definition = (type(self).function, self.scale_source, type(self).info)
+        return _user_measure, definition, vars(self)
+
+
+def _user_measure(
+    function: Callable[[JudgedRuns], Any], scale_source: str, info: Info
+) -> UserDefined:
+    attributes = {
+        "__doc__": info.summary,
+        "function": staticmethod(function),
+        "scale_source": scale_source,
+        "info": info,
+    }
+    measure: UserDefined = type("UserDefined", (UserDefined,), attributes)()
+    return measure
+
+
+def define(
+    name: str,
+    function: Callable[[JudgedRuns], Any],
+    *,
+    summary: str = "",
+    range: tuple[float, float] = (0.0, 1.0),
+    lower_is_better: bool | None = None,
+    aggregate: str = "mean",
+    source: str = "user-defined",
+    scale: Scale | str | None = None,
+) -> Measure:
+    """Define a measure by a function; it can then be named, cut off and condensed like any other.
+
+    Parameters
+    ----------
+    name
+        An identifier that is not yet a name of a measure, also in other programs or another case.
+    function
+        Function of the judged runs, cut off and condensed as requested, that returns scores of
+        shape (topics, systems).
+    lower_is_better
+        Whether lower scores are better. By default higher scores are, with a warning if the name
+        suggests otherwise.
+    summary, range, aggregate, source
+        Attributes of the :class:`Info` of the measure.
+    scale
+        The measurement scale of the scores: `nominal`, `ordinal`, `interval` or `ratio`. By default
+        it is ordinal.
+
+    Raises
+    ------
+    MeasureError
+        For a name that is taken or not an identifier.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> last = cf.define("LastRelevant", lambda judged: judged.relevant().largest(
+    ...     judged.relevant().rank), range=(0, float("inf")))
+    >>> cf.evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, ["LastRelevant"]).means()["run"][0]
+    2.0
+    """
+    if not name.isidentifier():
+        raise MeasureError(
+            f"{quoted(name)} is not a valid name of a measure: use letters, digits and _, and"
+            " start with a letter"
+        )
+    if not all(isinstance(text, str) for text in (name, summary, aggregate, source)):
+        raise MeasureError("name, summary, aggregate and source of a measure must be strings")
+    if _find_forms(name.lower()) or _is_measure(name) or _is_measure(f"{name}@10"):
+        raise MeasureError(f"measure {name} already exists")
+    bounds = as_numbers(range, "the lowest and the highest score")
+    if bounds.shape != (2,) or not bounds[0] < bounds[1]:
+        raise MeasureError(
+            f"range must be two numbers, the lowest score and the highest, got {quoted(range)}"
+        )
+
+    if lower_is_better is None and suggests_lower(name):
+        warn(direction_note(name, reader=""))
+
+    info = Info(
+        name,
+        family="user-defined",
+        summary=summary,
+        range=(float(bounds[0]), float(bounds[1])),
+        lower_is_better=bool(lower_is_better),
+        aggregate=aggregate,
+        source=source,
+        scale=Scale.ORDINAL if scale is None else find_scale(scale),
+    )
+    measure = _user_measure(function, "measure" if scale is None else "user", info)
+    REGISTRY[name] = type(measure)
+    return measure

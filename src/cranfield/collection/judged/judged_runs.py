@@ -31,6 +31,7 @@ from cranfield.collection.judged.rows import (
     number_rows,
     permute_groups,
     ranges,
+    read_only,
 )
 from cranfield.collection.policies import Policies
 from cranfield.tabular import frame_html
@@ -149,6 +150,10 @@ class JudgedRuns(Scorable):
     ties: Ints = field(default_factory=NO_TIES.copy, repr=False)
     tie_groups: Ints = field(default_factory=NO_GROUPS.copy, repr=False)
     views: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        for array in (self.retrieved, self.scored):
+            read_only(array)
 
     @property
     def unit(self) -> str:

@@ -94,6 +94,10 @@ class Rows:
     gains: Floats = field(default_factory=lambda: np.empty(0))
     source: Ints | tuple[Rows, Ints | None] | None = None
 
+    def __post_init__(self) -> None:
+        for array in (self.cell, self.rank, self.grade, self.gains):
+            read_only(array)
+
     @property
     def keys(self) -> Ints:
         """Cell and rank of each row as one number, ascending; ranks stay far below 2^31."""
@@ -112,23 +116,23 @@ class Rows:
     @cached_property
     def sizes(self) -> Ints:
         """Number of rows of each cell; shape (topics * systems,)."""
-        return _read_only(np.bincount(self.cell, minlength=self.shape[0] * self.shape[1]))
+        return read_only(np.bincount(self.cell, minlength=self.shape[0] * self.shape[1]))
 
     @cached_property
     def starts(self) -> Ints:
         """First row of each cell; shape (topics * systems,)."""
-        return _read_only(np.cumsum(self.sizes) - self.sizes)
+        return read_only(np.cumsum(self.sizes) - self.sizes)
 
     @cached_property
     def seen(self) -> Ints:
         """Number of rows of the same cell up to each row, that row included."""
         before = np.repeat(self.starts - 1, self.sizes)
-        return _read_only(np.arange(self.cell.size) - before)
+        return read_only(np.arange(self.cell.size) - before)
 
     @cached_property
     def topic(self) -> Ints:
         """Topic of each row, as an index."""
-        return _read_only(np.asarray(self.cell % self.shape[0]))
+        return read_only(np.asarray(self.cell % self.shape[0]))
 
     @property
     def count(self) -> Ints:
@@ -140,7 +144,7 @@ class Rows:
         """Cumulated gain: the sum of the gains of the same cell up to each row, included."""
         if self.gains.size != self.cell.size:
             raise CranfieldError("these rows have grades only; set their gains by Rows.with_gains")
-        return _read_only(self.running(self.gains))
+        return read_only(self.running(self.gains))
 
     def total(self, values: NDArray[Any]) -> Floats:
         """Sum the values of each cell, in order of rank; shape (topics, systems)."""
@@ -244,8 +248,8 @@ class Rows:
         return flat.reshape(self.shape[1], self.shape[0]).T
 
 
-def _read_only(array: _Array) -> _Array:
-    """Make an array read-only, since it is cached."""
+def read_only(array: _Array) -> _Array:
+    """Make an array read-only, since all measures share it."""
     array.flags.writeable = False
     return array
 
@@ -331,6 +335,10 @@ class Judgments:
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        for array in (self.topic, self.grade, *self.columns.values()):
+            read_only(array)
+
     def count(self, low: int, high: int | None = None) -> Ints:
         """Count the judgments of each topic with low <= grade < high; shape (topics, 1)."""
         check_integer("low", low, -(2**63))
@@ -341,7 +349,7 @@ class Judgments:
             if high is not None:
                 is_counted &= self.grade < high
             counts = np.bincount(self.topic[is_counted], minlength=self.n_topics)[:, None]
-            self.cache[key] = _read_only(counts)
+            self.cache[key] = read_only(counts)
         return counts
 
     def ideal(self, gains: Floats) -> Rows:

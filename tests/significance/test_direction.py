@@ -245,3 +245,20 @@ def test_the_direction_of_a_measure_is_its_definition() -> None:
     assert residual.lower_is_better
     with pytest.raises(PolicyError, match="lower is better for RBPResidual.*, but higher"):
         residual.with_direction(lower_is_better=False)
+
+
+def test_scores_of_a_known_measure_have_its_definition() -> None:
+    columns = {"a": [1, 0.3, 0.9], "b": [1, 0.4, 0.9]}
+    values = np.array([*columns.values()]).T
+    for measure in ("RBPResidual(p=0.8)", "GMAP", "AP", "NumRelRet", "latency", "P"):
+        scores = cf.Scores(values, "123", "ab", measure)
+        read = cf.read_scores(columns, measure=measure)
+        for name in ("measure", "aggregate", "scale", "scale_source", "lower_is_better"):
+            assert getattr(scores, name) == getattr(read, name), (measure, name)
+        assert scores.definition == read.definition
+        assert scores.has_direction == read.has_direction
+    assert str(cf.Scores(values, "123", "ab", "AP", scale="ratio").scale) == "ratio"
+    with pytest.raises(PolicyError, match="higher is better for AP, but lower is better was"):
+        cf.Scores(values, "123", "ab", "AP", lower_is_better=True)
+    with pytest.raises(PolicyError, match="aggregate of AP must be 'mean', got 'sum'"):
+        cf.Scores(values, "123", "ab", "AP", aggregate="sum")

@@ -17,7 +17,7 @@ from tests.cli.running import cranfield
 DRAW = np.random.default_rng(5)
 VALUES = DRAW.integers(0, 5, (12, 3)) / 4
 TOPICS = tuple(f"q{k}" for k in range(12))
-SCORES = cf.Scores(VALUES, TOPICS, ("a", "b", "c"), measure="P@4")
+SCORES = cf.Scores(VALUES, TOPICS, ("a", "b", "c"), measure="effort")
 
 
 def test_intervals_are_those_of_scipy() -> None:

@@ -176,14 +176,14 @@ def test_no_scale_that_is_admitted_changes_standardised_scores() -> None:
 def test_labels_and_scale() -> None:
     raw = scored(
         some_scores(),
-        measure="GMAP",
+        measure="effort",
         aggregate="geometric",
         lower_is_better=True,
         scale=Scale.RATIO,
     )
     found = standardise(raw)
     assert (found.topics, found.systems) == (raw.topics, raw.systems)
-    assert found.measure == "standardised(GMAP, z)"
+    assert found.measure == "standardised(effort, z)"
     assert found.aggregate == "mean" and found.lower_is_better
     assert found.scale is Scale.INTERVAL
     assert standardise(raw, method="empirical").scale is Scale.INTERVAL

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, ClassVar
 from warnings import catch_warnings, simplefilter
 
@@ -81,6 +82,21 @@ def parse_measure(text: str | Measure) -> Measure:
             f"expected one measure, got {quoted(text)}, which stands for {len(measures)} measures"
         )
     return measures[0]
+
+
+@lru_cache(maxsize=4096)
+def known_measure(name: str) -> Measure | None:
+    """Parse the name of one measure; None for other names and for names of several measures."""
+    # Python issues syntax warnings for some other names when they are parsed.
+    if not re.match("[A-Za-z_]|11pt", name):
+        return None
+    try:
+        with catch_warnings():
+            simplefilter("ignore")
+            [measure] = parse_measures(name)
+    except ValueError:
+        return None
+    return measure
 
 
 def parse_measures(
@@ -517,4 +533,5 @@ def define(
     )
     measure = _user_measure(function, "measure" if scale is None else "user", info)
     REGISTRY[name] = type(measure)
+    known_measure.cache_clear()
     return measure

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from itertools import compress, permutations
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -83,9 +84,12 @@ def label_indices(selection: Any, labels: Sequence[str], kind: str = "system") -
     """Return the indices of a selection: labels, a mask, indices, or None for all."""
     if selection is None:
         return np.arange(len(labels))
-    if isinstance(selection, np.ndarray) and selection.dtype.kind in "bui":
-        return np.flatnonzero(selection) if selection.dtype == bool else selection
     names = [selection] if isinstance(selection, str) else list(selection)
+    if names and all(isinstance(name, (bool, np.bool_)) for name in names):
+        if len(names) != len(labels):
+            expected = counted(len(labels), kind)
+            raise PolicyError(f"expected a mask of {expected}, got {len(names)} Boolean values")
+        return np.flatnonzero(names)
     if names and all(isinstance(name, (int, np.integer)) for name in names):
         return np.array(names, dtype=np.intp)
     index_of = {label: index for index, label in enumerate(labels)}
@@ -138,6 +142,13 @@ class Definition(Protocol):
     def label(self) -> str: ...
 
 
+def _find_definition(measure: str) -> Definition | None:
+    # As in a registry, the module of a higher layer is loaded by its name.
+    grammar: Any = import_module("cranfield.measures.grammar")
+    definition: Definition | None = grammar.known_measure(measure)
+    return definition
+
+
 @dataclass(frozen=True, eq=False)
 class Scores(Averages, FrameMixin, Plotted):
     """Scores of one measure.
@@ -145,7 +156,8 @@ class Scores(Averages, FrameMixin, Plotted):
     Attributes
     ----------
     values
-        Shape (topics, systems), or (topics, systems, shards or replicates); NaN is 'no score'.
+        Shape (topics, systems), or (topics, systems, shards or replicates); NaN is 'no score'. A
+        read-only copy.
     topics, systems
         Labels of the first two axes.
     measure
@@ -162,8 +174,8 @@ class Scores(Averages, FrameMixin, Plotted):
     shards
         Labels of the third axis, by default numbers from 1; empty if there is no third axis.
     definition
-        The measure, or None. Without `measure`, it provides the name, aggregate and direction, and
-        the default scale.
+        The measure; by default the known measure of that name, or None. It provides aggregate,
+        direction and default scale, and the name if `measure` is empty.
     has_direction
         Whether the user or the definition of the measure stated the direction; otherwise
         comparisons add a note if the name suggests that lower is better.
@@ -198,7 +210,9 @@ class Scores(Averages, FrameMixin, Plotted):
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         data = self.values
-        set_(self, "values", np.ma.filled(np.ma.asarray(data, dtype=np.float64), np.nan))
+        values = np.array(np.ma.filled(np.ma.asarray(data, dtype=np.float64), np.nan))
+        values.flags.writeable = False
+        set_(self, "values", values)
         shape = self.values.shape
         if len(shape) == 3 and not self.shards:
             set_(self, "shards", range(1, shape[2] + 1))
@@ -219,16 +233,42 @@ class Scores(Averages, FrameMixin, Plotted):
         if self.scale is not None:
             set_(self, "scale", find_scale(self.scale))
             set_(self, "scale_source", self.scale_source or "user")
-        if self.definition is not None and not self.measure:
+        set_(self, "measure", str(self.measure))
+        if self.definition is None and self.measure:
+            self._define(_find_definition(self.measure))
+        elif self.definition is not None and not self.measure:
             set_(self, "measure", self.definition.label)
-            set_(self, "aggregate", self.definition.info.aggregate)
-            if self.scale is None:
-                set_(self, "scale", self.definition.scale)
-                set_(self, "scale_source", self.definition.scale_source)
-            set_(self, "lower_is_better", self.definition.info.lower_is_better)
+            self._define(self.definition)
         if self.lower_is_better or self.definition is not None:
             set_(self, "has_direction", True)
         check_choice("aggregate", self.aggregate, AGGREGATES)
+
+    def _define(self, definition: Definition | None) -> None:
+        """Set the properties of a known measure; refuse arguments that contradict it."""
+        if definition is None:
+            return
+        info = definition.info
+        if self.lower_is_better:
+            self._check_direction(definition, True)
+        if self.aggregate not in ("mean", info.aggregate):
+            raise PolicyError(
+                f"aggregate of {self.measure} must be {info.aggregate!r}, got {self.aggregate!r}"
+            )
+        set_ = object.__setattr__
+        set_(self, "definition", definition)
+        set_(self, "aggregate", info.aggregate)
+        set_(self, "lower_is_better", info.lower_is_better)
+        if self.scale is None:
+            set_(self, "scale", definition.scale)
+            set_(self, "scale_source", definition.scale_source)
+
+    def _check_direction(self, definition: Definition, lower_is_better: bool) -> None:
+        if definition.info.lower_is_better != lower_is_better:
+            own, requested = ("higher", "lower") if lower_is_better else ("lower", "higher")
+            raise PolicyError(
+                f"{own} is better for {self.measure}, but {requested} is better was requested; if"
+                " the scores are of another measure, rename it"
+            )
 
     @property
     def labels(self) -> dict[str, tuple[str, ...]]:
@@ -255,12 +295,8 @@ class Scores(Averages, FrameMixin, Plotted):
         >>> scores.with_direction(lower_is_better=True).lower_is_better
         True
         """
-        if self.definition is not None and self.definition.info.lower_is_better != lower_is_better:
-            own, requested = ("higher", "lower") if lower_is_better else ("lower", "higher")
-            raise PolicyError(
-                f"{own} is better for {self.measure}, but {requested} is better was requested; if"
-                " the scores are of another measure, rename it"
-            )
+        if self.definition is not None:
+            self._check_direction(self.definition, lower_is_better)
         return replace(self, lower_is_better=bool(lower_is_better), has_direction=True)
 
     def direction_notes(self) -> list[str]:

@@ -75,7 +75,7 @@ def as_scores(scores: Any) -> Scores:
                 f" {counted(len(topics), 'topic')} and {counted(len(systems), 'system')}; if its"
                 " rows are systems, pass its transpose"
             )
-        return Scores(as_numbers(scores, "scores").copy(), topics, systems)
+        return Scores(as_numbers(scores, "scores"), topics, systems)
     if isinstance(scores, Mapping) or hasattr(type(scores), "columns"):
         scores_of = read_scores_by_measure(scores)
         first, *others = scores_of

@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import InputError
+from cranfield.base.errors import InputError, PolicyError
 from tests.evaluation.scorefiles import files
 
 
@@ -70,3 +72,22 @@ def test_topics_where_systems_are_wanted(topics: tuple[str, str]) -> None:
         cf.read_scores(data)
     cf.read_scores({"bm25": dict.fromkeys(topics, 0.5)})
     cf.read_scores({"1": dict.fromkeys(topics, 0.5)})
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series, pl.Series])
+def test_a_list_of_booleans_is_a_mask(kind: Any) -> None:
+    scores = cf.Scores([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], ("1", "2", "3"), ("a", "b"))
+    part = scores.select(topics=kind([True, False, True]), systems=kind([False, True]))
+    assert (part.topics, part.systems, part.values.tolist()) == (("1", "3"), ("b",), [[0.2], [0.6]])
+    assert scores.select(topics=kind([2, 0])).topics == ("3", "1")
+    with pytest.raises(PolicyError, match="expected a mask of 3 topics, got 2 Boolean values"):
+        scores.select(topics=kind([True, False]))
+
+
+def test_scores_are_a_read_only_copy() -> None:
+    values = np.array([[0.1, 0.2], [0.3, 0.4]])
+    scores = cf.Scores(values, ("1", "2"), ("a", "b"))
+    values[:] = 9
+    assert scores.values.tolist() == [[0.1, 0.2], [0.3, 0.4]]
+    with pytest.raises(ValueError, match="read-only"):
+        scores.values[0, 0] = 9

@@ -146,6 +146,7 @@ def test_missing_scores() -> None:
     filled = correlate(scores, missing="zero")
     assert filled.notes == ("1 missing score counted as 0",) and filled.topics == TOPICS
     values[1, 2] = 0
+    scores["two"] = replace(THREE["two"], values=values)
     np.testing.assert_array_equal(filled.topicwise, correlate(scores, missing="error").topicwise)
     nothing = replace(THREE["two"], values=np.full((4, 6), np.nan))
     with pytest.raises(CranfieldError, match="no topic has a score of every system by every"):

@@ -64,4 +64,5 @@ def random_scores(systems: int, topics: int = 20, seed: int = 0, **more: Any) ->
     values = np.random.default_rng(seed).random((topics, systems))
     values += np.linspace(0, 0.5, systems)
     names = [f"s{k}" for k in range(systems)]
-    return scores_of(values, [f"t{k}" for k in range(topics)], names, "AP", **more)
+    measure = "effort" if more.get("lower_is_better") else "AP"
+    return scores_of(values, [f"t{k}" for k in range(topics)], names, measure, **more)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import fmean, quantiles
 
 import numpy as np
@@ -13,8 +14,10 @@ from tests.reporting.charts.drawn import domain_of, random_scores, rows_with, sc
 
 def test_boxes_are_of_the_scores() -> None:
     scores = random_scores(7, topics=23, seed=3)
-    scores.values[4, 2] = 9.0
-    scores.values[[1, 5], 3] = np.nan
+    values = scores.values.copy()
+    values[4, 2] = 9.0
+    values[[1, 5], 3] = np.nan
+    scores = replace(scores, values=values)
     chart = box_plot(scores)
     boxes = {row["system"]: row for row in rows_with(chart, "q1")}
     beyond = rows_with(chart, "topic", "score")
@@ -43,7 +46,7 @@ def test_best_mean_first() -> None:
     lower = random_scores(5, lower_is_better=True)
     assert domain_of(box_plot(lower), "y") == order[::-1]
     title = spec_of(box_plot(lower))["layer"][0]["encoding"]["x"]["title"]
-    assert title == "AP of a topic (lower is better)"
+    assert title == "effort of a topic (lower is better)"
 
 
 def test_equal_means_keep_their_order() -> None:
@@ -74,7 +77,10 @@ def test_titles_count_the_topics_with_scores() -> None:
     scores = random_scores(3, topics=13)
     title = str(spec_of(box_plot(scores))["title"])
     assert "3 systems, 13 topics" in title
-    scores.values[[1, 5], 0] = np.nan
+    values = scores.values.copy()
+    values[[1, 5], 0] = np.nan
+    scores = replace(scores, values=values)
     assert "3 systems, 11 to 13 of 13 topics" in str(spec_of(box_plot(scores))["title"])
-    scores.values[[1, 5]] = np.nan
+    values[[1, 5]] = np.nan
+    scores = replace(scores, values=values)
     assert "3 systems, 11 of 13 topics" in str(spec_of(box_plot(scores))["title"])

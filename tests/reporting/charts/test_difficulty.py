@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,9 @@ from tests.reporting.charts.drawn import domain_of, random_scores, rows_with, sc
 
 def test_cells_are_the_scores() -> None:
     scores = random_scores(6, topics=9)
-    scores.values[3, 2] = np.nan
+    values = scores.values.copy()
+    values[3, 2] = np.nan
+    scores = replace(scores, values=values)
     chart = difficulty_map(scores)
     cells = {(row["topic"], row["system"]): row["score"] for row in rows_with(chart, "score")}
     assert len(cells) == 53

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -17,8 +16,7 @@ import polars as pl
 from cranfield.base.errors import InputError, in_source, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.collection.pairs import find_label_positions, number_values
-from cranfield.measures import parse_measures
-from cranfield.measures.base import Measure
+from cranfield.measures.grammar import known_measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import suggests_lower
 from cranfield.sources.schemas import Schema, find_summaries, optional, spelt
@@ -74,21 +72,6 @@ def find_roles(names: Sequence[str], source: str) -> dict[str, int]:
 MAX_NAMES = 50  # maximum number of names that are tested for being measures; each has to be parsed
 
 
-@lru_cache(maxsize=4096)
-def measure_of(name: str) -> Measure | None:
-    """Parse the name of one measure; None for other names and for names of several measures."""
-    # Python issues syntax warnings for some other names when they are parsed.
-    if not re.match("[A-Za-z_]|11pt", name):
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            [measure] = parse_measures(name)
-    except ValueError:
-        return None
-    return measure
-
-
 _NAMES = """
 acc accuracy bertscore bleu chrf correctness coverage em exactmatch f1 fmeasure fscore faithfulness
 groundedness hits hitrate hole meteor pass pmrr precision recall rouge rougel success
@@ -111,8 +94,8 @@ def resembles_measure(name: str) -> bool:
     return (
         not {spelt(name), spelt(family)}.isdisjoint(_UNKNOWN_MEASURES)
         or suggests_lower(name)
-        or measure_of(name) is not None
-        or (len(family) > 2 and measure_of(family) is not None)
+        or known_measure(name) is not None
+        or (len(family) > 2 and known_measure(family) is not None)
     )
 
 
@@ -124,7 +107,7 @@ def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str 
     known = [name for name in sample if resembles_measure(name)]
     cutoffs = [name for name in sample if name not in known and CUTOFF.search(name)]
     likely = [*known, *cutoffs]
-    other_names = [name for name in sample if name not in likely and measure_of(name) is None]
+    other_names = [name for name in sample if name not in likely and known_measure(name) is None]
     if known and 2 * len(other_names) < len(sample):
         return True
     if not likely or not kind or (requested and not known):
@@ -141,8 +124,8 @@ def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str 
 
 
 def same_measure(name: str, other: str) -> bool:
-    measure = measure_of(name)
-    return name == other or (measure is not None and measure == measure_of(other))
+    measure = known_measure(name)
+    return name == other or (measure is not None and measure == known_measure(other))
 
 
 def choose_measure(names: Sequence[str], measure: str | None) -> str:
@@ -293,12 +276,10 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
         values if by_shard else values[:, :, 0],
         tuple(topics),
         tuple(systems),
+        name or "",
         shards=tuple(shards) if by_shard else (),
         axis=parts[0].axis,
-        # A known measure has a declared range, direction and scale.
-        definition=measure_of(name) if name else None,
     )
-    scores = replace(scores, measure=name or "")
     if scores.definition is not None:
         low, high = scores.definition.info.range
         is_outside = (values < low - ROUNDING) | (values > high + ROUNDING)

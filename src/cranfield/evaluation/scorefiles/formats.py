@@ -29,11 +29,11 @@ from cranfield.evaluation.scorefiles.cells import (
     has_decimal_comma,
     is_missing,
     make_part,
-    measure_of,
     read_labels,
     resembles_measure,
     score_frame,
 )
+from cranfield.measures.grammar import known_measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import AXES
 from cranfield.sources.columns import (
@@ -66,7 +66,7 @@ def is_score_line(head: str) -> bool:
     if cells[0] == RUNID or "\t" not in head:
         return True
     is_score = finite(cells[-1]) is not None or is_missing(cells[-1])
-    return is_score or measure_of(cells[0]) is not None
+    return is_score or known_measure(cells[0]) is not None
 
 
 def read_lines(text: str, source: ScoreSource) -> ScorePart:
@@ -103,7 +103,9 @@ def _order_measures_first(columns: list[list[str]], requested: Sequence[str]) ->
     """Return the columns of measures and of topics, whose order depends on the program."""
 
     def resembles_any_measure(name: str) -> bool:
-        return bool(resembles_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
+        return bool(
+            resembles_measure(name) or known_measure(name) is not None or CUTOFF.search(name)
+        )
 
     labels = [list(dict.fromkeys(column)) for column in columns]
     criteria = [

@@ -167,3 +167,5 @@ def test_the_web(here: Path) -> None:
     finally:
         server.shutdown()
         server.server_close()
+    with pytest.raises(cf.InputError, match=r"a.run: cannot be read: cannot connect to host"):
+        cf.read_run(f"{url}/a.run")

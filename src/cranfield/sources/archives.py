@@ -266,9 +266,13 @@ def _call(url: str, function: Callable[[], Returned]) -> Returned:
         reason = str(error).strip().partition("\n")[0]
         raise MissingDependencyError(f"{hide_credentials(url)}: {reason}") from error
     except Exception as error:
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        if isinstance(error, FileNotFoundError | PermissionError):
-            is_missing = isinstance(error, FileNotFoundError)
+        cause: Exception = error
+        if isinstance(error, FileNotFoundError) and isinstance(error.__cause__, OSError):
+            # Over HTTP, fsspec also raises this error if the server cannot be reached.
+            cause = error.__cause__
+        reason = str(cause).strip().partition("\n")[0] or type(cause).__name__
+        if isinstance(cause, FileNotFoundError | PermissionError):
+            is_missing = isinstance(cause, FileNotFoundError)
             reason = os.strerror(errno.ENOENT if is_missing else errno.EACCES)
         reason = f"cannot be read: {reason[:1].lower()}{reason[1:]}"
         raise InputError(reason, source=hide_credentials(url)) from error

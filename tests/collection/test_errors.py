@@ -409,3 +409,28 @@ def test_topics_without_judgments_of_an_aspect() -> None:
     ):
         cf.judge(runs, qrels, aspects={"clear": {"1": {"a": 1}}})
     cf.judge(runs, qrels, aspects={"clear": {"1": {"a": 1}, "2": {"b": 0}, "3": {"c": 1}}})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.tsv", 'qid\tdoc\tscore\n1\t"a\t2\n1\tb"\t1\n'),
+        ("a.tsv", 'qid\tquery\tdoc\tscore\n1\t"new york\ta\t1\n2\tx"\tb\t1\n'),
+        ("a.csv", 'qid,doc,score\n1,"a,2\n1,b",1\n'),
+        ("a.csv", 'qid,doc,score,query\n1,a,2,"x\n1,b,3,z\n1,c,2,y"\n'),
+    ],
+)
+def test_a_stray_quote_that_joins_rows(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    last = text.count("\n")
+    with pytest.raises(cf.InputError, match=rf"{name}:2: a quote joins lines 2 to {last} into one"):
+        cf.read_run(tmp_path / name)
+
+
+def test_line_breaks_in_quoted_prose(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('qid,query,doc,score\n1,"new\nyork, or so",a,1\n2,"x",b,1\n')
+    assert cf.read_run(path).docs.to_list() == ["a", "b"]
+    path.write_text('qid,query,doc,score\n1,"new york,a,1\n2,x",b,1\n')
+    with pytest.warns(match=r"a.csv:2: a quote joins lines 2 to 3 into one row; if it does not"):
+        cf.read_run(path)

@@ -6,12 +6,12 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
-from cranfield.base.errors import InputError, quoted
+from cranfield.base.errors import InputError, quoted, warn
 from cranfield.sources.archives import check_parts
 from cranfield.sources.chunks import Source
 
@@ -127,6 +127,8 @@ def split_rows(text: str, source: str, separator: str) -> tuple[list[tuple[str, 
                         reason = "expected commas or tabs between columns, got semicolons"
                         start = (lines or [start])[0]
                     raise InputError(reason, source=source, line=start)
+                if reader.line_num > start:
+                    _check_quotes(row[:width], source, separator, start, reader.line_num)
                 # The garbage collector does not track tuples of text.
                 rows.append(tuple(row[:width]))
                 lines.append(start)
@@ -136,6 +138,22 @@ def split_rows(text: str, source: str, separator: str) -> tuple[list[tuple[str, 
     if not rows:
         raise InputError("is empty", source=source)
     return rows, lines
+
+
+def _check_quotes(
+    row: Sequence[str], source: str, separator: str, first_line: int, last_line: int
+) -> None:
+    """Refuse a cell that consists of the parts of several rows; warn if it may be prose."""
+    for k, cell in enumerate(row):
+        counts = [line.count(separator) for line in cell.split("\n")]
+        end, whole = len(row) - 1 - k, [len(row) - 1] * (len(counts) - 2)
+        if len(row) < 3 or len(counts) < 2 or counts != [end, *whole, k]:
+            continue
+        reason = f"a quote joins lines {first_line} to {last_line} into one row"
+        if " " in cell and separator != "\t":
+            warn(f"{source}:{first_line}: {reason}; if it does not quote a text, remove it")
+        else:
+            raise InputError(f"{reason}; remove the quote", source=source, line=first_line)
 
 
 def parse_json(text: str, source: str, line: int | None = None) -> Any:

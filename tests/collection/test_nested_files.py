@@ -100,6 +100,7 @@ def test_lines_systems_and_empty_rankings(tmp_path: Path) -> None:
     path.write_text("\n".join(map(json.dumps, records)))
     runs = cf.read_runs(path)
     assert [(run.name, len(run)) for run in runs] == [("x", 2), ("y", 2)]
+    assert [run.name for run in cf.read_runs(path, system="model")] == ["x", "y"]
     # Documents are in another order than their scores: reported, as of a column of ranks.
     judged = cf.judge(runs, {"q1": {"d1": 1}})
     assert [one.contradictions for one in judged.coverage.systems] == [0, 1]

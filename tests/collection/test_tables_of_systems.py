@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.collection.document_tables import read_groups
 
 ROWS = [
     {"model": "bm25", "query": "1", "doc": "a", "score": 3.0},
@@ -58,6 +59,7 @@ def test_a_file_of_several_systems(suffix: str, tmp_path: Path) -> None:
     [
         *(ROWS, pl.DataFrame(ROWS), pl.DataFrame(ROWS).lazy(), pd.DataFrame(ROWS)),
         *(pa.Table.from_pylist(ROWS), pd.DataFrame(ROWS).astype({"model": "category"})),
+        *(pd.DataFrame(ROWS).to_dict("list"), dict(pl.DataFrame(ROWS).to_dict())),
     ],
 )
 def test_rows_in_memory_of_several_systems(data: Any) -> None:
@@ -452,3 +454,41 @@ def test_predictions_of_mteb(as_file: bool, tmp_path: Path) -> None:
     assert [one.name for one in several] == names
     with pytest.raises(cf.InputError, match="expected one run, got a mapping of systems"):
         cf.read_run(data({"default": {"test": run}}))
+
+
+def test_a_mapping_of_columns_is_a_table(tmp_path: Path) -> None:
+    columns: dict[str, Any] = {"score": [0.5, 2], "qid": ["1", "2"], "docno": ["a", "b"]}
+    rows = [("1", "a", 0.5), ("2", "b", 2)]
+    assert cf.read_run(columns).to_polars().rows() == rows
+    assert [run.to_polars().rows() for run in cf.read_runs({"x": columns, "y": columns})] == [
+        rows,
+        rows,
+    ]
+    (tmp_path / "a.json").write_text(json.dumps(columns))
+    assert cf.read_run(tmp_path / "a.json").to_polars().rows() == rows
+    grades = {"qid": ["1", "2"], "docno": ["a", "b"], "label": [1, 0]}
+    assert cf.read_qrels(grades).to_polars().rows() == [("1", "a", 1), ("2", "b", 0)]
+    assert read_groups({"doc": ["a", "b"], "group": ["x", "y"]}).docs.to_list() == ["a", "b"]
+    # Columns as mappings of row numbers.
+    for numbered in (
+        {"qid": {"0": 1}, "docno": {"0": 5}, "score": {"0": 0.5}},
+        columns | {"x": {}},
+    ):
+        for read in (cf.read_run, cf.read_qrels):
+            with pytest.raises(cf.InputError, match="expected a mapping of names to columns"):
+                read(numbered)
+    with pytest.raises(cf.InputError, match="expected columns of equal length, got lengths 1, 2"):
+        cf.read_qrels({"qid": ["1", "2"], "docno": ["a"]})
+
+
+def test_a_record_is_not_read_as_documents() -> None:
+    runs = {"q1": {"a": {"score": 0.5}, "b": {"score": 0.4}}}
+    with pytest.raises(
+        cf.InputError, match=r"expected \{topic: \{document: score\}\}, got an object"
+    ):
+        list(cf.read_runs(runs))
+    with pytest.raises(
+        cf.InputError, match=r"expected \{topic: \{document: score\}\}, got an object"
+    ):
+        cf.read_run(runs["q1"])
+    assert cf.read_run({"q1": {"score": 0.5}, "q2": {"a": 1.0}}).topics == ("q1", "q2")

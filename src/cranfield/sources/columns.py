@@ -354,7 +354,8 @@ def _columns_of_json(
             columns, source, None if lines is None else [lines[row] for row in rows]
         )
     if isinstance(data, Mapping) and schema.mapping is not None:
-        return Columns.from_mapping(schema.mapping(data, source), source)
+        to_columns = columns_of_mapping("table") if schema.is_table(data) else schema.mapping
+        return Columns.from_mapping(to_columns(data, source), source)
     if isinstance(data, list) and schema.tuples is not None:
         return columns_of_records(data, schema, source, lines)
     return None

@@ -238,6 +238,9 @@ FRAMES = frozenset({"csv", "tsv", "parquet"})
 NO_OWN_NAMES: Mapping[str, str] = MappingProxyType({})
 """No names set by the user: all columns have their usual names."""
 
+_MAX_COLUMNS = 100
+"""Maximum number of keys of a mapping that may be names of columns."""
+
 NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
 """Names that pandas or Polars give to an index or to a second column; an index may have none."""
 
@@ -441,6 +444,19 @@ class Schema:
         return {
             column.name: places[column.name] for column in self.columns if column.name in places
         }
+
+    def is_table(self, data: Mapping[Any, Any]) -> bool:
+        """Return True for a mapping of columns whose keys are usual names of the first two."""
+        keys = [column for column in self.columns if column.required][:2]
+        if len(data) > _MAX_COLUMNS or not all(column.named_in([*data]) for column in keys):
+            return False
+        for values in data.values():
+            cells = values.values() if isinstance(values, Mapping) else values
+            if isinstance(cells, str) or not isinstance(cells, Iterable):
+                return False
+            if isinstance(next(iter(cells), None), (Mapping, list, tuple)):
+                return False
+        return len(keys) == 2
 
     def column_of(self, name: object) -> str | None:
         """Return the column with this usual name, or None."""

@@ -285,7 +285,8 @@ _DEFAULTS: dict[str, Any] = {
 
 def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterable[Item]:
     """Return the systems of a table as runs; its errors are raised when a run is read."""
-    if name is not None or isinstance(data, (Run, Mapping)):
+    is_one_run = isinstance(data, Run) or (isinstance(data, Mapping) and not RUN.is_table(data))
+    if name is not None or is_one_run:
         return [(name, data)]
     path = fspath(data) if isinstance(data, (str, PathLike)) else None
     if path == "-" and options["format"] in FORMAT_OF_SUFFIX.values():

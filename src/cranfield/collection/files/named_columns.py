@@ -145,8 +145,22 @@ def _split_documents(
     raise InputError(reason + FLAT_ADVICE.format(value=value_name), source=source)
 
 
+def _has_records(data: Mapping[Any, Any]) -> bool:
+    """Return True if each topic of a run holds a key such as `score`, instead of documents."""
+    return bool(data) and all(
+        isinstance(documents, Mapping) and not {*SCORE.names}.isdisjoint(documents)
+        for documents in data.values()
+    )
+
+
 def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     """Convert a mapping of topics to `{document: value}`, or to lists of documents, to columns."""
+    if value_name == "score" and _has_records(data):
+        raise InputError(
+            f"expected {{topic: {{document: score}}}}, got {describe_structure(data)}"
+            + FLAT_ADVICE.format(value=value_name),
+            source=source,
+        )
     data = {t: values.to_dict() if _is_labelled(values) else values for t, values in data.items()}
     is_nested = all(isinstance(documents, Mapping) for documents in data.values())
     if value_name == "score" and is_nested:
@@ -400,6 +414,8 @@ def _convert_dicts(data: Any, column: _NumberColumn) -> dict[str, Any] | None:
     """Convert dicts of text ids and numbers to the fields of a run or judgments, or return None."""
     if type(data) not in _DICT_TYPES or not {*map(type, data.values())} <= _DICT_TYPES:
         return None
+    if RUN.is_table(data) or (column is _SCORES and _has_records(data)):
+        return None
     rankings = {topic: documents for topic, documents in data.items() if documents}
     if column is _SCORES:
         # Topics with an empty ranking come last.
@@ -479,7 +495,7 @@ def runs_of_mapping(data: Mapping[Any, Any]) -> Iterator[tuple[str | None, Any]]
             for split, run in splits.items()
         ]
         yield from runs if len(runs) > 1 else [(model, run) for _, run in runs]
-    elif _is_single_run(data):
+    elif RUN.is_table(data) or _is_single_run(data):
         yield None, data
     else:
         yield from ((str(name), run) for name, run in data.items())

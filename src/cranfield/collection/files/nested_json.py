@@ -51,6 +51,7 @@ _NO_TOPIC = (
 class _Ranking(NamedTuple):
     """The documents of a topic, the index of their record, and their system, if any.
 
+    system_key: key of the system in the record; empty without one.
     are_relevant: whether documents without a grade are relevant, as in BioASQ.
     lists: other lists of the record with a number for each document, such as `ranks`.
     """
@@ -60,6 +61,7 @@ class _Ranking(NamedTuple):
     scores: Sequence[Any] | None = None
     row: int = 0
     system: Any = None
+    system_key: str = ""
     are_relevant: bool = False
     lists: Mapping[str, Sequence[Any]] = {}
 
@@ -80,9 +82,11 @@ def columns_of_nested(
     others: dict[str, list[Any]] = {}
     has_scores = has_order = False
     is_listed: dict[tuple[str, str], bool] = {}
+    system_key = ""
     with in_source(source):
         for ranking in _rankings(_workbench_judgments(data), kind, source):
             docs, values = _documents(ranking, kind)
+            system_key = system_key or ranking.system_key
             ranks: Sequence[int] = range(1, len(docs) + 1)
             if kind == "run":
                 numbers = numbers_of_hits(_with_lists(ranking), values is not None, ranking.topic)
@@ -105,14 +109,16 @@ def columns_of_nested(
             topic, system, row = ranking.topic, ranking.system, ranking.row
             documents = zip(docs, values, ranks, strict=True)
             rows += [(topic, doc, number, rank, system, row) for doc, number, rank in documents]
-    columns = transpose_rows(("topic", "doc", value, "rank", "tag", "row"), rows)
+    # The user may name the column of systems by its key.
+    tag = system_key or "tag"
+    columns = transpose_rows(("topic", "doc", value, "rank", tag, "row"), rows)
     record_of_row = columns.pop("row")
     if kind != "run":
         del columns["rank"]
     elif has_order and not has_scores:
         del columns["score"]
-    if kind != "run" or all(system is None for system in columns["tag"]):
-        del columns["tag"]
+    if kind != "run" or all(system is None for system in columns[tag]):
+        del columns[tag]
     return {**columns, **others}, record_of_row
 
 
@@ -233,7 +239,8 @@ def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
     if scores is not None and (not isinstance(scores, list) or len(scores) != len(hits)):
         expected = f"expected a list of {len(hits)} scores, one per document"
         raise InputError(f"{expected}, for topic {quoted(topic)}, got another number")
-    system = record.get(key_of(_SYSTEM, record, f"topic {quoted(topic)}"))
+    system_key = key_of(_SYSTEM, record, f"topic {quoted(topic)}")
+    system = record.get(system_key)
     system = None if isinstance(system, Mapping) else system
     lists = {
         re.sub("ies$", "y", str(name)).removesuffix("s"): values
@@ -243,7 +250,7 @@ def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
     }
     of_scores = (values for name, values in lists.items() if spelt(name) in _SCORE.names)
     scores = next(of_scores, None) if scores is None else scores
-    return _Ranking(topic, hits, scores, row, system, lists=lists)
+    return _Ranking(topic, hits, scores, row, system, str(system_key or ""), lists=lists)
 
 
 def _rankings_of_response(details: Mapping[Any, Any], kind: str, source: str) -> Iterator[_Ranking]:

@@ -374,6 +374,9 @@ def test_empty_rankings_are_topics_of_the_run(empty: Any, first: bool, tmp_path:
     assert cf.fuse({"x": nothing, "y": run}).to_polars()["doc"].to_list() == ["a"]
     with pytest.warns(cf.CranfieldWarning, match="excluded 1 topic without documents"):
         cf.write_run(cf.read_run(run), tmp_path / "a.run")
+    for write in (cf.read_run(run).write_csv, cf.read_run(run).write_parquet):
+        with pytest.warns(cf.CranfieldWarning, match="excluded 1 topic without documents"):
+            write(tmp_path / "a.table")
 
 
 def test_depth_is_of_the_input_and_limit_of_the_output() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -176,6 +177,22 @@ class Run(ReadPairs):
         ranks = None if self.chunks or self.unranked is not None else self.ranks
         if ranks is not None and not np.array_equal(self.scores, -ranks.astype(np.float64)):
             warn_of_missing_ranks(self.origin.name, self.topics, self.codes, ranks)
+
+    def warn_of_empty_topics(self) -> None:
+        """Warn of topics with an empty ranking, which files of rows do not have."""
+        if empty := len(self.topics) - int(np.unique(self.codes).size):
+            topics = counted(empty, "topic")
+            warn(f"excluded {topics} without documents, which no format can represent")
+
+    def write_csv(self, path: str | PathLike[str]) -> None:
+        """Write the table of `to_polars` as CSV; see :func:`cranfield.write_run`."""
+        self.warn_of_empty_topics()
+        super().write_csv(path)
+
+    def write_parquet(self, path: str | PathLike[str]) -> None:
+        """Write the table of `to_polars` as Parquet; see :func:`cranfield.write_run`."""
+        self.warn_of_empty_topics()
+        super().write_parquet(path)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the rows as a data frame: topic, doc, score, and rank if the run has ranks."""

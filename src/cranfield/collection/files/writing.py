@@ -9,7 +9,6 @@ from io import BytesIO
 from os import PathLike, fspath
 from typing import IO, Any
 
-import numpy as np
 import polars as pl
 
 from cranfield.base.errors import (
@@ -18,10 +17,8 @@ from cranfield.base.errors import (
     check_choice,
     check_integer,
     quoted,
-    warn,
 )
 from cranfield.base.files import whole_file
-from cranfield.base.text import counted
 from cranfield.collection.files.lines import QRELS, QRELS_FORMATS
 from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.judged.ranking import order_documents
@@ -104,8 +101,7 @@ def write_run(
     frame = run.to_polars()[rows].with_columns(rank=pl.Series(order.ranks_of(rows)))
     if limit is not None:
         frame = frame.filter(pl.col("rank") <= limit)
-    if empty := len(run.topics) - int(np.unique(run.codes).size):
-        warn(f"excluded {counted(empty, 'topic')} without documents, which no format can represent")
+    run.warn_of_empty_topics()
     if form != "trec":
         table_with_names = frame.select("topic", "doc", "score", "rank", system=pl.lit(run.name))
         write_table(table_with_names, path, form)

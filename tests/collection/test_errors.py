@@ -434,3 +434,32 @@ def test_line_breaks_in_quoted_prose(tmp_path: Path) -> None:
     path.write_text('qid,query,doc,score\n1,"new york,a,1\n2,x",b,1\n')
     with pytest.warns(match=r"a.csv:2: a quote joins lines 2 to 3 into one row; if it does not"):
         cf.read_run(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "columns"),
+    [
+        ("1 a 1\n1 0 b 0\n1 0 c 1\n1 0 d 1\n", 1, "4 columns"),
+        ("1 a 1\n1 0 b 0\n1 c 1\n1 d 1\n", 2, "3 columns"),
+        ("1 0 a 1\n1 0 b 0\n1 c 1\n1 0 d 1\n", 3, "4 columns"),
+        ("1 a 1\n1 0 b 0\n", 2, "3 columns"),
+        ("1 a 1\n1 b 0\n1 c x\n", 3, "grade 'x'"),
+    ],
+)
+def test_check_and_reader_name_the_same_line(
+    text: str, line: int, columns: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "qrels.txt"
+    path.write_text(text)
+    with pytest.raises(cf.InputError, match=columns) as caught:
+        cf.read_qrels(path)
+    assert caught.value.line == line
+    errors = cf.check(path).files[0].faults
+    assert [(fault.line, columns in fault.message) for fault in errors] == [(line, True)]
+
+
+def test_the_first_line_of_a_run_may_be_the_invalid_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    path.write_text("1 a 0.5\n1 Q0 b 1 2 t\n1 Q0 c 2 1 t\n")
+    with pytest.raises(cf.InputError, match=r"a.run:1: expected 6 columns .*, got 3"):
+        cf.read_run(path)

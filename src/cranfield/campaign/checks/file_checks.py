@@ -231,8 +231,7 @@ def _check_file(
         error = reader_error
     faults = list(report.faults)
     counts = report.counts()
-    if error is not None and error.line is None and counts.get("columns", 0) >= report.lines > 0:
-        # The file is in another format, and its reader refuses it as a whole.
+    if error is not None and _has_other_columns(report, error):
         report, faults = replace(report, faults=()), []
     if error is None:
         # If every line has a fault, but the reader accepts the file, its format is not TREC text.
@@ -253,6 +252,16 @@ def _check_file(
     if data is not None:
         report = replace(report, topics=len(data.topics))
     return data, replace(report, faults=tuple(faults))
+
+
+def _has_other_columns(report: CheckReport, error: InputError) -> bool:
+    """Return True if the lines of a refused file have other columns than TREC text."""
+    lines = [fault.line or 0 for fault in report.faults if fault.code == "columns"]
+    n_invalid = report.counts().get("columns", 0)
+    if error.line is None:
+        return n_invalid >= report.lines > 0
+    # The reader accepted lines above the one that it refuses.
+    return 2 * n_invalid >= report.lines > 0 and min(lines, default=error.line) < error.line
 
 
 def _compare(

@@ -24,7 +24,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -206,7 +206,7 @@ def detect_layout(
         if form == "text" and kind == "qrels" and re.match(r"\s*\S+\s+qid:", text):
             source, layout, separator = _letor_as_tsv(source), SHORT_QRELS, "tab"
         separator = "tab" if form == "tsv" and separator == "auto" else separator
-        layout = layout or _layout_of_line(text, kind, separator, grade)
+        layout = layout or _layout_of_head(head, text, kind, separator, grade)
         layout = layout or (default if form == "text" else None)
     if layout is None:
         return source, None
@@ -229,6 +229,19 @@ def _letor_as_tsv(source: Source) -> Source:
             raise InputError(reason, source=source.name, line=number)
         lines[number - 1] = f"{match[2]}\t{match[4]}\t{match[1]}".encode()
     return replace(source, remaining=iter([b"\n".join(lines)]))
+
+
+def _layout_of_head(
+    head: bytes, first: str, kind: str, separator: str, grade: Callable[[str], int | None] | None
+) -> Layout | None:
+    """Return the layout of the first line, or of the next two lines if both have another one."""
+    layout = _layout_of_line(first, kind, separator, grade)
+    if layout is None:
+        return None
+    lines = [line for _, line in islice(lines_with_text(head[:_HEAD_BYTES]), 1, 3)]
+    others = [_layout_of_line(line.decode("latin-1"), kind, separator, grade) for line in lines]
+    do_agree = len(others) == 2 and others[0] is others[1]
+    return (others[0] if do_agree else None) or layout
 
 
 def _layout_of_line(

@@ -60,10 +60,16 @@ def test_systems_called_like_columns(tmp_path: Path) -> None:
 
 
 def test_the_row_all_is_no_topic(tmp_path: Path) -> None:
-    assert read("topic,a,b\nq1,.5,1\nall,.5,1\n", tmp_path).topics == ("q1",)
     long = "topic,system,score\nq1,a,.5\nall,a,.5\n"
-    assert read(long, tmp_path).topics == ("q1",)
-    assert cf.read_scores({"a": {"q1": 0.5, "all": 0.5}}).topics == ("q1",)
+    said = "rows that summarise topics are skipped: 'all'; rename them if they are topics"
+    for data in ("topic,a,b\nq1,.5,1\nall,.5,1\n", long):
+        with pytest.warns(cf.CranfieldWarning, match=said):
+            assert read(data, tmp_path).topics == ("q1",)
+    with pytest.warns(cf.CranfieldWarning, match=said):
+        assert cf.read_scores({"a": {"q1": 0.5, "all": 0.5}}).topics == ("q1",)
+    # Scores in memory have no summaries.
+    scores = cf.Scores([[0.5], [0.25]], ("all", "mean"), ("a",), "AP")
+    assert cf.read_scores([scores]).topics == ("all", "mean")
     with pytest.raises(InputError, match=r"s\.csv: has no scores by topic"):
         read("topic,a\nall,.5\n", tmp_path)
 

@@ -61,6 +61,23 @@ def test_over_all_topics(form: str, evaluation: cf.Evaluation, tmp_path: Path) -
     assert str(path) in str(caught.value)
 
 
+def test_measures_without_scores_by_topic_are_reported(tmp_path: Path) -> None:
+    runs, qrels = {"x": {"all": {"d": 1.0}, "q": {"e": 1.0}}}, {"all": {"d": 1}, "q": {"e": 1}}
+    evaluation = cf.evaluate(runs, qrels, ["AP", "GMAP", "NumQ"])
+    lines = ["map\tq\t1", "map\tall\t1", "gm_map\tall\t1", "num_q\tall\t1", "runid\tall\tx"]
+    path = tmp_path / "x.eval"
+    path.write_text("\n".join(lines))
+    said = "x.eval: skipped values over all topics of gm_map, without scores by topic"
+    with pytest.warns(cf.CranfieldWarning, match=said):
+        assert cf.read_scores(path).measure == "map"
+    assert cf.read_scores(path, measure="map").topics == ("q",)
+    # In JSON the overall values are separate.
+    assert cf.read_scores(written(evaluation, "json", True, tmp_path), measure="AP").topics == (
+        "all",
+        "q",
+    )
+
+
 def test_an_evaluation_and_its_tables(evaluation: cf.Evaluation, tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         cf.read_scores(evaluation, measure="map").values, evaluation["AP"].values

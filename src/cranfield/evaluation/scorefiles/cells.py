@@ -213,7 +213,7 @@ def make_part(
 ) -> ScorePart:
     """Return a part with the per-topic scores, without the topic `all` and other summaries."""
     topics = {*frame["topic"]}
-    frame = _without_summaries(frame, "topic", "topics").filter(pl.col("topic") != AGGREGATE)
+    frame = _without_summaries(frame, "topic", "topics")
     other_topics = sorted(topic for topic in {*frame["topic"]} if not topic.isdigit())
     if 0 < 5 * len(other_topics) <= len(topics):
         listed = some_of(map(quoted, other_topics), 5)
@@ -221,7 +221,13 @@ def make_part(
             f"rows {listed} are read as topics, although most topics are numbers; remove them if"
             " they summarise other rows"
         )
-    frame = _without_summaries(frame, "shard", "shards or replicates")
+    return complete_part(_without_summaries(frame, "shard", "shards or replicates"), directions)
+
+
+def complete_part(
+    frame: pl.DataFrame, directions: Mapping[str | None, bool] | None = None
+) -> ScorePart:
+    """Return a part with all scores of a frame; refuse a frame without scores."""
     if frame.is_empty():
         raise InputError(
             "has no scores by topic; trec_eval prints them with -q, ir_measures with --by_query,"
@@ -236,14 +242,11 @@ def _without_summaries(frame: pl.DataFrame, column: str, rows: str) -> pl.DataFr
     """Remove rows that summarise others, with a warning; all rows if each has such a name."""
     labels = {*frame[column]}
     summaries = sorted(find_summaries(labels))
-    if column == "topic" and AGGREGATE in summaries:
-        # All programs write this summary.
-        summaries.remove(AGGREGATE)
     if len(summaries) == len(labels):
         return frame.clear() if column == "topic" else frame
     if summaries:
         listed = some_of(map(quoted, summaries), 5)
-        warn(f"rows that summarise {rows} are skipped: {listed}")
+        warn(f"rows that summarise {rows} are skipped: {listed}; rename them if they are {rows}")
     return frame.filter(~pl.col(column).is_in(summaries).fill_null(False))
 
 

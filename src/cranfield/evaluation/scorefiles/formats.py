@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import compress, islice
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from cranfield.evaluation.scorefiles.cells import (
     ScorePart,
     ScoreSource,
     are_measures,
+    complete_part,
     find_roles,
     has_decimal_comma,
     is_missing,
@@ -50,6 +51,8 @@ from cranfield.sources.text import parse_json, parse_json_lines, split_lines
 from cranfield.sources.values import finite, is_number
 
 RUNID = "runid"  # first field of the line of trec_eval's output that contains the run tag
+_NOT_MEASURES = {RUNID, "num_q", "NumQ"}
+"""First fields of lines with the run tag and with the number of topics."""
 
 
 def split_cells(line: str) -> list[str]:
@@ -85,18 +88,31 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
                 line=line,
             )
     *columns, cells = ([*column] for column in zip(*rows, strict=True))
-    is_scored = np.ones(len(rows), dtype=bool)
     if width == 4:
         systems, topics, measures = columns
+        is_scored = np.array([topic != AGGREGATE for topic in topics])
     else:
         measures, topics = _order_measures_first(columns, source.requested)
         systems, is_scored = _assign_systems(measures, topics, cells, source.stem)
+    if not source.requested:
+        _warn_of_overall_values(measures, is_scored, source.name)
     labels = {"measure": measures, "topic": topics, "system": systems}
     frame = score_frame(labels, cells, lines).filter(is_scored)
     for name in labels:
         texts = read_labels(frame[name].to_list(), name, frame["line"].to_list())
         frame = frame.with_columns(pl.Series(name, texts, dtype=pl.String))
     return make_part(frame)
+
+
+def _warn_of_overall_values(
+    measures: Sequence[str], is_scored: NDArray[np.bool_], source: str
+) -> None:
+    """Warn of measures that have a value over all topics, but no scores by topic."""
+    by_topic = set(compress(measures, is_scored))
+    names = dict.fromkeys(name for name in measures if name not in by_topic | _NOT_MEASURES)
+    if by_topic and names:
+        listed = some_of(names, 5)
+        warn(f"{source}: skipped values over all topics of {listed}, without scores by topic")
 
 
 def _order_measures_first(columns: list[list[str]], requested: Sequence[str]) -> list[list[str]]:
@@ -492,7 +508,8 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         lower = data.get("lower is better")
         names = lower if isinstance(lower, list) else []
         topics = {name: system.get("topics", {}) for name, system in results.items()}
-        return make_part(_frame_of_systems(topics), {str(name): True for name in names})
+        # Its overall values are not among the topics.
+        return complete_part(_frame_of_systems(topics), {str(name): True for name in names})
     if any(SCORES.column_of(name) == "topic" for name in data):
         values_by_column = columns_of_mapping(SCORES.kind)(data, source.name)
         if not any(values_by_column.values()):

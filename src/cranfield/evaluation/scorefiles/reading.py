@@ -18,9 +18,9 @@ from cranfield.collection.files.many_runs import named_file
 from cranfield.evaluation.scorefiles.cells import (
     ScorePart,
     ScoreSource,
+    complete_part,
     has_decimal_comma,
     join_parts,
-    make_part,
     same_measure,
     score_frame,
 )
@@ -65,7 +65,7 @@ def read_scores(
         `system`, `score` and perhaps `measure` and `shard` or `replicate`. Text lines are those
         of `trec_eval -q` (measure, topic, value) or ir_measures (topic, measure, value). Empty
         cells, `NaN` and `NA` are missing scores; the topic `all`, the summary of these programs,
-        is skipped.
+        is skipped, in tables with a warning.
     measure
         The measure to select from several, by any of its names; or the name of the measure of
         scores without one.
@@ -210,7 +210,7 @@ def _from_scores(by_measure: Mapping[str | None, Scores]) -> ScorePart:
     axes = {scores.axis for scores in by_measure.values()} - {""}
     if len(axes) > 1:
         raise InputError("expected scores by shard or by replicate, got both")
-    return replace(make_part(pl.concat(frames), directions), axis=next(iter(axes), AXES[0]))
+    return replace(complete_part(pl.concat(frames), directions), axis=next(iter(axes), AXES[0]))
 
 
 FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")

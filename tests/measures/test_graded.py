@@ -115,5 +115,6 @@ def test_a_grade_above_the_highest_is_refused(text: str) -> None:
 def test_a_grade_that_is_very_high_takes_no_memory(name: str) -> None:
     """The highest gain of a scale is found without a list of all its grades."""
     run, lengths = {"1": {"a": 2.0, "b": 1.0}}, {"a": 100, "b": 50}
-    values = cf.evaluate(run, {"1": {"a": 1, "b": 2**31 - 1}}, [name], lengths=lengths)
+    judged = cf.judge(run, {"1": {"a": 1, "b": 2**31 - 1}}, lengths=lengths)
+    values = cf.score(judged, [name])
     assert 0 <= next(iter(values.values())).values.item() <= 1

@@ -335,3 +335,12 @@ def test_advised_one_sided_corrections_support_the_test(test: str, correction: s
     advised = str(refused.value).partition("; use ")[2].partition(" for ")[0].split(" or ")
     for name in advised:
         cf.compare(scores, correction=name, **one_sided)
+
+
+def test_exact_without_effect_is_reported() -> None:
+    said = "exact has no effect: this test has no choice between exact and approximate p-values"
+    scores = {"a": [0.1, 0.2, 0.4], "b": [0.2, 0.2, 0.3]}
+    for exact in (True, False):
+        with pytest.warns(cf.CranfieldWarning, match=said):
+            cf.compare(scores, test="t", exact=exact)
+        cf.compare(scores, test="signed-rank", exact=exact)

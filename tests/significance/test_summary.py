@@ -139,3 +139,16 @@ def test_latex_without_a_title_has_no_caption(tmp_path: Path) -> None:
     assert "caption" not in latex and "begin{table}" not in latex
     assert latex.startswith(r"% scores: 95\% confidence interval of each mean")
     assert latex.endswith("\\bottomrule\n\\end{tabular}\n")
+
+
+def test_a_baseline_may_be_an_index() -> None:
+    scores = cf.Scores(VALUES, TOPICS, ("a", "b", "c"))
+    for result, by_name in (
+        (cf.summarise(scores, baseline=1), cf.summarise(scores, baseline="b")),
+        (cf.risk(scores, baseline=1), cf.risk(scores, baseline="b")),
+    ):
+        assert str(result) == str(by_name)
+        assert result.baseline == "b"
+    for call in (cf.summarise, cf.risk, cf.compare):
+        with pytest.raises(cf.PolicyError, match="baseline must be an index from 0 to 2, got 3"):
+            call(scores, baseline=3)

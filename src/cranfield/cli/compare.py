@@ -178,11 +178,8 @@ def compare(
         cf.significance.CORRECTIONS[comparison.correction] for comparison in comparisons.values()
     ]
     details = [name for comparison in comparisons.values() for name in comparison.details]
-    if not any(name.startswith("exact") for name in details):
-        cli.warn_unused(
-            ("exact",), "this test has no choice between exact and approximate p-values"
-        )
-    elif comparing["exact"] and all(correction.random for correction in corrections):
+    has_exact = any(name.startswith("exact") for name in details)
+    if has_exact and comparing["exact"] and all(correction.random for correction in corrections):
         warn("exact applies to raw p-values only; adjusted p-values are estimated by resampling")
     statements = {name: cf.meaningfulness(result) for name, result in comparisons.items()}
     if strict:

@@ -17,11 +17,11 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.result import Column, Columns, TableResult
-from cranfield.scores.one_measure import label_index
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 from cranfield.significance.differences import make_pairs, pair_names, with_values
 from cranfield.significance.pairwise.ranks import binomial_pvalues
+from cranfield.significance.prepare import index_of_baseline
 
 NOT_RETRIEVED = np.inf  # rank of a relevant document that a system did not retrieve
 _ROUNDING = 1e-12  # largest rounding error of a mean of signs
@@ -137,7 +137,7 @@ def compare_preferences(
     preferences: str | Iterable[str] = DEFAULT,
     *,
     rel: int = 1,
-    baseline: str | None = None,
+    baseline: str | int | None = None,
     correction: str = "holm",
 ) -> PreferenceComparison:
     r"""Compare systems by preferences between their rankings of each topic.
@@ -166,7 +166,8 @@ def compare_preferences(
     rel
         Lowest relevant grade.
     baseline
-        System to compare all others with; by default, all pairs are compared.
+        System to compare all others with, by name or by index from 0; by default, all pairs are
+        compared.
     correction
         Correction for the pairs of each preference: `none`, `bonferroni`, `sidak`, `holm`,
         `hommel`, `bh` or `by`.
@@ -219,7 +220,7 @@ def compare_preferences(
     systems = judged.systems
     if len(systems) < 2:
         raise CranfieldError(f"preferences require at least two systems, got {len(systems)}")
-    baselines = [] if baseline is None else [label_index(baseline, systems)]
+    baselines = [] if baseline is None else [index_of_baseline(systems, baseline)]
     pairs = make_pairs(np.empty((0, len(systems))), baselines)
     first, second = pairs.first, pairs.second
     has_relevant = judged.recall_base(rel)[:, 0] > 0

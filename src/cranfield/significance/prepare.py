@@ -221,7 +221,7 @@ def find_baselines(
     try:
         if baselines is None or isinstance(baselines, (str, int, np.integer)):
             baselines = [] if baselines is None else [baselines]
-        indices = list(dict.fromkeys(_index_of_baseline(systems, name) for name in baselines))
+        indices = list(dict.fromkeys(index_of_baseline(systems, name) for name in baselines))
     except TypeError:
         raise PolicyError(f"a baseline must be the name of a system, got {baselines!r}") from None
     if indices and len(indices) == len(systems):
@@ -229,7 +229,8 @@ def find_baselines(
     return indices
 
 
-def _index_of_baseline(systems: Sequence[str], baseline: Any) -> int:
+def index_of_baseline(systems: Sequence[str], baseline: Any) -> int:
+    """Return the index of a baseline, given by its name or by an index from 0."""
     if isinstance(baseline, str):
         return label_index(baseline, systems, role=" as baseline")
     if isinstance(baseline, bool) or not isinstance(baseline, (int, np.integer)):

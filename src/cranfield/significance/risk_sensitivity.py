@@ -18,8 +18,7 @@ from cranfield.base.errors import CranfieldError, check_number
 from cranfield.base.text import counted
 from cranfield.measures.wrapping import standard_error, weigh_losses
 from cranfield.result import Column, Columns, TableResult
-from cranfield.scores.one_measure import label_index
-from cranfield.significance.prepare import as_scores
+from cranfield.significance.prepare import as_scores, index_of_baseline
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,7 +69,7 @@ class Risk(TableResult):
         return [f"{sizes}{baseline}, alpha {self.alpha:g}"]
 
 
-def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Risk:
+def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) -> Risk:
     r"""Compute the risk measures URisk, TRisk, ZRisk and GeoRisk of each system.
 
     Parameters
@@ -79,8 +78,8 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
         Scores of one measure, at least 0, where higher is better: :class:`Scores`, or any input
         that can be read as such.
     baseline
-        System to compare all others with; without a baseline only z_risk and geo_risk are
-        computed.
+        System to compare all others with, by name or by index from 0; without a baseline only
+        z_risk and geo_risk are computed.
     alpha
         Additional weight of a loss, relative to a gain; with 0 losses and gains weigh the same.
 
@@ -138,8 +137,10 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     z_risk = (np.where(residuals < 0, 1.0 + float(alpha), 1.0) * residuals).sum(axis=0)
     geo_risk = np.sqrt(values.mean(axis=0) * ndtr(z_risk / topics))
     columns: dict[str, Any] = {"system": pl.Series(table.systems, dtype=pl.String)}
+    name = None
     if baseline is not None:
-        reference = values[:, [label_index(baseline, table.systems)]]
+        index = index_of_baseline(table.systems, baseline)
+        name, reference = table.systems[index], values[:, [index]]
         gains = weigh_losses(values, reference, float(alpha))
         u_risk = gains.mean(axis=0)
         error = standard_error(gains)
@@ -152,4 +153,4 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
             "losses": (values < reference).sum(axis=0).astype(np.float64),
         }
     rows = pl.DataFrame(columns | {"z_risk": z_risk, "geo_risk": geo_risk}).fill_nan(None)
-    return Risk(rows, baseline, float(alpha), topics)
+    return Risk(rows, name, float(alpha), topics)

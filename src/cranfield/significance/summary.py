@@ -17,10 +17,9 @@ from cranfield.collection.files.named_columns import TOPIC
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.scores.averages import Averages
-from cranfield.scores.one_measure import label_index
 from cranfield.significance.comparison.result import paired_t_pvalues
 from cranfield.significance.differences import all_pairs, t_interval
-from cranfield.significance.prepare import as_scores, replicate_notes
+from cranfield.significance.prepare import as_scores, index_of_baseline, replicate_notes
 from cranfield.sources.columns import read_table, two_columns
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import schema_of_lines
@@ -82,7 +81,7 @@ class Summary(TableResult):
 def summarise(
     scores: Any,
     *,
-    baseline: str | None = None,
+    baseline: str | int | None = None,
     groups: Any = None,
     confidence: Annotated[float, UnitInterval()] = 0.95,
 ) -> Summary:
@@ -100,8 +99,8 @@ def summarise(
     scores
         Scores of one measure: :class:`Scores`, or any input that can be read as such.
     baseline
-        System to compare all others with, by wins, losses and ties, and by Student's paired t-test
-        without correction; :func:`compare` corrects for several systems.
+        System to compare all others with, by name or by index from 0: by wins, losses and ties, and
+        by Student's paired t-test without correction; :func:`compare` corrects for several systems.
     groups
         Groups of topics, each summarised separately: a dict `{topic: group}`, a data frame with
         columns `topic` and `group`, or a file. A topic may be in several groups.
@@ -137,7 +136,8 @@ def summarise(
     check_arguments(summarise, locals())
     score_table = as_scores(scores).finite()
     table = score_table.over_shards()
-    baseline_index = None if baseline is None else label_index(baseline, table.systems)
+    baseline_index = None if baseline is None else index_of_baseline(table.systems, baseline)
+    name = None if baseline_index is None else table.systems[baseline_index]
     notes = replicate_notes(score_table)
     frames = []
     for group, topics in _split_topics(groups, table.topics, notes):
@@ -156,10 +156,10 @@ def summarise(
         notes.append("p-values are uncorrected; a comparison with the baseline corrects them")
     if n_missing := int(np.isnan(table.values).sum()):
         notes.append(f"{counted(n_missing, 'missing score')} excluded from means and wins")
-        notes += _difference_notes(rows, baseline)
+        notes += _difference_notes(rows, name)
     if table.aggregate != "mean":
         notes.append(f"{table.measure} is aggregated as {table.aggregate}; this table shows means")
-    return Summary(rows, table.measure or "scores", baseline, confidence, tuple(notes))
+    return Summary(rows, table.measure or "scores", name, confidence, tuple(notes))
 
 
 def _difference_notes(rows: pl.DataFrame, baseline: str | None) -> list[str]:

@@ -396,14 +396,13 @@ def evaluate_runs(
     **judging: Any,
 ) -> cf.Evaluation:
     """Read, judge and score runs; warn of missing judgments and of options without effect."""
+    from cranfield.evaluation.evaluate_runs import unused_inputs
+
     measure_list = cf.parse_measures(measures, compat=compat, rel=rel)
     judged = compute_from_runs(cf.judge, qrels, runs, compat=compat, **judging)
     evaluation = cf.score(judged, measure_list, compat=compat)
     evaluation.warn()
-    needs = " ".join(
-        f"{' '.join(measure.info.inputs)} {measure.info.needs}" for measure in measure_list
-    )
-    unused = [name for name in _MEASURE_FILES if name not in needs]
+    unused = unused_inputs(measure_list)
     if rel is not None and measure_list == cf.parse_measures(measures, compat=compat, rel=rel + 1):
         unused.append("rel")
     declaring.warn_unused(unused, "no requested measure uses it")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from cranfield.base.arrays import Floats, row_slices
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import PolicyError, warn
 from cranfield.base.kinds import Integer, OneOf
 from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.comparison.result import AppliedTest, PairwiseComparison, scale_notes
@@ -121,6 +121,7 @@ def compare(
         Whether lower scores are better; by default the direction of `scores`.
     exact
         Whether to compute exact p-values, for tests that can; by default, only if that is fast.
+        Other tests warn.
     exact_n
         Largest number of differences for an exact signed rank test by default.
     resamples
@@ -193,6 +194,7 @@ def compare(
     corrected = applied_correction.run(outcome, pairs, options)
     drawn = {"resamples": options.resamples, "seed": options.seed}
     details = {**outcome.details, **(drawn if selected_correction.random else {})}
+    _warn_of_exact(exact, details)
     model = outcome.model
     means = inputs.scores.grand_mean() if model is None else model.means
     difference = pairs.mean_differences(means) if model is None else model.differences(pairs)
@@ -286,6 +288,12 @@ def _find_correction(
         correction = CORRECTIONS[info.correction]
         is_applicable = not correction.all_pairs or (not baselines and options.two_sided)
     return correction if is_applicable else CORRECTIONS["holm"]
+
+
+def _warn_of_exact(exact: bool | None, details: Mapping[str, Any]) -> None:
+    """Warn if exact or approximate p-values were requested of a test without this choice."""
+    if exact is not None and not any(name.startswith("exact") for name in details):
+        warn("exact has no effect: this test has no choice between exact and approximate p-values")
 
 
 def _negate(interval: IntervalFunction, level: Level) -> Bounds:

@@ -99,7 +99,7 @@ def _check_ids(row: Iterable[Id], name: str) -> list[Id]:
     for doc in docs:
         if not isinstance(doc, (str, int)) or isinstance(doc, bool):
             raise PolicyError(
-                f"ids of documents of {quoted(name)} must be text or integers, got {quoted(doc)}"
+                f"document ids of {quoted(name)} must be text or integers, got {quoted(doc)}"
             )
     if duplicates := find_duplicates(docs):
         doc = quoted(duplicates[0])

@@ -57,7 +57,9 @@ def test_example_13_recall_is_a_surrogate() -> None:
     assert "surrogate" in cf.interval("R@2").info.scale_note
     assert cf.interval("P@2").info.scale_note == ""
     assert cf.interval("P@2").info.scale == cf.Scale.INTERVAL
-    assert cf.interval("P@2", ties="mid").info.scale_note.startswith("ranks are equispaced only")
+    assert cf.interval("P@2", ties="mid").info.scale_note.startswith(
+        "values are equally spaced only"
+    )
 
 
 def test_short_rankings_are_padded() -> None:

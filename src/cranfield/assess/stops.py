@@ -138,8 +138,8 @@ class RecallTest(Rule):
     aliases = ("CMH",)
     source = "Callaghan and Müller-Hansen (2020)"
     words = (
-        "smallest p {value:.4g} for so few relevant documents among the last judgments (not a"
-        " p-value), stops below {bound:.4g}"
+        "smallest probability {value:.4g} of so few relevant documents among the last n judgments,"
+        " over all n (not a p-value), stops below {bound:.4g}"
     )
     recall: float = parameter(0.95, OPEN_PROBABILITY, "target recall of the pool")
     confidence: float = parameter(0.95, OPEN_PROBABILITY, "1 minus the bound below which it stops")

@@ -31,7 +31,7 @@ NOTHING = "nothing"  # value of --needs for measures that need binary judgments 
     requires="NAME",
     judgments={
         "type": int,
-        "help": "Number of relevant documents of the topic; by default the length.",
+        "help": "Number of relevant documents of the topic; by default that of --length.",
     },
 )
 @cli.own_options("format")

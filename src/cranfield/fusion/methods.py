@@ -126,7 +126,11 @@ class LogInverseSquareRank(InverseSquareRank):
 
     name = "LogISR"
     aliases = ("logn-ISR",)
-    sigma: float = parameter(0.01, number(0), "constant added to n, so that log(1 + sigma) > 0")
+    sigma: float = parameter(
+        0.01,
+        number(0),
+        "constant in log(n + sigma), above 0 so that a document of one run has a weight",
+    )
 
     def factor(self, n_runs: Ints) -> Floats:
         return np.asarray(np.log(n_runs + self.sigma))

@@ -184,7 +184,8 @@ class Reproduction(Study):
             "reproduced": Column("Mean score of the other run."),
             "RMSE": Column("Root mean square error over topics; null for a replication."),
             "nRMSE": Column(
-                "RMSE divided by its maximum given the original scores; null without bounds."
+                "RMSE divided by its maximum given the original scores; null if the measure has no"
+                " finite range."
             ),
             "statistic": Column(
                 "Statistic of the test of no difference, original minus reproduced.", decimals=3
@@ -195,7 +196,9 @@ class Reproduction(Study):
             "role": Column("`baseline` or `advanced`.", key=True),
             "topics": Column("Number of topics on which both runs have documents."),
             "tau": Column("Mean Kendall's tau of the union of both rankings."),
-            "KTU": Column("Mean Kendall's tau Union, of the documents by rank."),
+            "KTU": Column(
+                "Mean Kendall's tau Union: tau of the ids at each rank of both rankings."
+            ),
             "RBO": Column("Mean rank-biased overlap."),
         },
         "orders": {
@@ -376,8 +379,8 @@ def same_roles(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[str
     """Return the roles, the baseline first; raise an error if the sides have different roles."""
     if set(first) != set(second):
         raise PolicyError(
-            f"expected the same roles on both sides, got {' and '.join(first)} on one side and"
-            f" {' and '.join(second)} on the other"
+            f"expected the same roles (baseline, advanced) of original and reproduced runs, got"
+            f" {' and '.join(first)}, and {' and '.join(second)}"
         )
     return tuple(role for role in ROLES if role in first)
 

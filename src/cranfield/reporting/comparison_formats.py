@@ -342,7 +342,9 @@ def _image_lines(facts: ScaleFacts) -> list[str]:
     if gaps.unused:
         lines.append(f"range: {gaps.unused:.2%} is below the lowest or above the highest value")
     if image.is_approximate:
-        lines.append(f"too many values for exact ranks: relative ranks are {image.precision}")
+        lines.append(
+            f"too many values for exact ranks of scores: relative ranks are {image.precision}"
+        )
     elif not image.exact:
         lines.append("values are floats; nearly equal values count as one value")
     return lines

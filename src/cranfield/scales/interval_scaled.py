@@ -157,7 +157,7 @@ class Interval(Wrapping):
 
     def _scale_note(self) -> str:
         if self.ties != "unique":
-            return "ranks are equispaced only with ties=unique (section 5 of the source)"
+            return "values are equally spaced only with ties=unique (section 5 of the source)"
         if self.feasible:
             return "each recall base has its own scale, so that topics have different scales"
         if self.cutoff is None or not depends_on_recall_base(self.inner):

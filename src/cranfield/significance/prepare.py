@@ -237,8 +237,8 @@ def index_of_baseline(systems: Sequence[str], baseline: Any) -> int:
         raise PolicyError(f"a baseline must be the name of a system, got {baseline!r}")
     if str(baseline) in systems:
         raise PolicyError(
-            f"baseline {baseline} is ambiguous, as a system is called {quoted(str(baseline))}; pass"
-            f" the name of the baseline as text"
+            f"baseline {baseline} may be the index or the name of a system, as one is called"
+            f" {quoted(str(baseline))}; pass the name of the baseline as text"
         )
     if not 0 <= baseline < len(systems):
         raise PolicyError(f"baseline must be an index from 0 to {len(systems) - 1}, got {baseline}")

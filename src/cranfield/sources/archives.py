@@ -147,7 +147,8 @@ def check_beginning(head: bytes) -> None:
     size = read_limit("CRANFIELD_MAX_BLANK")
     if len(head) >= size and not head[:size].strip(b"\0 \t\r\n"):
         raise BeyondLimitError(
-            f"begins with {size:,} bytes of blanks and zeros", "CRANFIELD_MAX_BLANK"
+            f"begins with {size:,} bytes that are blanks or 0, as of a damaged file",
+            "CRANFIELD_MAX_BLANK",
         )
 
 

@@ -151,5 +151,5 @@ def test_wrong_chunks(tmp_path: Path) -> None:
         cf.read_run(tmp_path / "x.run", chunk_separator="#")
     with pytest.warns(CranfieldWarning, match="no document id has the chunk separator '#'"):
         cf.read_run({"q": {"a": 1.0}}, chunk_separator="#")
-    with pytest.raises(PolicyError, match="chunk_separator must be text"):
+    with pytest.raises(PolicyError, match="chunk_separator must not be empty"):
         cf.read_run({"q": {"a": 1.0}}, chunk_separator="")

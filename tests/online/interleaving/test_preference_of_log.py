@@ -263,7 +263,7 @@ def test_wrong_lists() -> None:
     assert found.impressions == 20
     assert "20 pages without a method, or without lists of their query, excluded" in found.notes
     for given, message in (
-        ({"lists": {"s": lists["q"]}}, "no page has both a method and a query with interleaved"),
+        ({"lists": {"s": lists["q"]}}, "no page has both an interleaving method and a query"),
         ({"lists": {"q": {"old": ["a"], "new": ["b"]}}}, "in none of the rankings"),
         ({"lists": lists, "names": ("old", "third")}, "got none of 'third' for query"),
         ({"lists": lists, "clicks": "dwell"}, "unknown clicks 'dwell'"),

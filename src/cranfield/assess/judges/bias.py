@@ -107,7 +107,7 @@ class SelfPreference(TableResult):
             "Two-sided p-value of the t-test that the bias is 0, without correction.", pvalue=True
         ),
         "own rank by people": Column(
-            "Rank by people of the judge's own system; null if the judge is not a system."
+            "Rank, by labels of people, of the system that is the judge itself; null without one."
         ),
         "own rank by itself": Column("Rank of the judge's own system by the judge."),
     }

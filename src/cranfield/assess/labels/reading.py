@@ -508,7 +508,9 @@ class _Reader:
             return self.read(judgments, WORKER_JUDGMENTS)
         if self.columns is not None:
             got = "judgments" if source is None else f"lines of judgments in {source.name}"
-            raise PolicyError(f"columns applies to tables and lines of labels, got {got}")
+            raise PolicyError(
+                f"columns applies to labels with named columns, got {got}; remove columns"
+            )
         if self.repeats == "keep" and source is not None:
             reason = "repeats='keep' applies to tables, got judgments with one grade per document"
             raise PolicyError(reason)

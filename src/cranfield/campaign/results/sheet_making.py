@@ -192,8 +192,9 @@ def sheet_inputs(
 ) -> SheetInputs:
     """Return the inputs of the sheets of the accepted runs of a task."""
     rules, registry = campaign.rules.task(task), campaign.registry
-    names = [*sheet_measures(rules), *([] if measure is None else [measure])]
-    scoring = Scoring(campaign, rules.name, names, judgments)
+    # A measure may be one of those of every sheet.
+    names = dict.fromkeys([*sheet_measures(rules), *([] if measure is None else [measure])])
+    scoring = Scoring(campaign, rules.name, [*names], judgments)
     evaluation, runs = scoring.evaluation(), scoring.submissions
     warnings = {
         run.tag: tuple(f.message for f in registry.faults(run.id) if f.severity == "warning")

@@ -362,7 +362,7 @@ def _merged(run: Run, separator: str | None) -> Run:
     if separator is None:
         return run
     if separator == "":
-        raise PolicyError("chunk_separator must be text, got ''")
+        raise PolicyError("chunk_separator must not be empty, got ''")
     return run.merged(separator)
 
 

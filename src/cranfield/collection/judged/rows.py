@@ -107,7 +107,9 @@ class Rows:
     def judgment(self) -> Ints:
         """Judgment of each row, as an index into the arrays of `Judgments`; looked up on access."""
         if self.source is None:
-            raise CranfieldError("these judged runs do not record which judgment a row comes from")
+            raise CranfieldError(
+                "these judged runs do not record judgments of documents; use those of judge()"
+            )
         if not isinstance(self.source, tuple):
             return self.source
         rows, selection = self.source

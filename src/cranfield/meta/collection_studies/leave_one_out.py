@@ -316,7 +316,9 @@ class LeaveOneOut(Study):
                 "Mean over teams of Kendall's tau of the orders of all systems with and without the"
                 " unique documents of the team."
             ),
-            "lowest tau": Column("Lowest Kendall's tau of these orders over teams."),
+            "lowest tau": Column(
+                "Lowest Kendall's tau, over teams, of the orders with and without unique documents."
+            ),
         },
         "leave one out rankings": {
             **_UNIT_COLUMN,

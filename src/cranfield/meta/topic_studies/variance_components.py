@@ -301,7 +301,9 @@ class Facets(Study):
         "coefficients": {
             **MEASURE_COLUMN,
             "topics": Column("Number of topics.", key=True),
-            "cells": Column("Number of cells of each topic.", key=True),
+            "cells": Column(
+                "Number of cells (shards or query variations) of each topic.", key=True
+            ),
             **_COEFFICIENTS,
         },
     }

@@ -229,7 +229,9 @@ class ClickModel(Result):
         """Return the relevance; refuse a model that does not distinguish documents."""
         if self.items.tied is not None:
             expected = "expected a model that distinguishes documents; use train(..., tied='none')"
-            raise PolicyError(f"{expected}, got one tied by grade")
+            raise PolicyError(
+                f"{expected}, got a model with one parameter for all documents of a grade"
+            )
         return self.relevance()
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -236,7 +236,7 @@ class ExperimentReport(Result):
         "sample-ratio": SampleRatio.columns,
         "sample-ratios": {
             "by": Column("Day or segment.", key=True),
-            "level": Column("Day, or level of the segment.", key=True),
+            "level": Column("Day, or value of the segment, such as `mobile`.", key=True),
             "units": Column("Number of units."),
             "p": Column("p-value of the test of the sample ratio; NaN for few units.", pvalue=True),
             "adjusted_p": Column("p-value after Holm's correction.", pvalue=True),

@@ -244,7 +244,9 @@ def outcomes_by_method(
     pages = pages.filter(pl.Series(interleaved_pages(log)))
     used_pages = pages.filter(pl.col("query").is_in(list(lists)) & pl.col("method").is_not_null())
     if used_pages.is_empty():
-        reason = "no page has both a method and a query with interleaved lists"
+        reason = (
+            "no page has both an interleaving method and a query for which lists of rankers exist"
+        )
         raise InputError(reason, source=log.source)
     results = log.results.join(used_pages, on="page", how="inner", maintain_order="left")
     results, notes = weigh_clicks(log, clicks, results)

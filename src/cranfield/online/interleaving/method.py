@@ -98,7 +98,9 @@ def _check_ids(row: Iterable[Id], name: str) -> list[Id]:
     docs = row.tolist() if isinstance(row, np.ndarray) else list(row)
     for doc in docs:
         if not isinstance(doc, (str, int)) or isinstance(doc, bool):
-            raise PolicyError(f"{quoted(name)} must have document ids, got {quoted(doc)}")
+            raise PolicyError(
+                f"document ids of {quoted(name)} must be text or integers, got {quoted(doc)}"
+            )
     if duplicates := find_duplicates(docs):
         doc = quoted(duplicates[0])
         raise PolicyError(f"{quoted(name)} must have distinct documents, got {doc} twice")

@@ -197,7 +197,7 @@ def _read_one_source(
         ranks, is_row_id = flat_table.frame["rank"], flat_table.frame["page"].is_unique().all()
         if spelt(name) == "id" and ranks.n_unique() > 1 and ranks.min() == 1 and is_row_id:
             reason = (
-                f"column {quoted(name)} has a new value in each row, but pages have several rows"
+                f"column {quoted(name)} is not the id of a page, as its value differs in each row"
             )
             remedy = "rename the column with the ids of pages to 'page'"
             raise InputError(f"{reason}; {remedy}", source=flat_table.source)

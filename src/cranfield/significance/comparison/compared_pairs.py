@@ -437,7 +437,10 @@ class ComparedPairs:
             )
         notes = self.notes
         if not (correction.pooled or correction.one_variance):
-            notes = (*notes, "the sets assume that significant differences have the right sign")
+            notes = (
+                *notes,
+                "confidence sets of ranks assume that significant differences have the right sign",
+            )
         return RankSets(
             measure=self.measure,
             systems=self.systems,

@@ -297,7 +297,10 @@ def write_release_site(
     files: dict[str, bytes] = {}
     for path, content in site_files(releases, records):
         if path.casefold() in {name.casefold() for name in files}:
-            raise InputError(f"two pages have the same path {quoted(path)}", source=str(releases))
+            raise InputError(
+                f"two pages would have the file name {quoted(path)}; rename one release",
+                source=str(releases),
+            )
         files[path] = content
     files[MARK] = "".join(f"{path}\n" for path in sorted(files)).encode()
     try:

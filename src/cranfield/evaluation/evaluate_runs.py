@@ -69,7 +69,9 @@ def unused_inputs(measures: Iterable[Measure]) -> list[str]:
 
 def _warn_of_unused_inputs(measures: Iterable[Measure], options: Mapping[str, Any]) -> None:
     for name in unused_inputs(measures):
-        if options.get(name) is not None:
+        value = options.get(name)
+        is_empty = value is None or (isinstance(value, Mapping) and not value)
+        if not is_empty:
             warn(f"{name} has no effect: no requested measure uses it")
 
 

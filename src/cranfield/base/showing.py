@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 LOADERS: dict[str, Callable[[], Any]] = {}
-"""Functions that load the modules of charts and of prose.
+"""Functions that load the modules of charts, of prose and of the names of measures.
 
 These modules import this one, so the package sets the functions, which are called on access.
 """

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from itertools import compress, permutations
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -24,7 +23,7 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.scale_types import Scale, find_scale
-from cranfield.base.showing import Plotted
+from cranfield.base.showing import LOADERS, Plotted
 from cranfield.base.text import counted, did_you_mean, html, measure_prefix, plain, some_of
 from cranfield.scores.averages import Averages, fill_missing
 from cranfield.sources.values import plain as plain_id
@@ -143,9 +142,7 @@ class Definition(Protocol):
 
 
 def _find_definition(measure: str) -> Definition | None:
-    # As in a registry, the module of a higher layer is loaded by its name.
-    grammar: Any = import_module("cranfield.measures.grammar")
-    definition: Definition | None = grammar.known_measure(measure)
+    definition: Definition | None = LOADERS["measures"]().known_measure(measure)
     return definition
 
 

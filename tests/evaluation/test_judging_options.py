@@ -67,17 +67,3 @@ def test_what_was_not_evaluated_is_not_in_it() -> None:
     assert cf.parse_measure("AP") in found
     for other in ("nope", "P@5", "nDCG", "", "P(", 3, None, 2.5):
         assert other not in found
-
-
-def test_inputs_that_no_measure_uses_are_reported() -> None:
-    runs, qrels = {"q": {"a": 1.0}}, {"q": {"a": 1}}
-    options: dict[str, Any] = {"lengths": {"a": 3}, "groups": {"a": "x"}}
-    for name, value in options.items():
-        with pytest.warns(cf.CranfieldWarning, match=f"{name} has no effect: no requested measure"):
-            cf.evaluate(runs, qrels, ["AP", "RR"], **{name: value})
-    cf.evaluate(runs, qrels, ["AP", "TBG"], lengths={"a": 3})
-    own = cf.define("AnyInput", lambda judged: judged.lengths("AnyInput").total([1.0]))
-    try:
-        cf.evaluate(runs, qrels, ["AP", own], lengths={"a": 3})
-    finally:
-        del cf.measures.REGISTRY["AnyInput"]

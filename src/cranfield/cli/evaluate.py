@@ -332,8 +332,8 @@ def sessions(
     evaluation.warn()
     needs = " ".join(measure.info.needs for measure in measure_list)
     needs += " clicks" if until_click or CLICK_JUDGMENTS.fullmatch(qrels) else ""
-    if "clicks" not in needs:
-        cli.warn_unused(("clicks",), "no requested measure uses it")
+    unused = [name for name in ("clicks", "lengths") if name not in needs]
+    cli.warn_unused(unused, "no requested measure uses it")
     output.write(evaluation, unit="session")
 
 

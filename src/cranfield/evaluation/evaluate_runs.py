@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from cranfield.base.errors import PolicyError, check_integer, check_list, warn
+from cranfield.base.errors import PolicyError, check_integer, check_list
 from cranfield.base.kinds import Function, check_keywords, replace_keywords
 from cranfield.collection.judged.judging import Judging, RankingOptions, judge
 from cranfield.collection.policies import Compat
@@ -15,8 +15,6 @@ from cranfield.collection.shards import Sharding, as_sharding, judge_shards, ran
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.measures.families import HOME
-from cranfield.measures.grammar import innermost_measure
 from cranfield.sessions.log import concatenated
 from cranfield.sessions.reading import read_sessions
 
@@ -51,28 +49,6 @@ def with_options(options: type[Any]) -> Callable[[Function], Function]:
     """Return a decorator that replaces `**options` in a signature by the options with defaults."""
     parameters = [p for p in _PARAMETERS if p.name in options.__annotations__]
     return lambda function: replace_keywords(function, parameters)
-
-
-MEASURE_INPUTS = ("lengths", "groups", "intents", "aspects")
-"""Options of judging that only some measures use."""
-
-
-def unused_inputs(measures: Iterable[Measure]) -> list[str]:
-    """Return the options of judging that no measure uses; user-defined ones may use any."""
-    infos = [innermost_measure(measure).info for measure in measures]
-    infos += [measure.info for measure in measures]
-    if not all(info.name in HOME for info in infos):
-        return []
-    needs = " ".join(f"{' '.join(info.inputs)} {info.needs}" for info in infos)
-    return [name for name in MEASURE_INPUTS if name not in needs]
-
-
-def _warn_of_unused_inputs(measures: Iterable[Measure], options: Mapping[str, Any]) -> None:
-    for name in unused_inputs(measures):
-        value = options.get(name)
-        is_empty = value is None or (isinstance(value, Mapping) and not value)
-        if not is_empty:
-            warn(f"{name} has no effect: no requested measure uses it")
 
 
 MAX_SAMPLINGS = 100  # each partition needs 24 bytes of memory per judged document
@@ -173,9 +149,7 @@ def evaluate(
             if name in policies:
                 hint = "; a measure takes it as a parameter: 'AP(rel=2)'" if name == "rel" else ""
                 raise PolicyError(f"{name} requires shards=...{hint}")
-        evaluation = score(judge(runs, qrels, compat=compat, **policies), parsed, compat=compat)
-        _warn_of_unused_inputs(parsed, policies)
-        return evaluation
+        return score(judge(runs, qrels, compat=compat, **policies), parsed, compat=compat)
     sharding = as_sharding(shards, policies.pop("seed", 0))
     [evaluation] = _score_shards(runs, qrels, parsed, [sharding], compat=compat, **policies)
     return evaluation
@@ -307,6 +281,4 @@ def evaluate_sessions(
     parsed = parse_measures(measures)
     log = read_sessions(sessions, clicks=clicks, topics=topics)
     lists = concatenated(log, depth=depth, duplicates=duplicates, until_click=until_click)
-    evaluation = score(lists.judged(qrels, **policies), parsed)
-    _warn_of_unused_inputs(parsed, policies)
-    return evaluation
+    return score(lists.judged(qrels, **policies), parsed)

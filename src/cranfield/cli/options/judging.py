@@ -217,8 +217,8 @@ class Reading:
             if name not in measures:
                 choices = ", ".join([*measures, f"{self._score_columns[-1]} (of RUN)"])
                 raise PolicyError(
-                    f"unknown name {quoted(name)} in --lower; expected one of: {choices};"
-                    f" columns={{'score': '{name}'}} reads a column of RUN as the score"
+                    f"unknown name {quoted(name)} in --lower; expected one of: {choices}; if it is"
+                    f" a column of RUN, make it the score by columns={{'score': '{name}'}}"
                 )
             if not measures[name].info.lower_is_better:
                 raise PolicyError(
@@ -396,13 +396,14 @@ def evaluate_runs(
     **judging: Any,
 ) -> cf.Evaluation:
     """Read, judge and score runs; warn of missing judgments and of options without effect."""
-    from cranfield.evaluation.evaluate_runs import unused_inputs
-
     measure_list = cf.parse_measures(measures, compat=compat, rel=rel)
     judged = compute_from_runs(cf.judge, qrels, runs, compat=compat, **judging)
     evaluation = cf.score(judged, measure_list, compat=compat)
     evaluation.warn()
-    unused = unused_inputs(measure_list)
+    needs = " ".join(
+        f"{' '.join(measure.info.inputs)} {measure.info.needs}" for measure in measure_list
+    )
+    unused = [name for name in _MEASURE_FILES if name not in needs]
     if rel is not None and measure_list == cf.parse_measures(measures, compat=compat, rel=rel + 1):
         unused.append("rel")
     declaring.warn_unused(unused, "no requested measure uses it")

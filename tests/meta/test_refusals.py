@@ -271,7 +271,7 @@ REFUSALS: Refusals = {
         *(
             (lambda wrong=wrong: agreement(*wrong), words)
             for bad, words in (
-                ([], "verdict"),
+                ([], "the result of at least one test"),
                 ([OTHER], "1 and 2"),
                 ("t", "expected a list, got 't'"),
             )

@@ -242,7 +242,7 @@ def test_means_keep_their_order_and_differences_do_not() -> None:
     assert found.lines()[2] == (
         "sensitivity: with scores x raised to the power p, 171 (p = 0.1), 396 (p = 0.5),"
         " 458 (p = 2), 296 (p = 10) of these 473 pairs are still significantly different,"
-        " 124 of them for all four p"
+        " 124 of them for all four powers p"
     )
 
 

@@ -422,7 +422,7 @@ def scales(
     if qrels in others:
         raise PolicyError(f"setting collections must not repeat QRELS {quoted(qrels)}")
     if others:
-        cli.refuse_options(("chart",), "cannot be combined with the setting collections")
+        cli.refuse_options(("chart",), "cannot be combined with the setting 'collections'")
         cli.keep_inputs([options.result_output.output], others)
     # Options are checked before files are read.
     scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)

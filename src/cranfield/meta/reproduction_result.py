@@ -467,7 +467,7 @@ def _common_scores(
         is_complete = ~is_missing.any(axis=1)
         tables.append(selected.select(np.flatnonzero(is_complete)))
         if n_topics := int((~is_complete & ~is_missing.all(axis=1)).sum()):
-            gap = f"{counted(n_topics, 'topic')} of the {side} side with scores of one role only"
+            gap = f"{counted(n_topics, 'topic')} of the {side} side with scores of one of both runs"
             notes.add(f"effects: {gap}, excluded", measure)
     if paired:
         other_topics = set(tables[1].topics)

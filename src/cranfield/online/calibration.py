@@ -578,7 +578,7 @@ def _fit_dwell_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> di
     rows = rows.drop_nulls("length")
     if n_unknown := clicks.height - rows.height:
         unknown = f"{counted(n_unknown, 'click')} on documents without a known length"
-        notes.append(f"{unknown} excluded from the fit of a and b")
+        notes.append(f"{unknown} excluded from the fit of the line of dwell by length")
     if rows.height < 3 or rows["length"].n_unique() < 2:
         return {}
     return _fit_line(rows["length"].to_numpy(), rows["dwell"].to_numpy(), notes)

@@ -148,7 +148,7 @@ def power_anova(
             f" got {epsilon:g}"
         )
     if model == "anova-1" and epsilon != 1:
-        raise PolicyError("epsilon requires the two-way design, got model='anova-1'")
+        raise PolicyError("epsilon (sphericity) requires model='anova-2', got model='anova-1'")
     n = _check_topics(topics, alpha, difference=difference, variance=variance)
     error = (n - 1) * (systems if model == "anova-1" else systems - 1)
     half = _half_noncentrality(n, difference, variance)

@@ -260,7 +260,7 @@ def judge_summaries(
         topic, letter = next(iter(ignored_letters.items()))
         number = counted(len(ignored_letters), "topic")
         example = f"topic {quoted(topic)}: {quoted(letter)}"
-        ignored = f"letters other than a to z ignored in texts of {number}"
+        ignored = f"letters other than a to z ignored in the words of texts of {number}"
         warn(f"{ignored} ({example}){_ADVICE}")
     warn_missing(sentences, tuple(topics), tuple(systems))
     return JudgedSummaries(

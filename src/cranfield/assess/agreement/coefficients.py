@@ -89,7 +89,9 @@ class Ratings:
         n_topics, n_grades = len(self.topics), self.scale.size
         if n_topics * n_grades * n_grades > MAX_ENTRIES:
             sizes = f"{counted(n_grades, 'grade')} in {counted(n_topics, 'topic')}"
-            raise CranfieldError(f"tables of pairs of grades are too large for {sizes}")
+            raise CranfieldError(
+                f"too many distinct grades for tables of their pairs: {sizes}; merge grades"
+            )
         cells, n_cells = self.unit * n_grades + self.level, self.topic_of.size * n_grades
         counts = np.bincount(cells, minlength=n_cells).reshape(-1, n_grades).astype(np.float64)
         n_labels = counts.sum(axis=1)
@@ -156,7 +158,9 @@ class Ratings:
         if n_entries > MAX_ENTRIES:
             sizes = f"{counted(n_pairs, 'pair')} of assessors and {counted(n_grades, 'grade')}"
             sizes = f"{sizes} in {counted(n_topics, 'topic')}"
-            raise CranfieldError(f"tables of pairs of grades are too large for {sizes}")
+            raise CranfieldError(
+                f"too many distinct grades for tables of their pairs: {sizes}; merge grades"
+            )
         cell = self.topic_of[self.unit[first]] * n_pairs + pair
         cell = (cell * n_grades + self.level[first]) * n_grades + self.level[second]
         return np.bincount(cell, minlength=n_entries).reshape(shape).astype(np.float64)

@@ -129,7 +129,9 @@ class Decisions(TableResult):
         "quantity": Column("Quantity of the tolerance, such as kappa.", key=True),
         "judge": Column("Judge.", key=True),
         "measure": Column("Measure; empty for agreement of grades.", key=True),
-        "system": Column("System whose score bias decides; empty for other quantities."),
+        "system": Column(
+            "System with the largest bias of scores; empty for quantities other than this bias."
+        ),
         "estimate": Column("Estimate of the quantity."),
         "low": Column("Lower bound of the confidence interval of the estimate; null if undefined."),
         "high": Column("Upper bound of the confidence interval."),

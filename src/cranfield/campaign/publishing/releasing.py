@@ -525,7 +525,9 @@ def _make_payload(
     public_runs = released_runs(runs, hidden, rules, _secret(campaign, seed), metadata)
     has_hidden = any(run.hidden for run in public_runs)
     if seed and not has_hidden:
-        raise PolicyError(f"seed requires an anonymous team, got {seed}")
+        raise PolicyError(
+            f"seed numbers anonymous teams, and there are none; remove seed, got {seed}"
+        )
     n_unreadable = len(submissions) - len(runs)
     conditional = {
         EXCLUDED_OF_HIDDEN: has_hidden,

@@ -217,8 +217,8 @@ class Reading:
             if name not in measures:
                 choices = ", ".join([*measures, f"{self._score_columns[-1]} (of RUN)"])
                 raise PolicyError(
-                    f"unknown name {quoted(name)} in --lower; expected one of: {choices};"
-                    f" columns={{'score': '{name}'}} reads a column of RUN as the score"
+                    f"unknown name {quoted(name)} in --lower; expected one of: {choices}; if it is"
+                    f" a column of RUN, make it the score by columns={{'score': '{name}'}}"
                 )
             if not measures[name].info.lower_is_better:
                 raise PolicyError(

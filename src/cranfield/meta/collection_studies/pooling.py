@@ -659,8 +659,8 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
         )
     if n_unjudged := int((inputs.is_evaluated & (inputs.judgment < 0)).sum()):
         yield (
-            f"{counted(n_unjudged, 'document')} of the pool without a judgment: not relevant for a"
-            " method that selects them"
+            f"{counted(n_unjudged, 'document')} of the pool without a judgment; they count as not"
+            " relevant when a method selects them"
         )
     if n_topics := np.unique(document_pool.topic[~inputs.is_evaluated]).size:
         yield f"{counted(n_topics, 'topic')} without judgments excluded"

@@ -162,10 +162,10 @@ class Correlations(Study):
     columns: ClassVar[Columns] = {
         **MEASURE_PAIR,
         "overall": Column(
-            "Coefficient of the overall values of systems by the two measures; null if undefined."
+            "Correlation of the overall scores of systems by the two measures; null if undefined."
         ),
-        "by topic": Column("Mean over topics of the coefficient on each topic."),
-        "lowest": Column("Lowest coefficient on a topic."),
+        "by topic": Column("Mean over topics of the correlation on each topic."),
+        "lowest": Column("Lowest correlation on a topic."),
         "lowest topic": Column("Topic with the lowest coefficient.", key=True),
         "topics": Column("Number of topics on which the coefficient is defined."),
     }

@@ -252,9 +252,11 @@ def outcomes_by_method(
     results, notes = weigh_clicks(log, clicks, results)
     rankers = sorted({name for rankings in lists.values() for name in rankings}, key=str.encode)
     if "team" in results.columns and (teams := {*results["team"].drop_nulls()} - {*rankers}):
-        expected = f"expected lists of the teams of the log, such as {quoted(min(teams))}"
+        expected = (
+            f"expected ranked lists named like the teams in the log, such as {quoted(min(teams))}"
+        )
         got = f"got lists of {some_of(map(quoted, rankers), 5)}"
-        raise InputError(f"{expected}, {got}; name lists and teams alike", source=log.source)
+        raise InputError(f"{expected}, {got}", source=log.source)
     if "team" not in results.columns:
         results = results.with_columns(team=pl.lit(None, pl.String))
     pair = _check_pair(names or rankers)

@@ -360,7 +360,7 @@ def unit_codes(units: Any, n_impressions: int) -> Indices:
     """Number the units of impressions; by default each impression is its own unit."""
     if units is None:
         return np.arange(n_impressions)
-    requirement = "units must be labels, one per impression"
+    requirement = "units must have one id (text or integer) for each impression"
     labels = as_array(units, requirement)
     if labels.shape != (n_impressions,):
         size = counted(n_impressions, "impression")

@@ -40,7 +40,7 @@ from cranfield.significance.registry import (
 from cranfield.tabular import Cell, Table, format_pvalue
 
 MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap over topics has little power
-RESCALING = "results may not survive a rescaling"  # end of the note on the scale of a measure
+RESCALING = "results may change if scores are rescaled"  # end of the note on the scale of a measure
 MIN_RESAMPLED_TOPICS = 10  # with fewer, two systems are also compared by exact sign flips
 NOT_STUDENTISED = ("bootstrap-shift", "bootstrap-median")
 RESAMPLES_TOPICS = ("bootstrap", *NOT_STUDENTISED)

@@ -411,8 +411,8 @@ class MetaAnalysis(Result):
             f"{counted(len(collections), 'collection')}: {', '.join(collections)}",
             f"variance between collections by {TITLES[self.tau2_by]}, standard errors"
             f" {self.errors}",
-            f"low, high: {level} confidence interval of the mean difference over such collections,"
-            f" {self.interval_kind}",
+            f"low, high: {level} confidence interval of the mean difference over all such"
+            f" collections, {self.interval_kind}",
             f"predicted low, high: {level} prediction interval of the difference on another"
             f" collection, by parametric bootstrap, {self.resamples:,} samples, seed {self.seed}",
         ]

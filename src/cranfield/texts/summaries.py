@@ -128,7 +128,7 @@ class JudgedSummaries(Scorable):
         Settings of the tokeniser.
     """
 
-    what = "summaries and reference texts"
+    noun = "summaries and reference texts"
 
     topics: tuple[str, ...]
     systems: tuple[str, ...]

@@ -191,9 +191,9 @@ class TestInfo:
         Whether the model can be fitted without its table.
     additive
         Whether the model is the sum of a topic effect and a system effect.
-    one_variance
-        Whether corrections that assume one error variance for all pairs make Type I errors too
-        frequent for pairs that vary more than others.
+    unequal_variances
+        Whether pairs may differ in their error variance; corrections that assume one variance then
+        make Type I errors too frequent for pairs that vary more than others.
     within_topics
         Whether the test uses only the order of scores within each topic.
     always_exact
@@ -245,7 +245,7 @@ class TestInfo:
     error: str = ""
     fits: bool = False
     additive: bool = False
-    one_variance: bool = False
+    unequal_variances: bool = False
     within_topics: bool = False
     always_exact: bool = False
     bounded: bool = False

@@ -234,7 +234,7 @@ class Measure(Spec):
         """Refuse data that the measure cannot score."""
         if not isinstance(judged, self.data_class):
             raise MeasureError(
-                f"{self} is computed from {self.data_class.what}, got {describe_input(judged)}"
+                f"{self} is computed from {self.data_class.noun}, got {describe_input(judged)}"
             )
         if self.data_class is JudgedRuns and judged.policies.ties == "expected":
             raise MeasureError(

@@ -100,7 +100,7 @@ class JudgedAnswers(Scorable):
         (matches,).
     """
 
-    what = "answers and nuggets"
+    noun = "answers and nuggets"
 
     nuggets: Nuggets
     systems: tuple[str, ...]

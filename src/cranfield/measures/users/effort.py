@@ -437,7 +437,7 @@ class _Bejewelled(UserModel, scale_note=_NOTE):
         self, judged: JudgedRuns, *, depth: int | None = None, best: bool = False
     ) -> Expectations:
         if self.unit is None:
-            last = self.ranks(depth) or LAST
+            last = self.last_rank(depth) or LAST
             depth = max(1, int(min(float(last), np.ceil(self.max_depth()) + 1.0)))
         return super().expectations(judged, depth=depth, best=best)
 
@@ -455,7 +455,7 @@ class BPM(_Bejewelled):
     @property
     def deepest(self) -> int | None:
         max_rank = None if self.reads_lengths else max(1, ceil(self.K))
-        return min((rank for rank in (self.ranks(self.cutoff), max_rank) if rank), default=None)
+        return min((rank for rank in (self.last_rank(self.cutoff), max_rank) if rank), default=None)
 
     def max_depth(self) -> float:
         return self.K

@@ -97,7 +97,7 @@ class AppliedTest:
             self.info.name not in NOT_STUDENTISED or correction.name == "bootstrap-max-t"
         )
         resamples = correction.resamples_topics or self.info.name in RESAMPLES_TOPICS
-        assumes_one_variance = correction.one_variance and self.info.one_variance
+        ignores_variances = correction.one_variance and self.info.unequal_variances
         if resamples and pairs.n_topics < MIN_BOOTSTRAP_TOPICS:
             effect = (
                 "only large differences can be significant"
@@ -114,7 +114,7 @@ class AppliedTest:
                 f"{correction.name} assumes that differences are symmetric around their mean, which"
                 f" is rare for nearly equal runs; {RECOMMENDED} does not assume symmetry"
             )
-        elif assumes_one_variance and pairs.n_systems > 2 and pairs.is_complete:
+        elif ignores_variances and pairs.n_systems > 2 and pairs.is_complete:
             yield from _check_variances(pairs)
 
     def _paired_test_notes(self) -> Iterator[str]:

@@ -80,8 +80,9 @@ class Declaration:
         texts = {**self.answers, "type": self.type, "description": self.description}
         for name, text in texts.items():
             if len(text) > MAX_LENGTH:
-                limit = f"at most {MAX_LENGTH:,} characters, got {len(text):,}"
-                raise PolicyError(f"{quoted(name)} must have {limit}")
+                raise PolicyError(
+                    f"{quoted(name)} must have at most {MAX_LENGTH:,} characters, got {len(text):,}"
+                )
         if self.received is not None and self.received.tzinfo is None:
             raise PolicyError(f"received must have an offset from UTC, got {quoted(self.received)}")
 
@@ -168,11 +169,11 @@ def _copy_file(source: Source, copy: Path, max_bytes: int) -> tuple[str, int]:
 
 def _copy_metadata(run: Path, copy: Path) -> None:
     """Copy the metadata file of a run, so that it is beside the copy of the run."""
-    for prefix in ("{}.", ""):
-        file = run.with_name(prefix.format(run.name) + METADATA_FILE)
+    for run_prefix, copy_prefix in ((f"{run.name}.", f"{copy.name}."), ("", "")):
+        file = run.with_name(f"{run_prefix}{METADATA_FILE}")
         if file.is_file():
             with Source(str(file)).open_raw() as raw:
-                target = copy.with_name(prefix.format(copy.name) + METADATA_FILE)
+                target = copy.with_name(f"{copy_prefix}{METADATA_FILE}")
                 target.write_bytes(raw.read(MAX_BYTES + 1))
 
 
@@ -540,9 +541,9 @@ def purge(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
         purgeable_runs = [run for run in runs if run.kept and run.state != ACCEPTED]
         if not purgeable_runs:
             is_accepted = any(run.state == ACCEPTED for run in runs)
-            reason = "is accepted; withdraw it first" if is_accepted else "has no bytes to remove"
-            raise PolicyError(f"run {quoted(tag)} {reason}")
+            problem = "is accepted; withdraw it first" if is_accepted else "has no bytes to remove"
+            raise PolicyError(f"run {quoted(tag)} {problem}")
         run = tx.update(replace(purgeable_runs[-1], kept=False))
         # The file is removed after the commit, so that a killed process never loses a file.
-        tx.forget(run.object)
+        tx.remove_later(run.object)
     return run

@@ -38,12 +38,13 @@ def systems_figure(part: MeasurePart) -> Html | None:
         return None
     order = best_first(part.overall, part.scores.lower_is_better)
     values = low = high = part.overall
-    form, top, band, baseline = f".{n_decimals(part)}f", [False] * len(systems), None, ""
+    form, is_highlighted = f".{n_decimals(part)}f", [False] * len(systems)
+    band, baseline = None, ""
     note = "Means of all systems, without a test."
     if pairs is not None and pairs.baselines:
         order, form, baseline = pairs.order, f"+.{pairs.places}f", pairs.baselines[0]
         values, low, high = baseline_differences(pairs)
-        top = [verdict == BETTER for verdict in baseline_verdicts(pairs)]
+        is_highlighted = [verdict == BETTER for verdict in baseline_verdicts(pairs)]
         axis = "Log ratio to" if pairs.mean_of == "geometric mean" else "Difference from"
         note = (
             f"{axis} {label(baseline)}, with its {_level(pairs)} confidence interval"
@@ -55,7 +56,7 @@ def systems_figure(part: MeasurePart) -> Html | None:
         bounds = pairs.around(best)
         low, high = bounds or (values, values)
         if pairs.alternative == "two-sided":
-            top = [name in pairs.top_group for name in systems]
+            is_highlighted = [name in pairs.top_group for name in systems]
         note = f"Dots: {pairs.mean_of} of each system."
         if bounds is not None:
             band = float(low[best]), float(high[best])
@@ -71,8 +72,8 @@ def systems_figure(part: MeasurePart) -> Html | None:
     texts = [_number(value, form) for value in values.tolist()]
     if baseline:
         texts[systems.index(baseline)] = "baseline"
-    looks = ["top" if is_top else "" for is_top in top]
-    rows = _rows(range(len(systems)), systems, texts, looks, (values, low, high))
+    styles = ["top" if is_top else "" for is_top in is_highlighted]
+    rows = _rows(range(len(systems)), systems, texts, styles, (values, low, high))
     title = f"{label(part.name)}: {counted(len(systems), 'system')}, best first"
     title += " (lower is better)" if part.scores.lower_is_better else ""
     chart, axis_note = _draw_rows(rows[order], title, band=band, zero=bool(baseline))
@@ -93,14 +94,14 @@ def two_systems_figure(contents: PageContents) -> Html:
     values[is_reversed] = -values[is_reversed][:, [0, 2, 1]]
     names = [contents.parts[k].name for k in compared]
     texts = [_number(values[k, 0], f"+.{c.places}f") for k, c in enumerate(comparisons)]
-    looks = ["top" if comparison.count() else "" for comparison in comparisons]
-    rows = _rows(list(compared), names, texts, looks, values.T)
+    styles = ["top" if comparison.count() else "" for comparison in comparisons]
+    rows = _rows(list(compared), names, texts, styles, values.T)
     sizes = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
     has_common_axis = sizes.max() <= MAX_RATIO * sizes.min()
     title = f"{label(contents.systems[first])} minus {label(contents.systems[second])}, by measure"
     frames = [rows] if has_common_axis else list(rows.iter_slices(1))
     charts, axis_notes = zip(
-        *(_draw_rows(frame, title, zero=True, is_whole=True) for frame in frames), strict=True
+        *(_draw_rows(frame, title, zero=True, contains_all=True) for frame in frames), strict=True
     )
     levels = ", ".join(sorted({*map(_level, comparisons)}))
     note = f"Lines: {levels} confidence intervals. Blue: significantly different."
@@ -125,8 +126,8 @@ def lifts_figure(report: ExperimentReport) -> Html | None:
             for name, variant in effects.select("metric", "variant").iter_rows()
         ]
     texts = [f"{_number(lift, '+.1f') or '–'}{'' if np.isnan(lift) else '%'}" for lift in lifts]
-    looks = [VERDICT_CLASSES.get(verdict, "") for verdict in effects["verdict"]]
-    rows = _rows(range(effects.height), names, texts, looks, percentages.to_numpy().T)
+    styles = [VERDICT_CLASSES.get(verdict, "") for verdict in effects["verdict"]]
+    rows = _rows(range(effects.height), names, texts, styles, percentages.to_numpy().T)
     variant = "each variant" if len(report.variants) > 2 else label(report.variants[1])
     title = f"Lift of {variant} over {label(report.control)}"
     chart, axis_note = _draw_rows(rows, title, zero=True, noun="row", unit="%")
@@ -139,11 +140,11 @@ def _rows(
     keys: Sequence[int],
     names: Sequence[str],
     texts: Sequence[str],
-    looks: Sequence[str],
+    styles: Sequence[str],
     bounds: Iterable[Floats],
 ) -> pl.DataFrame:
     """Return the rows of a figure; `bounds` are values, lower and upper bounds."""
-    columns = {"key": keys, "name": names, "text": texts, "look": looks}
+    columns = {"key": keys, "name": names, "text": texts, "style": styles}
     return pl.DataFrame(columns | dict(zip(("value", "low", "high"), bounds, strict=True)))
 
 
@@ -152,6 +153,7 @@ def _level(comparison: PairwiseComparison) -> str:
 
 
 def _number(value: float, form: str) -> str:
+    """Format a score, or a difference if the format has a sign; a missing difference is empty."""
     if "+" in form:
         return "" if np.isnan(value) else f"{value:{form}}".replace("-", "−")
     return "–" if np.isnan(value) else f"{value:{form}}"
@@ -168,16 +170,16 @@ def _draw_rows(
     *,
     band: tuple[float, float] | None = None,
     zero: bool = False,
-    is_whole: bool = False,
+    contains_all: bool = False,
     noun: str = "system",
     unit: str = "",
 ) -> tuple[Html, str]:
     """Draw the rows; also return a note on values beyond the axis and on missing intervals.
 
-    Infinite bounds extend to the end of the axis. If `is_whole`, it contains all finite bounds.
+    Infinite bounds extend to the end of the axis. If `contains_all`, it has all finite bounds.
     """
     values, low, high = frame.select("value", "low", "high").to_numpy().T
-    start, stop = axis_range(values, low, high, zero=zero, is_whole=is_whole)
+    start, stop = axis_range(values, low, high, zero=zero, contains_all=contains_all)
     step = next(step for count, step in STEPS if frame.height <= count)
     side = np.where(values < start, -1, np.where(values > stop, 1, 0))
 

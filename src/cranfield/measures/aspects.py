@@ -162,7 +162,7 @@ _FAMILY = "several aspects"
 _NEEDS = "judgments on relevance and on other aspects"
 
 
-class OverAspects(Wrapping, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
+class AspectMean(Wrapping, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
     """Base class of means of a measure over several aspects, among them relevance.
 
     Weights may have any sum; an aspect without a weight does not count. By default relevance and
@@ -206,7 +206,7 @@ class OverAspects(Wrapping, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
     formula=r"\sum_a w_a m_a, \quad \sum_a w_a = 1",
     source="Lioma, Simonsen and Larsen (2017)",
 )
-class ConvexAggregation(OverAspects):
+class ConvexAggregation(AspectMean):
     """The weighted arithmetic mean over aspects."""
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
@@ -219,7 +219,7 @@ class ConvexAggregation(OverAspects):
     formula=r"\left( \sum_a \frac{w_a}{m_a} \right)^{-1}, \quad \sum_a w_a = 1",
     source="Palotti, Zuccon and Hanbury (2018); WHAM of Lioma, Simonsen and Larsen (2017)",
 )
-class MultidimensionalMeasure(OverAspects):
+class MultidimensionalMeasure(AspectMean):
     """The weighted harmonic mean over aspects; 0 where the score on an aspect is 0."""
 
     def check(self, inner: Measure) -> None:
@@ -241,7 +241,10 @@ _SOURCE = "Zuccon (2016)"
 
 
 def original_ranks(rows: Rows) -> Ints:
-    """Return the rank of each row before unjudged documents were removed, the same for aspects."""
+    """Return the rank of each row before unjudged documents were removed.
+
+    Unlike the rank among judged documents, it does not depend on the aspect.
+    """
     if not isinstance(rows.source, tuple):
         return rows.rank
     source, selection = rows.source

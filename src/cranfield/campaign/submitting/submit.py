@@ -197,26 +197,7 @@ def decide(
     """
     task, declaration, team, tag = copy.task, copy.declaration, copy.declaration.team, copy.tag
     received = received_at(declaration, copy.arrival)
-    # The folder of the submitted file is private.
-    name = Path(copy.report.source).name
-    submission = Submission(
-        id=0,
-        task=task.name,
-        team=team,
-        tag=tag,
-        object=copy.sha256,
-        bytes=copy.size,
-        received=utc_text(received),
-        state=ACCEPTED,
-        type=declaration.type,
-        priority=declaration.priority,
-        answers={name: text for name, text in declaration.answers.items() if text.strip()},
-        metadata=copy.metadata,
-        description=declaration.description,
-        ranking=copy.report.ranking,
-        source=name.encode(errors="surrogateescape").decode(errors="replace"),
-        late=task.closes is not None and received > task.closes,
-    )
+    submission = _make_submission(copy, received)
     submissions = registry.submissions(task.name, None, team=team)
     accepted = [run for run in submissions if run.state == ACCEPTED]
     # A repeat has the bytes and the declaration of an earlier run.
@@ -255,6 +236,31 @@ def decide(
     public_faults = tuple(fault for fault in faults if fault.severity != PRIVATE)
     report = replace(copy.report, faults=public_faults)
     return SubmissionOutcome(submission, report), faults, replaced_run
+
+
+def _make_submission(copy: CheckedCopy, received: datetime) -> Submission:
+    """Return the record of a run, as accepted."""
+    task, declaration = copy.task, copy.declaration
+    # The folder of the submitted file is private.
+    name = Path(copy.report.source).name
+    return Submission(
+        id=0,
+        task=task.name,
+        team=declaration.team,
+        tag=copy.tag,
+        object=copy.sha256,
+        bytes=copy.size,
+        received=utc_text(received),
+        state=ACCEPTED,
+        type=declaration.type,
+        priority=declaration.priority,
+        answers={name: text for name, text in declaration.answers.items() if text.strip()},
+        metadata=copy.metadata,
+        description=declaration.description,
+        ranking=copy.report.ranking,
+        source=name.encode(errors="surrogateescape").decode(errors="replace"),
+        late=task.closes is not None and received > task.closes,
+    )
 
 
 def _fault(task: TaskRules, code: str, message: str) -> Fault:

@@ -42,8 +42,6 @@ from cranfield.tabular import Cell, Table, format_pvalue
 MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap over topics has little power
 RESCALING = "results may not survive a rescaling"  # end of the note on the scale of a measure
 MIN_RESAMPLED_TOPICS = 10  # with fewer, two systems are also compared by exact sign flips
-NOT_STUDENTISED = ("bootstrap-shift", "bootstrap-median")
-RESAMPLES_TOPICS = ("bootstrap", *NOT_STUDENTISED)
 MIN_SD_RATIO = 1.5  # smallest reported ratio of a deviation of differences to the common estimate
 
 MAX_CLEAR_PVALUE, MAX_CHANCE_PROBABILITY = 0.001, 0.1
@@ -93,10 +91,8 @@ class AppliedTest:
     def _assumption_notes(self, *, is_unreachable: bool) -> Iterator[str]:
         """Yield notes on assumptions whose violation makes Type I errors too frequent."""
         pairs, correction = self.pairs, self.correction
-        is_studentised = (
-            self.info.name not in NOT_STUDENTISED or correction.name == "bootstrap-max-t"
-        )
-        resamples = correction.resamples_topics or self.info.name in RESAMPLES_TOPICS
+        is_studentised = self.info.studentised or correction.name == "bootstrap-max-t"
+        resamples = correction.resamples_topics or self.info.resamples_topics
         assumes_one_variance = correction.one_variance and self.info.one_variance
         if resamples and pairs.n_topics < MIN_BOOTSTRAP_TOPICS:
             consequence = (
@@ -146,7 +142,7 @@ class AppliedTest:
     def _sign_flip_notes(self) -> Iterator[str]:
         """Yield a note on exact sign flips of one pair on few topics, if their p-value differs."""
         pairs, options = self.pairs, self.options
-        is_bootstrap = self.info.name in ("bootstrap", "bootstrap-shift")
+        is_bootstrap = self.info.resamples_topics and self.info.family == "bootstrap"
         if not is_bootstrap or len(pairs) != 1 or pairs.n_topics >= MIN_RESAMPLED_TOPICS:
             return
         exact_options = Options(alternative=options.alternative, alpha=options.alpha, exact=True)

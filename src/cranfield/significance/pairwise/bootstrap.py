@@ -51,6 +51,7 @@ from cranfield.significance.resampling import (
     aliases=("paired-bootstrap", "bootstrap-paired"),
     family="bootstrap",
     random=True,
+    resamples_topics=True,
     correction="bootstrap-max-t",
     baseline_correction="bootstrap-max-t",
 )
@@ -78,7 +79,13 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 @declared_test(
-    "bootstrap-shift", aliases=("shift-bootstrap",), family="bootstrap", symbol="", random=True
+    "bootstrap-shift",
+    aliases=("shift-bootstrap",),
+    family="bootstrap",
+    symbol="",
+    random=True,
+    resamples_topics=True,
+    studentised=False,
 )
 def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Paired bootstrap test by shifting.
@@ -163,6 +170,8 @@ def make_resampler(
     symbol="",
     effect_unit="IQR",
     random=True,
+    resamples_topics=True,
+    studentised=False,
     correction="bootstrap-max",
     baseline_correction="bootstrap-max",
 )

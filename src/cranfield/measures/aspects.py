@@ -49,7 +49,7 @@ from cranfield.base.spec import (
     parameter,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, find_positions, ratio
+from cranfield.collection.judged.rows import Rows, find_positions, ratio, row_keys
 from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import Gain
 from cranfield.measures.ranked.precision import REL_DOC
@@ -293,9 +293,9 @@ class _AspectRBP(
     def _degrees(self, aspect_runs: JudgedRuns, rows: Rows) -> Floats:
         """Return the degree to which each document has an aspect; 0 without a judgment."""
         judged_rows = aspect_runs.judged()
-        # As `Rows.keys`, but with the original ranks.
         positions, has_degree = find_positions(
-            *(table.cell << 32 | original_ranks(table) for table in (judged_rows, rows))
+            row_keys(judged_rows.cell, original_ranks(judged_rows)),
+            row_keys(rows.cell, original_ranks(rows)),
         )
         grades = judged_rows.grade
         if isinstance(self.aspect_gains.kind, tuple):

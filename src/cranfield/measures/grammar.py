@@ -204,7 +204,11 @@ def _parse_with_program(text: str, compat: str | None) -> list[Measure]:
     stem = text.partition("@")[0]
     if names != [text] or rewritten == text or stem in REGISTRY or stem in ALIASES:
         return [measure for name in names for measure in _parse(name, compat)]
-    # The text is a name of the program in another case; it may also be one of cranfield.
+    return _parse_in_other_case(text, rewritten, compat)
+
+
+def _parse_in_other_case(text: str, rewritten: str, compat: str | None) -> list[Measure]:
+    """Parse a name of a program in another case, unless it has another meaning in cranfield."""
     if trec_texts(text, compat) is not None:
         return _parse(text, compat)
     measures = _parse(rewritten, compat)

@@ -21,7 +21,7 @@ from cranfield.base.errors import (
     warn,
 )
 from cranfield.base.scale_types import Scale, find_scale
-from cranfield.base.spec import Spec, flag, integer, optional, parameter, short, text_of
+from cranfield.base.spec import Spec, flag, integer, optional, parameter, short_text, text_of
 from cranfield.collection.judged.coverage import describe_input
 from cranfield.collection.judged.judged_runs import JudgedRuns, runs_of_grades
 from cranfield.measures.families import ALIASES, HOME, KINDS, REGISTRY
@@ -399,7 +399,7 @@ class Measure(Spec):
 
     def __str__(self) -> str:
         value = getattr(self, self.info.at_parameter)
-        value_text = short(value) if isinstance(value, float) else value
+        value_text = short_text(value) if isinstance(value, float) else value
         suffix = "" if value is None else f"@{value_text}"
         return self.base_name() + self.parameter_text(self.info.at_parameter) + suffix
 

@@ -204,6 +204,10 @@ class TestInfo:
         Whether differences up to a threshold can count as ties.
     random
         Whether the test draws random numbers.
+    resamples_topics
+        Whether the test draws topics with replacement.
+    studentised
+        Whether the test divides differences by their standard errors.
     samples_topics
         Whether topics are a sample of all topics; otherwise results hold for these topics only.
     shards
@@ -251,6 +255,8 @@ class TestInfo:
     bounded: bool = False
     threshold: bool = False
     random: bool = False
+    resamples_topics: bool = False
+    studentised: bool = True
     samples_topics: bool = True
     shards: str = ""
     axis: str = "shard"

@@ -265,6 +265,13 @@ def test_a_release_before_the_deadline_has_a_warning(tmp_path: Path) -> None:
         assert all(message.startswith(expected) for message in messages)
 
 
+def test_a_release_has_one_date(tmp_path: Path) -> None:
+    """A date in another form of ISO 8601 is the same date everywhere in the release."""
+    path = release(make_campaign(tmp_path / "news"), date="20261120").path
+    assert json.loads((path / "data/about.json").read_text())["date"] == "2026-11-20"
+    assert "Bagging-Date: 2026-11-20" in (path / "bag-info.txt").read_text().splitlines()
+
+
 def test_an_embargo_ends_on_its_day(tmp_path: Path) -> None:
     opened = make_campaign(tmp_path / "news")
     embargo(opened, "delft", "2026-12-01")

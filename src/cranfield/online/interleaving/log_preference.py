@@ -23,7 +23,11 @@ from cranfield.base.errors import (
 from cranfield.base.kinds import Integer, OneOf, UnitInterval
 from cranfield.base.text import counted, some_of
 from cranfield.online.interleaving.interleaver import interleave
-from cranfield.online.interleaving.preference import Options, Preference, preference_between
+from cranfield.online.interleaving.preference import (
+    Preference,
+    PreferenceOptions,
+    preference_between,
+)
 from cranfield.online.interleaving.side_by_side import PreferenceMatrix, compare_pairs
 from cranfield.online.log.query_log import QueryLog, check_independence
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
@@ -389,7 +393,7 @@ def preference(
         credits = team_credits(log, clicks)
     unit, unit_numbers, notes = number_units(log, credits, unit)
     pair = _check_pair(credits.rankers if names is None else names)
-    options = Options(expected, confidence, resamples, seed)
+    options = PreferenceOptions(expected, confidence, resamples, seed)
     first, second = map(credits.select, pair)
     return preference_between(first, second, unit_numbers, pair, unit, notes, options)
 
@@ -431,5 +435,5 @@ def preference_matrix(
     if len(rankers) < 2:
         raise PolicyError(f"names must be two or more rankers, got {quoted(', '.join(rankers))}")
     values = np.stack([credits.select(name) for name in rankers], axis=1)
-    options = Options(0.5, confidence, resamples, seed)
+    options = PreferenceOptions(0.5, confidence, resamples, seed)
     return compare_pairs(values, unit_numbers, rankers, unit, notes, correction, options)

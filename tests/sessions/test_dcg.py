@@ -231,5 +231,5 @@ def test_judgments_are_found_by_row_or_it_is_said() -> None:
         sessions_of({"s": [["a"], ["a"]]}).concatenated(duplicates="keep").judged({"s": {"a": 1}})
     )
     without = replace(judged, documents=replace(judged.documents, source=None), views={})
-    with pytest.raises(CranfieldError, match="which judgment"):
+    with pytest.raises(CranfieldError, match="do not record judgments"):
         cf.parse_measure("nsDCG").score(without)

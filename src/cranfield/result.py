@@ -169,7 +169,7 @@ class Result(Plotted):
         return readable_tables(self.frames(), self.declared())
 
     @classmethod
-    def side_by_side(cls, results: Sequence[Self]) -> list[Table]:
+    def concatenated_tables(cls, results: Sequence[Self]) -> list[Table]:
         """Return the formatted tables of several results of this class, concatenated by name."""
         if cls.tables is not Result.tables:
             return [table for result in results for table in result.tables()]
@@ -437,7 +437,7 @@ def combine_results(
     main_tables: list[Table] = []
     for _, group in groupby(results, type):
         members = list(group)
-        group_tables = members[0].side_by_side(members)
+        group_tables = members[0].concatenated_tables(members)
         main_tables += group_tables[:1]
         tables += group_tables
     fact_list = [result.facts() for result in results]

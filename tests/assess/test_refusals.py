@@ -87,7 +87,7 @@ REFUSED: list[Case] = [
         (("uniform",), {"size": 1.5}, "a positive integer, or a proportion"),
         (("uniform",), {"size": True}, "a positive integer, or a proportion"),
         (("strata",), {"strata": {}}, "strata must map last ranks"),
-        (("strata",), {"strata": {8: 0}}, "the sample size to rank 8"),
+        (("strata",), {"strata": {8: 0}}, "the sample size down to rank 8"),
         (("strata",), {"strata": {4: 1}}, "4 documents of the pool are below the last stratum"),
         (("uniform",), {"size": 2, "seed": -1}, "seed must be an integer >= 0"),
     ),

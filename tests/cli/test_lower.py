@@ -193,7 +193,7 @@ def test_a_column_of_distances_by_its_name(tmp_path: Path) -> None:
     command = ("evaluate", "q.txt", "d.csv", "-m", "RR", "--lower", "distance")
     _, err = cranfield(tmp_path, *command, status=2)
     advice = "--columns score=distance"
-    assert err.endswith(f"; {advice} reads a column of RUN as the score\n")
+    assert err.endswith(f"make it the score by {advice}\n")
     assert "d        1.0000" in cranfield(tmp_path, *command, *advice.split())[0]
 
 

@@ -121,8 +121,8 @@ def test_options_reach_judgments_in_lines(tmp_path: Path) -> None:
     for options, reason in (
         ({"repeats": "last"}, "ann.qrels:2: .* missing='drop'"),
         ({"repeats": "keep"}, "repeats='keep' applies to tables"),
-        ({"columns": {"grade": "x"}}, "columns applies to tables"),
-        ({"columns": "doc grade"}, "columns applies to tables"),
+        ({"columns": {"grade": "x"}}, "columns applies to labels with named columns"),
+        ({"columns": "doc grade"}, "columns applies to labels with named columns"),
     ):
         with pytest.raises(cf.CranfieldError, match=reason):
             read_labels({"ann": path}, **options)
@@ -238,7 +238,7 @@ REFUSED = [
     ("labels x=llm y=llm --pairs --against x", "--pairs cannot be combined with --against"),
     ("labels x=llm --pairs", "--pairs requires two workers"),
     ("labels x=llm --measure alpha", "--measure requires two workers"),
-    ("labels x=llm --columns grade=rel", "columns applies to tables"),
+    ("labels x=llm --columns grade=rel", "columns applies to labels with named columns"),
     ("labels x=llm --repeats keep", "repeats: keep applies to tables"),
     ("pool a.run --next 1 --assessors 1 --overlap .5", "overlap requires two assessors"),
     ("pool a.run --ungraded error", "setting ungraded requires --judged"),

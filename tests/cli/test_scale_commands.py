@@ -13,7 +13,7 @@ from tests.cli.running import cranfield
 
 def test_scale(folder: Path) -> None:
     out, _ = cranfield(folder, "measures", "RR@5")
-    assert "6 values, from 0 to 1: 0, 0.2, 0.25, 0.3333, 0.5, 1" in out
+    assert "possible values: 6, from 0 to 1: 0, 0.2, 0.25, 0.3333, 0.5, 1" in out
     assert "its own order: ordinal; not interval" in out
     assert "tests: sign, rank-sum, kruskal-wallis, friedman" in out
     out, _ = cranfield(folder, "measures", "P", "--length", "4", "--format", "json")
@@ -156,7 +156,7 @@ def test_a_declared_scale(campaign: Path) -> None:
 def test_the_image_of_a_measure_of_sets(folder: Path) -> None:
     """Of runs of one length there is an image; of all lengths no interval-scaled version."""
     out, _ = cranfield(folder, "measures", "SetF@4")
-    assert "5 values" in out and "so interval(SetF@4) cannot be computed" in out
+    assert "possible values: 5," in out and "so interval(SetF@4) cannot be computed" in out
     found = json.loads(cranfield(folder, "measures", "SetF@4", "-f", "json")[0])[0]["on runs"]
     assert found["depends on length"] == "how many documents are retrieved"
     out, _ = cranfield(folder, "measures", "P@4")

@@ -13,7 +13,7 @@ from cranfield import meta
 from cranfield.base.errors import CranfieldError
 from cranfield.meta.collection_studies.pools import pools, trace_runs
 from cranfield.meta.reproduction import order_agreement, position_tau, union_tau
-from cranfield.meta.reproduction_result import check_bounds, check_size
+from cranfield.meta.reproduction_result import check_bounds, check_magnitude
 from cranfield.meta.scale_study import scale_options
 from cranfield.meta.test_studies.fast_tests import Verdict
 from cranfield.meta.test_studies.splits import agreement, publication_bias
@@ -271,7 +271,7 @@ REFUSALS: Refusals = {
         *(
             (lambda wrong=wrong: agreement(*wrong), words)
             for bad, words in (
-                ([], "verdict"),
+                ([], "the result of at least one test"),
                 ([OTHER], "1 and 2"),
                 ("t", "expected a list, got 't'"),
             )
@@ -429,7 +429,7 @@ REFUSALS: Refusals = {
             ),
             "topics of their own|different topics",
         ),
-        (lambda: check_size(np.array([np.inf])), "finite"),
+        (lambda: check_magnitude(np.array([np.inf])), "finite"),
         *(
             (lambda bounds=bounds: check_bounds(bounds), "bounds")
             for bounds in ((1, 0), (0, np.inf), (0,), 3, ("a", 1), (0, 0))

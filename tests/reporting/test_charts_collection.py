@@ -115,7 +115,9 @@ def test_runs_left_out_alone_have_one_colour() -> None:
     made = leave_one_out_chart(left(teams=None, lists="raw")).to_dict()
     assert len(made["concat"]) == 2
     assert "value" in made["concat"][0]["layer"][1]["encoding"]["color"]
-    assert made["concat"][0]["layer"][1]["encoding"]["y"]["title"].endswith("of the run alone")
+    assert made["concat"][0]["layer"][1]["encoding"]["y"]["title"].endswith(
+        "that only the run retrieved"
+    )
 
 
 def test_they_can_be_drawn(tmp_path: Path) -> None:

@@ -238,7 +238,7 @@ OTHERS = {"x": some_scores(), "y": some_scores(systems=("a", "b"))}
     [
         (cf.table, 3, "int"),
         (cf.table, {"AP": [1, 2]}, "expected Scores of each measure"),
-        (cf.table, SHARDS, "by shard"),
+        (cf.table, SHARDS, "without shards"),
         (evaluation_table, OTHERS, "systems"),
         (evaluation_table, {}, "at least one measure"),
         (lambda rows: Table("", ["a", "b"], rows), [["1", "2"], ["3"]], "row 2.*got 1"),
@@ -403,7 +403,7 @@ def test_what_was_tested_is_shown() -> None:
     assert "| b | y | **0.5105**<sup>a</sup> |" in filled
     plain = cf.table(scores).to_markdown()
     assert (
-        "AP: 1 system lacks scores (up to 10 of 12 topics); means are over the other topics"
+        "AP: 1 system lacks some scores (up to 10 of 12 topics); means are over the other topics"
         in plain
     )
     both = {

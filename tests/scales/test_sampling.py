@@ -112,7 +112,7 @@ def test_impossible_images_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         _equispaced()
     monkeypatch.setattr(sampling, "MAX_NODES", 2**10)
     monkeypatch.setattr(sampling, "MAX_HEADS", 4)
-    with pytest.raises(TooManyTiesError, match="too many ties to count"):
+    with pytest.raises(TooManyTiesError, match="too many rankings have tied scores"):
         SampledImage(walk_of("AP", 20), 0, None)
 
 

@@ -118,7 +118,7 @@ def test_wrong_nuggets_are_named(
         ("q1 a 1_0", "r:1: position '1_0' is not a number of at least 0 (topic 'q1')"),
         (
             "q1 syslen= 5\nq1 syslen= 6",
-            "r:2: the answer has conflicting lengths, 5 and 6 (topic 'q1')",
+            "r:2: the answer of this topic has two lengths, 5 and 6 (topic 'q1')",
         ),
         ("q1", "r:1: expected 2 columns (topic nugget) in a line of answers, got 1"),
     ],

@@ -213,7 +213,7 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
         )
     for end, number in strata.items():
         check_integer("the last rank of a stratum", end, 1, DEEPEST)
-        _check_size(f"the sample size to rank {end}", number)
+        _check_size(f"the sample size down to rank {end}", number)
     ends = dict(sorted(strata.items()))
     return ends, f"{name}({', '.join(f'{end}={number}' for end, number in ends.items())})"
 

@@ -268,7 +268,7 @@ class Budget(Rule):
     name = "Budget"
     source = _SOURCE
     words = "{value:g} documents judged, stops at {bound:g}"
-    bend: float = parameter(6.0, number(0), "minimum bend of the gain curve")
+    bend: float = parameter(6.0, number(0), "minimum bend (slope ratio) of the gain curve")
     draws: float = parameter(10.0, number(0), "relevant documents in a random sample of that size")
     share: float = parameter(0.75, number(0, 1), "proportion of the pool at which it always stops")
 

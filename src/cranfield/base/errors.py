@@ -1,6 +1,6 @@
 """Errors, warnings, and checks of arguments.
 
-Commands check arguments before they load NumPy.
+Functions import NumPy only when they use it, as commands check their arguments without it.
 """
 
 from __future__ import annotations

@@ -75,7 +75,10 @@ class Flag:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A list of integers, at least `minimum`; or of real numbers, if `minimum` is None."""
+    """A list of integers >= `minimum`, or of real numbers if it is None.
+
+    Only the command line checks the numbers; functions check their own lists.
+    """
 
     minimum: int | None = 1
 

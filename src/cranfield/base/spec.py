@@ -41,6 +41,7 @@ class Parameter:
 
 
 def parameter(default: Any, check: Check, doc: str) -> Any:
+    """Declare a parameter; returns `Any`, so that the attribute has the type of its values."""
     return Parameter(default, check, doc)
 
 
@@ -74,14 +75,14 @@ def number(
         if isinstance(value, bool) or not isinstance(value, Real):
             raise ValueError(description)
         try:
-            number = float(value)
+            converted = float(value)
         except OverflowError:
             suffix = "" if isfinite(high) else " that fits a float"
             raise ValueError(description + suffix) from None
-        is_outside = number < low or number > high or not isfinite(number)
-        if is_outside or (open_low and number == low) or (open_high and number == high):
+        is_outside = converted < low or converted > high or not isfinite(converted)
+        if is_outside or (open_low and converted == low) or (open_high and converted == high):
             raise ValueError(description)
-        return number
+        return converted
 
     return check
 
@@ -146,7 +147,7 @@ def checked(
         raise error_class(f"{owner}: {name} must be {error}, got {text}") from None
 
 
-def short(value: float) -> str:
+def short_text(value: float) -> str:
     """Return a number as text that reads back the same, without '.0' for integers."""
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
@@ -155,14 +156,14 @@ MAX_DENOMINATOR = 1_000  # maximum denominator of a fraction in the text form of
 
 
 def number_text(value: float) -> str:
-    """Return a number as text, as :func:`short` does, but 1/3 instead of 0.3333333333333333.
+    """Return a number as text, as :func:`short_text` does, but 1/3 instead of 0.3333333333333333.
 
     Examples
     --------
     >>> number_text(0.8), number_text(1 / 3), number_text(0.123456789012)
     ('0.8', '1/3', '0.123456789012')
     """
-    text = short(value)
+    text = short_text(value)
     if len(text) > 12 and 1e-3 <= abs(value) <= MAX_DENOMINATOR:
         fraction = Fraction(value).limit_denominator(MAX_DENOMINATOR)
         if float(fraction) == value:
@@ -277,10 +278,8 @@ class Spec:
         return self._with(type(self).translated(parameters))
 
     def _with(self, parameters: Mapping[str, Any]) -> Self:
-        parameters_set = {
-            name: value for name, value in vars(self).items() if name in self.parameters
-        }
-        changed = type(self)(**{**parameters_set, **parameters})
+        current = {name: value for name, value in vars(self).items() if name in self.parameters}
+        changed = type(self)(**{**current, **parameters})
         vars(changed)["explicit"] = self.explicit | set(parameters)
         return changed
 

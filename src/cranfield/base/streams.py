@@ -25,7 +25,7 @@ def stream(seed: int, *key: int) -> Generator:
     # NumPy also accepts lists, and a deeply nested one crashes the process.
     check_integer("seed", seed, 0)
     for number in key:
-        check_integer("a key of a random stream", number, 0)
+        check_integer("a key of a random stream (an integer that numbers it)", number, 0)
     return default_rng(SeedSequence(seed, spawn_key=key))
 
 

@@ -11,6 +11,13 @@ from typing import Any
 
 
 def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is 1.
+
+    Examples
+    --------
+    >>> counted(1, "query"), counted(2, "query"), counted(1_200, "run")
+    ('1 query', '2 queries', '1,200 runs')
+    """
     if number == 1:
         return f"1 {noun}"
     has_ies = noun.endswith("y") and noun[-2:-1] not in tuple("aeiou")
@@ -110,30 +117,6 @@ def did_you_mean(
     return f"; {otherwise}" if otherwise else ""
 
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    # In the old font encoding of LaTeX these would come out as other characters.
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "`": r"\textasciigrave{}",
-    # Signs in captions of this package.
-    "†": r"\dag{}",
-    "‡": r"\ddag{}",
-    "§": r"\S{}",
-    "¶": r"\P{}",
-    "‖": r"$\Vert$",
-    "≤": r"$\leq$",
-    "…": r"\ldots{}",
-    # Letters of names of measures.
-    "α": r"$\alpha$",
-    "♯": r"$\sharp$",
-    **{char: "\\" + char for char in "&%$#_{}"},
-}
-
-
 def plain(text: str) -> str:
     """Escape unprintable characters, so that a terminal shows them instead of executing them."""
     if text.isprintable():
@@ -165,6 +148,29 @@ def one_line(text: str, limit: int = _MAX_LENGTH) -> str:
     return safe if len(safe) <= limit else f"{safe[:half]}…{safe[half + 1 - limit :]}"
 
 
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    # In the old font encoding of LaTeX these would come out as other characters.
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+    # Signs in captions of this package.
+    "†": r"\dag{}",
+    "‡": r"\ddag{}",
+    "§": r"\S{}",
+    "¶": r"\P{}",
+    "‖": r"$\Vert$",
+    "≤": r"$\leq$",
+    "…": r"\ldots{}",
+    # Letters of names of measures.
+    "α": r"$\alpha$",
+    "♯": r"$\sharp$",
+    **{char: "\\" + char for char in "&%$#_{}"},
+}
+
 # Pairs that fonts of LaTeX draw as one character; an empty group does not stop all engines.
 _LIGATURES = re.compile(r"-(?=-)|'(?=')|,(?=,)")
 
@@ -178,7 +184,9 @@ _MARKDOWN = {
 
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 
+# An underscore that is not between two letters or digits.
 _OPEN_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
+# Characters at the start of a line that make it a heading, a rule or an item of a list.
 _BLOCK = re.compile(r"^(\d{0,9})([#+-](?=[\s#]|$)|-(?=--)|[.)](?=\s|$))")
 
 
@@ -202,7 +210,7 @@ def bibtex(text: str) -> str:
 def markdown(text: str) -> str:
     r"""Escape characters that Markdown, or HTML inside it, would read as markup."""
     safe = "".join(_MARKDOWN.get(char, char) for char in plain(text))
-    # An underscore between letters has no meaning in Markdown.
+    # An underscore between letters or digits has no meaning in Markdown.
     safe = _OPEN_UNDERSCORE.sub(r"\\_", safe)
     return _BLOCK.sub(r"\1\\\2", safe)
 

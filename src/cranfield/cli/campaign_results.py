@@ -259,7 +259,12 @@ def standing(
     },
     own={"multiple": True, "metavar": "MARK", "show_default": False},
 )
-@cli.option("--all", "all_entries", is_flag=True, help="List all entries, not only records.")
+@cli.option(
+    "--all",
+    "all_entries",
+    is_flag=True,
+    help="List all entries of the leaderboards, not only those better than all earlier ones.",
+)
 @result_options
 def history(
     sources: tuple[str, ...], all_entries: bool, result_output: cli.ResultOutput, **options: Any

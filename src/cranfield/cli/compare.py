@@ -109,11 +109,11 @@ def compare(
         leaderboard with confidence sets of ranks; prose, a paragraph for a paper; summary, the mean
         of each system with its confidence interval, and wins, losses and p-value against --baseline
         (a single system is allowed); preferences, pairs compared by preferences between rankings,
-        without a measure;
-        corroboration, the pairs by one measure with a cutoff, and whether the innate sign test,
-        which requires no measure, agrees; checklist, common mistakes of evaluations, each with a
-        finding on this comparison; or power, the effect size, power and required number of topics
-        of published paired t-tests, from --scores FILE with columns t and topics.
+        without a measure; corroboration, the pairs by one measure with a cutoff, and whether the
+        innate sign test, which requires no measure, agrees; checklist, common mistakes of
+        evaluations, each with a finding on this comparison; or power, the effect size, power and
+        required number of topics of published paired t-tests, from --scores FILE with columns t and
+        topics.
     topic_groups
         Table with topic and group; each group is summarised, with --as summary.
     factors
@@ -152,8 +152,9 @@ def compare(
         read_margin(margin)
     if marks is not None:
         check_marks(marks, comparing["baseline"], (comparing["alpha"],))
-    is_pairwise = strict or marks is not None or margin is not None or fail_if_worse
-    is_pairwise = is_pairwise or view == "anova"
+    is_pairwise = (
+        strict or marks is not None or margin is not None or fail_if_worse or view == "anova"
+    )
     if (view == "ranks" and (joint or is_pairwise)) or (joint and is_pairwise):
         raise PolicyError(
             "--as ranks and --joint cannot be combined with each other or with --marks, --strict,"
@@ -185,7 +186,9 @@ def compare(
     if strict:
         for statement in statements.values():
             statement.require()
-    text = _format_comparisons(statements, format, margin, (marks, places), view, printing)
+    text = _format_comparisons(
+        statements, format, view, printing, margin=margin, marks=marks, places=places
+    )
     cli.write(text, output)
     _write_notes(comparisons, format)
     failures = _describe_failures(comparisons, margin) if fail_if_worse else []
@@ -290,10 +293,12 @@ def _write_notes(results: Mapping[str, Result], format: str) -> None:
 def _format_comparisons(
     statements: Mapping[str, cf.scales.Meaningfulness],
     format: str,
-    margin: str | None,
-    marking: tuple[str | None, int | None],
     view: str,
     printing: cli.MarkupOptions,
+    *,
+    margin: str | None,
+    marks: str | None,
+    places: int | None,
 ) -> str:
     """Format the comparisons as paragraphs, tables, CSV or JSON."""
     from cranfield.reporting import comparison_formats
@@ -305,7 +310,6 @@ def _format_comparisons(
         raise PolicyError("--as anova requires a test by analysis of variance, such as anova-2")
     if view == "prose":
         return f"{write_paragraphs(comparisons, format, margin)}\n"
-    marks, places = marking
     if marks is not None:
         table = comparison_formats.marked_table(statements, marks, places)
         return printing.text([table], format) if format in cli.MARKUP else f"{table}\n"

@@ -365,7 +365,7 @@ def judges(
     cranfield judges few.txt llm.txt --runs runs/ --ppi topic --tolerance "difference(new, old)=0"
     """
     from cranfield.assess.judges.reading import drop_unsampled, read_panel
-    from cranfield.assess.judges.tolerances import check_tolerances, quantity_of
+    from cranfield.assess.judges.tolerances import check_tolerances, find_quantity
     from cranfield.collection.judged.judging import can_be_read
 
     has_runs = bool(runs) or own_runs
@@ -374,7 +374,7 @@ def judges(
     _check_unit(ppi, has_runs)
     is_by_grade = ppi == "grade"
     is_ranked = has_runs and not ppi
-    has_bias = "score-bias" in {quantity_of(name)[0] for name in tolerances}
+    has_bias = "score-bias" in {find_quantity(name).table for name in tolerances}
     conditions = {
         "rankings": is_ranked,
         "systems": is_ranked,

@@ -188,13 +188,13 @@ def _analyse_counts(counts: str, options: Mapping[str, Any]) -> cf.online.Experi
     """Analyse totals by variant; refuse options that require data of units."""
     from cranfield.online.experiments.totals import parse_totals
 
-    statistical = ("control", "weights", "srm", "lift", "correction", "alpha")
+    analysis_options = ("control", "weights", "srm", "lift", "correction", "alpha")
     if click.get_current_context().params["data"]:
         raise PolicyError("DATA cannot be combined with --counts, which replaces it")
-    applicable = {*statistical, "counts", "page", "format", "table", "output", "settings"}
+    applicable = {*analysis_options, "counts", "page", "format", "table", "output", "settings"}
     cli.refuse_other_options(applicable, "cannot be combined with --counts")
     return cf.online.analyse_totals(
-        parse_totals(counts), **{name: options[name] for name in statistical}
+        parse_totals(counts), **{name: options[name] for name in analysis_options}
     )
 
 
@@ -293,7 +293,7 @@ def interleave(
         else:
             write_table(methods, output or "-", format)
         return
-    if len(runs) == 0:
+    if not runs:
         raise PolicyError("expected RUN..., or --list to list the methods")
     if impressions is None and keys is None:
         raise PolicyError(

@@ -48,7 +48,7 @@ POOL_OPTIONS = ("teams", "pool_depth", "contributors", "others", "depths", "list
 @lists_option
 @cli.options_from("cranfield.meta.stability", "sizes repeats replace test")
 @cli.options_from("cranfield.meta.generalizability", "target")
-@cli.tested_options
+@cli.testing_options
 @cli.study_options()
 def collection(
     source: cli.ScoreInput, test: str, target: float, options: cli.StudyOptions, **sampling: Any
@@ -73,7 +73,7 @@ def collection(
     depths = [] if depth is None else pool["depths"] or []
     if deeper := ",".join(str(number) for number in depths if number > depth):
         raise PolicyError(f"setting depths must be at most --pool-depth, {depth}, got {deeper}")
-    [choice] = cli.read_choices([test], **sampling)
+    [choice] = cli.read_choices([test], sampling)
     sampling |= {"test": choice.test, "correction": choice.correction}
     if choice.by_shard:
         raise PolicyError(
@@ -97,7 +97,7 @@ def collection(
         scores, studies = _study_judgments(source, pool, options)
     for measure_scores in scores.values():
         studies += _study_topics(measure_scores, sampling, target, options, notes)
-    options.show(*studies, notes=notes, facts_by_result=True)
+    options.write_studies(*studies, notes=notes, facts_by_result=True)
 
 
 def _study_topics(
@@ -117,7 +117,7 @@ def _study_topics(
     samples = {"part": label, "seed": options.seed, **sampling}
     studies: list[Result] = []
     try:
-        studies.append(options.study(label, cf.meta.stability, scores, **samples))
+        studies.append(options.run_study(label, cf.meta.stability, scores, **samples))
         studies.append(cf.meta.generalizability(scores, missing=sampling["missing"], target=target))
         studies.append(cf.meta.extrapolate(scores, **test_options))
     except PolicyError:
@@ -135,7 +135,7 @@ def _study_judgments(
     from cranfield.meta.collection_studies.pools import trace_runs
 
     rankings = source.rankings()
-    cli.refuse_for_pools()
+    cli.refuse_judging_options_for_pools()
     cli.refuse_options(
         ("depth",),
         "cannot be combined with studies of pools; use measures with a cutoff, such as AP@100",
@@ -159,7 +159,7 @@ def _study_judgments(
     pool_options = {"depth": pool["pool_depth"], "others": pool["others"], **common}
     teams_by_unit = {} if pool["teams"] is None else {"team": pool["teams"]}
     studies: list[Result] = [
-        options.study(
+        options.run_study(
             f"excluding each {unit}",
             cf.meta.leave_one_out,
             *(trace, None, measures),
@@ -197,7 +197,7 @@ def read_contributors(text: str) -> Any:
 @cli.options_from("cranfield.meta.pooling", "methods budgets teams others test repeats")
 @contributors_option("judged")
 @lists_option
-@cli.tested_options
+@cli.testing_options
 @cli.study_options()
 def pooling(
     qrels: str,
@@ -225,10 +225,10 @@ def pooling(
     from cranfield.assess.pools.orders import DEPTH
     from cranfield.meta.collection_studies.pooling import parse_methods
 
-    cli.refuse_for_pools()
+    cli.refuse_judging_options_for_pools()
     effectiveness = options.measures(measures)
     pooling_options["methods"] = parse_methods(methods)
-    cli.read_choices([pooling_options["test"]], **pooling_options)
+    cli.read_choices([pooling_options["test"]], pooling_options)
     options.check_table(cf.meta.Pooling)
     pooling_options |= options.policies("ties", "topics", "negative", "compat")
     pooling_options |= {"lists": parse_lists(lists), "seed": options.seed}
@@ -236,8 +236,8 @@ def pooling(
     pooling_options["depth"] = options.judging["depth"] or DEPTH
     pooling_options["rel"] = options.judging["rel"] or 1
     inputs = options.inputs(qrels, runs)
-    study = options.study("pooling", cf.meta.pooling, *inputs, effectiveness, **pooling_options)
-    options.show(study)
+    study = options.run_study("pooling", cf.meta.pooling, *inputs, effectiveness, **pooling_options)
+    options.write_studies(study)
 
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR")
@@ -318,15 +318,17 @@ def measures(
     sampling: dict[str, Any] = {"sizes": sample_sizes, "repeats": repeats, "bins": bins}
     sampling["seed"] = tested["seed"] = options.seed
     swaps = [
-        options.study(f"swaps by {name}", cf.meta.swap_method, scores[name], part=part, **sampling)
+        options.run_study(
+            f"swaps by {name}", cf.meta.swap_method, scores[name], part=part, **sampling
+        )
         for name, part in _folders(scores).items()
     ]
     tested |= {"test": choice.test, "correction": str(choice.correction)}
     label = "discriminative power"
-    power = options.study(label, cf.meta.discriminative_power, scores, part=label, **tested)
+    power = options.run_study(label, cf.meta.discriminative_power, scores, part=label, **tested)
     facts: dict[str, Any] = {"missing scores": list(notes)} if notes else {}
     facts["notes"] = [f"note: {note}" for note in notes]
-    options.show(power, *swaps, *quick, facts_by_result=True, **facts)
+    options.write_studies(power, *swaps, *quick, facts_by_result=True, **facts)
 
 
 def _scores(
@@ -422,7 +424,7 @@ def scales(
     if qrels in others:
         raise PolicyError(f"setting collections must not repeat QRELS {quoted(qrels)}")
     if others:
-        cli.refuse_options(("chart",), "cannot be combined with the setting collections")
+        cli.refuse_options(("chart",), "cannot be combined with the setting 'collections'")
         cli.keep_inputs([options.result_output.output], others)
     # Options are checked before files are read.
     scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
@@ -435,7 +437,9 @@ def scales(
         judged = {name: runs.binary(1 if rel is None else rel) for name, runs in judged.items()}
     data = judged if others else judged[qrels]
     rules: dict[str, Any] = {"cutoffs": cutoffs, "ties": interval_ties, "alpha": alpha}
-    options.show(options.study("scales", cf.meta.study_scales, data, measures or MEASURES, **rules))
+    options.write_studies(
+        options.run_study("scales", cf.meta.study_scales, data, measures or MEASURES, **rules)
+    )
 
 
 @cli.command()

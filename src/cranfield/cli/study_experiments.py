@@ -36,7 +36,7 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 @cli.own_options("power", power={"metavar": "N"})
 @cli.options_from("cranfield.meta.power_of_tests", "population", population={"requires": "--power"})
 @cli.own_options("only=systems")
-@cli.tested_options
+@cli.testing_options
 @cli.study_options()
 def tests(
     source: cli.ScoreInput,
@@ -88,13 +88,13 @@ def tests(
     kinds += [cf.meta.PowerOfTests] if power is not None else []
     options.check_table(*kinds)
     names = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
-    choices = cli.read_choices(names, **split)
+    choices = cli.read_choices(names, split)
     if false_alarms is not None:
         check_null(choices, null)
     whole, by_shard = _evaluate_shards(source, shard_map or shards, options)
     common: dict[str, Any] = {name: split[name] for name in ("alpha", "missing", "resamples")}
     common |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}
-    splits = options.study(
+    splits = options.run_study(
         "splitting topics", cf.meta.split_topics, whole, names, part="splits", **split | common
     )
     studies: list[Result] = [splits]
@@ -104,15 +104,17 @@ def tests(
         own: dict[str, Any] = {"part": "false-alarms", "null": null, "repeats": false_alarms}
         label = "estimating Type I error rates"
         studies.append(
-            options.study(label, cf.meta.false_alarms, whole, performed_tests, **common, **own)
+            options.run_study(label, cf.meta.false_alarms, whole, performed_tests, **common, **own)
         )
     if power is not None:
         own = {"part": "power", "population": population, "repeats": power}
         label = "estimating power"
         studies.append(
-            options.study(label, cf.meta.power_of_tests, whole, performed_tests, **common, **own)
+            options.run_study(
+                label, cf.meta.power_of_tests, whole, performed_tests, **common, **own
+            )
         )
-    options.show(*studies, facts_by_result=True)
+    options.write_studies(*studies, facts_by_result=True)
 
 
 def _evaluate_shards(
@@ -180,8 +182,8 @@ def interleaving(
     simulation |= options.policies("rel", "compat", *used)
     inputs = options.inputs(qrels, runs)
     study = cf.meta.interleaving_sensitivity
-    options.show(
-        options.study("interleaving", study, *inputs, measure, seed=options.seed, **simulation)
+    options.write_studies(
+        options.run_study("interleaving", study, *inputs, measure, seed=options.seed, **simulation)
     )
 
 
@@ -264,7 +266,7 @@ def reproduction(
         {role: reading.run(path) for role, path in side.items()} for side in (original, repeated)
     ]
     if other_qrels is None:
-        options.show(cf.meta.reproduce(*sides, p=persistence, **judging))
+        options.write_studies(cf.meta.reproduce(*sides, p=persistence, **judging))
     else:
         judgments = reading.qrels(other_qrels, subtopics)
-        options.show(cf.meta.replicate(*sides, other_qrels=judgments, **judging))
+        options.write_studies(cf.meta.replicate(*sides, other_qrels=judgments, **judging))

@@ -64,8 +64,8 @@ def find_duplicate(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[in
     rows = pl.Series(keys).is_duplicated().arg_true().to_numpy()
     pairs = pl.DataFrame({"row": rows, "topic": codes[rows], "doc": docs.gather(rows)})
     pairs = pairs.with_columns(first=pl.col("row").min().over("topic", "doc"))
-    repeats = pairs.filter(pl.col("row") > pl.col("first")).sort("row")
-    return repeats.select("first", "row").row(0) if repeats.height else None
+    duplicates = pairs.filter(pl.col("row") > pl.col("first")).sort("row")
+    return duplicates.select("first", "row").row(0) if duplicates.height else None
 
 
 def find_first_rows(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> Indices:
@@ -156,9 +156,14 @@ _MIN_RATIO = 8
 class Pairs:
     """A table whose rows are a topic and a document.
 
-    topics: the topics' ids, by code.
-    codes: topic of each row, an index into `topics`; shape (rows,).
-    docs: document id of each row.
+    Attributes
+    ----------
+    topics
+        Ids of the topics.
+    codes
+        Topic of each row, an index into `topics`; shape (rows,).
+    docs
+        Document id of each row.
     """
 
     topics: tuple[str, ...]
@@ -184,7 +189,7 @@ class Pairs:
         return find_label_positions(topics, self.topics)
 
     def matching_rows(self, others: Pairs) -> tuple[Indices, Indices]:
-        """Return pairs (row, row of `others`) of the same topic and document, in no order."""
+        """Return pairs (row, row of `others`) of the same topic and document, in any order."""
         own_rows, other_rows = others.index.candidates(self.keys)
         # Different pairs may have equal keys, so compare topics and documents.
         is_equal = others.codes_of(self.topics)[self.codes[own_rows]] == others.codes[other_rows]
@@ -230,7 +235,10 @@ class ReadPairs(Pairs, FrameMixin):
 class DictPairs(Pairs):
     """Rows of a dict of dicts, in order of topics; the column of documents is built on access.
 
-    topic_dicts: the dict of documents of each topic, by code, in the order of the rows.
+    Attributes
+    ----------
+    topic_dicts
+        The dict of documents of each topic, by code, in the order of the rows.
     """
 
     topic_dicts: Sequence[Mapping[str, Any]]
@@ -260,7 +268,7 @@ class DictPairs(Pairs):
         return [0, *accumulate(map(len, self.topic_dicts))][:-1]
 
     def matching_rows(self, others: Pairs) -> tuple[Indices, Indices]:
-        """Return pairs (row, row of `others`) of the same topic and document, in no order."""
+        """Return pairs (row, row of `others`) of the same topic and document, in any order."""
         if not isinstance(others, DictPairs) or _MIN_RATIO * len(others.codes) > len(self.codes):
             return super().matching_rows(others)
         own_rows: list[int] = []
@@ -276,7 +284,7 @@ class DictPairs(Pairs):
 
 
 def unchecked(table_type: type[T], **fields: Any) -> T:
-    """Create a table without the checks of its constructor, from rows without repeats."""
+    """Create a table without the checks of its constructor, from rows without duplicates."""
     table = object.__new__(table_type)
     table.__dict__.update(fields)
     return table
@@ -292,15 +300,16 @@ def row_error(table: ReadPairs, reason: str, row: int) -> InputError:
     return table.origin.wrong(reason, row, table.topics[table.codes[row]], table.docs[row])
 
 
-def refuse_repeats(
+def refuse_duplicates(
     table: ReadPairs, keys: Keys, codes: NDArray[Any], noun: str = "document"
 ) -> None:
     """Raise an error for a document that occurs twice with one code."""
-    repeat = find_duplicate(keys, table.docs, codes)
-    if repeat is not None:
-        line = table.origin.line(repeat[0])
+    duplicate = find_duplicate(keys, table.docs, codes)
+    if duplicate is not None:
+        first_row, row = duplicate
+        line = table.origin.line(first_row)
         reason = f"{noun} twice in one topic" + (f", first in line {line}" if line else "")
-        raise row_error(table, reason, repeat[1])
+        raise row_error(table, reason, row)
 
 
 class UngradedError(InputError):

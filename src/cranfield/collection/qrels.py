@@ -20,7 +20,7 @@ from cranfield.collection.pairs import (
     ReadPairs,
     find_first_rows,
     number_values,
-    refuse_repeats,
+    refuse_duplicates,
     topic_column,
 )
 from cranfield.collection.run import rows_of_mask
@@ -73,7 +73,7 @@ class Qrels(ReadPairs):
                 reason = f"must have {len(self.docs)} values, one per judgment"
                 raise InputError(f"column {quoted(name)} {reason}", source=self.origin.name)
         if self.subtopics is None:
-            refuse_repeats(self, self.keys, self.codes, "document judged")
+            refuse_duplicates(self, self.keys, self.codes, "document judged")
         else:
             if self.subtopics.dtype != pl.String or self.subtopics.len() != len(self.docs):
                 reason = f"subtopics must be {len(self.docs)} texts, one per judgment"
@@ -82,7 +82,7 @@ class Qrels(ReadPairs):
             names, numbers = self.numbered_subtopics
             codes = self.codes * np.int64(len(names)) + numbers
             keys = self.docs.hash().to_numpy() ^ (codes.astype(np.uint64) * HASH_MULTIPLIER)
-            refuse_repeats(self, keys, codes, "document judged for the same subtopic")
+            refuse_duplicates(self, keys, codes, "document judged for the same subtopic")
 
     @cached_property
     def numbered_subtopics(self) -> tuple[pl.Series, NDArray[np.int64]]:

@@ -19,7 +19,7 @@ from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import (
     Codes,
     ReadPairs,
-    refuse_repeats,
+    refuse_duplicates,
     row_error,
     topic_column,
     unchecked,
@@ -79,7 +79,7 @@ class Run(ReadPairs):
     chunks: int = 0
 
     def __post_init__(self) -> None:
-        refuse_repeats(self, self.keys, self.codes)
+        refuse_duplicates(self, self.keys, self.codes)
 
     @cached_property
     def metadata(self) -> Metadata | None:

@@ -489,20 +489,20 @@ def judge_shards(
         names, results = judge_each(run_list, shared, judge_run, progress, **workers)
 
     def assemble(
-        parts: Sequence[JudgedRun], judgments: Qrels, labels: Sequence[str] | None = None
+        parts: Sequence[JudgedRun], judgments: Qrels, topics: Sequence[str] | None = None
     ) -> JudgedRuns:
-        judged = assemble_runs(names, parts, judgments, policy, labels=labels)
+        judged = assemble_runs(names, parts, judgments, policy, topics=topics)
         judged = judged.with_settings(run_list.settings)
         highest = replace(judged.judgments, max_grade=policy.max_grade or max(whole.max_grade, 0))
         judged = replace(judged, judgments=highest, views={})
         return judged.condensed() if policy.unjudged == "condensed" else judged
 
     whole_judged = assemble([part for part, _ in results], whole)
-    labels = None if policy.topics_with_grade is None else whole_judged.topics
+    topics = None if policy.topics_with_grade is None else whole_judged.topics
     sharded = []
     for s, split in enumerate(splits):
         shards = tuple(
-            assemble([by_sharding[s][0][k] for _, by_sharding in results], judgments, labels)
+            assemble([by_sharding[s][0][k] for _, by_sharding in results], judgments, topics)
             for k, judgments in enumerate(split.qrels)
         )
         n_lost = [by_sharding[s][1] for _, by_sharding in results]

@@ -44,7 +44,7 @@ def _as_sets(values: Any) -> Floats:
         raise CranfieldError("values must be numbers, of shape (items,) or (sets, items)")
     if array.ndim == 2 and array.shape[1] == 1 and hasattr(type(values), "columns"):
         raise CranfieldError(
-            "expected a column for each item, got a data frame of one column; pass the column"
+            "expected one value for each item, got a data frame of one column; pass the column"
             f" itself, such as frame[{next(iter(values.columns))!r}]"
         )
     return np.atleast_2d(array)

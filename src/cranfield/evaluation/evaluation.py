@@ -586,7 +586,7 @@ def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measu
             names = [name for name, kind in kinds if isinstance(judged, kind.data_class)]
             hint = f"; expected one of: {', '.join(names)}" if names else ""
             reason = (
-                f"{measure} is computed from {measure.data_class.what}, got"
+                f"{measure} is computed from {measure.data_class.noun}, got"
                 f" {describe_input(judged)}{hint}"
             )
             if measure.kind != KINDS[2]:

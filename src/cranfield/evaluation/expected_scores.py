@@ -97,10 +97,10 @@ class _Ties:
         sums = np.bincount(cell, weights=values, minlength=n_topics * n_systems)
         return np.asarray(sums.reshape(n_systems, n_topics).T, dtype=np.float64)
 
-    def count_above(self, cell: Ints, rank: Ints, grade: int) -> Floats:
+    def count_above(self, cell: Ints, rank: Ints, grade_index: int) -> Floats:
         """Count the documents of a grade above each rank of a cell."""
         rows = self.judged.documents
-        has_grade = rows.grade == self.grades[grade]
+        has_grade = rows.grade == self.grades[grade_index]
         keys = rows.keys[has_grade]
         start, stop = np.searchsorted(keys, [cell << 32, cell << 32 | rank])
         return np.asarray(stop - start, dtype=np.float64)
@@ -114,17 +114,18 @@ class _Ties:
         """Return the gain of a document over an empty ranking; shape (topics, grades, ranks)."""
         ranks = np.arange(1, self.deepest + 1)
         shape = (-1, self.grades.size, self.deepest)
-        rank, code = np.tile(ranks, self.grades.size), np.repeat(self.grades, self.deepest)
-        return self._scores(rank[None], code[None]).reshape(shape) - self.empty_score()[:, :, None]
+        rank, grade = np.tile(ranks, self.grades.size), np.repeat(self.grades, self.deepest)
+        return self._scores(rank[None], grade[None]).reshape(shape) - self.empty_score()[:, :, None]
 
-    def adjacent_scores(self, upper: int) -> Floats:
-        """Score rankings of a document below one of grade `upper`; shape (topics, grades, ranks).
+    def adjacent_scores(self, upper_index: int) -> Floats:
+        """Score rankings of two adjacent documents; shape (topics, grades, ranks) of the lower one.
 
-        At rank 1, the upper document is not retrieved.
+        `upper_index` is the index of the grade of the upper document, which is not retrieved if the
+        lower document has rank 1.
         """
         ranks = np.tile(np.arange(1, self.deepest + 1), self.grades.size)
         lower = np.repeat(self.grades, self.deepest)
-        pair = np.stack([np.full_like(lower, self.grades[upper]), lower])
+        pair = np.stack([np.full_like(lower, self.grades[upper_index]), lower])
         scores = self._scores(np.stack([ranks - 1, ranks]), pair)
         return scores.reshape(-1, self.grades.size, self.deepest)
 
@@ -173,19 +174,19 @@ def _cumulate(values: Floats) -> Floats:
 
 
 def _document_change(ties: _Ties) -> Floats:
-    """Return the expected gain of tied documents minus their gain in the judged order."""
+    """Return the expected gain of tied documents minus their actual gain."""
     gains = ties.gains()
     sums = _cumulate(gains)
     cell = ties.cell[ties.group]
     topic, first, last = ties.topic(cell), ties.first[ties.group], ties.last[ties.group]
     in_group = sums[topic, ties.grade, last] - sums[topic, ties.grade, first - 1]
     expected = ties.count * in_group / ties.size[ties.group]
-    judged = gains[ties.topic(ties.doc_cell), ties.doc_grade, ties.doc_rank - 1]
-    return ties.total(cell, expected) - ties.total(ties.doc_cell, judged)
+    actual = gains[ties.topic(ties.doc_cell), ties.doc_grade, ties.doc_rank - 1]
+    return ties.total(cell, expected) - ties.total(ties.doc_cell, actual)
 
 
 def _pair_change(ties: _Ties) -> Floats:
-    """Return the expected minus the judged score of pairs whose lower document is tied."""
+    """Return the expected minus the actual score of pairs whose lower document is tied."""
     gains, empty = ties.gains(), ties.empty_score()[:, :, None]
     cell, size = ties.cell[ties.group], ties.size[ties.group]
     topic, first, last = ties.topic(cell), ties.first[ties.group], ties.last[ties.group]
@@ -209,9 +210,9 @@ def _pair_change(ties: _Ties) -> Floats:
         n_others = n_upper[ties.group] - (ties.grade == upper)
         within_group = n_others / np.maximum(size - 1, 1) * (total_by_rank - first * total)
         expected = ties.count / size * (ties.count_above(cell, first, upper) * total + within_group)
-        judged = interaction[doc_topic, ties.doc_grade, ties.doc_rank - 1]
-        judged = judged * ties.count_above(ties.doc_cell, ties.doc_rank, upper)
-        change += ties.total(cell, expected) - ties.total(ties.doc_cell, judged)
+        actual = interaction[doc_topic, ties.doc_grade, ties.doc_rank - 1]
+        actual = actual * ties.count_above(ties.doc_cell, ties.doc_rank, upper)
+        change += ties.total(cell, expected) - ties.total(ties.doc_cell, actual)
     return change
 
 
@@ -272,10 +273,10 @@ def _stop_probabilities(
 ) -> tuple[Floats, Ints]:
     """Return the stopping probability at each rank of the counted groups, if they are reached.
 
-    The second array is the number of ranks of each group, 0 if it is not counted. Let q(t) be
-    the mean, over all subsets of t of k documents, of the product of their survival probabilities.
-    With another document, of survival probability s, q'(t) = (1 - t/(k + 1)) q(t) + t/(k + 1) s
-    q(t - 1).
+    The second array is the number of ranks of each group, 0 if it is not counted. Let q(t),
+    `passing[t]`, be the mean, over all subsets of t of k documents, of the product of their
+    survival probabilities. With another document, of survival probability s,
+    q'(t) = (1 - t/(k + 1)) q(t) + t/(k + 1) s q(t - 1).
     """
     order = np.argsort(group, kind="stable")
     bounds = np.searchsorted(group[order], np.arange(size.size + 1))

@@ -310,7 +310,7 @@ class ExpectedScores(TableResult):
         """Return one line with the numbers of topics and systems."""
         scores = next(iter(self.scores.values()))
         size = f"{counted(len(scores.topics), 'topic')}, {counted(len(scores.systems), 'system')}"
-        return [f"Expected scores over judgments: {size}"]
+        return [f"Expected scores over the possible judgments: {size}"]
 
 
 def evaluate_probabilities(
@@ -382,7 +382,7 @@ def evaluate_probabilities(
     >>> probabilities = {"q1": {"a": 0.9, "b": 0.4, "c": 0.7}, "q2": {"a": 0.5, "b": 0.2}}
     >>> expected = cf.evaluate_probabilities(run, probabilities, ["P@1", "AP"])
     >>> expected
-    ExpectedScores(Expected scores over judgments: 2 topics, 1 system)
+    ExpectedScores(Expected scores over the possible judgments: 2 topics, 1 system)
     >>> [scores.values[:, 0].round(4).tolist() for scores in expected.scores.values()]
     [[0.9, 0.2], [0.8733, 0.4]]
     """

@@ -49,7 +49,7 @@ from cranfield.base.spec import (
     parameter,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, find_positions, ratio
+from cranfield.collection.judged.rows import Rows, find_positions, ratio, row_keys
 from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import Gain
 from cranfield.measures.ranked.precision import REL_DOC
@@ -162,7 +162,7 @@ _FAMILY = "several aspects"
 _NEEDS = "judgments on relevance and on other aspects"
 
 
-class OverAspects(Wrapping, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
+class AspectMean(Wrapping, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
     """Base class of means of a measure over several aspects, among them relevance.
 
     Weights may have any sum; an aspect without a weight does not count. By default relevance and
@@ -206,7 +206,7 @@ class OverAspects(Wrapping, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
     formula=r"\sum_a w_a m_a, \quad \sum_a w_a = 1",
     source="Lioma, Simonsen and Larsen (2017)",
 )
-class ConvexAggregation(OverAspects):
+class ConvexAggregation(AspectMean):
     """The weighted arithmetic mean over aspects."""
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
@@ -219,7 +219,7 @@ class ConvexAggregation(OverAspects):
     formula=r"\left( \sum_a \frac{w_a}{m_a} \right)^{-1}, \quad \sum_a w_a = 1",
     source="Palotti, Zuccon and Hanbury (2018); WHAM of Lioma, Simonsen and Larsen (2017)",
 )
-class MultidimensionalMeasure(OverAspects):
+class MultidimensionalMeasure(AspectMean):
     """The weighted harmonic mean over aspects; 0 where the score on an aspect is 0."""
 
     def check(self, inner: Measure) -> None:
@@ -241,7 +241,10 @@ _SOURCE = "Zuccon (2016)"
 
 
 def original_ranks(rows: Rows) -> Ints:
-    """Return the rank of each row before unjudged documents were removed, the same for aspects."""
+    """Return the rank of each row before unjudged documents were removed.
+
+    Unlike the rank among judged documents, it does not depend on the aspect.
+    """
     if not isinstance(rows.source, tuple):
         return rows.rank
     source, selection = rows.source
@@ -290,9 +293,9 @@ class _AspectRBP(
     def _degrees(self, aspect_runs: JudgedRuns, rows: Rows) -> Floats:
         """Return the degree to which each document has an aspect; 0 without a judgment."""
         judged_rows = aspect_runs.judged()
-        # As `Rows.keys`, but with the original ranks.
         positions, has_degree = find_positions(
-            *(table.cell << 32 | original_ranks(table) for table in (judged_rows, rows))
+            row_keys(judged_rows.cell, original_ranks(judged_rows)),
+            row_keys(rows.cell, original_ranks(rows)),
         )
         grades = judged_rows.grade
         if isinstance(self.aspect_gains.kind, tuple):

@@ -18,7 +18,7 @@ from cranfield.base.errors import (
     MeasureError,
 )
 from cranfield.base.scale_types import Scale
-from cranfield.base.spec import Spec, flag, integer, optional, parameter, short, text_of
+from cranfield.base.spec import Spec, flag, integer, optional, parameter, short_text, text_of
 from cranfield.collection.judged.coverage import describe_input
 from cranfield.collection.judged.judged_runs import JudgedRuns, runs_of_grades
 from cranfield.measures.families import ALIASES, HOME, KINDS, REGISTRY
@@ -230,7 +230,7 @@ class Measure(Spec):
         """Refuse data that the measure cannot score."""
         if not isinstance(judged, self.data_class):
             raise MeasureError(
-                f"{self} is computed from {self.data_class.what}, got {describe_input(judged)}"
+                f"{self} is computed from {self.data_class.noun}, got {describe_input(judged)}"
             )
         if self.data_class is JudgedRuns and judged.policies.ties == "expected":
             raise MeasureError(
@@ -395,7 +395,7 @@ class Measure(Spec):
 
     def __str__(self) -> str:
         value = getattr(self, self.info.at_parameter)
-        value_text = short(value) if isinstance(value, float) else value
+        value_text = short_text(value) if isinstance(value, float) else value
         suffix = "" if value is None else f"@{value_text}"
         return self.base_name() + self.parameter_text(self.info.at_parameter) + suffix
 

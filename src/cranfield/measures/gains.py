@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import Check, fraction_of, integer, number_text, optional, parameter, short
+from cranfield.base.spec import (
+    Check,
+    fraction_of,
+    integer,
+    number_text,
+    optional,
+    parameter,
+    short_text,
+)
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Judgments, Rows
 from cranfield.measures.base import Measure
@@ -167,7 +175,7 @@ class Discount:
 
     @property
     def text(self) -> str:
-        return repr(self.form.replace("log", f"log{short(self.base)}"))
+        return repr(self.form.replace("log", f"log{short_text(self.base)}"))
 
 
 _BASE = r"log(\d{1,9}(?:\.\d{1,9})?)"

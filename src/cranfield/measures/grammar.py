@@ -77,6 +77,7 @@ def parse_measure(text: str | Measure) -> Measure:
     measures = parse_measures(text)
     if len(measures) != 1:
         if text in REGISTRY:
+            # For a name such as P, which requires a cutoff, this raises a more specific error.
             REGISTRY[str(text)]().require_complete()
         raise MeasureError(
             f"expected one measure, got {quoted(text)}, which stands for {len(measures)} measures"
@@ -228,7 +229,11 @@ def _parse_with_program(text: str, compat: str | None) -> list[Measure]:
     stem = text.partition("@")[0]
     if names != [text] or rewritten == text or stem in REGISTRY or stem in ALIASES:
         return [measure for name in names for measure in _parse(name, compat)]
-    # The text is a name of the program in another case; it may also be one of cranfield.
+    return _parse_in_other_case(text, rewritten, compat)
+
+
+def _parse_in_other_case(text: str, rewritten: str, compat: str | None) -> list[Measure]:
+    """Parse a name of a program in another case, unless it has another meaning in cranfield."""
     if trec_texts(text, compat) is not None:
         return _parse(text, compat)
     measures = _parse(rewritten, compat)
@@ -378,11 +383,15 @@ def _find_class(name: str) -> tuple[Any, Mapping[str, str]]:
     matches = _find_forms(name.lower())
     if len(matches) == 1:
         [(form, parameters)] = matches.items()
-        return REGISTRY[form.partition("(")[0]], parameters
+        return _class_of_form(form), parameters
     if matches:
         choices = " or ".join(sorted(matches))
         raise MeasureError(f"{quoted(name)} is ambiguous: {choices}; write it in the exact case")
     raise MeasureError(f"unknown measure {quoted(name)}{_suggest(name)}")
+
+
+def _class_of_form(form: str) -> Any:
+    return REGISTRY[form.partition("(")[0]]
 
 
 def _suggest(name: str) -> str:
@@ -392,7 +401,7 @@ def _suggest(name: str) -> str:
     if match := re.fullmatch(r"([A-Za-z_]+?)_?0*([1-9]\d*)", name):
         stem, cutoff = match.groups()
         forms = _find_forms(stem.lower())
-        if [REGISTRY[form.partition("(")[0]].takes_cutoff() for form in forms] == [True]:
+        if len(forms) == 1 and all(_class_of_form(form).takes_cutoff() for form in forms):
             return f"; did you mean {stem}@{cutoff}?"
         suggestions = [
             n for n in nearest(stem, names) if n in REGISTRY and REGISTRY[n].takes_cutoff()

@@ -197,7 +197,7 @@ class PPlusQ(IntentMeasure):
 
 @wrapping(
     "Sharp",
-    summary="Weighted mean of intent recall and another measure of diversified rankings.",
+    summary="Weighted mean of intent recall and the diversity measure `inner`.",
     formula=r"\gamma \, I\text{-}rec@k + (1 - \gamma) \, M@k",
     source="Sakai and Song (2011); Zhai, Cohen and Lafferty (2003)",
     needs=_NEEDS,

@@ -118,7 +118,7 @@ class Prediction(Study):
             **_PREDICTOR_COLUMNS,
             "prediction": Column("Prediction."),
             "score": Column("Score."),
-            "predicted rank": Column("Ascending rank of the prediction, from 1."),
+            "predicted rank": Column("Rank of the prediction, from 1, the lowest."),
             "rank": Column("Rank of the score, from 1, the worst."),
             "sARE": Column("Scaled absolute rank error: |predicted rank - rank| / topics."),
         },

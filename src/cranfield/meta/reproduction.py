@@ -131,7 +131,8 @@ def order_agreement(
         in_first, in_second = ~np.isnan(x), ~np.isnan(y)
         coefficients: tuple[float | None, ...] = (None,) * 3
         if in_first.any() and in_second.any():
-            docs_x, docs_y = (docs[start:end][_argsort(ranks)].tolist() for ranks in (x, y))
+            union = docs[start:end]
+            docs_x, docs_y = (union[_positions_by_rank(ranks)].tolist() for ranks in (x, y))
             coefficients = _union_tau(x, y), _position_tau(x, y), rbo(docs_x, docs_y, p=p).ext
         n_docs = (int(mask.sum()) for mask in (in_first, in_second, in_first & in_second))
         rows[topic] = (topic, *coefficients, *n_docs)
@@ -158,7 +159,7 @@ def _rank_union(first: Sequence[Any], second: Sequence[Any]) -> list[Floats]:
     return [np.array([rank_by_doc.get(doc, np.nan) for doc in union]) for rank_by_doc in rankings]
 
 
-def _argsort(ranks: Floats) -> NDArray[np.intp]:
+def _positions_by_rank(ranks: Floats) -> NDArray[np.intp]:
     """Return the positions in the union of the documents of a ranking, the best first."""
     return np.argsort(ranks, kind="stable")[: int((~np.isnan(ranks)).sum())]
 
@@ -173,7 +174,7 @@ def _union_tau(x: Floats, y: Floats) -> float:
 
 
 def _position_tau(x: Floats, y: Floats) -> float:
-    first, second = _argsort(x), _argsort(y)
+    first, second = _positions_by_rank(x), _positions_by_rank(y)
     n_ranks = min(first.size, second.size)
     if n_ranks and np.array_equal(first, second):
         return 1.0
@@ -458,8 +459,8 @@ def _compare_scores(
     test = check_test(test, paired=kind == "reproduction")
     original_scores = _read_by_measure(original, "original")
     other_scores = _read_by_measure(other, "other")
-    if one_sided := original_scores.keys() ^ other_scores.keys():
-        measure = next(name for name in [*original_scores, *other_scores] if name in one_sided)
+    if unshared := original_scores.keys() ^ other_scores.keys():
+        measure = next(name for name in [*original_scores, *other_scores] if name in unshared)
         raise PolicyError(
             f"expected the same measures on both sides, got {quoted(measure)} on one side only"
         )

@@ -1,4 +1,4 @@
-"""The result of a reproduction: closeness of scores, effects and orders to the original.
+"""Closeness of reproduced scores, effects and orders to the original: statistics and result.
 
 Sources: Breuer et al. (2020), section 3; for nRMSE Maistro et al. (2023), for measures from 0 to 1.
 Scores are arrays by topic of one system; x' is the reproduced value of x, a the advanced system and
@@ -67,7 +67,9 @@ def relative_improvement(base: Floats, advanced: Floats) -> float:
     return improvement(base, advanced) / mean if mean else np.nan
 
 
-def effect_ratio(base: Floats, advanced: Floats, base2: Floats, advanced2: Floats) -> float:
+def effect_ratio(
+    base: Floats, advanced: Floats, other_base: Floats, other_advanced: Floats
+) -> float:
     r"""Compute the ratio of the reproduced to the original mean improvement; NaN if that is 0.
 
     .. math:: \mathrm{ER} = \frac{\overline{\Delta'}}{\overline{\Delta}}, \quad
@@ -77,7 +79,7 @@ def effect_ratio(base: Floats, advanced: Floats, base2: Floats, advanced2: Float
     change the ratio.
     """
     effect = improvement(base, advanced)
-    return improvement(base2, advanced2) / effect if effect else np.nan
+    return improvement(other_base, other_advanced) / effect if effect else np.nan
 
 
 CONFIDENCE = 0.95
@@ -85,7 +87,7 @@ CONFIDENCE = 0.95
 
 
 def effect_ratio_interval(
-    base: Floats, advanced: Floats, base2: Floats, advanced2: Floats, *, paired: bool
+    base: Floats, advanced: Floats, other_base: Floats, other_advanced: Floats, *, paired: bool
 ) -> tuple[float, float]:
     r"""Compute the confidence interval of the effect ratio; infinite if the original may be 0.
 
@@ -99,20 +101,21 @@ def effect_ratio_interval(
     different topics c is 0, and the degrees of freedom are Welch's at the estimated ratio. NaN with
     fewer than two topics, or without variance if the original effect is 0. Source: Fieller (1954).
     """
-    x, y = advanced - base, advanced2 - base2
+    x, y = advanced - base, other_advanced - other_base
     if min(x.size, y.size) < 2:
         return np.nan, np.nan
-    effect, effect2 = improvement(base, advanced), improvement(base2, advanced2)
-    variance, variance2 = float(x.var(ddof=1)) / x.size, float(y.var(ddof=1)) / y.size
+    effect, other_effect = improvement(base, advanced), improvement(other_base, other_advanced)
+    variance, other_variance = float(x.var(ddof=1)) / x.size, float(y.var(ddof=1)) / y.size
     covariance = float(np.cov(x, y)[0, 1]) / x.size if paired else 0.0
     df = x.size - 1.0
     if not paired:
-        scaled_variance = variance * (effect2 / effect) ** 2 if effect else 0.0
-        weights = scaled_variance**2 / (x.size - 1) + variance2**2 / (y.size - 1)
-        df = (scaled_variance + variance2) ** 2 / weights if weights > 0 else df
+        scaled_variance = variance * (other_effect / effect) ** 2 if effect else 0.0
+        weights = scaled_variance**2 / (x.size - 1) + other_variance**2 / (y.size - 1)
+        df = (scaled_variance + other_variance) ** 2 / weights if weights > 0 else df
     squared_quantile = t_quantile(CONFIDENCE, df) ** 2
-    estimates = np.array([effect, effect2, variance, variance2, covariance, squared_quantile])
-    low, high = fieller_interval(*estimates)
+    low, high = fieller_interval(
+        *np.array([effect, other_effect, variance, other_variance, covariance, squared_quantile])
+    )
     return float(low), float(high)
 
 
@@ -134,7 +137,7 @@ def are_within(scores: Floats, bounds: tuple[float, float]) -> bool:
     return not is_outside.any()
 
 
-def check_size(values: Floats) -> None:
+def check_magnitude(values: Floats) -> None:
     """Raise an error for scores whose squares would overflow."""
     if np.nanmax(np.abs(values), initial=0.0) > MAX_SCORE:
         raise CranfieldError(f"scores must be finite, with absolute values up to {MAX_SCORE:g}")
@@ -258,11 +261,9 @@ class Reproduction(Study):
             for role in self.roles:
                 columns[f"{name} {role}"] = self.scores.filter(role=role)[name]
         table = pl.DataFrame(columns)
-        return (
-            table.with_columns(self.effects.select(*SUMMARY_EFFECTS))
-            if len(self.roles) > 1
-            else table
-        )
+        if len(self.roles) == 1:
+            return table
+        return table.with_columns(self.effects.select(*SUMMARY_EFFECTS))
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -437,8 +438,10 @@ def _nrmse_or_none(
     if score_range is None:
         notes.add("nRMSE is not defined without a lowest and a highest possible score", measure)
     elif not are_within(np.concatenate([x, y]), score_range):
-        problem = f"scores outside {score_range[0]:g} to {score_range[1]:g}"
-        notes.add(f"nRMSE is not defined: {problem}", measure)
+        notes.add(
+            f"nRMSE is not defined: scores outside {score_range[0]:g} to {score_range[1]:g}",
+            measure,
+        )
     else:
         return normalised_rmse(x, y, score_range)
     return None
@@ -462,13 +465,16 @@ def _common_scores(
     tables = []
     for scores, side in zip(sides, NOTE_SIDES, strict=True):
         selected = scores.select(systems=roles)
-        check_size(selected.values)
+        check_magnitude(selected.values)
         is_missing = np.isnan(selected.values)
         is_complete = ~is_missing.any(axis=1)
         tables.append(selected.select(np.flatnonzero(is_complete)))
         if n_topics := int((~is_complete & ~is_missing.all(axis=1)).sum()):
-            gap = f"{counted(n_topics, 'topic')} of the {side} side with scores of one role only"
-            notes.add(f"effects: {gap}, excluded", measure)
+            notes.add(
+                f"effects: {counted(n_topics, 'topic')} of the {side} side with scores of one of"
+                " both runs, excluded",
+                measure,
+            )
     if paired:
         other_topics = set(tables[1].topics)
         common = [topic for topic in tables[0].topics if topic in other_topics]
@@ -476,8 +482,11 @@ def _common_scores(
             n_topics = len(table.topics) - len(common)
             # With both roles these topics are already in the notes of each role.
             if n_topics and len(roles) == 1:
-                gap = f"{counted(n_topics, 'topic')} with scores on the {side} side only"
-                notes.add(f"{roles[0]}: {gap}, excluded", measure)
+                notes.add(
+                    f"{roles[0]}: {counted(n_topics, 'topic')} with scores on the {side} side only,"
+                    " excluded",
+                    measure,
+                )
         tables = [table.select(common) for table in tables]
     if not all(table.topics for table in tables):
         suffix = " on both sides" if paired else ""
@@ -521,11 +530,17 @@ def _effect_row(x: Floats, y: Floats, measure: str, notes: Notes, paired: bool) 
         notes.add(f"{no_interval}, as the original effect may be 0", measure)
     for ratio, side, values in zip(ratios, SIDES, (x, y), strict=True):
         if np.isnan(ratio):
-            reason = f"the {side} baseline has mean 0"
-            notes.add(f"relative improvements (RI, DRI) are not defined, as {reason}", measure)
+            notes.add(
+                "relative improvements (RI, DRI) are not defined, as the"
+                f" {side} baseline has mean 0",
+                measure,
+            )
         elif values[0].mean() < 0:
-            reason = f"the {side} baseline has a mean below 0"
-            notes.add(f"the relative improvement (RI) has the opposite sign, as {reason}", measure)
+            notes.add(
+                f"the relative improvement (RI) has the opposite sign, as the {side} baseline has a"
+                " mean below 0",
+                measure,
+            )
     return row | {
         "original effect": original_effect,
         "reproduced effect": reproduced_effect,

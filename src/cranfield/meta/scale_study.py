@@ -243,7 +243,10 @@ class ScaleStudy(Study):
             "S2NS %": Column("Mean of S2NS in percent of Sig.", decimals=1),
             "NS2S %": Column("Mean of NS2S in percent of Sig.", decimals=1),
             "changed %": Column("Mean of S2NS + NS2S in percent of Sig.", decimals=1),
-            "sd": Column("Standard deviation of `changed %` over the results.", decimals=1),
+            "sd": Column(
+                "Standard deviation of `changed %` over results (a measure and a test each).",
+                decimals=1,
+            ),
             "half-width": Column(
                 "Half of the width of the 95% confidence interval of the mean `changed %`, assuming"
                 " independent results.",

@@ -84,10 +84,10 @@ class Study(Result):
         return frames
 
     def tables(self) -> list[Table]:
-        return self.side_by_side([self])
+        return self.concatenated_tables([self])
 
     @classmethod
-    def side_by_side(cls, results: Sequence[Self]) -> list[Table]:
+    def concatenated_tables(cls, results: Sequence[Self]) -> list[Table]:
         """Return the readable tables, concatenating tables of the same name."""
         import polars as pl
 
@@ -128,19 +128,25 @@ def describe_extremes(
     describe: Callable[[dict[str, Any]], tuple[str, str]],
     noun: str = "measure",
 ) -> str:
-    """Describe the extremes of a column; `describe` returns a long and a short text for a row."""
+    """Describe the extremes of a column.
+
+    `describe` returns two texts for a row: a long one, for the highest, and a short one, for the
+    lowest.
+    """
     rows = frame.sort(column, descending=True, maintain_order=True)
-    first, last = rows.row(0, named=True), rows.row(-1, named=True)
-    maximum, minimum = describe(first)[0], describe(last)[1]
-    top, bottom = (find_names(frame, column, row[column], noun) for row in (first, last))
+    highest, lowest = rows.row(0, named=True), rows.row(-1, named=True)
+    highest_text, lowest_text = describe(highest)[0], describe(lowest)[1]
+    highest_names, lowest_names = (
+        find_names(frame, column, row[column], noun) for row in (highest, lowest)
+    )
     if len(rows) == 1:
-        return f"{capitalised(quantity)}: {top[0]}, {maximum}."
-    if len(top) == len(rows):
-        return f"All {len(rows)} {noun}s have equally many {quantity}: {maximum}."
-    suffix = " each" if len(top) > 1 else ""
+        return f"{capitalised(quantity)}: {highest_names[0]}, {highest_text}."
+    if len(highest_names) == len(rows):
+        return f"All {len(rows)} {noun}s have equally many {quantity}: {highest_text}."
+    suffix = " each" if len(highest_names) > 1 else ""
     return (
-        f"Most {quantity}: {names_or_count(top, noun)}, {maximum}{suffix}; fewest:"
-        f" {names_or_count(bottom, noun)}, {minimum}."
+        f"Most {quantity}: {names_or_count(highest_names, noun)}, {highest_text}{suffix}; fewest:"
+        f" {names_or_count(lowest_names, noun)}, {lowest_text}."
     )
 
 

@@ -154,13 +154,18 @@ def click_moves(log: QueryLog, *, ranks: Annotated[int, Integer(2, 100)] = 10) -
     counts = np.zeros((ranks, ranks), dtype=np.int64)
     np.add.at(counts, (included_moves["start"] - 1, included_moves["end"] - 1), 1)
     stays, n_unknown = _average_dwell_times(log, clicks.filter(pl.col("rank") <= ranks))
-    excluded = moves.height - included_moves.height
-    return ClickMoves(counts, stays, included_moves["page"].n_unique(), excluded, n_unknown)
+    return ClickMoves(
+        counts=counts,
+        stays=stays,
+        pages=included_moves["page"].n_unique(),
+        excluded=moves.height - included_moves.height,
+        unknown=n_unknown,
+    )
 
 
 def _average_dwell_times(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Compute mean dwell times by rank and grade; also count clicks without a dwell time."""
-    timed_clicks = add_dwell_times(log, clicks).filter(pl.col("dwell") >= 0)
+    timed_clicks = _add_dwell_times_and_grades(log, clicks).filter(pl.col("dwell") >= 0)
     censored = pl.col("censored").fill_null(False)
     tables = [
         timed_clicks.drop_nulls(key)
@@ -177,8 +182,8 @@ def _average_dwell_times(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFr
     return pl.concat(tables), clicks.height - timed_clicks.height
 
 
-def add_dwell_times(log: QueryLog, clicks: pl.DataFrame) -> pl.DataFrame:
-    """Add dwell times, whether they are censored, and grades; null if the log has none."""
+def _add_dwell_times_and_grades(log: QueryLog, clicks: pl.DataFrame) -> pl.DataFrame:
+    """Add dwell times, whether they are censored, and grades to clicks; null if unknown."""
     for name, dtype in {"dwell": pl.Float64, "censored": pl.Boolean}.items():
         if name not in clicks.columns:
             clicks = clicks.with_columns(pl.lit(None, dtype).alias(name))
@@ -335,9 +340,19 @@ def rbp_persistence(
         half_width = float(ndtri((1 + confidence) / 2)) * error / (p * (1 - p))
         logit = np.log(p / (1 - p))
         low, high = (float(1 / (1 + np.exp(-(logit + sign * half_width)))) for sign in (-1, 1))
-    by = "lowest click" if model is None else str(model.model)
-    sizes = frame.height, pages, log.pages.height - pages
-    return Persistence(by, p, error, low, high, confidence, unit, *sizes, tuple(notes))
+    return Persistence(
+        by="lowest click" if model is None else str(model.model),
+        p=p,
+        error=error,
+        low=low,
+        high=high,
+        confidence=confidence,
+        unit=unit,
+        units=frame.height,
+        pages=pages,
+        excluded=log.pages.height - pages,
+        notes=tuple(notes),
+    )
 
 
 def _count_by_clicks(log: QueryLog) -> pl.DataFrame:
@@ -373,7 +388,10 @@ def _count_by_model(log: QueryLog, trained: ClickModel) -> pl.DataFrame:
 
 
 LAST_CLICKS = ("censored", "end")  # How to treat a unit whose last click has no dwell time
-ORIGINAL, NO_LENGTHS = "Smucker and Clarke (2012)", "no lengths"  # Sources of other values
+ORIGINAL, NO_LENGTHS = (
+    "Smucker and Clarke (2012)",
+    "no lengths",
+)  # Sources of values that are not estimated
 Estimate = tuple[float, float, int]  # Value, standard error and number of observations
 _PARAMETERS = ("h", "summary", "click", "click_other", "save", "a", "b")
 ORIGINAL_VALUES: dict[str, float] = {k: getattr(TimeBiasedGain(), k) for k in _PARAMETERS}
@@ -493,7 +511,7 @@ def calibrate_tbg(
     units, notes = _number_units(log, unit, "a half-life")
     is_known = pl.col("dwell").is_not_null() & ~pl.col("censored").fill_null(False)
     is_relevant = (pl.col("grade") >= rel).fill_null(False)
-    clicks = add_dwell_times(log, log.clicks.filter(pl.col("rank") >= 1))
+    clicks = _add_dwell_times_and_grades(log, log.clicks.filter(pl.col("rank") >= 1))
     clicks = clicks.with_columns(is_known=is_known, is_relevant=is_relevant)
     estimates: dict[str, Estimate] = {}
     if "time" in log.pages.columns and "time" in clicks.columns:
@@ -503,14 +521,14 @@ def calibrate_tbg(
         first = first.unique("page", keep="first", maintain_order=True)
         seconds = (pl.col("time") - pl.col("start")).dt.total_microseconds() / 1e6
         first = first.with_columns(seconds=seconds).filter(pl.col("seconds") >= 0)
-        estimates |= _estimate("summary", first["seconds"], first["rank"])
+        estimates |= _estimate_mean("summary", first["seconds"], first["rank"])
     if "grade" in log.results.columns:
         estimates |= _estimate_click_probabilities(log, clicks, is_relevant)
         if save is not None:
             # A click is known to be long by its dwell time, censored or not.
             is_long = pl.col("dwell") >= save
             decided = clicks.filter(pl.col("is_relevant") & (pl.col("is_known") | is_long))
-            estimates |= _estimate("save", (decided["dwell"] >= save).cast(pl.Float64))
+            estimates |= _estimate_mean("save", (decided["dwell"] >= save).cast(pl.Float64))
     estimates |= _fit_dwell_times(clicks, lengths, notes)
     if not estimates:
         required = "times of pages and clicks, dwell times, or grades of results above clicks"
@@ -570,7 +588,7 @@ def _estimate_click_probabilities(
 def _fit_dwell_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> dict[str, Estimate]:
     clicks = clicks.filter(pl.col("is_known") & (pl.col("dwell") >= 0))
     if lengths is None:
-        mean = _estimate("b", clicks["dwell"])
+        mean = _estimate_mean("b", clicks["dwell"])
         return {"a": (0.0, float("nan"), 0)} | mean if mean else {}
     table = read_lengths(lengths)
     doc_lengths = pl.DataFrame({"doc": table.docs, "length": table.values})
@@ -578,7 +596,7 @@ def _fit_dwell_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> di
     rows = rows.drop_nulls("length")
     if n_unknown := clicks.height - rows.height:
         unknown = f"{counted(n_unknown, 'click')} on documents without a known length"
-        notes.append(f"{unknown} excluded from the fit of a and b")
+        notes.append(f"{unknown} excluded from the fit of the line of dwell by length")
     if rows.height < 3 or rows["length"].n_unique() < 2:
         return {}
     return _fit_line(rows["length"].to_numpy(), rows["dwell"].to_numpy(), notes)
@@ -604,8 +622,10 @@ def _fit_line(length: Floats, seconds: Floats, notes: list[str]) -> dict[str, Es
     return estimates
 
 
-def _estimate(name: str, totals: pl.Series, sizes: pl.Series | None = None) -> dict[str, Estimate]:
-    """Estimate a ratio of sums, or a mean; empty without observations."""
+def _estimate_mean(
+    name: str, totals: pl.Series, sizes: pl.Series | None = None
+) -> dict[str, Estimate]:
+    """Estimate a parameter by a mean, or by a ratio of sums; empty without observations."""
     if totals.is_empty():
         return {}
     sizes = pl.Series(np.ones(totals.len())) if sizes is None else sizes

@@ -330,7 +330,7 @@ def _image_lines(facts: ScaleFacts) -> list[str]:
     count = f"{image.size:,}" if image.size < 2**62 else f"about 2^{image.size.bit_length() - 1}"
     if image.confidence < 1:
         count = f"about {image.size:.2g}"
-    lines = [f"image: {count} values, from {gaps.lowest:.6g} to {gaps.highest:.6g}"]
+    lines = [f"possible values: {count}, from {gaps.lowest:.6g} to {gaps.highest:.6g}"]
     if image.size <= MAX_VALUES:
         lines[0] += ": " + ", ".join(f"{value:.4g}" for value in image.values())
     if gaps.equispaced:

@@ -204,14 +204,11 @@ def _verb(count: int) -> str:
 def describe_test(comparison: PairwiseComparison) -> str:
     """Return a sentence on the test and the number of significant differences."""
     n_significant, n_pairs = comparison.count(), len(comparison)
-    side = (
-        "" if comparison.alternative == "two-sided" else f", one-sided ({comparison.alternative})"
-    )
     if n_pairs == 1:
         p = format_pvalue(float(comparison.adjusted_pvalues[0]))
-        return f"{comparison.title}{side}: p = {p}, alpha = {comparison.alpha:g}."
+        return f"{comparison.method}: p = {p}, alpha = {comparison.alpha:g}."
     return (
-        f"{comparison.title}{side}: {n_significant:,} of {counted(n_pairs, 'pair')}"
+        f"{comparison.method}: {n_significant:,} of {counted(n_pairs, 'pair')}"
         f" {_verb(n_significant)} significantly different (alpha {comparison.alpha:g})."
     )
 

@@ -191,7 +191,7 @@ def _check_equal(scores: Mapping[str, Scores], *nouns: str) -> Scores:
         raise CranfieldError("expected the scores of at least one measure")
     first = next(iter(scores.values()))
     for name, table in scores.items():
-        table.flat("scores by shard have no table of systems and measures")
+        table.flat("a table of systems and measures requires scores without shards")
         for noun in nouns:
             if getattr(table, noun) != getattr(first, noun):
                 raise CranfieldError(
@@ -210,7 +210,9 @@ def _missing_notes(scores: Mapping[str, Scores]) -> list[str]:
         if n_systems:
             systems = "1 system lacks" if n_systems == 1 else f"{n_systems:,} systems lack"
             maximum = f"up to {missing.max():,} of {len(table.topics):,} topics"
-            notes.append(f"{name}: {systems} scores ({maximum}); means are over the other topics")
+            notes.append(
+                f"{name}: {systems} some scores ({maximum}); means are over the other topics"
+            )
     return notes
 
 
@@ -316,7 +318,7 @@ def table(
     elhuyar_prf_nof99p   0.8116    0.8340
     <BLANKLINE>
     significantly different from elhuyar_prf_nof99p: † p ≤ 0.05, ‡ p ≤ 0.01
-    Paired t-test with Holm's correction, each measure by itself, 50 topics
+    Paired t-test with Holm's correction, each measure separately, 50 topics
     note: ...
     >>> print(cf.table(ev["P@20"], marks="groups", places=3).to_latex(caption="P@20"), end="")
     \begin{table}

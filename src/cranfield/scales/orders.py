@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb
+from math import comb, isqrt
 from typing import Any
 
 import numpy as np
@@ -367,7 +367,7 @@ def difference_axioms(values: Any) -> DifferenceReport:
       iv solvability: fails for a = 0, b = 2, c = 0, d = 1
     """
     relation = _make_relation(values)
-    n = int(np.sqrt(len(relation)))
+    n = isqrt(len(relation))
     axioms = (
         _make_axiom("i", "weak order", _check_weak_order(relation), n, ("ab", "cd", "ef")),
         _make_axiom("ii", "sign reversal", _check_sign_reversal(relation, n), n, ("ab", "cd")),
@@ -605,8 +605,8 @@ def levels(length: int, grades: int = 1) -> Ints:
 
 def _count_documents(runs: Ints, grades: int) -> Ints:
     """Count documents of each grade or higher in the first k ranks; (runs, ranks * grades)."""
-    levels = np.arange(1, grades + 1)
-    is_at_least = runs[:, None, :] >= levels[None, :, None]
+    min_grades = np.arange(1, grades + 1)
+    is_at_least = runs[:, None, :] >= min_grades[None, :, None]
     return np.asarray(np.cumsum(is_at_least, axis=2).reshape(len(runs), -1))
 
 

@@ -250,7 +250,7 @@ class Meaningfulness:
         n_all = np.logical_and.reduce(list(masks.values())).sum()
         return (
             f"{opening} {', '.join(counts)} of these {count:,} pairs are still significantly"
-            f" different, {n_all:,} of them for all four p"
+            f" different, {n_all:,} of them for all four powers p"
         )
 
     def _describe_example(self) -> str:

@@ -112,11 +112,12 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        """The verdict in a word or two."""
+        """The verdict in a few words."""
         if self.decided:
             return str(self.scale) if self.scale is not None else "neither ordinal nor interval"
-        start = "" if self.scale is None else f"at least {self.scale}; whether it is interval is "
-        return f"{start}not decided at this length"
+        if self.scale is None:
+            return "not decided at this length"
+        return f"at least {self.scale}; whether it is interval is not decided at this length"
 
     def __repr__(self) -> str:
         return f"Verdict({self.order}: {self.word})"
@@ -124,8 +125,8 @@ class Verdict:
     def __str__(self) -> str:
         text = f"{self.order}: {self.word}"
         if self.witness is not None:
-            missing = "; not interval" if self.scale is Scale.ORDINAL else ""
-            text += f"{missing}: {self.witness}"
+            refuted = "; not interval" if self.scale is Scale.ORDINAL else ""
+            text += f"{refuted}: {self.witness}"
         return f"{text} ({self.reason})" if self.reason else text
 
 

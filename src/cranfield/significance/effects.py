@@ -41,7 +41,8 @@ def find_noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
     tail = (1 - confidence) / 2
     scale = np.maximum(np.abs(t) / LARGE_T, 1.0)
     bounds = np.empty((2, t.size))
-    # A larger t requires more nodes of S.
+    # A larger t requires more nodes of the quadrature over S, the estimated standard deviation
+    # divided by the true one.
     classes = np.ceil(np.log2(np.maximum(np.abs(t / scale), 4.0)))
     for exponent in np.unique(classes):
         s, weights = make_quadrature(df, min(STRIP, 0.25 / 2**exponent))
@@ -51,11 +52,15 @@ def find_noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
             scaled = (t / scale)[indices]
             # By symmetry, the lower bound for t is minus the upper bound for -t.
             for k, sign in enumerate((-1, 1)):
-                bounds[k, indices] = sign * _solve(sign * scaled, s, weights, df, tail)
+                bounds[k, indices] = sign * _solve_noncentrality(
+                    sign * scaled, s, weights, df, tail
+                )
     return bounds[0] * scale, bounds[1] * scale
 
 
-def _solve(t: Floats, s: Floats, weights: Floats, df: float, probability: float) -> Floats:
+def _solve_noncentrality(
+    t: Floats, s: Floats, weights: Floats, df: float, probability: float
+) -> Floats:
     """Return the noncentrality for which a smaller t has probability `probability`."""
     # Newton's method on the normal quantile of the probability, which is nearly linear in the
     # noncentrality; bisection if a step leaves the bounds of the solution.
@@ -166,21 +171,39 @@ class EffectKind(NamedTuple):
     is_exact: bool
 
 
-SD = "the standard deviation of the"
-
 KINDS = Registry(
     "effect size",
     components={
-        "hedges": EffectKind("Hedges' g of the differences", f"{SD} differences", True, True),
-        "cohen": EffectKind("Cohen's d of the differences", f"{SD} differences", False, True),
+        "hedges": EffectKind(
+            "Hedges' g of the differences",
+            "the standard deviation of the differences",
+            is_unbiased=True,
+            is_exact=True,
+        ),
+        "cohen": EffectKind(
+            "Cohen's d of the differences",
+            "the standard deviation of the differences",
+            is_unbiased=False,
+            is_exact=True,
+        ),
         "average": EffectKind(
             "standardised difference",
             "the square root of the mean of the variances of both systems",
-            True,
-            False,
+            is_unbiased=True,
+            is_exact=False,
         ),
-        "glass": EffectKind("Glass's delta", f"{SD} second system", True, False),
-        "anova": EffectKind("standardised difference", f"{SD} error of two-way ANOVA", False, True),
+        "glass": EffectKind(
+            "Glass's delta",
+            "the standard deviation of the second system",
+            is_unbiased=True,
+            is_exact=False,
+        ),
+        "anova": EffectKind(
+            "standardised difference",
+            "the standard deviation of the error of two-way ANOVA",
+            is_unbiased=False,
+            is_exact=True,
+        ),
     },
 )
 """Kinds of effect sizes by name."""

@@ -148,11 +148,11 @@ def power_anova(
             f" got {epsilon:g}"
         )
     if model == "anova-1" and epsilon != 1:
-        raise PolicyError("epsilon requires the two-way design, got model='anova-1'")
+        raise PolicyError("epsilon (sphericity) requires model='anova-2', got model='anova-1'")
     n = _check_topics(topics, alpha, difference=difference, variance=variance)
-    error = (n - 1) * (systems if model == "anova-1" else systems - 1)
-    half = _half_noncentrality(n, difference, variance)
-    return _tail(epsilon * (systems - 1.0), epsilon * error, epsilon * half, alpha)
+    error_df = (n - 1) * (systems if model == "anova-1" else systems - 1)
+    half_noncentrality = _half_noncentrality(n, difference, variance)
+    return _tail(epsilon * (systems - 1.0), epsilon * error_df, epsilon * half_noncentrality, alpha)
 
 
 def expected_width(topics: ArrayLike, *, variance: float, alpha: float = 0.05) -> Floats:
@@ -199,33 +199,38 @@ def _half_noncentrality(topics: Floats, difference: float, variance: float) -> F
 
 
 def _tail(
-    first: float, second: Floats, half: Floats, alpha: float, *, odd_terms: bool = False
+    effect_df: float,
+    error_df: Floats,
+    half_noncentrality: Floats,
+    alpha: float,
+    *,
+    odd_terms: bool = False,
 ) -> Floats:
     r"""Compute the probability that a noncentral F with df a, b exceeds the critical value.
 
     .. math:: P = \sum_j e^{-h} \frac{h^{j}}{\Gamma(j+1)} (1 - I_x(a/2 + j, b/2)), \quad
         I_x(a/2, b/2) = 1 - \alpha
 
-    with h `half` the noncentrality. With `odd_terms` the sum is over j + 1/2 instead of j: the
+    with h half the noncentrality. With `odd_terms` the sum is over j + 1/2 instead of j: the
     difference between the two tails of a noncentral t whose square is F. SciPy's ncfdtr and nctdtr
     return NaN if they underflow (1.17), and have errors of up to 0.009 in older versions (1.13).
     """
-    b = np.asarray(second)[..., None] / 2
-    x = betaincinv(first / 2, b, 1 - alpha)
+    half_a, half_b = effect_df / 2, np.asarray(error_df)[..., None] / 2
+    x = betaincinv(half_a, half_b, 1 - alpha)
     # A larger noncentrality gives the same result, but imprecise weights.
-    half = np.minimum(half, 1e8)[..., None]
+    h = np.minimum(half_noncentrality, 1e8)[..., None]
     # Weights are negligible beyond some standard deviations of h. Terms are smooth, so that evenly
     # spaced terms suffice if there are many.
-    step = np.maximum(1.0, np.floor(np.sqrt(half) / 25))
-    j = np.floor(half) + step * np.arange(-600, 601)
+    step = np.maximum(1.0, np.floor(np.sqrt(h) / 25))
+    j = np.floor(h) + step * np.arange(-600, 601)
     counts = np.maximum(j, 0.0) + (0.5 if odd_terms else 0.0)
-    weights = np.exp(xlogy(counts, half) - half - gammaln(counts + 1))
+    weights = np.exp(xlogy(counts, h) - h - gammaln(counts + 1))
     weights[j < 0] = 0.0
     # Normalised weights correct for the spacing and for errors of the logarithms.
     total = weights.sum(axis=-1, keepdims=True)
     # Without an effect both tails are equal, and their difference is 0.
-    weights *= (erf(np.sqrt(half)) if odd_terms else 1.0) / np.where(total > 0, total, 1.0)
-    return np.asarray((weights * betaincc(first / 2 + counts, b, x)).sum(axis=-1))
+    weights *= (erf(np.sqrt(h)) if odd_terms else 1.0) / np.where(total > 0, total, 1.0)
+    return np.asarray((weights * betaincc(half_a + counts, half_b, x)).sum(axis=-1))
 
 
 def _check_topics(topics: ArrayLike, alpha: float, **options: float) -> Floats:

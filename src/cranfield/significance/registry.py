@@ -191,9 +191,9 @@ class TestInfo:
         Whether the model can be fitted without its table.
     additive
         Whether the model is the sum of a topic effect and a system effect.
-    one_variance
-        Whether corrections that assume one error variance for all pairs make Type I errors too
-        frequent for pairs that vary more than others.
+    unequal_variances
+        Whether pairs may differ in their error variance; corrections that assume one variance then
+        make Type I errors too frequent for pairs that vary more than others.
     within_topics
         Whether the test uses only the order of scores within each topic.
     always_exact
@@ -204,6 +204,10 @@ class TestInfo:
         Whether differences up to a threshold can count as ties.
     random
         Whether the test draws random numbers.
+    resamples_topics
+        Whether the test draws topics with replacement.
+    studentised
+        Whether the test divides differences by their standard errors.
     samples_topics
         Whether topics are a sample of all topics; otherwise results hold for these topics only.
     shards
@@ -245,12 +249,14 @@ class TestInfo:
     error: str = ""
     fits: bool = False
     additive: bool = False
-    one_variance: bool = False
+    unequal_variances: bool = False
     within_topics: bool = False
     always_exact: bool = False
     bounded: bool = False
     threshold: bool = False
     random: bool = False
+    resamples_topics: bool = False
+    studentised: bool = True
     samples_topics: bool = True
     shards: str = ""
     axis: str = "shard"
@@ -272,7 +278,7 @@ class TestInfo:
         supported = (c.name for c in candidates if c.supports(self.family, **options))
         return tuple(dict.fromkeys((self.correction, *supported)))
 
-    def supported(self, correction: str) -> str:
+    def find_correction(self, correction: str) -> str:
         """Return the name of a correction, given any of its names; raise if it is not supported."""
         name = CORRECTIONS.find(correction)
         if name not in self.corrections:
@@ -370,7 +376,7 @@ def find_test(name: Any) -> Test:
     return TESTS.named(name)
 
 
-def default_test(systems: int, axis: str = "") -> Test:
+def default_test(n_systems: int, axis: str = "") -> Test:
     """Return the default test for a number of systems, and the third axis of scores, if any."""
     if axis == "replicate":
         raise PolicyError(
@@ -378,5 +384,5 @@ def default_test(systems: int, axis: str = "") -> Test:
             " drawn anew for each topic (such as sampled answers), shared-replicates if each"
             " replicate (such as a trained model) answers all topics"
         )
-    scores = "shards" if axis else "two systems" if systems == 2 else "many systems"
+    scores = "shards" if axis else "two systems" if n_systems == 2 else "many systems"
     return TESTS[DEFAULTS[scores]]

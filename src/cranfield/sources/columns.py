@@ -518,8 +518,10 @@ def columns_of_mapping(kind: str) -> MappingReader:
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
         for values in data.values():
             if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
-                reason = f"expected a mapping of names to columns for a {kind}"
-                raise InputError(f"{reason}, got a {type(values).__name__}", source=source)
+                reason = f"expected lists as the columns of a {kind}"
+                raise InputError(
+                    f"{reason}, got a column of type {type(values).__name__}", source=source
+                )
         listed = {
             str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
             for name, values in data.items()

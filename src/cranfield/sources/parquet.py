@@ -247,7 +247,7 @@ class _Thrift:
 
     def struct(self, depth: int = 0) -> Struct:
         if depth > _DEEPEST:
-            raise _DamagedError("its footer is nested too deeply")
+            raise _DamagedError("the Parquet footer is nested too deeply")
         fields: Struct = {}
         field = 0
         while head := self._byte():

@@ -100,7 +100,7 @@ class JudgedAnswers(Scorable):
         (matches,).
     """
 
-    what = "answers and nuggets"
+    noun = "answers and nuggets"
 
     nuggets: Nuggets
     systems: tuple[str, ...]
@@ -274,7 +274,9 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
                 raise table.wrong(row, f"unknown gold nugget {quoted(nugget)}", topic)
             answer = (topics[topic], system_index)
             if not add_value(lengths, answer, length):
-                reason = f"the answer has conflicting lengths, {lengths[answer]:g} and {length:g}"
+                reason = (
+                    f"the answer of this topic has two lengths, {lengths[answer]:g} and {length:g}"
+                )
                 raise table.wrong(row, reason, topic)
             if nugget is not None:
                 match = (*answer, nugget_index[topic, nugget])

@@ -144,7 +144,7 @@ class JudgedCitations(Scorable):
         unknown; shape (citations,).
     """
 
-    what = "answers with citations"
+    noun = "answers with citations"
 
     topics: tuple[str, ...]
     systems: tuple[str, ...]

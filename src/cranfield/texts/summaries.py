@@ -128,7 +128,7 @@ class JudgedSummaries(Scorable):
         Settings of the tokeniser.
     """
 
-    what = "summaries and reference texts"
+    noun = "summaries and reference texts"
 
     topics: tuple[str, ...]
     systems: tuple[str, ...]
@@ -217,7 +217,7 @@ def judge_summaries(
         used_texts = [(topic, text) for topic, text, _ in rows if topic in topics]
         used_texts += [(topic, text) for topic, group in reference_texts.items() for text in group]
         tokeniser = _default_tokeniser(used_texts)
-    tokenise = tokeniser_of(tokeniser)
+    tokenise = find_tokeniser(tokeniser)
     words: dict[str, int] = {}
     ignored_letters: dict[str, str] = {}
     wordless_topics: list[str] = []
@@ -225,8 +225,8 @@ def judge_summaries(
     def encode(text: str, topic: str) -> Sentences:
         lines = [_tokenise(tokenise, line) for line in text.split("\n")]
         if any(map(str.isalnum, text)) and not any(lines):
-            reason = f"the tokeniser found no words in {quoted(text)}"
-            raise InputError(reason + (_ADVICE if tokenise is alphanumeric else ""), topic=topic)
+            advice = _ADVICE if tokenise is alphanumeric else ""
+            raise InputError(f"the tokeniser found no words in {quoted(text)}{advice}", topic=topic)
         if text.strip() and not any(lines):
             wordless_topics.append(quoted(topic))
         if tokenise is alphanumeric and (letters := _OTHER_LETTER.search(text.lower())):
@@ -253,15 +253,17 @@ def judge_summaries(
         tuple(encode(text, topic) for text in group) for topic, group in reference_texts.items()
     )
     if wordless_topics:
-        examples = f"topic {some_of(wordless_topics, 3)}"
-        number = counted(len(wordless_topics), "text")
-        warn(f"{number} without letters and digits counted as empty ({examples})")
+        warn(
+            f"{counted(len(wordless_topics), 'text')} without letters and digits counted as empty"
+            f" (topic {some_of(wordless_topics, 3)})"
+        )
     if ignored_letters:
         topic, letter = next(iter(ignored_letters.items()))
-        number = counted(len(ignored_letters), "topic")
-        example = f"topic {quoted(topic)}: {quoted(letter)}"
-        ignored = f"letters other than a to z ignored in texts of {number}"
-        warn(f"{ignored} ({example}){_ADVICE}")
+        warn(
+            "letters other than a to z ignored in the words of texts of"
+            f" {counted(len(ignored_letters), 'topic')} (topic {quoted(topic)}:"
+            f" {quoted(letter)}){_ADVICE}"
+        )
     warn_missing(sentences, tuple(topics), tuple(systems))
     return JudgedSummaries(
         topics=tuple(topics),
@@ -284,12 +286,14 @@ def _default_tokeniser(texts: Iterable[tuple[str, str]]) -> str:
     return "alphanumeric"
 
 
-def tokeniser_of(tokeniser: str | Tokeniser) -> Tokeniser:
+def find_tokeniser(tokeniser: str | Tokeniser) -> Tokeniser:
     if callable(tokeniser):
         return tokeniser
     if tokeniser not in TOKENISERS:
-        expected = f"expected a function or one of: {', '.join(TOKENISERS)}"
-        raise PolicyError(f"unknown tokeniser {quoted(tokeniser)}; {expected}")
+        raise PolicyError(
+            f"unknown tokeniser {quoted(tokeniser)}; expected a function or one of:"
+            f" {', '.join(TOKENISERS)}"
+        )
     return TOKENISERS[tokeniser]
 
 
@@ -305,8 +309,7 @@ def _read_references(data: Any) -> dict[str, list[str]]:
     table = read_table(data, _REFERENCES)
     empty = table.frame.filter(pl.col("text").str.strip_chars() == "")["topic"].to_list()
     if empty and not isinstance(data, Mapping):
-        text = f"the reference text of topic {quoted(empty[0])}"
-        warn(f"{table.source}: {text} is empty")
+        warn(f"{table.source}: the reference text of topic {quoted(empty[0])} is empty")
     systems = table.frame["system"].unique(maintain_order=True)
     if len(systems) > 1:
         raise InputError(

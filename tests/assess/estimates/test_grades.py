@@ -95,14 +95,14 @@ def test_a_sample_with_unequal_probabilities_within_a_grade_is_refused() -> None
         {"topic": "q", "doc": f"d{k}", "grade": k % 3 % 2, "inclusion": 0.5 if k < 12 else 0.25}
         for k in range(20)
     ]
-    with pytest.raises(cf.PolicyError, match="from 0.25 to 0.5 of documents with its grade 0"):
+    with pytest.raises(cf.PolicyError, match="0.25 to 0.5 for grade 0"):
         cf.assess.ppi_grades(pl.DataFrame(rows), judge)
     # Strata: 2 of 4 documents were sampled, and 8 of 8.
     strata = [
         {"topic": "q", "doc": f"d{k}", "grade": -1 if k in (0, 1) else k % 2, "stratum": k // 4}
         for k in range(12)
     ]
-    with pytest.raises(cf.PolicyError, match="from 0.5 to 1 of documents with its grade 0"):
+    with pytest.raises(cf.PolicyError, match="0.5 to 1 for grade 0"):
         cf.assess.ppi_grades(pl.DataFrame(strata), judge)
 
 

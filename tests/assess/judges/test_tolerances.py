@@ -15,8 +15,8 @@ from cranfield.assess.judges.tolerances import (
     AT_MOST,
     WITHIN,
     check_tolerances,
+    judge_interval,
     topics_to_decide,
-    verdict_of,
 )
 from cranfield.base.errors import PolicyError
 
@@ -50,7 +50,7 @@ JUDGES = {"llm": machine()}
     ],
 )
 def test_verdicts(low: float, high: float, tolerance: float, side: str, verdict: str) -> None:
-    assert verdict_of(low, high, tolerance, side) == verdict
+    assert judge_interval(low, high, tolerance, side) == verdict
 
 
 def test_bias_of_scores_is_a_t_interval_with_bonferroni() -> None:

@@ -265,6 +265,13 @@ def test_a_release_before_the_deadline_has_a_warning(tmp_path: Path) -> None:
         assert all(message.startswith(expected) for message in messages)
 
 
+def test_a_release_has_one_date(tmp_path: Path) -> None:
+    """A date in another form of ISO 8601 is the same date everywhere in the release."""
+    path = release(make_campaign(tmp_path / "news"), date="20261120").path
+    assert json.loads((path / "data/about.json").read_text())["date"] == "2026-11-20"
+    assert "Bagging-Date: 2026-11-20" in (path / "bag-info.txt").read_text().splitlines()
+
+
 def test_an_embargo_ends_on_its_day(tmp_path: Path) -> None:
     opened = make_campaign(tmp_path / "news")
     embargo(opened, "delft", "2026-12-01")
@@ -344,7 +351,7 @@ def test_what_is_written_is_private_in_the_campaign(named: Path) -> None:
         ({"judgments": "9"}, "9"),
         ({"date": "yesterday"}, "date must be a day such as 2026-11-20"),
         ({"seed": -1}, "seed"),
-        ({"seed": 3, "date": "2030-01-01"}, "seed requires an anonymous team, got 3"),
+        ({"seed": 3, "date": "2030-01-01"}, "remove seed, got 3"),
         ({"task": "other"}, "unknown task 'other'"),
     ],
 )

@@ -206,12 +206,12 @@ def test_an_object_is_forgotten_when_nobody_needs_it(
     for run, there in ((first, True), (twin, False)):
         with news.registry.change("purge", run.tag) as tx:
             tx.update(replace(run, state="withdrawn", kept=False))
-            tx.forget(run.object)
+            tx.remove_later(run.object)
         assert path.exists() is there
         assert news.verify().ok
     judgments = judged(news)
     with news.registry.change("purge") as tx:
-        tx.forget(judgments.object)
+        tx.remove_later(judgments.object)
     assert records.read_object(news.folder, judgments.object) == b"judgments 1"
 
 

@@ -340,7 +340,7 @@ def test_what_is_purged_meanwhile_is_not_missing(
         if run.object in path.name and path.exists():
             with OpenedCampaign(whole.folder).registry.change("purge", "run1") as tx:
                 tx.update(replace(run, kept=False))
-                tx.forget(run.object)
+                tx.remove_later(run.object)
         return look(path)
 
     monkeypatch.setattr(folder_module, "file_sha256", purges)

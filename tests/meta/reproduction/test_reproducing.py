@@ -266,7 +266,7 @@ def test_partial_scores_in_a_replication() -> None:
     assert found.effects.select("topics", "other topics").row(0) == (2, 2)
     assert found.scores.filter(role="advanced")["topics"][0] == 3
     assert found.notes == (
-        "effects: 1 topic of the original side with scores of one role only, excluded",
+        "effects: 1 topic of the original side with scores of one of both runs, excluded",
         "the effect ratio (ER) has no confidence interval, as the original effect may be 0",
     )
 

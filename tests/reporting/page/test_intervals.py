@@ -100,7 +100,7 @@ def test_what_all_have_is_said_once(names: tuple[str, str]) -> None:
 def test_axis_of_two_systems_holds_all_limits() -> None:
     middle = np.array([0.016, 0.008, 0.012, 0.02, 0.0257])
     low = np.array([-0.02, -0.03, -0.01, -0.2, -0.005])
-    assert axis_range(middle, low, middle + 0.03, zero=True, is_whole=True)[0] == -0.2
+    assert axis_range(middle, low, middle + 0.03, zero=True, contains_all=True)[0] == -0.2
     alike = np.tile([0.2, 0.3], (8, 1))
     figure = str(two_systems_figure(collect_contents(scores(alike), title="x", scales=False)))
     assert "no finite bound" not in figure

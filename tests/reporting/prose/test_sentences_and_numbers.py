@@ -427,7 +427,7 @@ def test_several_measures_together(evaluation: Any) -> None:
     told = joint.prose()
     assert (
         "AP and nDCG@10 are declared ordinal, but this test assumes an interval scale; results may"
-        " not survive a rescaling (Ferrante, Ferro and Fuhr 2021)." in told
+        " change if scores are rescaled (Ferrante, Ferro and Fuhr 2021)." in told
     )
     star = joint.pvalues <= joint.alpha
     some, every = int(star.any(axis=1).sum()), int(star.all(axis=1).sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,12 +52,17 @@ class Tables:
         is_relevant = self.grades >= rel
         indicator = np.stack([~is_relevant, is_relevant]).astype(np.float64)
 
-        # Grades are merged, but pairs of labels remain pairs: entries are summed.
-        def merge_grades(values: Floats) -> Floats:
-            is_proportions = values.ndim == self.proportions.ndim
-            return (values if is_proportions else indicator @ values) @ indicator.T
+        def sum_entries(counts: Floats) -> Floats:
+            """Sum the entries of pairs of grades that become the same pair of binary grades."""
+            return indicator @ counts @ indicator.T
 
-        return replace(self._map(merge_grades), grades=np.array([0.0, 1.0]))
+        return Tables(
+            grades=np.array([0.0, 1.0]),
+            pairs=sum_entries(self.pairs),
+            units=sum_entries(self.units),
+            proportions=self.proportions @ indicator.T,
+            joint=None if self.joint is None else sum_entries(self.joint),
+        )
 
     def _map(self, function: Callable[[Floats], Floats]) -> Tables:
         pairs, units, proportions = map(function, (self.pairs, self.units, self.proportions))
@@ -87,9 +92,7 @@ class Ratings:
     def count_all(self) -> tuple[list[tuple[str, ...]], Tables]:
         """Count the labels of all assessors jointly; shape (topics, 1, ...)."""
         n_topics, n_grades = len(self.topics), self.scale.size
-        if n_topics * n_grades * n_grades > MAX_ENTRIES:
-            sizes = f"{counted(n_grades, 'grade')} in {counted(n_topics, 'topic')}"
-            raise CranfieldError(f"tables of pairs of grades are too large for {sizes}")
+        self._check_table_size(1, counted(n_grades, "grade"))
         cells, n_cells = self.unit * n_grades + self.level, self.topic_of.size * n_grades
         counts = np.bincount(cells, minlength=n_cells).reshape(-1, n_grades).astype(np.float64)
         n_labels = counts.sum(axis=1)
@@ -104,8 +107,8 @@ class Ratings:
             row[:, c] -= counts[:, c]
             np.add.at(pairs[:, 0, c], topic, row / (m - 1)[:, None])
             np.add.at(units[:, 0, c], topic, row / (m * (m - 1))[:, None])
-        is_pair = len(self.assessors) == 2
-        joint = self._joint(1, *self._pairs_of_labels()) if is_pair else None
+        has_two_assessors = len(self.assessors) == 2
+        joint = self._count_joint(1, *self._pairs_of_labels()) if has_two_assessors else None
         return [self.assessors], Tables(self.scale, pairs, units, proportions, joint)
 
     def count_pairs(self, against: str | None) -> tuple[list[tuple[str, ...]], Tables]:
@@ -113,9 +116,10 @@ class Ratings:
         first_labels, second_labels = self._pairs_of_labels()
         if against is not None:
             if against not in self.assessors:
-                assessor_names = some_of(map(quoted, self.assessors), 10)
-                reason = f"unknown assessor {quoted(against)}; expected one of: {assessor_names}"
-                raise PolicyError(reason)
+                raise PolicyError(
+                    f"unknown assessor {quoted(against)}; expected one of:"
+                    f" {some_of(map(quoted, self.assessors), 10)}"
+                )
             is_reference = self.assessor == self.assessors.index(against)
             first, second = is_reference[first_labels], is_reference[second_labels]
             first_labels, second_labels = (
@@ -125,13 +129,14 @@ class Ratings:
         n_assessors = np.int64(len(self.assessors))
         code_of_pair = self.assessor[first_labels] * n_assessors + self.assessor[second_labels]
         codes, pair_index = np.unique(code_of_pair, return_inverse=True)
+        if not codes.size and against is not None:
+            raise CranfieldError(
+                f"no other assessor labelled a unit that {quoted(against)} labelled"
+            )
         if not codes.size:
-            reason = "no two assessors labelled the same unit"
-            if against is not None:
-                reason = f"no other assessor labelled a unit that {quoted(against)} labelled"
-            raise CranfieldError(reason)
+            raise CranfieldError("no two assessors labelled the same unit")
         names = [tuple(self.assessors[k] for k in divmod(code, n_assessors)) for code in codes]
-        joint = self._joint(codes.size, first_labels, second_labels, pair_index)
+        joint = self._count_joint(codes.size, first_labels, second_labels, pair_index)
         return names, tables_from_joint(joint, self.scale)
 
     def _pairs_of_labels(self) -> tuple[Indices, Indices]:
@@ -149,17 +154,25 @@ class Ratings:
         first, second = np.concatenate(pairs, axis=1)
         return first, second
 
-    def _joint(self, n_pairs: int, first: Indices, second: Indices, pair: Any = 0) -> Floats:
-        n_grades, n_topics = self.scale.size, len(self.topics)
-        shape = (n_topics, n_pairs, n_grades, n_grades)
-        n_entries = math.prod(shape)
-        if n_entries > MAX_ENTRIES:
-            sizes = f"{counted(n_pairs, 'pair')} of assessors and {counted(n_grades, 'grade')}"
-            sizes = f"{sizes} in {counted(n_topics, 'topic')}"
-            raise CranfieldError(f"tables of pairs of grades are too large for {sizes}")
+    def _count_joint(self, n_pairs: int, first: Indices, second: Indices, pair: Any = 0) -> Floats:
+        """Count units by topic, pair of assessors, and grades of the two labels."""
+        n_grades = self.scale.size
+        self._check_table_size(
+            n_pairs, f"{counted(n_pairs, 'pair')} of assessors and {counted(n_grades, 'grade')}"
+        )
+        shape = (len(self.topics), n_pairs, n_grades, n_grades)
         cell = self.topic_of[self.unit[first]] * n_pairs + pair
         cell = (cell * n_grades + self.level[first]) * n_grades + self.level[second]
-        return np.bincount(cell, minlength=n_entries).reshape(shape).astype(np.float64)
+        return np.bincount(cell, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
+
+    def _check_table_size(self, n_pairs: int, sizes: str) -> None:
+        """Refuse tables of pairs of grades that are too large for memory."""
+        n_topics, n_grades = len(self.topics), self.scale.size
+        if n_topics * n_pairs * n_grades**2 > MAX_ENTRIES:
+            raise CranfieldError(
+                f"too many distinct grades for tables of their pairs: {sizes} in"
+                f" {counted(n_topics, 'topic')}; merge grades"
+            )
 
 
 def read_ratings(
@@ -180,12 +193,15 @@ def read_ratings(
             )
         if has_names and axis != 0:
             if names is not None:
-                reason = "names apply to arrays only; columns of a data frame name the assessors"
-                raise PolicyError(reason)
+                raise PolicyError(
+                    "names apply to arrays only; columns of a data frame name the assessors"
+                )
             dubious = [k for k in columns if spelt(k) in SUMMARIES or NO_NAME.fullmatch(spelt(k))]
             if dubious:
-                listing = some_of(map(quoted, dubious), 5)
-                warn(f"columns read as assessors: {listing}; remove columns that are not assessors")
+                warn(
+                    f"columns read as assessors: {some_of(map(quoted, dubious), 5)}; remove columns"
+                    " that are not assessors"
+                )
             names, axis = columns, 1
         return _ratings_from_array(ratings, topics, grades, names, axis)
     is_array = isinstance(annotations, (list, np.ndarray))
@@ -287,8 +303,9 @@ def _ratings_from_array(
         raise PolicyError(f"names must be {n_assessors} distinct names, one per assessor")
     topic_of_unit = ["all"] * n_units if topics is None else [str(topic) for topic in topics]
     if len(topic_of_unit) != n_units:
-        reason = f"expected {counted(n_units, 'topic')}, one per unit, got {len(topic_of_unit)}"
-        raise PolicyError(reason)
+        raise PolicyError(
+            f"expected {counted(n_units, 'topic')}, one per unit, got {len(topic_of_unit)}"
+        )
     topic_codes = {topic: code for code, topic in enumerate(dict.fromkeys(topic_of_unit))}
     topic_of = np.array([topic_codes[topic] for topic in topic_of_unit], dtype=np.int64)
     return Ratings(
@@ -507,8 +524,9 @@ def parse_coefficient(text: str | Coefficient, rel: int | None = None) -> Coeffi
         return text
     form = _FORM.fullmatch(str(text).strip())
     if not form:
-        reason = "expected a measure of agreement such as alpha or kappa(quadratic)"
-        raise PolicyError(f"{reason}, got {quoted(text)}")
+        raise PolicyError(
+            f"expected a measure of agreement such as alpha or kappa(quadratic), got {quoted(text)}"
+        )
     name = COEFFICIENTS.find(form.group(1))
     formula = COEFFICIENTS[name]
     distance = formula.distance
@@ -543,8 +561,10 @@ def parse_coefficients(
         raise PolicyError("expected at least one measure of agreement, got none")
     for measure in parsed:
         if measure.formula.requires_two_assessors and not has_two_assessors:
-            reason = f"{measure} requires two assessors; use pairs=True to compare each pair"
-            raise PolicyError(f"{reason}, or the measure fleiss or alpha")
+            raise PolicyError(
+                f"{measure} requires two assessors; use pairs=True to compare each pair, or the"
+                " measure fleiss or alpha"
+            )
     return parsed
 
 

@@ -441,6 +441,7 @@ def agreement_of(
         return np.stack([measure.compute(sums) for measure in parsed], axis=-1)
 
     notes = ratings.notes
+    # Each unit with a label adds 1 to the proportions, each unit with two labels 1 to the units.
     n_single = round(float(tables.proportions.sum() - tables.units.sum()))
     if not paired and n_single and any(str(measure).startswith("AC") for measure in parsed):
         units = counted(n_single, "unit")

@@ -169,9 +169,9 @@ def _check_sample(human: Qrels, judge: Judge) -> None:
     bounds = strata.agg(low=inclusion.min(), high=inclusion.max()).sort("label")
     for label, low, high in bounds.filter(pl.col("high") > MAX_RATIO * pl.col("low")).rows():
         raise PolicyError(
-            f"expected a random sample of each grade by {quoted(judge.name)}, got inclusion"
-            f" probabilities from {low:g} to {high:g} of documents with its grade {label}; for a"
-            " sample of the documents of each topic, estimate scores of runs with unit='document'"
+            f"documents with the same grade by {quoted(judge.name)} must have the same inclusion"
+            f" probability, got {low:g} to {high:g} for grade {label}; for a sample of the"
+            " documents of each topic, estimate scores of runs with unit='document'"
         )
 
 

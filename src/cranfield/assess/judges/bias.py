@@ -86,7 +86,9 @@ class SelfPreference(TableResult):
         "measure": Column("Measure.", key=True, display=False),
         "judge": Column("Judge.", key=True),
         "family": Column("Number of systems of the judge's family, without the judge itself."),
-        "topics": Column("Number of topics with labels of the judge, and scores of all systems."),
+        "topics": Column(
+            "Number of topics that have labels of the judge and scores of all systems."
+        ),
         "shift of family": Column(
             "Mean score by the judge minus mean score by people, of the systems of its family."
         ),
@@ -97,7 +99,9 @@ class SelfPreference(TableResult):
             "`shift of family` minus `shift of others`: above 0 if the judge favours its family;"
             " null if either is null."
         ),
-        "low": Column("Lower bound of the t interval of the bias; null if equal in all topics."),
+        "low": Column(
+            "Lower bound of the t interval of the bias; null if the bias is equal in all topics."
+        ),
         "high": Column("Upper bound of the t interval of the bias."),
         "low together": Column(
             "Lower bound of the interval of the bias, simultaneous for all judges (Bonferroni)."

@@ -182,7 +182,7 @@ class JudgeRankings(Result):
             "measure": Column("Measure.", key=True),
             "judge": Column("Judge.", key=True),
             "topics": Column(
-                "Number of topics with a label of the judge, and scores of all systems."
+                "Number of topics that have a label of the judge and scores of all systems."
             ),
             "tau": Column("Kendall's tau-b of the rankings by the judge and by people.", 3),
             "tau low": Column(
@@ -212,7 +212,7 @@ class JudgeRankings(Result):
                 "Mean score by judgments of people, or mean logarithm for a geometric mean."
             ),
             "by judge": Column(
-                "Mean score by the judge; both means are negated if lower scores are better."
+                "Mean score by the judge; negated, as `by people`, if lower scores are better."
             ),
             "rank by people": Column("Rank by people, from 1; equal means share a rank."),
             "rank by judge": Column("Rank by the judge."),

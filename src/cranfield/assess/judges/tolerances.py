@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import polars as pl
 from scipy.special import stdtrit
@@ -21,21 +21,32 @@ AT_LEAST, AT_MOST, WITHIN = "at least", "at most", "within +/-"
 """Comparisons of a quantity with its tolerance."""
 
 VERDICTS = ("met", "undecided", "not met")
+"""Verdicts, in ascending order of precedence among the systems of a judge."""
 
 MAX_SENTENCES = 3  # Maximum number of judges that are reported by a sentence each
 
+
+class Quantity(NamedTuple):
+    """Table with a quantity, its comparison with the tolerance, and bounds of the tolerance."""
+
+    table: str
+    comparison: str
+    min_tolerance: float
+    max_tolerance: float
+
+
 QUANTITIES = {
-    "kappa": ("intervals", AT_LEAST, (-1, 1)),
-    "alpha": ("intervals", AT_LEAST, (-1, 1)),
-    "agreement": ("intervals", AT_LEAST, (-1, 1)),
-    "bias": ("intervals", WITHIN, (0, inf)),
-    "tau": ("rankings", AT_LEAST, (-1, 1)),
-    "tau AP": ("rankings", AT_LEAST, (-1, 1)),
-    "score-bias": ("score-bias", WITHIN, (0, inf)),
-    "self-preference": ("self-preference", AT_MOST, (-inf, inf)),
-    "difference(A, B)": ("ppi", AT_LEAST, (-inf, inf)),
+    "kappa": Quantity("intervals", AT_LEAST, -1, 1),
+    "alpha": Quantity("intervals", AT_LEAST, -1, 1),
+    "agreement": Quantity("intervals", AT_LEAST, -1, 1),
+    "bias": Quantity("intervals", WITHIN, 0, inf),
+    "tau": Quantity("rankings", AT_LEAST, -1, 1),
+    "tau AP": Quantity("rankings", AT_LEAST, -1, 1),
+    "score-bias": Quantity("score-bias", WITHIN, 0, inf),
+    "self-preference": Quantity("self-preference", AT_MOST, -inf, inf),
+    "difference(A, B)": Quantity("ppi", AT_LEAST, -inf, inf),
 }
-"""Table that contains a quantity, its comparison with the tolerance, and the tolerance's bounds."""
+"""Quantities of judges, by name."""
 
 RESULTS = {
     "intervals": "a result of compare_judges",
@@ -49,14 +60,14 @@ RESULTS = {
 MAX_TOPICS = 1_000_000  # Maximum number of topics that is reported as sufficient
 
 
-def quantity_of(name: str) -> tuple[str, str, tuple[float, float]]:
-    """Return the entry of `QUANTITIES` for a quantity such as `kappa 0|12`."""
+def find_quantity(name: str) -> Quantity:
+    """Find a quantity by a name such as `kappa 0|12`."""
     name = name.strip()
     form = re.sub(r"(?s)^difference\(.+\)$", "difference(A, B)", name)
     form = re.sub(r"^(kappa|alpha) [0-9|]+$", r"\1", form)
     if form not in QUANTITIES:
-        choices = f"expected one of: {', '.join(QUANTITIES)}"
-        hint = did_you_mean(name, QUANTITIES, otherwise=choices)
+        expected = f"expected one of: {', '.join(QUANTITIES)}"
+        hint = did_you_mean(name, QUANTITIES, otherwise=expected)
         raise PolicyError(f"unknown quantity {quoted(name)} of a tolerance{hint}")
     return QUANTITIES[form]
 
@@ -72,7 +83,7 @@ def check_tolerances(
     """
     numbers = {}
     for name, value in tolerances.items():
-        table, _, (low, high) = quantity_of(name)
+        table, _, low, high = find_quantity(name)
         if table not in tables:
             raise PolicyError(f"the tolerance of {name} requires {requirements[table]}")
         number = finite(value)
@@ -84,7 +95,7 @@ def check_tolerances(
     return numbers
 
 
-def verdict_of(low: float | None, high: float | None, tolerance: float, comparison: str) -> str:
+def judge_interval(low: float | None, high: float | None, tolerance: float, comparison: str) -> str:
     """Return met if the interval is within the tolerance, not met if outside, else undecided."""
     if low is None or high is None:
         return "undecided"
@@ -129,7 +140,9 @@ class Decisions(TableResult):
         "quantity": Column("Quantity of the tolerance, such as kappa.", key=True),
         "judge": Column("Judge.", key=True),
         "measure": Column("Measure; empty for agreement of grades.", key=True),
-        "system": Column("System whose score bias decides; empty for other quantities."),
+        "system": Column(
+            "System with the largest bias of scores; empty for quantities other than this bias."
+        ),
         "estimate": Column("Estimate of the quantity."),
         "low": Column("Lower bound of the confidence interval of the estimate; null if undefined."),
         "high": Column("Upper bound of the confidence interval."),
@@ -237,10 +250,11 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     [level] = levels
     rows = []
     for name, tolerance in check_tolerances(tolerances, results_by_table).items():
-        table, comparison, _ = quantity_of(name)
+        quantity = find_quantity(name)
+        comparison = quantity.comparison
         settings = {"quantity": name, "comparison": comparison, "tolerance": tolerance}
-        for result in results_by_table[table]:
-            estimates = _select_estimates(name.strip(), table, result)
+        for result in results_by_table[quantity.table]:
+            estimates = _select_estimates(name.strip(), quantity.table, result)
             for _, group in estimates.group_by(["measure", "judge"], maintain_order=True):
                 row = _select_deciding_row(group, tolerance, comparison, level)
                 rows.append({"system": "", **row, **settings})
@@ -261,8 +275,9 @@ def _select_estimates(name: str, table: str, result: Any) -> pl.DataFrame:
         statistics = frame["statistic"].unique(maintain_order=True).to_list()
         if name not in statistics:
             available = ", ".join(key for key in statistics if key.split()[0] in QUANTITIES)
-            reason = f"{quoted(name)} is undefined for these grades"
-            raise PolicyError(f"{reason}; expected one of: {available}")
+            raise PolicyError(
+                f"{quoted(name)} is undefined for these grades; expected one of: {available}"
+            )
         frame = frame.filter(statistic=name).with_columns(measure=pl.lit(""))
     elif table == "rankings":
         columns = {"estimate": name, "low": f"{name} low", "high": f"{name} high"}
@@ -275,10 +290,13 @@ def _select_estimates(name: str, table: str, result: Any) -> pl.DataFrame:
 def _select_deciding_row(
     estimates: pl.DataFrame, tolerance: float, comparison: str, level: float
 ) -> dict[str, Any]:
-    """Return the deciding row: not met, else undecided, else with the largest estimate."""
+    """Return the row that decides: not met, else undecided, else met.
+
+    Of several rows with this verdict it is the one with the largest absolute estimate.
+    """
     rows = estimates.to_dicts()
     for row in rows:
-        row["verdict"] = verdict_of(row["low"], row["high"], tolerance, comparison)
+        row["verdict"] = judge_interval(row["low"], row["high"], tolerance, comparison)
     row = max(rows, key=lambda row: (VERDICTS.index(row["verdict"]), abs(row["estimate"] or 0.0)))
     topics = row.pop("topics", 0)
     if row["verdict"] == "undecided" and row["low"] is not None and topics > 1:
@@ -295,6 +313,7 @@ def _parse_systems(name: str, systems: tuple[str, ...]) -> tuple[str, str]:
     pairs = [(text[: k.start()].strip(), text[k.end() :].strip()) for k in re.finditer(",", text)]
     pairs = [(a, b) for a, b in pairs if {a, b} <= {*systems} and a != b]
     if len(pairs) != 1:
-        names = ", ".join(systems)
-        raise PolicyError(f"difference(A, B) requires two systems of: {names}; got {quoted(text)}")
+        raise PolicyError(
+            f"difference(A, B) requires two systems of: {', '.join(systems)}; got {quoted(text)}"
+        )
     return pairs[0]

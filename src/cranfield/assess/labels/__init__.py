@@ -12,10 +12,10 @@ CROWD_MODELS: Registry[Callable[..., Any]] = Registry(
 QUALITIES = {
     "majority": "weight of the labels of the worker",
     "wawa": "proportion of labels that equal the unweighted majority vote",
-    "dawid-skene": "probability that a label is the grade",
-    "one-coin": "probability that a label is the grade, equal for all grades",
-    "glad": "probability that a label of a pair of ease 1 is the grade",
-    "mace": "probability that the worker copies the grade",
+    "dawid-skene": "probability that a label of the worker is the true grade",
+    "one-coin": "probability that a label of the worker is the true grade, equal for all grades",
+    "glad": "probability that a label of a pair of ease 1 is the true grade",
+    "mace": "probability that the worker reports the true grade",
 }
 """Quality of a worker by each crowd model."""
 

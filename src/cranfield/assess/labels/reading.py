@@ -283,8 +283,8 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
         topics_per_worker = frame.select("topic", "worker").n_unique() / n_workers
         if n_workers > n_docs and topics_per_doc >= 1.5 and topics_per_worker <= 1.1:
             other = _FIELDS_BY_NUMBER[n_fields].replace("doc worker", "worker doc")
-            workers = f"column 2 ({counted(n_docs, 'value')}, in several topics) looks like workers"
-            docs = f"column 3 ({n_workers:,}, most in one topic) like documents"
+            workers = f"column 2 ({n_docs:,} values, in several topics) looks like ids of workers"
+            docs = f"column 3 ({n_workers:,}, most in one topic) like ids of documents"
             remedy = f"columns='{other}', or columns='{fields}' if the columns are in this order"
             raise InputError(f"{workers} and {docs}; use {remedy}", source=source.name)
     missing_names = [c.name for c in LABELS.columns if c.name not in frame.columns]

@@ -150,7 +150,9 @@ class Hedge(Method):
         0.1, OPEN_PROBABILITY, "factor by which a loss of 1 reduces a run's weight"
     )
     sums: str = parameter(
-        "stable", choice("stable", "plain"), "stable, or plain sums over runs as in other programs"
+        "stable",
+        choice("stable", "plain"),
+        "summation over runs: stable in any order of runs, or plain as in other programs",
     )
 
     def initial_state(self, pool: Pool, seed: int) -> MethodState:

@@ -35,6 +35,11 @@ class MethodState:
         self.starts = pool.starts if starts is None else starts
         self.is_free = np.ones(len(pool), dtype=bool)
 
+    @property
+    def has_group_per_topic(self) -> bool:
+        """Whether documents are chosen for each topic, rather than over all topics."""
+        return np.array_equal(self.starts, self.pool.starts)
+
     def choose(self, groups: Indices) -> Indices:
         """Choose the next document of each group; each group must have one left."""
         raise NotImplementedError

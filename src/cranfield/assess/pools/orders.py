@@ -235,7 +235,7 @@ def order(
         is_known = (grades != UNJUDGED) | (unjudged == "nonrelevant")
         state = parsed_method.initial_state(document_pool, int(seed))
         sequence = _choose_documents(state, is_known, grades >= rel, int(batch))
-        is_topicwise = np.array_equal(state.starts, document_pool.starts)
+        is_topicwise = state.has_group_per_topic
     else:
         sequence = parsed_method.ranking(document_pool, int(seed))
     by_topic = sequence[np.argsort(document_pool.topic[sequence], kind="stable")]
@@ -303,8 +303,11 @@ class NextDocuments(Result):
 
     def heading(self) -> list[str]:
         size = f"{counted(len(self), 'document')}, {self.judged:,} of {len(self.pool):,} judged"
-        counts = {"not yet reached": self.ahead, "outside the pool": self.outside}
-        counts["with grades below 0"] = self.negative
+        counts = {
+            "not yet reached": self.ahead,
+            "outside the pool": self.outside,
+            "with grades below 0": self.negative,
+        }
         phrases = [f", {count:,} {noun}" for noun, count in counts.items() if count]
         return [f"{self.method}: {size}{''.join(phrases)}"]
 
@@ -377,7 +380,7 @@ def next_documents(
     if parsed_method.learns:
         state = parsed_method.initial_state(document_pool, int(seed))
         documents = _choose_documents(state, is_known, grades >= rel, int(n), wait=True)
-        if np.array_equal(state.starts, document_pool.starts):
+        if state.has_group_per_topic:
             documents = documents[np.argsort(document_pool.topic[documents], kind="stable")]
         n_ahead = int((is_known & state.is_free).sum())
     else:
@@ -411,6 +414,7 @@ def _choose_documents(
             groups = active[remaining[active] > i]
             docs = state.choose(groups)
             steps.append((groups, docs))
+            # The rest of the batch is still chosen, as all its documents are judged together.
             is_done[groups[~is_known[docs]]] = wait
         for groups, docs in steps:
             selected.append(docs[is_done[groups] & ~is_known[docs]] if wait else docs)

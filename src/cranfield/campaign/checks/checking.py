@@ -220,8 +220,11 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
     """
     for name, noun in (("topic", "topic"), ("doc", "document")):
         blank = rows.filter(~pl.col("broken"), pl.col(name).str.contains(f"[{BLANKS}]"))
-        message = f"{noun} {{{name}}} contains a blank, which separates the columns of pools and"
-        faults.add_rows("id-blank", blank, f"{message} judgments")
+        message = (
+            f"{noun} {{{name}}} contains a blank, which separates the columns of pools and"
+            " judgments"
+        )
+        faults.add_rows("id-blank", blank, message)
     if task.second_column:
         invalid = rows.filter(~pl.col("q0").is_in(task.second_column))
         if invalid.height:
@@ -358,8 +361,8 @@ def is_unlisted(docs: pl.Series, path: Path) -> Bools:
     if not len(docs):
         return is_missing
     index = DocIndex(docs)
-    parquet = Source(str(path)).suffix == ".parquet"
-    for documents in _read_parquet_documents(path) if parquet else _read_first_words(path):
+    is_parquet = Source(str(path)).suffix == ".parquet"
+    for documents in _read_parquet_documents(path) if is_parquet else _read_first_words(path):
         is_missing[index.pairs(documents)[1]] = False
         if not is_missing.any():
             break

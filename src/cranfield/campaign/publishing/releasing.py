@@ -93,7 +93,7 @@ EXCLUDED_OF_HIDDEN = (
 class ReleasedRun:
     """A run of a release."""
 
-    run: Submission  # public fields, and public names
+    public: Submission  # public fields, and public names
     record: Submission  # record in the registry, which is not released
     hidden: bool  # whether its team is anonymous
 
@@ -128,7 +128,7 @@ def released_runs(
             fields |= {"description": run.description, "metadata": metadata.get(run.id)}
         public_record = Submission(id=0, team=team, tag=tag, bytes=0, answers=answers, **fields)
         public_runs.append(ReleasedRun(public_record, run, is_hidden))
-    return tuple(sorted(public_runs, key=lambda item: item.run.tag))
+    return tuple(sorted(public_runs, key=lambda item: item.public.tag))
 
 
 def _aliases(
@@ -231,7 +231,7 @@ class Payload:
     @property
     def public_runs(self) -> tuple[Submission, ...]:
         """The runs, with public fields only."""
-        return tuple(run.run for run in self.runs)
+        return tuple(run.public for run in self.runs)
 
 
 def write_payload(folder: Path, payload: Payload) -> None:
@@ -275,10 +275,13 @@ def write_payload(folder: Path, payload: Payload) -> None:
 
 
 def _with_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Evaluation:
-    """Return the scores by public tag, in this order, because the order of real tags is private."""
-    tags = tuple(run.run.tag for run in runs)
+    """Return the evaluation with public tags as names of systems.
+
+    The systems are in the order of the runs, by public tag, as the order of their tags is private.
+    """
+    tags = tuple(run.public.tag for run in runs)
     rows = dict(zip(evaluation.systems, evaluation.coverage.systems, strict=True))
-    coverage = (replace(rows[run.record.tag], system=run.run.tag) for run in runs)
+    coverage = (replace(rows[run.record.tag], system=run.public.tag) for run in runs)
     # The order of topics of sheets, so that the cached comparison of the scores is used.
     topics = tuple(sort_topics(evaluation.topics))
     scores = {
@@ -300,12 +303,12 @@ def _write_runs(folder: Path, payload: Payload) -> None:
 
     def write(run: ReleasedRun) -> None:
         data = records.read_object(payload.campaign.folder, run.record.object)
-        alias = run.run.tag if run.hidden else None
+        alias = run.public.tag if run.hidden else None
         try:
             text = released_text(data, alias, payload.task.format)
         except InputError as error:
             raise convert_error(error, InputError, f"run {quoted(run.record.tag)}") from None
-        (folder / f"{run.run.tag}.run.xz").write_bytes(compress(text))
+        (folder / f"{run.public.tag}.run.xz").write_bytes(compress(text))
 
     in_threads(write, payload.runs, None)
 
@@ -343,13 +346,15 @@ def _statistics(evaluation: Evaluation, payload: Payload) -> pl.DataFrame:
     runs, task = payload.public_runs, payload.task
     frames = []
     for name, scores in evaluation.items():
-        for key in ("", *task.categories):
-            # Names have the key: a value may be 'all', and two categories may share a value.
-            groups = {tag: f"{key}={value}" for tag, value in groups_by(runs, key).items() if key}
+        for category in ("", *task.categories):
+            # The name of a group starts with its category: a value may be 'all', and two categories
+            # may have the same value.
+            values = groups_by(runs, category) if category else {}
+            groups = {tag: f"{category}={value}" for tag, value in values.items()}
             frame = topic_statistics(
                 scores, groups, median=task.median, min_runs=task.min_category
             ).to_polars()
-            frame = frame.filter(pl.col("group") != "all") if key else frame
+            frame = frame.filter(pl.col("group") != "all") if category else frame
             frames.append(frame.select(pl.lit(name).alias("measure"), pl.all()))
     return pl.concat(frames)
 
@@ -362,6 +367,8 @@ class Release:
     ----------
     id
         Id, such as `adhoc-1`.
+    task, judgments
+        Name of the task, and version of its judgments.
     path
         Folder of the release, a BagIt bag.
     manifest
@@ -439,7 +446,16 @@ def release(
         day = None if date is None else day_type.fromisoformat(date).isoformat()
     except (TypeError, ValueError):
         raise PolicyError(f"date must be a day such as 2026-11-20, got {quoted(date)}") from None
-    payload = _make_payload(campaign, task, judgments, anonymous, seed, scores_only, day, note)
+    payload = _make_payload(
+        campaign,
+        task,
+        judgments,
+        anonymous=anonymous,
+        seed=seed,
+        scores_only=scores_only,
+        date=day,
+        note=note,
+    )
     about, name, version = payload.about, payload.task.name, payload.judgments.version
     closes = payload.task.closes
     if closes is not None and campaign.clock() <= closes:
@@ -448,7 +464,7 @@ def release(
     bag_info = {
         "Bag-Software-Agent": f"cranfield {__version__}",
         "External-Description": f"{campaign.rules.title}: {about['title']}",
-        **({"Bagging-Date": date} if date else {}),
+        **({"Bagging-Date": day} if day else {}),
     }
     options = {
         "judgments": version,
@@ -495,10 +511,11 @@ def _make_payload(
     campaign: OpenedCampaign,
     task: str | None,
     judgments: str | None,
+    *,
     anonymous: bool,
     seed: int,
     scores_only: bool,
-    day: str | None,
+    date: str | None,
     note: str,
 ) -> Payload:
     """Select runs, judgments and public names, and score the runs."""
@@ -515,7 +532,7 @@ def _make_payload(
     if not runs:
         raise no_readable_run_error(campaign, rules.name)
     teams = campaign.registry.teams()
-    today = day or campaign.clock().astimezone(UTC).date().isoformat()
+    today = date or campaign.clock().astimezone(UTC).date().isoformat()
     hidden = {team.id for team in teams if anonymous or today < (team.anonymous_until or "")}
     public_parts = {
         run.id: public_run_metadata(run) for run in runs if run.metadata and run.team not in hidden
@@ -525,7 +542,9 @@ def _make_payload(
     public_runs = released_runs(runs, hidden, rules, _secret(campaign, seed), metadata)
     has_hidden = any(run.hidden for run in public_runs)
     if seed and not has_hidden:
-        raise PolicyError(f"seed requires an anonymous team, got {seed}")
+        raise PolicyError(
+            f"seed numbers anonymous teams, and there are none; remove seed, got {seed}"
+        )
     n_unreadable = len(submissions) - len(runs)
     conditional = {
         EXCLUDED_OF_HIDDEN: has_hidden,
@@ -541,15 +560,15 @@ def _make_payload(
         "consent": campaign.rules.consent,
         "task": rules.name,
         "title": rules.title or rules.name,
-        "date": day,
+        "date": date,
         "note": note,
         "judgments": version.version,
         "measures": [*map(str, parse_measures(rules.measures, compat=evaluation.compat))],
         "categories": [*rules.categories],
         "median": rules.median,
         "runs": len(public_runs),
-        "teams": len({run.run.team for run in public_runs}),
-        "hidden_teams": len({run.run.team for run in public_runs if run.hidden}),
+        "teams": len({run.public.team for run in public_runs}),
+        "hidden_teams": len({run.public.team for run in public_runs if run.hidden}),
         "topics": len(evaluation.topics),
         "scores_only": scores_only,
         "excluded": excluded,
@@ -566,8 +585,9 @@ def _changed_error(task: str) -> CranfieldError:
 
 def _secret(campaign: OpenedCampaign, seed: int) -> str:
     """Return a secret: the hash of the first event, which no release contains, and the seed."""
-    sha256 = next(event.sha256 for event in campaign.registry.events() if event.action == "create")
-    return f"{sha256}\n{seed}"
+    events = campaign.registry.events()
+    first_hash = next(event.sha256 for event in events if event.action == "create")
+    return f"{first_hash}\n{seed}"
 
 
 def _temporary_folder(folder: Path, name: str = "") -> tempfile.TemporaryDirectory[str]:

@@ -68,9 +68,9 @@ _DTYPES = {
     "own": pl.Boolean,
     "source": pl.String,
     "collection": pl.String,
-    "is_lower_better": pl.Boolean,
+    "lower_is_better": pl.Boolean,
 }
-"""Types of the columns of entries; `is_lower_better` is True if lower scores are better."""
+"""Types of the columns of entries; `lower_is_better` is True if lower scores are better."""
 
 
 @dataclass
@@ -150,10 +150,10 @@ class _EntryReader:
             values = table.select(entry="tag", score=pl.col(name).cast(pl.Float64))
         runs = pl.read_csv(data / "runs.csv", infer_schema=False)
         if not all(runs["received"]):
-            reason = (
-                "does not state when runs of anonymous teams arrived; use the campaign's folder"
+            raise InputError(
+                "does not state when runs of anonymous teams arrived; use the campaign's folder",
+                source=str(folder),
             )
-            raise InputError(reason, source=str(folder))
         return _run_entries(values, runs, (about["campaign"], task, about["judgments"]), measure)
 
     def read_table(self, path: Path) -> pl.DataFrame:
@@ -167,8 +167,8 @@ class _EntryReader:
             )
         source = columns_of_file(Source(str(path)), replace(_LEADERBOARD, columns=()))
         names = [str(name) for name in source.names]
-        own_names = {role: name for role, name in self.columns.items() if role != "score"}
-        indices = _LEADERBOARD.places(names, str(path), own_names)
+        requested = {role: name for role, name in self.columns.items() if role != "score"}
+        indices = _LEADERBOARD.places(names, str(path), requested)
         name_of = {role: names[k] for role, k in indices.items()}
         name_of["score"] = self.columns.get("score") or _score_column(names, self.measure, path)
         if "mark" not in name_of and "" in names:
@@ -177,7 +177,7 @@ class _EntryReader:
             self.notes.append(f"{self.measure} is read from the column {quoted(name_of['score'])}")
         if "mark" in name_of:
             self.used_options.add("own")
-        _warn_of_excluding(source, {names.index(name) for name in name_of.values()})
+        _warn_of_unused_columns(source, {names.index(name) for name in name_of.values()})
         score_kind = replace(NUMBER, missing=absent)
         columns = tuple(
             Column(name, score_kind if name == name_of["score"] else TAG, None)
@@ -211,7 +211,7 @@ class _EntryReader:
                 "score": cells["score"],
                 "own": marks.is_in(own),
             }
-        ).with_columns(collection=pl.lit(path.name), is_lower_better=False)
+        ).with_columns(collection=pl.lit(path.name), lower_is_better=False)
 
 
 def _run_entries(
@@ -223,7 +223,7 @@ def _run_entries(
     return values.join(about_runs, on="entry", maintain_order="left").with_columns(
         own=False,
         collection=pl.lit("{}/{}, judgments {}".format(*collection)),
-        is_lower_better=measure.info.lower_is_better,
+        lower_is_better=measure.info.lower_is_better,
     )
 
 
@@ -245,11 +245,12 @@ def _standardise(scores: Scores) -> pl.DataFrame:
     return pl.DataFrame({"entry": scaled.systems, "score": scaled.mean()})
 
 
-def _warn_of_excluding(table: Columns, used: set[int]) -> None:
+def _warn_of_unused_columns(table: Columns, used: set[int]) -> None:
     """Warn of unused columns that may say that an entry does not count."""
     schema = replace(_LEADERBOARD, decisive=("status", "split"), is_selected=True)
     unused = []
-    for k in schema.unused(table.names, used)[2]:
+    *_, decisive = schema.unused(table.names, used)
+    for k in decisive:
         values = {"" if cell is None else str(cell).strip() for cell in table.cells(k)}
         # Other numbers are scores, such as an error rate.
         words = {value for value in values if finite(value) is None} - {""}
@@ -373,7 +374,7 @@ class History(result.Result):
             `records`, or `entries` for all entries.
         """
         frame = self.to_polars(name)
-        hidden = [name for name in ("source", "collection") if self.frame[name].n_unique() == 1]
+        hidden = [key for key in ("source", "collection") if self.frame[key].n_unique() == 1]
         if name == "records":
             count = counted(frame.height, "record")
             hidden += ["own", "record"]
@@ -457,8 +458,7 @@ def history(
     roles = ("score", "date", "entry", "team", "mark")
     for role in columns:
         if role not in roles:
-            expected = f"expected one of: {', '.join(roles)}"
-            raise PolicyError(f"unknown column {quoted(role)}; {expected}")
+            raise PolicyError(f"unknown column {quoted(role)}; expected one of: {', '.join(roles)}")
     source_list = [sources] if isinstance(sources, str | PathLike) else list(sources)
     if not source_list:
         raise PolicyError("expected at least one source")
@@ -492,13 +492,13 @@ def history(
             "scores are standardised by the runs of each campaign, so the same run has a lower"
             " score in a campaign with better runs"
         )
-    is_lower_better = lower_is_better or bool(entries["is_lower_better"].any())
-    if is_lower_better:
+    lower_is_better = lower_is_better or bool(entries["lower_is_better"].any())
+    if lower_is_better:
         notes.append(f"lower scores of {measure} are better")
     elif not _has_known_direction(measure):
-        note = f"higher scores of {measure} count as better; lower_is_better=True reverses this"
-        (warn if suggests_lower(measure) else notes.append)(note)
-    frame = mark_records(scored, is_lower_better)
+        report = warn if suggests_lower(measure) else notes.append
+        report(f"higher scores of {measure} count as better; lower_is_better=True reverses this")
+    frame = mark_records(scored, lower_is_better)
     return History(measure, standardised, frame, tuple(notes), tuple(reader.unreadable))
 
 

@@ -45,7 +45,7 @@ CHARTS = {
         "Intervals",
         "Means of runs, with intervals for the comparison with the first run",
     ),
-    "separation": ("Significant differences", "Significant differences between each two runs"),
+    "separation": ("Significant differences", "Significant differences between all pairs of runs"),
     "topics": ("Runs by topics", "Scores of all runs on all topics, the easiest topic first"),
 }
 """Heading and description of each chart, by name."""
@@ -92,7 +92,7 @@ def overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence
     first = overview.leaderboard.measures[0]
     easiest_last = overview.evaluation[first].lower_is_better
     topics = overview.topics.select("topic", "mean", "best", "median", "worst")
-    charts = {
+    drawings = {
         name: {"heading": heading, "text": text, "svg": base64.b64encode(svgs[name]).decode()}
         for name, (heading, text) in CHARTS.items()
         if name in svgs
@@ -100,7 +100,7 @@ def overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence
     headings = {
         "leaderboard": "Leaderboard",
         "topics": "Topics",
-        **{f"chart-{name}": chart["heading"] for name, chart in charts.items()},
+        **{f"chart-{name}": drawing["heading"] for name, drawing in drawings.items()},
         "files": "Files",
     }
     sizes = counted(overview.leaderboard.rows.height, "run"), counted(topics.height, "topic")
@@ -114,7 +114,7 @@ def overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence
         best=_best_scores(overview),
         measure=first,
         rows=topics.sort("median", descending=not easiest_last).rows(),
-        charts=charts,
+        charts=drawings,
         forms=forms,
     )
 

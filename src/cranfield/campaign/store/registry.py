@@ -48,7 +48,7 @@ _FROM_SQL: dict[Any, Callable[[Any], Any]] = {"bool": bool, "dict[str, str]": js
 
 
 @dataclass(frozen=True)
-class Table:
+class RecordTable:
     """Table of one type of record, sorted by the column `order`.
 
     `declarations` are SQL by name of column, where the type of the field does not determine it.
@@ -91,8 +91,8 @@ class Table:
 TABLES = {
     table.record_type: table
     for table in (
-        Table("team", Team, ("id",), "id"),
-        Table(
+        RecordTable("team", Team, ("id",), "id"),
+        RecordTable(
             "submission",
             Submission,
             ("id",),
@@ -105,16 +105,16 @@ TABLES = {
                 "replaced_by": "INTEGER REFERENCES submission (id)",
             },
         ),
-        Table("judgments", Judgments, ("task", "version"), "rowid"),
-        Table("score_file", ScoreFile, ("key",), "rowid"),
-        Table(
+        RecordTable("judgments", Judgments, ("task", "version"), "rowid"),
+        RecordTable("score_file", ScoreFile, ("key",), "rowid"),
+        RecordTable(
             "release",
             ReleaseRecord,
             ("id",),
             "rowid",
             {"state": "TEXT NOT NULL CHECK (state IN ('released', 'retracted'))"},
         ),
-        Table("event", Event, ("seq",), "seq"),
+        RecordTable("event", Event, ("seq",), "seq"),
     )
 }
 
@@ -149,7 +149,7 @@ def canonical_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def insert(connection: sqlite3.Connection, table: str, row: Row) -> int | None:
+def insert_row(connection: sqlite3.Connection, table: str, row: Row) -> int | None:
     # Only names of columns, which come from the code, become SQL text.
     parameters = ", ".join(f":{name}" for name in row)
     query = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({parameters})"
@@ -173,7 +173,7 @@ def create_registry(path: Path) -> None:
 
 @contextmanager
 def open_registry(folder: Path) -> Iterator[sqlite3.Connection]:
-    """Open the registry of a folder, and raise errors of SQLite as errors of one line.
+    """Open the registry of a folder, and convert errors of SQLite to errors of cranfield.
 
     Unfinished changes of killed processes are rolled back by SQLite.
     """
@@ -405,14 +405,15 @@ class Transaction(RegistryReader):
         table = TABLES[type(record)]
         row = table.row(record)
         if isinstance(record, Submission):
-            row["id"] = insert(self._connection, table.name, {**row, "id": None})
+            row["id"] = insert_row(self._connection, table.name, {**row, "id": None})
         else:
-            insert(self._connection, table.name, row)
+            insert_row(self._connection, table.name, row)
         self._rows[_row_key(table.name, row)] = row
         stored: Record = table.record(row)
         return stored
 
     def update(self, record: Record) -> Record:
+        """Replace the record that has the same key, and return the new one."""
         self._check_file(record)
         table = TABLES[type(record)]
         row = table.row(record)
@@ -428,10 +429,10 @@ class Transaction(RegistryReader):
     def insert_faults(self, submission: Submission, faults: Sequence[Fault]) -> None:
         for number, fault in enumerate(faults, 1):
             row = {"submission": submission.id, "number": number, **asdict(fault)}
-            insert(self._connection, "fault", row)
+            insert_row(self._connection, "fault", row)
             self._rows[_row_key("fault", row)] = row
 
-    def forget(self, sha256: str) -> None:
+    def remove_later(self, sha256: str) -> None:
         """Mark an object to be removed after the change, unless another record refers to it."""
         self._unneeded.add(sha256)
 
@@ -444,10 +445,10 @@ class Transaction(RegistryReader):
         details = canonical_json({"about": dict(about), "rows": rows})
         event: Row = {"seq": seq + 1, "at": at, "actor": actor, "action": action}
         event |= {"subject": subject, "details": details, "previous": previous}
-        insert(self._connection, "event", event | {"sha256": event_hash(event)})
+        insert_row(self._connection, "event", event | {"sha256": event_hash(event)})
 
     def remove_unneeded_objects(self) -> None:
-        """Remove objects marked by :meth:`forget` that no record refers to."""
+        """Remove objects marked by :meth:`remove_later` that no record refers to."""
         for sha256 in self._unneeded:
             runs = self.submissions(None, None, object=sha256)
             versions = self._records(Judgments, object=sha256)

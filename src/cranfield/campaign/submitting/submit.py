@@ -80,8 +80,9 @@ class Declaration:
         texts = {**self.answers, "type": self.type, "description": self.description}
         for name, text in texts.items():
             if len(text) > MAX_LENGTH:
-                limit = f"at most {MAX_LENGTH:,} characters, got {len(text):,}"
-                raise PolicyError(f"{quoted(name)} must have {limit}")
+                raise PolicyError(
+                    f"{quoted(name)} must have at most {MAX_LENGTH:,} characters, got {len(text):,}"
+                )
         if self.received is not None and self.received.tzinfo is None:
             raise PolicyError(f"received must have an offset from UTC, got {quoted(self.received)}")
 
@@ -168,11 +169,11 @@ def _copy_file(source: Source, copy: Path, max_bytes: int) -> tuple[str, int]:
 
 def _copy_metadata(run: Path, copy: Path) -> None:
     """Copy the metadata file of a run, so that it is beside the copy of the run."""
-    for prefix in ("{}.", ""):
-        file = run.with_name(prefix.format(run.name) + METADATA_FILE)
+    for run_prefix, copy_prefix in ((f"{run.name}.", f"{copy.name}."), ("", "")):
+        file = run.with_name(f"{run_prefix}{METADATA_FILE}")
         if file.is_file():
             with Source(str(file)).open_raw() as raw:
-                target = copy.with_name(prefix.format(copy.name) + METADATA_FILE)
+                target = copy.with_name(f"{copy_prefix}{METADATA_FILE}")
                 target.write_bytes(raw.read(MAX_BYTES + 1))
 
 
@@ -196,26 +197,7 @@ def decide(
     """
     task, declaration, team, tag = copy.task, copy.declaration, copy.declaration.team, copy.tag
     received = received_at(declaration, copy.arrival)
-    # The folder of the submitted file is private.
-    name = Path(copy.report.source).name
-    submission = Submission(
-        id=0,
-        task=task.name,
-        team=team,
-        tag=tag,
-        object=copy.sha256,
-        bytes=copy.size,
-        received=utc_text(received),
-        state=ACCEPTED,
-        type=declaration.type,
-        priority=declaration.priority,
-        answers={name: text for name, text in declaration.answers.items() if text.strip()},
-        metadata=copy.metadata,
-        description=declaration.description,
-        ranking=copy.report.ranking,
-        source=name.encode(errors="surrogateescape").decode(errors="replace"),
-        late=task.closes is not None and received > task.closes,
-    )
+    submission = _make_submission(copy, received)
     submissions = registry.submissions(task.name, None, team=team)
     accepted = [run for run in submissions if run.state == ACCEPTED]
     # A repeat has the bytes and the declaration of an earlier run.
@@ -254,6 +236,31 @@ def decide(
     public_faults = tuple(fault for fault in faults if fault.severity != PRIVATE)
     report = replace(copy.report, faults=public_faults)
     return SubmissionOutcome(submission, report), faults, replaced_run
+
+
+def _make_submission(copy: CheckedCopy, received: datetime) -> Submission:
+    """Return the record of a run, as accepted."""
+    task, declaration = copy.task, copy.declaration
+    # The folder of the submitted file is private.
+    name = Path(copy.report.source).name
+    return Submission(
+        id=0,
+        task=task.name,
+        team=declaration.team,
+        tag=copy.tag,
+        object=copy.sha256,
+        bytes=copy.size,
+        received=utc_text(received),
+        state=ACCEPTED,
+        type=declaration.type,
+        priority=declaration.priority,
+        answers={name: text for name, text in declaration.answers.items() if text.strip()},
+        metadata=copy.metadata,
+        description=declaration.description,
+        ranking=copy.report.ranking,
+        source=name.encode(errors="surrogateescape").decode(errors="replace"),
+        late=task.closes is not None and received > task.closes,
+    )
 
 
 def _fault(task: TaskRules, code: str, message: str) -> Fault:
@@ -540,9 +547,9 @@ def purge(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
         purgeable_runs = [run for run in runs if run.kept and run.state != ACCEPTED]
         if not purgeable_runs:
             is_accepted = any(run.state == ACCEPTED for run in runs)
-            reason = "is accepted; withdraw it first" if is_accepted else "has no bytes to remove"
-            raise PolicyError(f"run {quoted(tag)} {reason}")
+            problem = "is accepted; withdraw it first" if is_accepted else "has no bytes to remove"
+            raise PolicyError(f"run {quoted(tag)} {problem}")
         run = tx.update(replace(purgeable_runs[-1], kept=False))
         # The file is removed after the commit, so that a killed process never loses a file.
-        tx.forget(run.object)
+        tx.remove_later(run.object)
     return run

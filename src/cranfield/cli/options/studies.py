@@ -37,7 +37,7 @@ StudyResult = TypeVar("StudyResult", bound=Result)
     "cranfield.meta.stability", "missing", type=click.Choice(["error", "drop", "zero"])
 )
 
-tested_options = with_options(
+testing_options = with_options(
     (
         *options_of("cranfield.compare", "alpha"),
         missing_option,
@@ -46,14 +46,12 @@ tested_options = with_options(
 )
 
 
-def read_choices(
-    tests: Iterable[str], *, alpha: float, missing: str | None, resamples: int, **_: Any
-) -> list[TestChoice]:
-    """Read tests such as `t+holm`, before any file is read."""
+def read_choices(tests: Iterable[str], options: Mapping[str, Any]) -> list[TestChoice]:
+    """Read tests such as `t+holm`, with `options` of a command, before any file is read."""
     from cranfield.meta.test_studies.fast_tests import read_choice
 
-    options: dict[str, Any] = {"alpha": alpha, "missing": missing, "resamples": resamples}
-    choices = [read_choice(test, **options) for test in tests]
+    test_options = {name: options[name] for name in ("alpha", "missing", "resamples")}
+    choices = [read_choice(test, **test_options) for test in tests]
     refuse_resamples(choices)
     return choices
 
@@ -65,7 +63,7 @@ def refuse_resamples(choices: Collection[TestChoice]) -> None:
         refuse_options(("resamples",), f"requires a test that resamples, got {tests}")
 
 
-def refuse_for_pools() -> None:
+def refuse_judging_options_for_pools() -> None:
     """Refuse options of judging that studies of pools do not support."""
     refuse_options(("unjudged",), "cannot be combined with studies of pools; use the setting lists")
     refuse_options(
@@ -98,7 +96,7 @@ class StudyOptions:
     def policies(self, *names: str) -> dict[str, Any]:
         return {name: self.judging[name] for name in names}
 
-    def study(
+    def run_study(
         self,
         label: str,
         function: Callable[..., StudyResult],
@@ -129,7 +127,7 @@ class StudyOptions:
         names = (name for kind in kinds for name in kind.declared())
         self.result_output.check(name for name in names if name not in without)
 
-    def show(self, *studies: Result, **options: Any) -> None:
+    def write_studies(self, *studies: Result, **options: Any) -> None:
         """Write the studies; `options` are those of :func:`cranfield.result.combine_results`."""
         draw = None
         if self.chart is not None:

@@ -131,8 +131,8 @@ def split_at_blanks(line: str) -> list[str]:
 
 
 _NTCIR_RUN = replace(RUN, separator=";", allows_more_columns=False)
-_CLASSES = ("topic", "doc", "grade", "class")
-_JUDGMENTS = (("topic", "doc", "grade"), ("topic", "intent", "doc", "grade"), _CLASSES)
+_NTCIR_CLASSES = ("topic", "doc", "grade", "class")
+_NTCIR_QRELS = (("topic", "doc", "grade"), ("topic", "intent", "doc", "grade"), _NTCIR_CLASSES)
 
 
 def detect_ntcir_layout(line: str, kind: str) -> Layout | None:
@@ -140,7 +140,9 @@ def detect_ntcir_layout(line: str, kind: str) -> Layout | None:
     if kind == "qrels":
         layout = _ntcir_judgments(line)
         # In a line of TREC text, L1 may be a document id rather than a grade before a class.
-        is_certain = layout is not None and (layout.separator == ";" or layout.read != _CLASSES)
+        is_certain = layout is not None and (
+            layout.separator == ";" or layout.read != _NTCIR_CLASSES
+        )
         return layout if is_certain else None
     fields, words = line.split(";"), split_at_blanks(line)
     is_trec = len(words) >= len(RUN.columns) and is_number(words[4])
@@ -168,7 +170,7 @@ def ntcir_layout(line: str, kind: str, source: str, number: int) -> Layout:
 def _ntcir_judgments(line: str) -> Layout | None:
     for separator in (";", "blank"):
         fields = line.split(";") if separator == ";" else split_at_blanks(line)
-        for names in _JUDGMENTS:
+        for names in _NTCIR_QRELS:
             if len(fields) == len(names) and is_level(fields[names.index("grade")]):
                 columns = dict.fromkeys(names, _TEXT) | {"grade": _WHOLE}
                 return Layout("qrels", columns, separator=separator, has_levels=True)
@@ -377,21 +379,21 @@ def read_chunk(
 ) -> Chunk:
     """Parse lines of UTF-8 text; `width` is the number of columns of earlier lines, 0 if none."""
     separator, numbers = separator_of(chunk), None
-    expected = len(layout.columns)
+    n_columns = len(layout.columns)
     frame = None
-    if _has_blank_separators(chunk, separator, layout):
+    if _suits_csv_reader(chunk, separator, layout):
         text, numbers = (chunk, None) if separator else _collapse_blanks(chunk)
         frame = None if text.startswith(_UNSUPPORTED) else _read_csv(text, layout, separator or " ")
-        n_expected = 0 if frame is None else (expected - 1) * frame.height
+        n_expected = 0 if frame is None else (n_columns - 1) * frame.height
         # The CSV reader ignores further columns unless it reads all; the line reader checks them.
-        if len(layout.read) < expected:
+        if len(layout.read) < n_columns:
             data, code = np.frombuffer(text, np.uint8), ord(separator or " ")
             # NumPy is faster than `bytes.count` where a separator occurs often.
             blocks = (data[start : start + _BLOCK] for start in range(0, data.size, _BLOCK))
             n_separators = sum(int(np.count_nonzero(block == code)) for block in blocks)
             frame = frame if n_separators == n_expected else None
     if frame is None:
-        frame, numbers, expected = parse_lines(
+        frame, numbers, n_columns = parse_lines(
             chunk, layout, source=source, first_line=first_line, width=width
         )
         numbers -= first_line
@@ -401,11 +403,14 @@ def read_chunk(
         has_grade = frame["grade"].is_not_null()
         numbers = (np.arange(rows) if numbers is None else numbers)[has_grade.to_numpy()]
         frame = frame.filter(has_grade)
-    return Chunk(frame, numbers, lines, expected, rows - frame.height)
+    return Chunk(frame, numbers, lines, n_columns, dropped=rows - frame.height)
 
 
-def _has_blank_separators(chunk: bytes, separator: str | None, layout: Layout) -> bool:
-    """Return True if the fields of lines are separated by any blanks."""
+def _suits_csv_reader(chunk: bytes, separator: str | None, layout: Layout) -> bool:
+    """Return True if the CSV reader can split the lines, at least after blanks are collapsed.
+
+    `separator` is that of :func:`separator_of`.
+    """
     if layout.separator == ";":
         return False
     # Further columns, which are ignored, may be lines after carriage returns. These are rare, and
@@ -455,7 +460,7 @@ def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.D
             # The number of the line is only known when the previous chunks have been read.
             return len(data), data
 
-    first_line, fruitless, width, dropped = 1, 0, 0, 0
+    first_line, skipped_bytes, width, dropped = 1, 0, 0, 0
     with closing(ordered_results(parse, source.chunks(), available_threads())) as results:
         for size, parsed in results:
             if isinstance(parsed, Chunk):
@@ -473,8 +478,8 @@ def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.D
                 raise error
             first_line += chunk.lines
             dropped += chunk.dropped
-            fruitless = 0 if rows or chunk.dropped else fruitless + size
-            check_fruitless(fruitless, source.name)
+            skipped_bytes = 0 if rows or chunk.dropped else skipped_bytes + size
+            check_fruitless(skipped_bytes, source.name)
             if rows:
                 width = chunk.width
                 yield chunk.frame

@@ -82,7 +82,9 @@ def _is_list(documents: Any) -> bool:
 
 def _is_hit(value: Any) -> bool:
     """Return True for a document without a topic, as search engines return it."""
-    return isinstance(value, Mapping) and key_of(TOPIC, value) is None is not key_of(DOC, value)
+    if not isinstance(value, Mapping):
+        return False
+    return key_of(TOPIC, value) is None and key_of(DOC, value) is not None
 
 
 FLAT_ADVICE = "; write a table or JSON lines with a row for each document: topic, doc and {value}"
@@ -132,17 +134,25 @@ def _split_documents(
         size = len(docs)
         values: Sequence[Any] = range(-1, -size - 1, -1) if value_name == "score" else [1] * size
         if docs and all(map(_is_hit, docs)):
-            doc, number = (key_of(column, docs[0]) for column in (DOC, _VALUE_COLUMNS[value_name]))
-            if any(doc not in hit or (number is not None) > (number in hit) for hit in docs):
-                reason = f"documents of topic {quoted(topic)} do not all have the same keys"
-                raise InputError(reason, source=source)
-            values = values if number is None else [hit[number] for hit in docs]
-            docs = [hit[doc] for hit in docs]
+            doc_key = key_of(DOC, docs[0])
+            value_key = key_of(_VALUE_COLUMNS[value_name], docs[0])
+            keys = [doc_key] if value_key is None else [doc_key, value_key]
+            if any(key not in hit for hit in docs for key in keys):
+                raise InputError(
+                    f"documents of topic {quoted(topic)} do not all have the same keys",
+                    source=source,
+                )
+            if value_key is not None:
+                values = [hit[value_key] for hit in docs]
+            docs = [hit[doc_key] for hit in docs]
         return docs, values
     is_set = isinstance(documents, AbstractSet)
-    got = "a set, which has no order" if is_set else describe_structure(documents)
-    reason = f"expected {{document: {value_name}}} for topic {quoted(topic)}, got {got}"
-    raise InputError(reason + FLAT_ADVICE.format(value=value_name), source=source)
+    description = "a set, which has no order" if is_set else describe_structure(documents)
+    raise InputError(
+        f"expected {{document: {value_name}}} for topic {quoted(topic)}, got {description}"
+        f"{FLAT_ADVICE.format(value=value_name)}",
+        source=source,
+    )
 
 
 def _has_records(data: Mapping[Any, Any]) -> bool:
@@ -174,42 +184,43 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
             f"topic {quoted(repeated)} occurs twice, as text and as a number", source=source
         )
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], value_name: []}
-    rising: list[bool] = []
+    is_ascending: list[bool] = []  # by topic with several documents
     ranks: list[int] = []
-    others: dict[str, list[Any]] = {}
+    other_columns: dict[str, list[Any]] = {}
     has_ranks = has_scores = False
     for topic, documents in data.items():
         docs, values = _split_documents(value_name, topic, documents, source)
-        topic_ranks, numbers = [*range(1, len(docs) + 1)], dict[str, list[Any]]()
+        topic_ranks = [*range(1, len(docs) + 1)]
+        other_numbers: dict[str, list[Any]] = {}
         if value_name == "score" and len(docs) and all(map(_is_hit, documents)):
             is_scored = key_of(SCORE, documents[0]) is not None
             with in_source(source):
-                numbers = numbers_of_hits(documents, is_scored, topic)
-            has_ranks |= "rank" in numbers
-            topic_ranks = numbers.pop("rank", topic_ranks)
+                other_numbers = numbers_of_hits(documents, is_scored, topic)
+            has_ranks |= "rank" in other_numbers
+            topic_ranks = other_numbers.pop("rank", topic_ranks)
             values = values if is_scored else [-rank for rank in topic_ranks]
             has_scores |= is_scored
         else:
             has_scores |= len(docs) > 0
-        append_columns(others, len(ranks), numbers, max(len(docs), 1))
+        append_columns(other_columns, len(ranks), other_numbers, max(len(docs), 1))
         if value_name == "score" and not len(docs):
             docs, values = [NO_DOCUMENT], [0.0]
         if len(docs) > 1 and value_name == "score":
-            rising.append(_is_rising(values, isinstance(documents, Mapping)))
+            is_ascending.append(_is_ascending(values, isinstance(documents, Mapping)))
         ranks.extend(topic_ranks or [1])
         columns["topic"].extend([topic] * len(docs))
         columns["doc"].extend(docs)
         columns[value_name].extend(values)
-    if (rising and all(rising)) or has_ranks or others:
+    if (is_ascending and all(is_ascending)) or has_ranks or other_columns:
         # The scores look like ranks or distances: they contradict the order of documents.
         columns["rank"] = ranks
-    if others and not has_scores:
+    if other_columns and not has_scores:
         del columns["score"]
-    return columns | others
+    return columns | other_columns
 
 
-def _is_rising(values: Sequence[Any], is_mapping: bool) -> bool:
-    """Return True if the values of a list rise, or those of a mapping are the ranks from 1."""
+def _is_ascending(values: Sequence[Any], is_mapping: bool) -> bool:
+    """Return True if the values of a list ascend, or those of a mapping are the ranks from 1."""
     if is_mapping:
         return list(values) == [*range(1, len(values) + 1)] and len(values) > 2
     numbers = [number for value in values if (number := finite(value)) is not None]
@@ -269,11 +280,16 @@ _PREFIXES = {"": ("run", "qrels"), "run": ("run",), "runs": ("run",), "qrels": (
 class RequestedColumns:
     """Names of columns that the user set for a kind of table.
 
-    names: the names by column.
-    ambiguous_columns: columns whose name may be that of another kind of table; they may also have a
-        usual name.
-    matched_columns: columns of `names` that occurred in a table so far.
-    has_tables: whether some of the files that are read together are tables with column names.
+    Attributes
+    ----------
+    names
+        The names by column.
+    ambiguous_columns
+        Columns whose name may be that of another kind of table; they may also have a usual name.
+    matched_columns
+        Columns of `names` that occurred in a table so far.
+    has_tables
+        Whether some of the files that are read together are tables with column names.
     """
 
     kind: str
@@ -297,8 +313,10 @@ class RequestedColumns:
         """Refuse requested columns of files without column names."""
         columns = [column for column in self.names if column not in self.ambiguous_columns]
         if columns:
-            reason = f"which has no column {quoted(self.names[columns[0]])}"
-            raise InputError(f"is {description}, {reason}", source=source)
+            raise InputError(
+                f"is {description}, which has no column {quoted(self.names[columns[0]])}",
+                source=source,
+            )
 
 
 def requested_columns(
@@ -308,8 +326,10 @@ def requested_columns(
     if isinstance(columns, RequestedColumns):
         return columns
     if columns is not None and not isinstance(columns, Mapping):
-        expected = "columns must be a mapping such as {'doc': 'product_id'}"
-        raise PolicyError(f"{expected}, got {type(columns).__name__}")
+        raise PolicyError(
+            "columns must be a mapping such as {'doc': 'product_id'}, got"
+            f" {type(columns).__name__}"
+        )
     names = {
         column: str(name)
         for key, name in (columns or {}).items()
@@ -317,8 +337,10 @@ def requested_columns(
         if kind_of_column == kind
     }
     if system is not None and kind == "run" and names.setdefault("tag", system) != system:
-        pair = f"{quoted(system)} (system) and {quoted(names['tag'])} (columns)"
-        raise PolicyError(f"two names of the column of systems: {pair}; remove one")
+        raise PolicyError(
+            f"two names of the column of systems: {quoted(system)} (system) and"
+            f" {quoted(names['tag'])} (columns); remove one"
+        )
     return RequestedColumns(kind, names)
 
 

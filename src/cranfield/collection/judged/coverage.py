@@ -211,7 +211,7 @@ class Scorer(Protocol):
 
 def describe_input(judged: object) -> str:
     """Describe the input of an evaluation, for messages."""
-    return judged.what if isinstance(judged, Scorable) else type(judged).__name__
+    return judged.noun if isinstance(judged, Scorable) else type(judged).__name__
 
 
 class Scorable:
@@ -221,7 +221,7 @@ class Scorable:
     also decide which cells have no score. :func:`cranfield.judge` creates one from runs.
     """
 
-    what: ClassVar[str] = "rankings"
+    noun: ClassVar[str] = "rankings"
     """Plural noun for the values of cells in messages."""
 
     if TYPE_CHECKING:

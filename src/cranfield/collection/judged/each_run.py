@@ -65,14 +65,23 @@ class _Compact:
 class JudgedRun(_Compact):
     """A judged run, with topics as indices into the topics of the judgments.
 
-    name, stem: name of the system, and of the file without suffix.
-    topic, rank, grade, source: of each judged document; the source is the row of its judgment.
-    retrieved, has_topic: documents of each topic, and whether the run has the topic.
-    extra: number of documents of each topic without judgments, by topic.
-    tied, contradictions, excluded, chunks: counts of :class:`SystemCoverage`.
-    table_rows: retrieved documents that are in a table, by name of the table.
-    ties, tie_groups: tied documents in the form of `NO_TIES`, and groups in that of `NO_GROUPS`,
-        with a topic for the cell.
+    Attributes
+    ----------
+    name, stem
+        Name of the system, and of the file without suffix.
+    topic, rank, grade, source
+        Topic, rank and grade of each judged document, and the row of its judgment.
+    retrieved, has_topic
+        Number of retrieved documents of each topic, and whether the run has the topic.
+    extra
+        Number of documents of each topic without judgments, by topic.
+    tied, contradictions, excluded, chunks
+        Counts of :class:`SystemCoverage`.
+    table_rows
+        Retrieved documents that are in a table, by name of the table.
+    ties, tie_groups
+        Tied documents in the form of `NO_TIES`, and groups in that of `NO_GROUPS`, with a topic for
+        the cell.
     """
 
     name: str
@@ -122,23 +131,23 @@ def assemble_runs(
     qrels: Qrels,
     policies: Policies,
     supplements: Supplements = Supplements(),
-    labels: Sequence[str] | None = None,
+    topics: Sequence[str] | None = None,
 ) -> JudgedRuns:
-    """Assemble runs judged one by one, on the topics of the policy or on `labels`."""
+    """Assemble runs judged one by one, on the topics of the policy or on given topics."""
     if policies.max_grade is not None and qrels.max_grade > policies.max_grade:
         raise PolicyError(
             f"max_grade must be at least the highest grade of the judgments, {qrels.max_grade},"
             f" got {policies.max_grade}"
         )
     is_retrieved = np.stack([run.has_topic for run in judged_runs], axis=1)
-    if labels is None:
-        labels = _select_topics(judged_runs, qrels, policies, is_retrieved)
-    position_of = {name: i for i, name in enumerate(labels)}
-    # Index of each topic of the judgments in `labels`, or -1.
-    label_index = find_label_positions(qrels.topics, labels)
-    is_used = label_index >= 0
+    if topics is None:
+        topics = _select_topics(judged_runs, qrels, policies, is_retrieved)
+    position_of = {name: i for i, name in enumerate(topics)}
+    # Index of each topic of the judgments in `topics`, or -1.
+    topic_index = find_label_positions(qrels.topics, topics)
+    is_used = topic_index >= 0
 
-    shape = (len(labels), len(judged_runs))
+    shape = (len(topics), len(judged_runs))
     retrieved = np.zeros(shape, dtype=np.int64)
     scored = np.zeros(shape, dtype=bool)
 
@@ -146,7 +155,7 @@ def assemble_runs(
         """Replace the topics in the first row of a table by cells."""
         # Judgments on another aspect may have topics that are not evaluated.
         table = table[:, is_used[table[0]]]
-        table[0] = system * shape[0] + label_index[table[0]]
+        table[0] = system * shape[0] + topic_index[table[0]]
         return table
 
     rows: list[Ints] = []
@@ -157,8 +166,8 @@ def assemble_runs(
         rows.append(with_cells(columns, system))
         ties.append(with_cells(run.ties, system))
         tie_groups.append(with_cells(run.tie_groups, system))
-        retrieved[label_index[is_used], system] = run.retrieved[is_used]
-        scored[label_index[is_used], system] = run.has_topic[is_used]
+        retrieved[topic_index[is_used], system] = run.retrieved[is_used]
+        scored[topic_index[is_used], system] = run.has_topic[is_used]
         for name, count in run.extra.items():
             if name in position_of:
                 retrieved[position_of[name], system] = count
@@ -166,7 +175,7 @@ def assemble_runs(
     if policies.topics == "qrels":
         scored[:] = True
 
-    topic = label_index[qrels.codes]
+    topic = topic_index[qrels.codes]
     grade = qrels.grades.astype(np.int64)
     # One combined key sorts faster than two: topics in order, the highest grades first.
     judgment_rows = np.flatnonzero(topic >= 0)
@@ -183,7 +192,7 @@ def assemble_runs(
     positions[judgment_rows] = np.arange(judgment_rows.size)
     documents = Rows(cell, rank, graded, shape, source=positions[source])
     return JudgedRuns(
-        topics=tuple(labels),
+        topics=tuple(topics),
         systems=tuple(names),
         documents=documents,
         retrieved=retrieved,
@@ -197,9 +206,9 @@ def assemble_runs(
         ),
         scored=scored,
         policies=policies,
-        coverage=_coverage(names, judged_runs, qrels, retrieved, documents, lowest_judged),
-        annotations=_annotations(
-            judged_runs, supplements, label_index, labels, judgment_rows, positions, qrels
+        coverage=_count_coverage(names, judged_runs, qrels, retrieved, documents, lowest_judged),
+        annotations=_collect_annotations(
+            judged_runs, supplements, topic_index, topics, judgment_rows, positions, qrels
         ),
         ties=np.concatenate(ties, axis=1),
         tie_groups=np.concatenate(tie_groups, axis=1),
@@ -222,63 +231,66 @@ def _select_topics(
             f" judgments have {quoted(judged_topic)}){hint}"
         )
     is_every_topic = policies.topics == "qrels"
-    labels = [qrels.topics[i] for i in np.flatnonzero(is_retrieved.any(axis=1) | is_every_topic)]
+    topics = [qrels.topics[i] for i in np.flatnonzero(is_retrieved.any(axis=1) | is_every_topic)]
     if policies.topics == "run":
-        labels += {name for run in judged_runs for name in run.extra}
+        topics += {name for run in judged_runs for name in run.extra}
     if (min_grade := policies.topics_with_grade) is not None:
         with_grade = {
             qrels.topics[code] for code in np.unique(qrels.codes[qrels.grades >= min_grade])
         }
-        labels = [label for label in labels if label in with_grade]
-        if not labels:
+        topics = [topic for topic in topics if topic in with_grade]
+        if not topics:
             raise PolicyError(
                 "topics_with_grade must be a grade that occurs in a topic of the runs, got"
                 f" {min_grade}"
             )
-    return topic_order(labels)
+    return topic_order(topics)
 
 
-def _annotations(
+def _collect_annotations(
     judged_runs: Sequence[JudgedRun],
     supplements: Supplements,
-    label_index: Ints,
-    labels: Sequence[str],
+    topic_index: Ints,
+    topics: Sequence[str],
     judgment_rows: Ints,
     positions: Ints,
     qrels: Qrels,
 ) -> Annotations:
     """Collect the annotations of documents and topics in the order of the judged runs."""
-    shape = (len(labels), len(judged_runs))
+    shape = (len(topics), len(judged_runs))
     by_name: dict[str, Rows] = {}
     for name in supplements.tables:
         # Documents are looked up only when runs are judged by relevance, not on other aspects.
         tables = [run.table_rows.get(name, NO_ROWS) for run in judged_runs]
         cell = np.concatenate(
-            [i * shape[0] + label_index[table.topic] for i, table in enumerate(tables)]
+            [i * shape[0] + topic_index[table.topic] for i, table in enumerate(tables)]
         )
         topic, rank, code, value = (
             np.concatenate([getattr(table, column) for table in tables])
             for column in ("topic", "rank", "code", "value")
         )
-        known_rows = np.flatnonzero(label_index[topic] >= 0)
+        known_rows = np.flatnonzero(topic_index[topic] >= 0)
         order = known_rows[np.lexsort((code[known_rows], rank[known_rows], cell[known_rows]))]
         by_name[name] = Rows(cell[order], rank[order], code[order], shape, value[order])
     groups = None
     if "groups" in supplements.tables:
         table = supplements.tables["groups"]
-        docs, rows = table.rows_of(qrels.docs)
-        judgment = positions[docs]
-        docs, rows = judgment[judgment >= 0], rows[judgment >= 0]
-        order = np.lexsort((table.codes[rows], docs))
-        docs, rows = docs[order], rows[order]
-        groups = Groups(table.names, by_name["groups"], docs, table.codes[rows], table.values[rows])
+        qrels_rows, rows = table.rows_of(qrels.docs)
+        judgment = positions[qrels_rows]
+        is_used = judgment >= 0
+        judgment, rows = judgment[is_used], rows[is_used]
+        order = np.lexsort((table.codes[rows], judgment))
+        judgment, rows = judgment[order], rows[order]
+        groups = Groups(
+            table.names, by_name["groups"], judgment, table.codes[rows], table.values[rows]
+        )
     intents = supplements.intents
     if intents is not None:
-        intents = intents.of_topics(qrels.codes_of(labels), judgment_rows)
+        intents = intents.of_topics(qrels.codes_of(topics), judgment_rows)
     return Annotations(by_name.get("lengths"), groups, intents)
 
 
-def _coverage(
+def _count_coverage(
     names: list[str],
     judged_runs: Sequence[JudgedRun],
     qrels: Qrels,
@@ -316,22 +328,22 @@ _MAX_BYTES = 1 << 28
 _MAX_THREADS = 8
 """Maximum number of runs that are read at a time."""
 
-Result = TypeVar("Result")
+Value = TypeVar("Value")
 
 Progress = Callable[[int, int], None]
 """Called with the number of finished runs and the number of all runs."""
 
-RunFunction = Callable[[Run, str | None], Result]
+RunFunction = Callable[[Run, str | None], Value]
 """Called with a run and the stem of its file; other processes must be able to import it."""
 
 
 def judge_each(
     runs: Runs,
     judgments: Iterable[Qrels],
-    function: RunFunction[tuple[JudgedRun, Result]],
+    function: RunFunction[tuple[JudgedRun, Value]],
     progress: Progress | None,
     **workers: Any,
-) -> tuple[list[str], list[tuple[JudgedRun, Result]]]:
+) -> tuple[list[str], list[tuple[JudgedRun, Value]]]:
     """Read and judge each run, a few at a time; return the names of the systems and the results."""
     if not len(runs):
         raise InputError("expected at least one run, got none")
@@ -347,12 +359,12 @@ def judge_each(
 
 def map_runs(
     runs: Runs,
-    function: RunFunction[Result],
+    function: RunFunction[Value],
     progress: Progress | None,
     *,
     jobs: int | None = None,
     backend: str | None = None,
-) -> Iterator[Result]:
+) -> Iterator[Value]:
     """Call a function with each run, by default in threads; yield the results in order."""
     if jobs is not None:
         check_integer("jobs", jobs, 1, MAX_JOBS)
@@ -372,33 +384,33 @@ def map_runs(
 
 
 @dataclass(frozen=True)
-class _Outcome(Generic[Result]):
+class _Outcome(Generic[Value]):
     """The result or the error of a call, and its warnings."""
 
-    value: Result | None
+    value: Value | None
     error: Exception | None
     warnings: tuple[str, ...]
 
     @classmethod
-    def of_call(cls, function: Callable[[], Result]) -> _Outcome[Result]:
+    def of_call(cls, function: Callable[[], Value]) -> _Outcome[Value]:
         with collect_warnings() as warnings:
             try:
                 return cls(function(), None, tuple(warnings))
             except Exception as error:
                 return cls(None, error, tuple(warnings))
 
-    def result(self) -> Result:
+    def result(self) -> Value:
         for text in self.warnings:
             warn(text)
         if self.error is not None:
             raise self.error
-        return cast("Result", self.value)
+        return cast("Value", self.value)
 
 
 def _run_in_threads(
-    runs: Runs, function: RunFunction[Result], jobs: int | None
-) -> Generator[_Outcome[Result], None, None]:
-    def outcome(i: int) -> _Outcome[Result]:
+    runs: Runs, function: RunFunction[Value], jobs: int | None
+) -> Generator[_Outcome[Value], None, None]:
+    def outcome(i: int) -> _Outcome[Value]:
         return _Outcome.of_call(lambda: function(runs[i], runs.stem(i)))
 
     # At least two threads, so that one run is read while another is judged. More threads than
@@ -412,16 +424,16 @@ def _run_in_threads(
         return
     for i in range(len(runs)):
         with at_most(jobs):
-            judged = outcome(i)
-        yield judged
+            finished = outcome(i)
+        yield finished
 
 
 def _run_in_workers(
-    runs: Runs, function: RunFunction[Result], **workers: Any
-) -> Generator[_Outcome[Result], None, None]:
+    runs: Runs, function: RunFunction[Value], **workers: Any
+) -> Generator[_Outcome[Value], None, None]:
     # Runs in memory are read here, since not every input can be sent to a worker.
     tasks = ((i, _Outcome.of_call(partial(runs.sendable, i))) for i in range(len(runs)))
-    outcomes: dict[int, _Outcome[Result]] = {}
+    outcomes: dict[int, _Outcome[Value]] = {}
     first = 0
     for i, outcome in compute_tasks(_call_in_worker, function, tasks, **workers):
         outcomes[i] = outcome
@@ -430,7 +442,7 @@ def _run_in_workers(
             first += 1
 
 
-def _call_in_worker(function: RunFunction[Result], task: _Outcome[Runs]) -> _Outcome[Result]:
+def _call_in_worker(function: RunFunction[Value], task: _Outcome[Runs]) -> _Outcome[Value]:
     runs = task.value
     if runs is None:
         return _Outcome(None, task.error, task.warnings)

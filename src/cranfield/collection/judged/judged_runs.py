@@ -55,7 +55,7 @@ class Annotations:
         The runs judged on other aspects than relevance, by name of the aspect.
     queries
         Where rankings are sessions of several queries: a row for each retrieved document, judged or
-        not; `grade` is the number of the query that it answers, from 1, rising with the rank.
+        not; `grade` is the number of the query that it answers, from 1, increasing with the rank.
     clicks
         The clicks of these sessions; they belong to no ranking, and are unchanged in every view.
     settings
@@ -392,7 +392,7 @@ def _first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
     code = np.where(labels == "", code.size + np.arange(code.size), code)
     judgments, documents = judged.judgments, judged.documents
     pairs = judgments.topic * (2 * code.size + 1) + code
-    # Judgments are in order of topic and falling grade: the first of a class has its highest.
+    # Judgments are in order of topic and descending grade: the first of a class has its highest.
     _, first_judgments, class_numbers = np.unique(pairs, return_index=True, return_inverse=True)
     order = np.argsort(first_judgments)
     best_judgments = first_judgments[order]
@@ -429,8 +429,9 @@ def runs_of_grades(
     """Return judged runs with given grades, shape (runs, ranks): a system each, on one topic.
 
     A run ends where its grades are below 0. `judged` has the grades of the topic's documents, in
-    falling order. With `every_grade` a second topic, for which nothing is retrieved, has a document
-    of each grade up to the highest, for measures whose gains depend on the grades that occur.
+    descending order. With `every_grade` a second topic, for which nothing is retrieved, has a
+    document of each grade up to the highest, for measures whose gains depend on the grades that
+    occur.
     """
     n_runs, topics = len(runs), 1 + every_grade
     run, rank = np.nonzero(runs >= 0)
@@ -560,7 +561,7 @@ def _block_of_intents(
 
 
 def _sorted_grades(intent: Ints, grade: Ints, starts: Ints) -> Ints:
-    """Sort the grades of each intent in falling order; most are 0 and need no sorting."""
+    """Sort the grades of each intent in descending order; most are 0 and need no sorting."""
     nonzero = np.flatnonzero(grade)
     nonzero = nonzero[np.lexsort((-grade[nonzero], intent[nonzero]))]
     counts = np.bincount(intent[nonzero], minlength=starts.size)

@@ -17,7 +17,7 @@ from cranfield.collection.pairs import row_error
 from cranfield.collection.policies import TIES
 from cranfield.collection.run import Run
 
-Keys = NDArray[np.floating[Any]]
+SortKeys = NDArray[np.floating[Any]]
 
 _BY_ROW = {"input", "rank"}
 """Policies under which tied documents keep the order of the input."""
@@ -30,11 +30,16 @@ _MAX_PADDING = 4
 class RunOrder:
     """The order of a run's documents by topic; ties are resolved on access.
 
-    run, ties: the run, and the policy for ties.
-    counts: number of documents of each topic; shape (topics,).
-    n_tied: number of documents that share their score with another of the same topic.
-    contradictions: number of adjacent scores of a topic whose documents have ranks in the opposite
-        order.
+    Attributes
+    ----------
+    run, ties
+        The run, and the policy for ties.
+    counts
+        Number of documents of each topic; shape (topics,).
+    n_tied
+        Number of documents that share their score with another of the same topic.
+    contradictions
+        Number of adjacent scores of a topic whose documents have ranks in the opposite order.
     """
 
     run: Run
@@ -150,12 +155,12 @@ def order_documents(run: Run, ties: str) -> RunOrder:
     contradictions = 0
     if run.ranks is not None and ties not in {"rank", "file"}:
         ranks = run.ranks if unresolved is None else run.ranks[unresolved]
-        contradictions = _contradictions(ranks, is_same_topic, is_tied[:-1])
+        contradictions = _count_contradictions(ranks, is_same_topic, is_tied[:-1])
     n_tied = int(np.count_nonzero(is_tied | np.roll(is_tied, 1)))
     return RunOrder(run, ties, counts, n_tied, contradictions, unresolved, is_tied)
 
 
-def _sort_keys(run: Run, ties: str) -> Keys:
+def _sort_keys(run: Run, ties: str) -> SortKeys:
     """Return the sort key of each row, highest first: its score, or a value of its rank or line."""
     if ties == "rank":
         if run.ranks is None:
@@ -174,7 +179,7 @@ def _sort_keys(run: Run, ties: str) -> Keys:
     return run.scores
 
 
-def _sorted_rows(codes: NDArray[np.int32], keys: Keys, counts: NDArray[np.int64]) -> Indices:
+def _sorted_rows(codes: NDArray[np.int32], keys: SortKeys, counts: NDArray[np.int64]) -> Indices:
     """Return the rows sorted by topic, then by ascending key."""
     by_topic = _argsort_codes(codes, counts.size)
     width = int(counts.max())
@@ -187,8 +192,8 @@ def _sorted_rows(codes: NDArray[np.int32], keys: Keys, counts: NDArray[np.int64]
     padded[is_filled] = keys[by_topic]
     order_in_topic = np.argsort(padded, axis=1, kind="stable")
     starts = (np.cumsum(counts) - counts)[:, None]
-    out: Indices = by_topic[(starts + order_in_topic)[is_filled]]
-    return out
+    rows: Indices = by_topic[(starts + order_in_topic)[is_filled]]
+    return rows
 
 
 def _argsort_codes(codes: NDArray[np.int32], n_topics: int) -> Indices:
@@ -199,7 +204,7 @@ def _argsort_codes(codes: NDArray[np.int32], n_topics: int) -> Indices:
     return order[np.argsort((codes[order] >> 16).astype(np.uint16), kind="stable")]
 
 
-def _contradictions(ranks: NDArray[np.int32], is_same_topic: Bools, is_tied: Bools) -> int:
+def _count_contradictions(ranks: NDArray[np.int32], is_same_topic: Bools, is_tied: Bools) -> int:
     """Count adjacent scores of a topic whose documents have ranks in the opposite order."""
     first = last = ranks
     is_backwards = is_same_topic & (first[1:] < last[:-1])

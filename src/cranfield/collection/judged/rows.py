@@ -50,6 +50,11 @@ def scan(values: Floats, row_numbers: Ints, combine: Callable[..., Any]) -> Floa
     return total
 
 
+def row_keys(cell: Ints, rank: Ints) -> Ints:
+    """Return the cell and the rank of each row as one number; ranks stay far below 2^31."""
+    return cell << 32 | rank
+
+
 def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Floats:
     """Divide; the ratio is 0 for a denominator of 0, as in trec_eval."""
     numerator, denominator = np.broadcast_arrays(numerator, denominator)
@@ -100,8 +105,8 @@ class Rows:
 
     @property
     def keys(self) -> Ints:
-        """Cell and rank of each row as one number, ascending; ranks stay far below 2^31."""
-        return self.cell << 32 | self.rank
+        """Cell and rank of each row as one number, ascending."""
+        return row_keys(self.cell, self.rank)
 
     @cached_property
     def judgment(self) -> Ints:

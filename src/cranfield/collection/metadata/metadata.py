@@ -75,7 +75,7 @@ def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
             line = first_line + mark.line
     except (ValueError, OverflowError):
         # PyYAML does not catch Python's errors for "\UFFFFFFFF" and versions of 5,000 digits.
-        reason, line = "a number is too large", first_line + loader.line
+        reason, line = "a number has too many digits", first_line + loader.line
     else:
         if values is None or isinstance(values, dict):
             messages = (

@@ -234,7 +234,7 @@ class _ExposureRatio(
         pairs, exposure_ratio = pairs.where(has_divisor), exposure_ratio[has_divisor]
         n_sides = (divisors > 0).sum(axis=1)[:, None]
         highest = pairs.largest(exposure_ratio)
-        # The minimum, as rows only have a maximum: the highest value minus the largest distance.
+        # Rows have no method for the smallest value: it is the highest minus the largest distance.
         lowest = highest - pairs.largest(pairs.at(highest) - exposure_ratio)
         # A side without documents in a ranking has no exposure.
         lowest = np.where(pairs.count < n_sides, 0.0, lowest)

@@ -155,8 +155,7 @@ class nDCGAtRelevant(GainMeasure):
 
 @measure(
     "RnDCG",
-    summary="nDCG averaged over the ranks where the gain of the ideal ranking falls to the next"
-    " level.",
+    summary="nDCG averaged over the last ranks of each level of gain in the ideal ranking.",
     formula=r"\text{mean of } DCG@c / iDCG@c \text{ over the ends } c"
     r" \text{ of the levels of gain, and at the end of the list}",
     source="trec_eval, measure Rndcg",

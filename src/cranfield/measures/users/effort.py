@@ -285,7 +285,7 @@ class INST(_GainTarget):
 
 @measure(
     "INSQ",
-    summary="Gain per document of a user with target gain T, independent of the gain collected.",
+    summary="Gain per document of a user with target gain T, who stops whatever the gain so far.",
     formula=r"\sum_r W(r) \, g_r, \quad W(r) \propto \frac{1}{(r + 2T - 1)^2}",
     source="Moffat and others (2012)",
     elsewhere={"cwl_eval": "EU of INSQ-T=..., with depth=1000"},
@@ -437,7 +437,7 @@ class _Bejewelled(UserModel, scale_note=_NOTE):
         self, judged: JudgedRuns, *, depth: int | None = None, best: bool = False
     ) -> Expectations:
         if self.unit is None:
-            last = self.ranks(depth) or LAST
+            last = self.last_rank(depth) or LAST
             depth = max(1, int(min(float(last), np.ceil(self.max_depth()) + 1.0)))
         return super().expectations(judged, depth=depth, best=best)
 
@@ -455,7 +455,7 @@ class BPM(_Bejewelled):
     @property
     def deepest(self) -> int | None:
         max_rank = None if self.reads_lengths else max(1, ceil(self.K))
-        return min((rank for rank in (self.ranks(self.cutoff), max_rank) if rank), default=None)
+        return min((rank for rank in (self.last_rank(self.cutoff), max_rank) if rank), default=None)
 
     def max_depth(self) -> float:
         return self.K
@@ -472,8 +472,16 @@ class BPM(_Bejewelled):
 class BPMDynamic(_Bejewelled):
     """The dynamic model: a gain above the median raises both limits, one below lowers them."""
 
-    hb: float = parameter(1.0, number(0, 1e6), "increase of T per unit of gain above `median`")
-    hc: float = parameter(1.0, number(0, 1e6), "increase of K per unit of gain above `median`")
+    hb: float = parameter(
+        1.0,
+        number(0, 1e6),
+        "increase of the target T per unit of gain above the parameter `median`",
+    )
+    hc: float = parameter(
+        1.0,
+        number(0, 1e6),
+        "increase of the cost limit K per unit of gain above the parameter `median`",
+    )
     median: float = parameter(0.5, number(0, 1), "gain that changes neither T nor K")
 
     def limits(self, rank: Any, prior_gain: Any) -> tuple[Any, Any]:

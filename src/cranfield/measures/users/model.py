@@ -52,8 +52,11 @@ _unit_gains = gain_check(
 )
 """Check of gains in [0, 1], which keep scores such as RBP in [0, 1]."""
 
-_SCALED_GAINS = {"graded", "levels", "exponential", "linear"}
+_GRADED = {"graded", "levels"}
 """Kinds of gains that are divided by the highest gain."""
+
+_USES_HIGHEST_GRADE = {*_GRADED, "exponential", "linear"}
+"""Kinds of gains that depend on the highest grade, in any subclass."""
 
 
 class UnitGains(Measure):
@@ -71,21 +74,21 @@ class UnitGains(Measure):
 
     @property
     def uses_highest_grade(self) -> bool:
-        return super().uses_highest_grade and self.gains.kind in _SCALED_GAINS
+        return super().uses_highest_grade and self.gains.kind in _USES_HIGHEST_GRADE
 
     def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
         """Return the gain of each row, from 0 to 1."""
         max_gain: float | Floats = 1.0
-        if self.gains.kind in {"graded", "levels"}:
+        if self.gains.kind in _GRADED:
             max_gain = highest_gain(judged, self._scale(), self.max_grade, rows, str(self))
         return np.asarray(self.unit_gain(rows.grade, max_gain), dtype=np.float64)
 
-    def unit_gain(self, grades: NDArray[Any], top: Any) -> Any:
-        """Return gains from 0 to 1 by grade; `top` is the highest gain of the scale, if graded."""
+    def unit_gain(self, grades: NDArray[Any], max_gain: Any) -> Any:
+        """Return gains from 0 to 1 by grade; `max_gain` is that of the scale, for graded gains."""
         if isinstance(self.gains.kind, tuple):
             return self.gains.from_mapping(grades)
-        is_graded = self.gains.kind in {"graded", "levels"}
-        return self._scale().for_grades(grades) / top if is_graded else grades >= self.rel
+        is_graded = self.gains.kind in _GRADED
+        return self._scale().for_grades(grades) / max_gain if is_graded else grades >= self.rel
 
     def exact_gains(self, highest: int) -> NDArray[Any] | None:
         """Return the gains of grades 0 to `highest` as fractions, up to a common factor.
@@ -173,7 +176,7 @@ class UserModel(UnitGains, family="user models"):
 
     @property
     def deepest(self) -> int | None:
-        return self.ranks(self.cutoff)
+        return self.last_rank(self.cutoff)
 
     def continuation(self, page: Page) -> Floats:
         """Return C: the probability of reading the next rank, for each rank of each ranking."""
@@ -240,10 +243,10 @@ class UserModel(UnitGains, family="user models"):
             Costs of ranks; by default those of the model.
         """
         if costs is None:
-            totals = self.closed_form(judged, self.ranks(depth), best=best)
+            totals = self.closed_form(judged, self.last_rank(depth), best=best)
             if totals is not None:
                 return totals
-        pages = self.lay_out(judged, self.ranks(depth) or LAST, best=best, costs=costs)
+        pages = self.lay_out(judged, self.last_rank(depth) or LAST, best=best, costs=costs)
         readings = map(self._read_page, pages)
         totals_by_page = (np.array([r.total, r.depth, r.total_cost]) for r in readings)
         return Expectations(*join_pages(totals_by_page, judged.shape))
@@ -292,7 +295,7 @@ class UserModel(UnitGains, family="user models"):
                 yield replace(page, costs=page_costs)
         self._refuse_unknown_lengths(n_unknown)
 
-    def ranks(self, depth: int | None) -> int | None:
+    def last_rank(self, depth: int | None) -> int | None:
         """Return the last rank that is read down to a requested depth; None for no limit."""
         return min((rank for rank in (depth, self.last) if rank is not None), default=None)
 

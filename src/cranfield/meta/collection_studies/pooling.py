@@ -95,6 +95,7 @@ class PoolingInputs:
 
 def find_judgments(runs: TracedRuns, pool: Pool) -> tuple[Ints, Bools]:
     """Return the index of each document's judgment, or -1, and whether its topic has judgments."""
+    # The judgments of the runs, each with its index in place of its grade.
     numbers = np.arange(runs.topic.size, dtype=np.int32)
     positions = Qrels(runs.judged.topics, runs.topic.astype(np.int32), runs.doc, numbers)
     judgments = pool.graded(positions).astype(np.int64)
@@ -155,7 +156,7 @@ def _score_budget(
             "judged": judgments.size,
             "relevant": int((runs.grade[judgments] >= inputs.rel).sum()),
             **_compare_with_full(inputs, k, topic_scores[k], lower_is_better),
-            **_summarise(inputs.team_pools, scores[k], loo_scores[k], lower_is_better),
+            **_summarise_exclusion(inputs.team_pools, scores[k], loo_scores[k], lower_is_better),
         }
         for k, (measure, kind, lower_is_better) in enumerate(inputs.scoring.kinds)
     ]
@@ -170,17 +171,17 @@ def _score_budget(
 
 
 def _compare_with_full(
-    inputs: PoolingInputs, kind: int, scores: Scores, lower_is_better: bool
+    inputs: PoolingInputs, kind_index: int, scores: Scores, lower_is_better: bool
 ) -> dict[str, Any]:
-    """Compare scores with the scores by all judgments."""
-    before, after = inputs.full_scores[kind].overall(), scores.overall()
+    """Compare scores of one kind with the scores by all judgments."""
+    before, after = inputs.full_scores[kind_index].overall(), scores.overall()
     has_score = ~(np.isnan(before) | np.isnan(after))
     sign = -1.0 if lower_is_better else 1.0
     full_ranks, new_ranks = (rank_systems(x, lower_is_better) for x in (before, after))
     differences = (after - before)[has_score]
     rank_changes = np.abs(new_ranks - full_ranks)[has_score]
     orders = (round_for_ranking(sign * values[has_score]) for values in (after, before))
-    full_signs = inputs.signs[kind]
+    full_signs = inputs.signs[kind_index]
     new_signs = compute_signs(inputs.choice, scores, inputs.seed)
     pairs: dict[str, int] = {}
     if full_signs is not None and new_signs is not None:
@@ -211,7 +212,7 @@ def _score_without_unique(inputs: PoolingInputs, is_judged: Bools, scores: Float
     return loo_scores
 
 
-def _summarise(
+def _summarise_exclusion(
     team_pools: Pools, before: Floats, after: Floats, lower_is_better: bool
 ) -> dict[str, Any]:
     """Summarise the changes of systems of contributing teams when their team is excluded."""
@@ -253,8 +254,9 @@ _SD = "Standard deviation of the previous column over repeats; null for one repe
 def _declare_means() -> Columns:
     """Declare the columns of means over repeats, and of some standard deviations."""
     columns = {}
-    for name, about in _AGREEMENT.items():
-        columns[name] = Column(f"{about}.", decimals=1 if name in (*_COUNTS, "drop %") else 4)
+    for name, description in _AGREEMENT.items():
+        places = 1 if name in (*_COUNTS, "drop %") else 4
+        columns[name] = Column(f"{description}.", decimals=places)
         if name in SD_COLUMNS:
             columns[f"{name} sd"] = Column(_SD, display=False)
     return columns
@@ -659,8 +661,8 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
         )
     if n_unjudged := int((inputs.is_evaluated & (inputs.judgment < 0)).sum()):
         yield (
-            f"{counted(n_unjudged, 'document')} of the pool without a judgment: not relevant for a"
-            " method that selects them"
+            f"{counted(n_unjudged, 'document')} of the pool without a judgment; they count as not"
+            " relevant when a method selects them"
         )
     if n_topics := np.unique(document_pool.topic[~inputs.is_evaluated]).size:
         yield f"{counted(n_topics, 'topic')} without judgments excluded"

@@ -9,7 +9,7 @@ from itertools import product
 from math import isnan
 from numbers import Real
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from cranfield.base.arrays import Floats, round_for_ranking
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_list, quoted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.ranking import order_documents
+from cranfield.collection.pairs import topic_column
 from cranfield.collection.run import Run
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
@@ -108,8 +109,7 @@ def _make_team_finder(teams: Any) -> Callable[[str], Any]:
     if isinstance(teams, (str, PathLike)) or is_frame(teams):
         return _read_teams(read_table(teams, _TEAMS)).get
     if callable(teams):
-        find_team: Callable[[str], Any] = teams
-        return find_team
+        return cast("Callable[[str], Any]", teams)
     raise PolicyError(
         "teams must be a mapping of systems, a function, a compiled regular expression, a data"
         f" frame or the path of a table, got {type(teams).__name__}"
@@ -230,7 +230,7 @@ def rank_documents(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
     """Return columns `topic`, `doc` and `rank` of the documents of a run, down to a depth."""
     frame = pl.DataFrame(
         {
-            "topic": pl.Series(run.topics, dtype=pl.String).gather(run.codes),
+            "topic": topic_column(run),
             "doc": run.docs,
             "rank": order_documents(run, ties).ranks_of(np.arange(len(run), dtype=np.intp)),
         }

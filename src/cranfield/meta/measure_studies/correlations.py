@@ -92,7 +92,11 @@ def check_options(method: str, ties: str, p: Any) -> dict[str, Any]:
 def correlation_matrix(
     values: Floats, levels: Floats, method: str, options: Mapping[str, Any]
 ) -> Floats:
-    """Compute a coefficient of each pair of measures, from values and their ranks or codes."""
+    """Compute a coefficient of each pair of measures.
+
+    `values` have shape (measures, systems), and `levels` are the indices of the distinct values of
+    each row in ascending order, so that tied systems have the same level.
+    """
     if method == "spearman":
         from scipy.stats import rankdata
 
@@ -162,10 +166,10 @@ class Correlations(Study):
     columns: ClassVar[Columns] = {
         **MEASURE_PAIR,
         "overall": Column(
-            "Coefficient of the overall values of systems by the two measures; null if undefined."
+            "Correlation of the overall scores of systems by the two measures; null if undefined."
         ),
-        "by topic": Column("Mean over topics of the coefficient on each topic."),
-        "lowest": Column("Lowest coefficient on a topic."),
+        "by topic": Column("Mean over topics of the correlation on each topic."),
+        "lowest": Column("Lowest correlation on a topic."),
         "lowest topic": Column("Topic with the lowest coefficient.", key=True),
         "topics": Column("Number of topics on which the coefficient is defined."),
     }
@@ -324,8 +328,10 @@ def correlate(
         [-s.overall() if s.lower_is_better else s.overall() for s in scores.values()]
     )
     topic_values = np.ascontiguousarray(np.swapaxes(orient_values(scores.values()), 0, 1))
-    codes = [np.unique(row, return_inverse=True)[1] for row in round_for_ranking(overall_values)]
-    overall_levels = np.array(codes, dtype=np.float64)
+    overall_levels = np.array(
+        [np.unique(row, return_inverse=True)[1] for row in round_for_ranking(overall_values)],
+        dtype=np.float64,
+    )
     topicwise = np.empty((len(topic_values), len(scores), len(scores)))
     for topic, values in enumerate(topic_values):
         levels = np.stack([encode_scores(row) for row in values]).astype(np.float64)

@@ -53,7 +53,7 @@ class TestChoice:
         Options(alpha=self.alpha, resamples=self.resamples)
         info = find_test(self.test).info
         default = info.corrections[0]
-        correction = default if self.correction is None else info.supported(self.correction)
+        correction = default if self.correction is None else info.find_correction(self.correction)
         label = info.name if correction == default else f"{info.name}+{correction}"
         for name, value in (("test", info.name), ("correction", correction), ("label", label)):
             object.__setattr__(self, name, value)

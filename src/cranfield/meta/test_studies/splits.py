@@ -83,7 +83,9 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     check_list("second", second)
     verdicts = [list(first), list(second)]
     if not all(verdicts):
-        raise PolicyError("expected at least one verdict of a test, got none")
+        raise PolicyError(
+            "expected the result of at least one test in `first` and in `second`, got none"
+        )
     pairs = {verdict.order.size for group in verdicts for verdict in group}
     if len(pairs) > 1:
         raise PolicyError(
@@ -268,7 +270,7 @@ class SplitStudy(Study):
             "second": Column("Name of the test on the second set.", key=True),
             "failed": Column("Number of repeats excluded because the test could not be computed."),
             **{name: Column(about) for name, (about, _) in _STATISTICS.items()},
-            "bias": Column("Publication bias computed from the mean counts."),
+            "bias": Column("Publication bias, computed from the mean counts of the other columns."),
         },
         "cross": {
             "group": Column("Group of systems.", key=True, display=False),

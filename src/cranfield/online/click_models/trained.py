@@ -476,7 +476,7 @@ class ModelUser:
         """
         codes = np.asarray(grades)
         if codes.ndim != 2 or uniforms.shape[0] != codes.shape[0]:
-            expected = "grades must have shape (pages, ranks), with a row of uniforms for each page"
+            expected = "grades must have shape (pages, ranks), and uniforms one row for each page"
             raise PolicyError(f"{expected}, got shapes {codes.shape} and {uniforms.shape}")
         items = self.model.items
         item_codes = np.minimum(codes, items.size)

@@ -300,7 +300,7 @@ def analyse_experiment(
         raise PolicyError(f"theta={theta!r} requires a covariate")
     proportions = None if weights is None else check_weights(weights)
     variants = None if proportions is None else tuple(proportions)
-    common: dict[str, Any] = {"control": control, "variants": variants, "mixed": mixed}
+    read_options: dict[str, Any] = {"control": control, "variants": variants, "mixed": mixed}
     if isinstance(data, (QueryLog, UnitSums)):
         table_options = {
             "segments": bool(segments),
@@ -312,14 +312,16 @@ def analyse_experiment(
             if is_set:
                 raise PolicyError(f"{name} requires a table of units, got a log")
         metrics = set_directions(metrics)
-        common["is_ordered"] = looks is not None
-        units = units_from_log(data, metrics, unit=unit or "user", before=before, **common)
+        read_options["is_ordered"] = looks is not None
+        units = units_from_log(data, metrics, unit=unit or "user", before=before, **read_options)
     elif before is not None:
-        remedy = "for a table, set the covariate of a metric: Metric(..., covariate=...)"
-        raise PolicyError(f"before requires a log; {remedy}")
+        raise PolicyError(
+            "before requires a log; for a table, set the covariate of a metric:"
+            " Metric(..., covariate=...)"
+        )
     else:
-        common |= {"segments": segments, "time": time, "missing": missing}
-        units = read_units(data, metrics, variant=variant, unit=unit, **common)
+        read_options |= {"segments": segments, "time": time, "missing": missing}
+        units = read_units(data, metrics, variant=variant, unit=unit, **read_options)
         if looks is not None and time is None:
             notes = (*units.notes, "looks are in the order of rows, because time is not set")
             units = replace(units, notes=notes)
@@ -451,8 +453,9 @@ def _note_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
     for test, method in (("bootstrap", "a bootstrap"), ("always valid", "an always-valid method")):
         if test in tests:
             remark = f"; {method} is not valid, so no test is made: errors='permutation' is exact"
-    small_list = ", ".join(small_variants)
-    return [f"few units ({small_list}): only large differences can be detected{remark}"]
+    return [
+        f"few units ({', '.join(small_variants)}): only large differences can be detected{remark}"
+    ]
 
 
 def _note_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> Iterator[str]:
@@ -463,9 +466,10 @@ def _note_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> Iterato
             continue
         size, is_percentage = read_margin(margin)
         if not is_percentage and size > control:
-            mean = f"the mean of the control, {control:.4g}"
-            remedy = f"a percentage is written as '{size:g}%'"
-            yield f"{name}: the margin {size:g} is larger than {mean}; {remedy}"
+            yield (
+                f"{name}: the margin {size:g} is larger than the mean of the control,"
+                f" {control:.4g}; a percentage is written as '{size:g}%'"
+            )
 
 
 def _note_constants(
@@ -473,12 +477,13 @@ def _note_constants(
 ) -> Iterator[str]:
     for row in rows:
         if row["error"] == 0:
-            variant_list = f"{units.variants[0]} and in {row['variant']}"
-            note = f"{row['metric']}: all values equal in {variant_list}"
-            note += ": no confidence interval of the difference can be computed"
-            if row["test"] == "exact permutation":
-                note += f"; p = {row['p']:.2g} is from the exact permutation test"
-            yield note
+            is_exact = row["test"] == "exact permutation"
+            origin = f"; p = {row['p']:.2g} is from the exact permutation test" if is_exact else ""
+            yield (
+                f"{row['metric']}: all values equal in {units.variants[0]} and in"
+                f" {row['variant']}: no confidence interval of the difference can be computed"
+                f"{origin}"
+            )
     for name, arm in arms.items():
         constants = ", ".join(units.variants[k] for k in np.flatnonzero(arm.squared == 0))
         columns = units.metric_columns.get(name)
@@ -503,18 +508,22 @@ def _note_undefined(
         if np.isnan(row["lift"]):
             continue
         if row["control mean"] < 0:
-            label = f"{row['metric']} of {row['variant']}"
-            yield f"{label}: the mean of the control is below 0, so a positive lift is a decrease"
+            yield (
+                f"{row['metric']} of {row['variant']}: the mean of the control is below 0, so a"
+                " positive lift is a decrease"
+            )
         if row["mean"] == 0 and np.isnan(row["lift low"]) and row["error"] > 0:
-            label = f"all values are 0 in {row['variant']}"
-            yield f"{row['metric']}: {label}: no confidence interval of the lift can be computed"
+            yield (
+                f"{row['metric']}: all values are 0 in {row['variant']}: no confidence interval of"
+                " the lift can be computed"
+            )
 
 
 def _note_looks(units: Units, options: Options) -> Iterator[str]:
     n_units = len(units.arm)
     if future_looks := [look for look in options.looks or () if look > n_units]:
-        sizes = ", ".join(f"{look:,}" for look in future_looks)
-        yield f"the data has {n_units:,} units, so these looks were not reached: {sizes}"
+        looks = ", ".join(f"{look:,}" for look in future_looks)
+        yield f"the data has {n_units:,} units, so these looks were not reached: {looks}"
 
 
 def _note_skewness(
@@ -552,10 +561,14 @@ def _note_segments(rows: Sequence[Row], segments: pl.DataFrame, options: Options
         yield "p-values and intervals by segment are not adjusted for several looks"
         return
     if segments["p"].has_nulls() or segments["p"].is_nan().any():
-        problem = f"fewer than {MIN_UNITS} units or no variance in a variant"
-        yield f"levels of segments with {problem} are not tested"
+        yield (
+            f"levels of segments with fewer than {MIN_UNITS} units or no variance in a variant are"
+            " not tested"
+        )
     if {"bootstrap", "permutation", "exact permutation"} & {row["test"] for row in rows}:
         yield "p-values and intervals by segment are from Welch's test"
     if metrics := dict.fromkeys(row["metric"] for row in rows if row["distortion"].is_large):
-        names = ", ".join(metrics)
-        yield f"skewness of {names}: tests by segment may reject too often in one direction"
+        yield (
+            f"skewness of {', '.join(metrics)}: tests by segment may reject too often in one"
+            " direction"
+        )

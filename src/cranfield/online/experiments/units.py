@@ -430,7 +430,9 @@ def _check_sums(
     for name in sorted(sums):
         values = frame[name].drop_nulls()
         if _is_rate(name):
-            expected = f"expected a column that can be summed over the rows of each {unit}"
+            expected = (
+                f"expected a column of amounts, which are summed over the rows of each {unit}"
+            )
             remedy = f"{ratio}; if {name} is an amount, rename it, such as total_{name}"
             raise InputError(f"{expected}, got {quoted(name)}; {remedy}", source=source)
         if values.is_between(0, 1).all() and (values % 1 > 0).any():

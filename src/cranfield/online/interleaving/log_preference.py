@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import polars as pl
@@ -23,7 +23,11 @@ from cranfield.base.errors import (
 from cranfield.base.kinds import Integer, OneOf, UnitInterval
 from cranfield.base.text import counted, some_of
 from cranfield.online.interleaving.interleaver import interleave
-from cranfield.online.interleaving.preference import Options, Preference, preference_between
+from cranfield.online.interleaving.preference import (
+    Preference,
+    PreferenceOptions,
+    preference_between,
+)
 from cranfield.online.interleaving.side_by_side import PreferenceMatrix, compare_pairs
 from cranfield.online.log.query_log import QueryLog, check_independence
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
@@ -73,8 +77,9 @@ def weigh_clicks(
         log.require("clicks", "dwell", purpose="satisfied clicks")
         weight = (pl.col("dwell") >= MIN_SATISFIED_DWELL).fill_null(False).cast(pl.Float64)
         if n_missing := rows["dwell"].null_count():
-            unknown = counted(n_missing, "click")
-            notes.append(f"{unknown} with an unknown dwell time treated as not satisfied")
+            notes.append(
+                f"{counted(n_missing, 'click')} with an unknown dwell time treated as not satisfied"
+            )
     elif clicks != "all":
         numeric_columns = [name for name, dtype in rows.schema.items() if dtype.is_numeric()]
         # The first two columns are the page and the rank.
@@ -94,9 +99,11 @@ def list_teams(log: QueryLog) -> tuple[str, ...]:
     has_teams = "team" in log.results.columns
     names = log.results["team"].drop_nulls().unique() if has_teams else pl.Series(dtype=pl.String)
     if names.is_empty():
-        remedy = "methods other than team draft require the interleaved lists or runs"
-        reason = f"expected results with a team, got none; {remedy}"
-        raise InputError(reason, source=log.source)
+        raise InputError(
+            "expected results with a team, got none; methods other than team draft require the"
+            " interleaved lists or runs",
+            source=log.source,
+        )
     return tuple(sorted(names, key=str.encode))
 
 
@@ -136,16 +143,21 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
         methods = log.pages["method"].drop_nulls()
         other_methods = methods.filter(~methods.str.starts_with("TeamDraft")).unique().sort()
         if len(other_methods):
-            cause = f"but some pages were interleaved by {', '.join(other_methods)}"
-            remedy = "whose credits require the interleaved lists or runs"
-            notes.append(f"clicks are credited by team, {cause}, {remedy}")
+            notes.append(
+                "clicks are credited by team, but some pages were interleaved by"
+                f" {', '.join(other_methods)}, whose credits require the interleaved lists or runs"
+            )
     return LogCredits(rankers, values, pages, tuple(notes))
 
 
 def number_units(
     log: QueryLog, credits: LogCredits, unit: str | None
 ) -> tuple[str, Indices, list[str]]:
-    """Return the name of the unit, the number of each page's unit, and all notes."""
+    """Number the units of pages from 0.
+
+    Returns the name of the unit, the number of each page's unit, and the notes of the credits with
+    one on pages without a unit.
+    """
     pages, notes = log.pages[credits.pages], list(credits.notes)
     if unit is None:
         check_independence(pages, "page", "impression")
@@ -157,8 +169,9 @@ def number_units(
     codes = pages[unit].rank("dense").to_numpy() - 1.0
     if n_missing := int(np.isnan(codes).sum()):
         codes[np.isnan(codes)] = pages[unit].n_unique() + np.arange(n_missing)
-        missing = counted(n_missing, "page")
-        notes.append(f"{missing} without {unit}, each treated as a separate {unit}")
+        notes.append(
+            f"{counted(n_missing, 'page')} without {unit}, each treated as a separate {unit}"
+        )
     return unit, codes.astype(np.intp), notes
 
 
@@ -231,10 +244,14 @@ def _power(n: Indices, p: float, alpha: float) -> Floats:
 QueryRankings = Mapping[str, Mapping[str, Sequence[str]]]  # By query and ranker, best first
 
 
-def outcomes_by_method(
-    log: QueryLog, lists: QueryRankings, method: str | None, clicks: str, names: Any
+def method_credits(
+    log: QueryLog,
+    lists: QueryRankings,
+    method: str | None,
+    clicks: str,
+    names: Sequence[str] | None,
 ) -> LogCredits:
-    """Compare two rankers on each page, by the method of the page or by one method."""
+    """Credit two rankers on each page, by the method of the page or by one method."""
     log.require("results", "doc", purpose="a comparison of rankers by their lists")
     check_choice("clicks", clicks, CLICKS)
     if method is None:
@@ -244,34 +261,39 @@ def outcomes_by_method(
     pages = pages.filter(pl.Series(interleaved_pages(log)))
     used_pages = pages.filter(pl.col("query").is_in(list(lists)) & pl.col("method").is_not_null())
     if used_pages.is_empty():
-        reason = (
-            "no page has both an interleaving method and a query for which lists of rankers exist"
+        raise InputError(
+            "no page has both an interleaving method and a query for which lists of rankers exist",
+            source=log.source,
         )
-        raise InputError(reason, source=log.source)
     results = log.results.join(used_pages, on="page", how="inner", maintain_order="left")
     results, notes = weigh_clicks(log, clicks, results)
     rankers = sorted({name for rankings in lists.values() for name in rankings}, key=str.encode)
     if "team" in results.columns and (teams := {*results["team"].drop_nulls()} - {*rankers}):
-        expected = f"expected lists of the teams of the log, such as {quoted(min(teams))}"
-        got = f"got lists of {some_of(map(quoted, rankers), 5)}"
-        raise InputError(f"{expected}, {got}; name lists and teams alike", source=log.source)
+        raise InputError(
+            "expected ranked lists named like the teams in the log, such as"
+            f" {quoted(min(teams))}, got lists of {some_of(map(quoted, rankers), 5)}",
+            source=log.source,
+        )
     if "team" not in results.columns:
         results = results.with_columns(team=pl.lit(None, pl.String))
     pair = _check_pair(names or rankers)
     values = np.zeros((log.pages.height, 2))
     for (query, method_name), rows in results.group_by("query", "method", maintain_order=True):
         if missing := [name for name in pair if name not in lists[query]]:
-            expected = f"expected lists of {' and '.join(map(quoted, pair))} for each query"
-            got = f"got none of {quoted(missing[0])} for query {quoted(query)}"
-            raise PolicyError(f"{expected}, {got}")
+            raise PolicyError(
+                f"expected lists of {' and '.join(map(quoted, pair))} for each query, got none of"
+                f" {quoted(missing[0])} for query {quoted(query)}"
+            )
         pair_lists = {name: lists[query][name] for name in pair}
         page, credits = _credit_query(rows, pair_lists, str(method_name), log.source)
         values[page] = credits
     # A page without results has no clicks, so it is a tie.
     page_rows = used_pages["page"].to_numpy()
     if n_excluded := log.pages.height - len(page_rows):
-        excluded = counted(n_excluded, "page")
-        notes.append(f"{excluded} without a method, or without lists of their query, excluded")
+        notes.append(
+            f"{counted(n_excluded, 'page')} without a method, or without lists of their query,"
+            " excluded"
+        )
     return LogCredits(pair, values[page_rows], page_rows, tuple(notes))
 
 
@@ -285,9 +307,11 @@ def _credit_query(
     docs = rows["doc"]
     doc_codes = docs.replace_strict(code_of_doc, default=-1, return_dtype=pl.Int64).to_numpy()
     if (doc_codes < 0).any():
-        doc = docs[int(np.argmax(doc_codes < 0))]
-        reason = "a page shows a document that is in none of the rankings"
-        raise InputError(reason, source=source, doc=doc)
+        raise InputError(
+            "a page shows a document that is in none of the rankings",
+            source=source,
+            doc=docs[int(np.argmax(doc_codes < 0))],
+        )
     page, row = np.unique(rows["page"].to_numpy(), return_inverse=True)
     cells = row, rows["rank"].to_numpy() - 1
     teams = {name: k for k, name in enumerate(interleaver.rankers)}
@@ -362,16 +386,16 @@ def preference(
     """
     check_list("names", names)
     if lists is not None:
-        credits = outcomes_by_method(log, lists, method, clicks, names)
+        credits = method_credits(log, lists, method, clicks, names)
     elif method is not None:
         raise PolicyError("method requires lists, the interleaved rankings")
     else:
         credits = team_credits(log, clicks)
-    unit, code, notes = number_units(log, credits, unit)
+    unit, unit_numbers, notes = number_units(log, credits, unit)
     pair = _check_pair(credits.rankers if names is None else names)
-    options = Options(expected, confidence, resamples, seed)
+    options = PreferenceOptions(expected, confidence, resamples, seed)
     first, second = map(credits.select, pair)
-    return preference_between(first, second, code, pair, unit, notes, options)
+    return preference_between(first, second, unit_numbers, pair, unit, notes, options)
 
 
 def preference_matrix(
@@ -406,10 +430,10 @@ def preference_matrix(
     check_list("names", names)
     check_choice("correction", correction, ADJUSTMENTS)
     credits = team_credits(log, clicks)
-    unit, code, notes = number_units(log, credits, unit)
+    unit, unit_numbers, notes = number_units(log, credits, unit)
     rankers = tuple(credits.rankers if names is None else names)
     if len(rankers) < 2:
         raise PolicyError(f"names must be two or more rankers, got {quoted(', '.join(rankers))}")
     values = np.stack([credits.select(name) for name in rankers], axis=1)
-    options = Options(0.5, confidence, resamples, seed)
-    return compare_pairs(values, code, rankers, unit, notes, correction, options)
+    options = PreferenceOptions(0.5, confidence, resamples, seed)
+    return compare_pairs(values, unit_numbers, rankers, unit, notes, correction, options)

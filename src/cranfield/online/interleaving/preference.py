@@ -40,8 +40,8 @@ BLOCK_DRAWS = 2**20  # Number of values drawn at a time; results of a seed depen
 Interval = tuple[float, float]
 
 
-class Options(NamedTuple):
-    """Options of the tests of a preference."""
+class PreferenceOptions(NamedTuple):
+    """PreferenceOptions of the tests of a preference."""
 
     expected: float
     confidence: float
@@ -286,7 +286,7 @@ def preference_of(
     for name, value in (("wins", wins), ("losses", losses), ("ties", ties)):
         check_integer(name, value, 0, MAX_IMPRESSIONS)
     unit_counts = np.array([ties, losses, wins], dtype=np.int64)
-    outcomes, options = np.eye(3, dtype=np.int64)[::-1], Options(expected, confidence)
+    outcomes, options = np.eye(3, dtype=np.int64)[::-1], PreferenceOptions(expected, confidence)
     return _preference(outcomes, unit_counts, None, names, "impression", (), options)
 
 
@@ -342,7 +342,7 @@ def preference_by_credits(
         reason = f"expected credits of two rankers, got {values.shape[1]}"
         raise PolicyError(f"{reason}; preference_matrix_by_credits compares more")
     code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
-    options = Options(expected, confidence, resamples, seed)
+    options = PreferenceOptions(expected, confidence, resamples, seed)
     return preference_between(values[:, 0], values[:, 1], code, names, unit_name, (), options)
 
 
@@ -360,7 +360,7 @@ def unit_codes(units: Any, n_impressions: int) -> Indices:
     """Number the units of impressions; by default each impression is its own unit."""
     if units is None:
         return np.arange(n_impressions)
-    requirement = "units must be labels, one per impression"
+    requirement = "units must have one id (text or integer) for each impression"
     labels = as_array(units, requirement)
     if labels.shape != (n_impressions,):
         size = counted(n_impressions, "impression")
@@ -378,7 +378,7 @@ def preference_between(
     names: Sequence[str],
     unit: str,
     notes: Sequence[str],
-    options: Options,
+    options: PreferenceOptions,
 ) -> Preference:
     """Test the preference between two rankers from the credits and the unit of each impression."""
     difference = credits - other_credits
@@ -403,7 +403,7 @@ def _preference(
     names: Sequence[str],
     unit: str,
     notes: Sequence[str],
-    options: Options,
+    options: PreferenceOptions,
 ) -> Preference:
     expected, confidence, resamples, seed = options
     check_proportion("expected", expected)
@@ -421,7 +421,7 @@ def _preference(
     unit_sizes = [int(unit_counts[sign == value].sum()) for value in (1, -1, 0)]
     n_unit_wins, n_unit_losses, n_unit_ties = unit_sizes
     n = n_unit_wins + n_unit_losses
-    z, pvalue, (low, high) = _sign_test(n_unit_wins, n_unit_losses, expected, confidence)
+    z, pvalue, unit_interval = _sign_test(n_unit_wins, n_unit_losses, expected, confidence)
     notes = list(notes)
     if (unit_outcomes.sum(axis=1) > 1).any():
         check_integer("resamples", resamples, 1, MAX_RESAMPLES)
@@ -434,24 +434,26 @@ def _preference(
             )
         samples = _resample_units(unit_outcomes, unit_counts, resamples, seed)
         outcomes = win_proportion(samples)
-        outcome = _bootstrap_interval(outcomes, expected, confidence)
-        delta = _bootstrap_interval(win_margin(samples), 0.0, confidence)
+        outcome_interval, outcome_pvalue = _bootstrap_interval(outcomes, expected, confidence)
+        delta_interval, delta_pvalue = _bootstrap_interval(win_margin(samples), 0.0, confidence)
         n_empty = int(np.isnan(outcomes).sum())
         if n_empty and n:
             notes.append(f"{counted(n_empty, 'bootstrap sample')} without a win or a loss excluded")
-        constants = ["outcome"] if n and np.isnan(outcome[0]) else []
-        constants += ["Delta"] if np.isnan(delta[0]) else []
+        constants = ["outcome"] if n and np.isnan(outcome_pvalue) else []
+        constants += ["Delta"] if np.isnan(delta_pvalue) else []
         if constants:
             reason = f"{' and '.join(constants)} equal in all bootstrap samples"
             notes.append(f"{reason}: no confidence interval can be computed")
     else:
         resamples = seed = 0
+        low, high = unit_interval
         fraction = n / (n + n_unit_ties) if n else np.nan
-        outcome = low, high, pvalue
-        delta = fraction * (low - 0.5), fraction * (high - 0.5), pvalue
+        outcome_interval, outcome_pvalue = unit_interval, pvalue
+        delta_interval = fraction * (low - 0.5), fraction * (high - 0.5)
+        delta_pvalue = pvalue
     if expected != 0.5:
         # Equal rankers have a Delta other than 0, which depends on the proportion of ties.
-        delta = *delta[:2], np.nan
+        delta_pvalue = np.nan
     mean, credit_interval, credit_pvalue = _test_credit(credit, confidence)
     if np.isnan(credit_pvalue) and not np.isnan(mean):
         if unit_counts.sum() == 1:
@@ -471,11 +473,11 @@ def _preference(
         expected=float(expected),
         pvalue=pvalue,
         z=z,
-        unit_interval=(low, high),
-        outcome_interval=outcome[:2],
-        delta_interval=delta[:2],
-        outcome_pvalue=outcome[2],
-        delta_pvalue=delta[2],
+        unit_interval=unit_interval,
+        outcome_interval=outcome_interval,
+        delta_interval=delta_interval,
+        outcome_pvalue=outcome_pvalue,
+        delta_pvalue=delta_pvalue,
         credit=mean,
         credit_interval=credit_interval,
         credit_pvalue=credit_pvalue,
@@ -510,14 +512,12 @@ def _resample_units(unit_outcomes: Ints, unit_counts: Ints, resamples: int, seed
     return samples
 
 
-def _bootstrap_interval(
-    values: Floats, null: float, confidence: float
-) -> tuple[float, float, float]:
+def _bootstrap_interval(values: Floats, null: float, confidence: float) -> tuple[Interval, float]:
     """Return a percentile interval and its p-value; NaN if all values are equal."""
     finite = values[~np.isnan(values)]
     if not finite.size or np.ptp(finite) <= TIE:
-        return np.nan, np.nan, np.nan
-    return *percentiles(finite, confidence), two_sided_pvalue(finite - null)
+        return (np.nan, np.nan), np.nan
+    return percentiles(finite, confidence), two_sided_pvalue(finite - null)
 
 
 def _test_credit(credit: Floats | None, confidence: float) -> tuple[float, Interval, float]:

@@ -20,8 +20,8 @@ from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.online.experiments.estimates import percentiles
 from cranfield.online.interleaving.preference import (
-    Options,
     Preference,
+    PreferenceOptions,
     check_credits,
     preference_between,
     unit_codes,
@@ -232,7 +232,7 @@ def preference_matrix_by_credits(
     values = check_credits(credits)
     code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
     rankers = range(1, values.shape[1] + 1) if names is None else names
-    options = Options(0.5, confidence, resamples, seed)
+    options = PreferenceOptions(0.5, confidence, resamples, seed)
     return compare_pairs(values, code, rankers, unit_name, (), correction, options)
 
 
@@ -243,7 +243,7 @@ def compare_pairs(
     unit: str,
     notes: Sequence[str],
     correction: str,
-    options: Options,
+    options: PreferenceOptions,
 ) -> PreferenceMatrix:
     """Test the preference between each pair of rankers, from credits and units of impressions."""
     names = tuple(map(str, rankers))
@@ -496,7 +496,7 @@ def side_by_side(
     wins = np.zeros((n_topics, n_systems, n_systems))
     np.add.at(wins, (topic, first, second), (1 + sign) / 2)
     np.add.at(wins, (topic, second, first), (1 - sign) / 2)
-    options = Options(0.5, confidence, resamples, seed)
+    options = PreferenceOptions(0.5, confidence, resamples, seed)
 
     def test_preference(signs: Floats, names: tuple[str, str]) -> Preference:
         return preference_between(signs, np.zeros(signs.size), topic, names, "topic", (), options)

@@ -92,6 +92,7 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
     if name != "pages" and "rank" not in positions:
         reason = f"expected a column rank, got {some_of(map(quoted, names), 8)}"
         raise InputError(reason, source=source)
+    # Unlike in read_log, dwell times are not computed from the ends of clicks.
     columns = [column for column in schema.columns if column.name in {*positions} - {"end"}]
     fields = [column.name for column in columns]
     # Unknown columns, and further columns of the same meaning, are dropped.
@@ -140,6 +141,7 @@ def _convert_columns(
     types, sample = lazy.collect_schema(), lazy.head(1000).collect()
     kinds = {column.name: cast("Cell", column.kind) for column in columns}
     n_formats = {name: kind.count_formats(sample[name]) for name, kind in kinds.items()}
+    # Numbers such as 20260301 are recognised as dates only if all values of a column are in memory.
     for name, kind in kinds.items():
         if kind.prepare is not None and not sample[name].equals(
             pl.Series(kind.prepare(sample[name]))

@@ -100,7 +100,7 @@ class Survival(Result):
     name: ClassVar[str] = "survival"
     columns: ClassVar[Mapping[str, Columns]] = {
         "survival": {
-            "*": Column("Group: the variant, or the log.", key=True),
+            "*": Column("Group: the variant, or the whole log without variants.", key=True),
             "number": Column("Number of values, observed or censored."),
             "censored": Column("Number of values for which only a lower bound is known."),
             "without": Column("Number of unknown values."),

@@ -16,6 +16,7 @@ from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.judged.rows import ratio
+from cranfield.collection.pairs import topic_column
 from cranfield.collection.run import Run
 from cranfield.online.log.query_log import QueryLog, check_independence
 from cranfield.result import Column, Columns, Result
@@ -421,9 +422,8 @@ def _read_policy(policy: Any) -> pl.DataFrame:
 def list_ranks(run: Run) -> pl.DataFrame:
     """List the documents of a run with their ranks: `query`, `position` and `action`."""
     order = order_documents(run, "trec")
-    query = pl.Series(run.topics, dtype=pl.String).gather(run.codes)
     position = pl.Series(order.ranks_of(np.arange(len(run))), dtype=pl.Int32)
-    return pl.DataFrame({"query": query, "position": position, "action": run.docs})
+    return pl.DataFrame({"query": topic_column(run), "position": position, "action": run.docs})
 
 
 def _estimate_unseen(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list[str]) -> float:

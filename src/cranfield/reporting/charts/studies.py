@@ -237,7 +237,9 @@ def _before_and_after(rows: pl.DataFrame, quantity: str, unit: str) -> alt.Layer
     points = points.encode(
         x=alt.X(f"{before}:Q", title=f"{quantity} with all judgments", scale=x_scale),
         y=alt.Y(
-            f"{after}:Q", title=f"{quantity} without documents of the {unit} alone", scale=y_scale
+            f"{after}:Q",
+            title=f"{quantity} without documents that only the {unit} retrieved",
+            scale=y_scale,
         ),
         color=colour,
         tooltip=["system:N", "team:N", f"{before}:Q", f"{after}:Q"],

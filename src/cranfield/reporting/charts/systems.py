@@ -68,7 +68,7 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     y = theme.row_channel("system", names, labelPadding=6)
 
     def x(field: str) -> alt.X:
-        return theme.score_axis(field, title, len(names))
+        return theme.score_channel(field, title, len(names))
 
     numbers = theme.tooltips("mean", "low", "q1", "median", "q3", "high")
     topics = alt.Tooltip("topics:Q", title="topics with a score")

@@ -55,17 +55,18 @@ class Rows(alt.InlineData):
 
 
 def draws(name: str, result_class: str) -> Callable[[Function], Function]:
-    """Declare the name of a chart and the class of its subject for the registry."""
+    """Declare the name of a chart and the class of its subject.
+
+    The registry of charts reads the declaration from the source, so the function is unchanged.
+    """
     return lambda function: function
 
 
 def embed_rows(rows: pl.DataFrame | Mapping[str, Any]) -> Rows:
     """Embed a table without Altair's limit of 5,000 rows; non-finite numbers become null."""
-    frame, floats = pl.DataFrame(rows), pl.selectors.float()
-    finite = frame.with_columns(
-        pl.when(floats.is_finite()).then(floats).otherwise(None).name.keep()
-    )
-    return Rows(values=frame.with_columns(finite).to_dicts())
+    floats = pl.selectors.float()
+    finite = pl.when(floats.is_finite()).then(floats).otherwise(None).name.keep()
+    return Rows(values=pl.DataFrame(rows).with_columns(finite).to_dicts())
 
 
 def base_chart(rows: pl.DataFrame | Mapping[str, Any]) -> alt.Chart:
@@ -236,7 +237,7 @@ def row_channel(
     return alt.Y(f"{field}:N", scale=alt.Scale(domain=list(names)), axis=axis)
 
 
-def score_axis(
+def score_channel(
     field: str, title: str, count: int, scale: alt.Scale | None = None, **axis: Any
 ) -> alt.X:
     """Return the channel of scores of `count` rows; by default the axis may begin above zero."""
@@ -277,7 +278,7 @@ def interval_rows(
     marks = marker_channels(kind, present, orient="top", **legend)
 
     def x(field: str) -> alt.X:
-        return score_axis(field, axis, len(names), scale, format=format)
+        return score_channel(field, axis, len(names), scale, format=format)
 
     y = row_channel(row, names, labelPadding=6)
     base = base_chart(frame).encode(y=y, yOffset=offset, color=marks["color"], tooltip=tooltip)
@@ -302,7 +303,7 @@ def interval_rows(
 
 
 def count_kinds(values: pl.Series, kinds: Iterable[str]) -> str:
-    """Write the number of values of each kind, such as `2 better, 1 worse`."""
+    """Return the number of values of each kind, such as `2 better, 1 worse`."""
     counts = {kind: (values == kind).sum() for kind in kinds}
     return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, best_first
+from cranfield.base.arrays import Floats, Indices, best_first
 from cranfield.base.text import counted
 from cranfield.reporting.page.contents import MeasurePart, PageContents
 from cranfield.reporting.page.data import baseline_differences, initial_pair, n_decimals
@@ -36,48 +36,99 @@ def systems_figure(part: MeasurePart) -> Html | None:
     pairs, systems = part.comparison, part.scores.systems
     if len(systems) < 2:
         return None
-    order = best_first(part.overall, part.scores.lower_is_better)
-    values = low = high = part.overall
-    form, top, band, baseline = f".{n_decimals(part)}f", [False] * len(systems), None, ""
-    note = "Means of all systems, without a test."
-    if pairs is not None and pairs.baselines:
-        order, form, baseline = pairs.order, f"+.{pairs.places}f", pairs.baselines[0]
-        values, low, high = baseline_differences(pairs)
-        top = [verdict == BETTER for verdict in baseline_verdicts(pairs)]
-        axis = "Log ratio to" if pairs.mean_of == "geometric mean" else "Difference from"
-        note = (
-            f"{axis} {label(baseline)}, with its {_level(pairs)} confidence interval"
-            f" ({pairs.interval_of}, {pairs.interval_kind}). Blue: significantly better."
-        )
-    elif pairs is not None:
-        order, values, form = pairs.order, pairs.means, f".{pairs.places}f"
-        best = int(order[0])
-        bounds = pairs.around(best)
-        low, high = bounds or (values, values)
-        if pairs.alternative == "two-sided":
-            top = [name in pairs.top_group for name in systems]
-        note = f"Dots: {pairs.mean_of} of each system."
-        if bounds is not None:
-            band = float(low[best]), float(high[best])
-            note = "Systems whose bars do not overlap are significantly different."
-            if pairs.half_widths is None:
-                note = (
-                    f"Dots: {pairs.mean_of} of each system. Lines: {_level(pairs)} confidence"
-                    f" intervals of its {pairs.difference_from} the best, drawn around the dot"
-                    f" ({pairs.interval_kind}); they can exceed the range of scores. The best"
-                    " system has no line."
-                )
-        note += " Blue: not significantly different from the best."
-    texts = [_number(value, form) for value in values.tolist()]
-    if baseline:
-        texts[systems.index(baseline)] = "baseline"
-    looks = ["top" if is_top else "" for is_top in top]
-    rows = _rows(range(len(systems)), systems, texts, looks, (values, low, high))
+    if pairs is None:
+        drawn = _means(part)
+    elif pairs.baselines:
+        drawn = _differences_from_baseline(pairs)
+    else:
+        drawn = _means_with_intervals(pairs)
+    texts = [_number(value, drawn.form) for value in drawn.values.tolist()]
+    if drawn.baseline:
+        texts[systems.index(drawn.baseline)] = "baseline"
+    styles = ["top" if is_top else "" for is_top in drawn.is_highlighted]
+    bounds = drawn.values, drawn.low, drawn.high
+    rows = _rows(range(len(systems)), systems, texts, styles, bounds)
     title = f"{label(part.name)}: {counted(len(systems), 'system')}, best first"
     title += " (lower is better)" if part.scores.lower_is_better else ""
-    chart, axis_note = _draw_rows(rows[order], title, band=band, zero=bool(baseline))
+    chart, axis_note = _draw_rows(
+        rows[drawn.order], title, band=drawn.band, zero=bool(drawn.baseline)
+    )
     hint = f"Scroll the chart to see all {len(systems)}." if len(systems) > MAX_VISIBLE else ""
-    return _figure(title, chart, [note, axis_note, hint])
+    return _figure(title, chart, [drawn.note, axis_note, hint])
+
+
+class SystemValues(NamedTuple):
+    """Values of all systems in a figure, with their intervals, and how they are drawn."""
+
+    order: Indices  # of the rows
+    values: Floats
+    low: Floats
+    high: Floats
+    form: str  # format of the values
+    is_highlighted: Sequence[bool]
+    note: str
+    band: tuple[float, float] | None = None
+    baseline: str = ""
+
+
+def _means(part: MeasurePart) -> SystemValues:
+    return SystemValues(
+        order=best_first(part.overall, part.scores.lower_is_better),
+        values=part.overall,
+        low=part.overall,
+        high=part.overall,
+        form=f".{n_decimals(part)}f",
+        is_highlighted=[False] * len(part.scores.systems),
+        note="Means of all systems, without a test.",
+    )
+
+
+def _differences_from_baseline(pairs: PairwiseComparison) -> SystemValues:
+    baseline = pairs.baselines[0]
+    values, low, high = baseline_differences(pairs)
+    axis = "Log ratio to" if pairs.mean_of == "geometric mean" else "Difference from"
+    return SystemValues(
+        order=pairs.order,
+        values=values,
+        low=low,
+        high=high,
+        form=f"+.{pairs.places}f",
+        is_highlighted=[verdict == BETTER for verdict in baseline_verdicts(pairs)],
+        note=(
+            f"{axis} {label(baseline)}, with its {_level(pairs)} confidence interval"
+            f" ({pairs.interval_of}, {pairs.interval_kind}). Blue: significantly better."
+        ),
+        baseline=baseline,
+    )
+
+
+def _means_with_intervals(pairs: PairwiseComparison) -> SystemValues:
+    best = int(pairs.order[0])
+    bounds = pairs.around(best)
+    low, high = bounds or (pairs.means, pairs.means)
+    is_top = [False] * len(pairs.systems)
+    if pairs.alternative == "two-sided":
+        is_top = [name in pairs.top_group for name in pairs.systems]
+    if bounds is None:
+        note = f"Dots: {pairs.mean_of} of each system."
+    elif pairs.half_widths is not None:
+        note = "Systems whose bars do not overlap are significantly different."
+    else:
+        note = (
+            f"Dots: {pairs.mean_of} of each system. Lines: {_level(pairs)} confidence intervals of"
+            f" its {pairs.difference_from} the best, drawn around the dot ({pairs.interval_kind});"
+            " they can exceed the range of scores. The best system has no line."
+        )
+    return SystemValues(
+        order=pairs.order,
+        values=pairs.means,
+        low=low,
+        high=high,
+        form=f".{pairs.places}f",
+        is_highlighted=is_top,
+        note=f"{note} Blue: not significantly different from the best.",
+        band=None if bounds is None else (float(low[best]), float(high[best])),
+    )
 
 
 def two_systems_figure(contents: PageContents) -> Html:
@@ -93,14 +144,14 @@ def two_systems_figure(contents: PageContents) -> Html:
     values[is_reversed] = -values[is_reversed][:, [0, 2, 1]]
     names = [contents.parts[k].name for k in compared]
     texts = [_number(values[k, 0], f"+.{c.places}f") for k, c in enumerate(comparisons)]
-    looks = ["top" if comparison.count() else "" for comparison in comparisons]
-    rows = _rows(list(compared), names, texts, looks, values.T)
+    styles = ["top" if comparison.count() else "" for comparison in comparisons]
+    rows = _rows(list(compared), names, texts, styles, values.T)
     sizes = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
     has_common_axis = sizes.max() <= MAX_RATIO * sizes.min()
     title = f"{label(contents.systems[first])} minus {label(contents.systems[second])}, by measure"
     frames = [rows] if has_common_axis else list(rows.iter_slices(1))
     charts, axis_notes = zip(
-        *(_draw_rows(frame, title, zero=True, is_whole=True) for frame in frames), strict=True
+        *(_draw_rows(frame, title, zero=True, contains_all=True) for frame in frames), strict=True
     )
     levels = ", ".join(sorted({*map(_level, comparisons)}))
     note = f"Lines: {levels} confidence intervals. Blue: significantly different."
@@ -125,8 +176,8 @@ def lifts_figure(report: ExperimentReport) -> Html | None:
             for name, variant in effects.select("metric", "variant").iter_rows()
         ]
     texts = [f"{_number(lift, '+.1f') or '–'}{'' if np.isnan(lift) else '%'}" for lift in lifts]
-    looks = [VERDICT_CLASSES.get(verdict, "") for verdict in effects["verdict"]]
-    rows = _rows(range(effects.height), names, texts, looks, percentages.to_numpy().T)
+    styles = [VERDICT_CLASSES.get(verdict, "") for verdict in effects["verdict"]]
+    rows = _rows(range(effects.height), names, texts, styles, percentages.to_numpy().T)
     variant = "each variant" if len(report.variants) > 2 else label(report.variants[1])
     title = f"Lift of {variant} over {label(report.control)}"
     chart, axis_note = _draw_rows(rows, title, zero=True, noun="row", unit="%")
@@ -139,11 +190,11 @@ def _rows(
     keys: Sequence[int],
     names: Sequence[str],
     texts: Sequence[str],
-    looks: Sequence[str],
+    styles: Sequence[str],
     bounds: Iterable[Floats],
 ) -> pl.DataFrame:
     """Return the rows of a figure; `bounds` are values, lower and upper bounds."""
-    columns = {"key": keys, "name": names, "text": texts, "look": looks}
+    columns = {"key": keys, "name": names, "text": texts, "style": styles}
     return pl.DataFrame(columns | dict(zip(("value", "low", "high"), bounds, strict=True)))
 
 
@@ -152,6 +203,7 @@ def _level(comparison: PairwiseComparison) -> str:
 
 
 def _number(value: float, form: str) -> str:
+    """Format a score, or a difference if the format has a sign; a missing difference is empty."""
     if "+" in form:
         return "" if np.isnan(value) else f"{value:{form}}".replace("-", "−")
     return "–" if np.isnan(value) else f"{value:{form}}"
@@ -168,16 +220,16 @@ def _draw_rows(
     *,
     band: tuple[float, float] | None = None,
     zero: bool = False,
-    is_whole: bool = False,
+    contains_all: bool = False,
     noun: str = "system",
     unit: str = "",
 ) -> tuple[Html, str]:
     """Draw the rows; also return a note on values beyond the axis and on missing intervals.
 
-    Infinite bounds extend to the end of the axis. If `is_whole`, it contains all finite bounds.
+    Infinite bounds extend to the end of the axis. If `contains_all`, it has all finite bounds.
     """
     values, low, high = frame.select("value", "low", "high").to_numpy().T
-    start, stop = axis_range(values, low, high, zero=zero, is_whole=is_whole)
+    start, stop = axis_range(values, low, high, zero=zero, contains_all=contains_all)
     step = next(step for count, step in STEPS if frame.height <= count)
     side = np.where(values < start, -1, np.where(values > stop, 1, 0))
 

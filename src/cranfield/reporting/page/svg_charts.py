@@ -166,8 +166,8 @@ def draw_curves(
     texts.append(make_text(x_title, (left + right) / 2, height - 6))
     texts.append(make_text(y_title, 13, (top + bottom) / 2, upright=True))
     lines = [
-        {"look": look, "name": name, "points": points(x(levels[is_finite]), y(values[is_finite]))}
-        for look, (name, values) in zip(CURVE_CLASSES, curves, strict=False)
+        {"style": style, "name": name, "points": points(x(levels[is_finite]), y(values[is_finite]))}
+        for style, (name, values) in zip(CURVE_CLASSES, curves, strict=False)
         for is_finite in [np.isfinite(values)]
     ]
     return fill_template(
@@ -187,11 +187,11 @@ MAX_STRETCH = 1.25  # the axis is cut if outliers would stretch it by more than 
 
 
 def axis_range(
-    middle: Floats, low: Floats, high: Floats, *, zero: bool, is_whole: bool = False
+    middle: Floats, low: Floats, high: Floats, *, zero: bool, contains_all: bool = False
 ) -> tuple[float, float]:
     """Return the ends of an axis for the bulk of the rows, without outliers.
 
-    The axis always contains the first row, the best. With `is_whole` it contains all rows.
+    The axis always contains the first row, the best. With `contains_all` it contains all rows.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def axis_range(
     # The intervals of all rows within these bounds are completely on the axis.
     is_bulk |= (middle >= low[is_bulk].min()) & (middle <= high[is_bulk].max())
     bulk = float(low[is_bulk].min()), float(high[is_bulk].max())
-    if not is_whole and (last - first) > MAX_STRETCH * (bulk[1] - bulk[0]):
+    if not contains_all and (last - first) > MAX_STRETCH * (bulk[1] - bulk[0]):
         first, last = bulk
     if zero:
         first, last = min(first, 0.0), max(last, 0.0)

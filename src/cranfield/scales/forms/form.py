@@ -273,7 +273,7 @@ def count_ranks_read(measure: Measure) -> int | None:
     model = measure.model if isinstance(measure, Expectation) else measure
     if not isinstance(model, UserModel) or isinstance(model, StaticModel):
         return None
-    return model.ranks(measure.depth if isinstance(measure, Expectation) else None) or LAST
+    return model.last_rank(measure.depth if isinstance(measure, Expectation) else None) or LAST
 
 
 Row = tuple[Fraction, ...]

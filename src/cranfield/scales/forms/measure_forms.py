@@ -419,7 +419,7 @@ def _user_divisor(
 
 
 def _static_form(model: StaticModel, setting: Setting, request: UtilityRequest) -> Form:
-    end = model.ranks(request.depth)
+    end = model.last_rank(request.depth)
     deepest = request.deepest if end is None else min(request.deepest, end)
     weights = list(map(_view_probability(model), range(1, deepest + 1)))
     shape = Additive.weigh(setting.unit_gains(model), weights, setting.length)
@@ -430,7 +430,7 @@ def _static_form(model: StaticModel, setting: Setting, request: UtilityRequest) 
 def _satisfied_form(
     model: stopping.SatisfiedModel, setting: Setting, request: UtilityRequest
 ) -> Form | None:
-    end = min(setting.length, model.ranks(request.depth) or LAST)
+    end = min(setting.length, model.last_rank(request.depth) or LAST)
     views = [exact_measure(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
     gains = setting.stop_rates(model) if isinstance(model, ERRUser) else setting.unit_gains(model)
     deepest = min(end, request.deepest)
@@ -466,7 +466,7 @@ def _player_form(model: Any, setting: Setting, request: UtilityRequest) -> Form 
     limits = [vars(exact)[name] for name in _LIMITS if name in vars(exact)]
     if any(number.denominator & (number.denominator - 1) for number in (*limits, *gains)):
         return None
-    end, length = model.ranks(request.depth) or LAST, setting.length
+    end, length = model.last_rank(request.depth) or LAST, setting.length
 
     def stops(rank: int, total: Fraction, gain: Fraction) -> bool:
         target, last_rank = exact.limits(rank, total)

@@ -305,7 +305,7 @@ class SampledImage:
         *_, n_nodes = self.search.walk_back(values, residues, cut)
         n_samples = min(MAX_SAMPLES, MAX_NODES // max(1, n_nodes // CHUNK))
         if n_samples < MIN_SAMPLES:
-            raise TooManyTiesError("there are too many ties to count")
+            raise TooManyTiesError("too many rankings have tied scores to count them")
         return n_samples - n_samples % CHUNK
 
     def _stream(self, number: int) -> np.random.Generator:

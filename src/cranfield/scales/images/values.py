@@ -168,8 +168,8 @@ class Image:
         if self.size > MAX_VALUES:
             size = f"{self.size:,}" if self.size < 2**62 else f"2^{self.size.bit_length() - 1}"
             raise PolicyError(
-                f"{self.measure} has {size} possible values, too many to list; the maximum is"
-                f" {MAX_VALUES:,}"
+                f"{self.measure} has {size} possible values, too many to list; at most"
+                f" {MAX_VALUES:,} can be listed: use a smaller length or fewer grades"
             )
         return self._listing.copy()
 

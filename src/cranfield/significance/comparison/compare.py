@@ -268,7 +268,7 @@ def _find_correction(
 ) -> Correction:
     """Find the requested correction, if the test supports it, or the default of the test."""
     if requested is not None:
-        correction = CORRECTIONS[info.supported(requested)]
+        correction = CORRECTIONS[info.find_correction(requested)]
         if correction.one_baseline and len(baselines) != 1:
             raise PolicyError(f"{correction.title} requires one baseline, got {len(baselines)}")
         if correction.all_pairs and not options.two_sided:

@@ -76,7 +76,7 @@ class Equivalence(Result):
     1 pair: 1 equivalent
     low, high: 90% confidence interval of the mean difference, each pair, unadjusted
     p difference: adjusted p-value of the comparison; p equivalence: ...
-    ruled out: the smallest difference, in either direction, that the interval excludes
+    ruled out: differences of at least this size, in either direction, are excluded by the interval
     <BLANKLINE>
     first  second  difference      low    high  margin  p difference  p equivalence ...
     old    new        -0.0050  -0.0202  0.0102  0.0300        0.4950         0.0152 ...
@@ -110,7 +110,8 @@ class Equivalence(Result):
             display=False,
         ),
         "ruled out": Column(
-            "Smallest difference, in either direction, that the confidence interval excludes."
+            "Size from which on the interval excludes differences in both directions: the larger"
+            " absolute value of its bounds."
         ),
         "verdict": Column(f"Verdict on the first system, one of: {', '.join(VERDICTS)}."),
     }
@@ -240,7 +241,8 @@ class Equivalence(Result):
             "p difference: adjusted p-value of the comparison; p equivalence: against a difference"
             " of the margin or more; p non-inferiority: against a first system that is worse by the"
             " margin or more",
-            "ruled out: the smallest difference, in either direction, that the interval excludes",
+            "ruled out: differences of at least this size, in either direction, are excluded by the"
+            " interval",
         ]
         if "%" not in self.requested_margin:
             return lines

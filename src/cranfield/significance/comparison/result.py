@@ -40,10 +40,8 @@ from cranfield.significance.registry import (
 from cranfield.tabular import Cell, Table, format_pvalue
 
 MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap over topics has little power
-RESCALING = "results may not survive a rescaling"  # end of the note on the scale of a measure
+RESCALING = "results may change if scores are rescaled"  # end of the note on the scale of a measure
 MIN_RESAMPLED_TOPICS = 10  # with fewer, two systems are also compared by exact sign flips
-NOT_STUDENTISED = ("bootstrap-shift", "bootstrap-median")
-RESAMPLES_TOPICS = ("bootstrap", *NOT_STUDENTISED)
 MIN_SD_RATIO = 1.5  # smallest reported ratio of a deviation of differences to the common estimate
 
 MAX_CLEAR_PVALUE, MAX_CHANCE_PROBABILITY = 0.001, 0.1
@@ -93,13 +91,11 @@ class AppliedTest:
     def _assumption_notes(self, *, is_unreachable: bool) -> Iterator[str]:
         """Yield notes on assumptions whose violation makes Type I errors too frequent."""
         pairs, correction = self.pairs, self.correction
-        is_studentised = (
-            self.info.name not in NOT_STUDENTISED or correction.name == "bootstrap-max-t"
-        )
-        resamples = correction.resamples_topics or self.info.name in RESAMPLES_TOPICS
-        assumes_one_variance = correction.one_variance and self.info.one_variance
+        is_studentised = self.info.studentised or correction.name == "bootstrap-max-t"
+        resamples = correction.resamples_topics or self.info.resamples_topics
+        ignores_variances = correction.one_variance and self.info.unequal_variances
         if resamples and pairs.n_topics < MIN_BOOTSTRAP_TOPICS:
-            effect = (
+            consequence = (
                 "only large differences can be significant"
                 if is_studentised
                 else "p-values of this test, which is not studentised, are too small"
@@ -107,15 +103,15 @@ class AppliedTest:
             if not is_unreachable:
                 yield (
                     f"{counted(pairs.n_topics, 'topic')} are few for resampling topics (about"
-                    f" {MIN_BOOTSTRAP_TOPICS} are needed): {effect}"
+                    f" {MIN_BOOTSTRAP_TOPICS} are needed): {consequence}"
                 )
         elif correction.symmetric and len(pairs) > 1:
             yield (
                 f"{correction.name} assumes that differences are symmetric around their mean, which"
                 f" is rare for nearly equal runs; {RECOMMENDED} does not assume symmetry"
             )
-        elif assumes_one_variance and pairs.n_systems > 2 and pairs.is_complete:
-            yield from _check_variances(pairs)
+        elif ignores_variances and pairs.n_systems > 2 and pairs.is_complete:
+            yield from _variance_notes(pairs)
 
     def _paired_test_notes(self) -> Iterator[str]:
         """Yield a note on clear differences by paired t-tests that a pooled error does not detect.
@@ -146,8 +142,8 @@ class AppliedTest:
     def _sign_flip_notes(self) -> Iterator[str]:
         """Yield a note on exact sign flips of one pair on few topics, if their p-value differs."""
         pairs, options = self.pairs, self.options
-        is_of_pair = self.info.name in ("bootstrap", "bootstrap-shift") and len(pairs) == 1
-        if not is_of_pair or pairs.n_topics >= MIN_RESAMPLED_TOPICS:
+        is_bootstrap = self.info.resamples_topics and self.info.family == "bootstrap"
+        if not is_bootstrap or len(pairs) != 1 or pairs.n_topics >= MIN_RESAMPLED_TOPICS:
             return
         exact_options = Options(alternative=options.alternative, alpha=options.alpha, exact=True)
         pvalue = float(find_test("randomisation").run(pairs, exact_options).pvalue[0])
@@ -194,7 +190,8 @@ class AppliedTest:
             )
 
 
-def _check_variances(pairs: Pairs) -> Iterator[str]:
+def _variance_notes(pairs: Pairs) -> Iterator[str]:
+    """Yield a note if the variance of some differences is far above the common estimate."""
     centred = pairs.values - pairs.values.mean(axis=0)
     products = centred.T @ centred
     squares = np.diag(products)

@@ -302,7 +302,7 @@ def one_way_test(pairs: Pairs, options: Options) -> Outcome:
     fit=fit_two_way_model,
     error="two-way ANOVA error",
     additive=True,
-    one_variance=True,
+    unequal_variances=True,
     **ANOVA,
 )
 def two_way_test(pairs: Pairs, options: Options) -> Outcome:

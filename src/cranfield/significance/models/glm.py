@@ -408,7 +408,7 @@ def compare_glm(
     spec = test.spec
     if not isinstance(spec, GeneralisedLinearModel):
         raise PolicyError(f"expected a generalised linear model such as glm, got {str(model)!r}")
-    name = test.info.supported(correction or test.info.correction)
+    name = test.info.find_correction(correction or test.info.correction)
     inputs = prepare_scores(as_scores(scores), test.info, missing)
     pairs, fit = all_pairs(inputs.topic_scores), spec.fit(inputs.topic_scores)
     outcome, pvalues = correct_testable_pairs(test, name, pairs, Options(alpha=alpha))

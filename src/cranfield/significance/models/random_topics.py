@@ -189,7 +189,7 @@ def fit_random_topics_model(values: Floats) -> Model:
     aliases=("mixed", "anova-random"),
     fit=fit_random_topics_model,
     error="two-way ANOVA error of topic means over shards",
-    one_variance=True,
+    unequal_variances=True,
     shards="needed",
     **ANOVA,
 )

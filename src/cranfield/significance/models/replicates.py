@@ -159,7 +159,7 @@ def _notes(table: AnovaTable, component: str, reduction: float) -> tuple[str, ..
     "independent-replicates",
     fit=lambda values: fit_independent_replicates(values)[1],
     error="two-way ANOVA error of topic means over replicates",
-    one_variance=True,
+    unequal_variances=True,
     **REPLICATES,
 )
 def independent_replicates_test(pairs: Pairs, options: Options) -> Outcome:

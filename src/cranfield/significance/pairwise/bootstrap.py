@@ -51,6 +51,7 @@ from cranfield.significance.resampling import (
     aliases=("paired-bootstrap", "bootstrap-paired"),
     family="bootstrap",
     random=True,
+    resamples_topics=True,
     correction="bootstrap-max-t",
     baseline_correction="bootstrap-max-t",
 )
@@ -78,7 +79,13 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 @declared_test(
-    "bootstrap-shift", aliases=("shift-bootstrap",), family="bootstrap", symbol="", random=True
+    "bootstrap-shift",
+    aliases=("shift-bootstrap",),
+    family="bootstrap",
+    symbol="",
+    random=True,
+    resamples_topics=True,
+    studentised=False,
 )
 def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Paired bootstrap test by shifting.
@@ -163,6 +170,8 @@ def make_resampler(
     symbol="",
     effect_unit="IQR",
     random=True,
+    resamples_topics=True,
+    studentised=False,
     correction="bootstrap-max",
     baseline_correction="bootstrap-max",
 )
@@ -258,7 +267,9 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
     )
 
 
-INTERVAL_KEY = 0  # first of two keys of the random streams of intervals; those of the test have one
+INTERVAL_KEY = 0
+"""First key of the random streams of intervals, whose second key is the index of a system; random
+streams of the test have a single key."""
 
 
 @declared_test(
@@ -290,7 +301,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         the p-value, it does not assume that both distributions are the same, so that the two may
         disagree if a difference is barely significant.
     """
-    values, counts = move_to_front(pairs.values)
+    values, counts = sort_missing_last(pairs.values)
     integers, _ = as_integers(values, 4 * values.shape[0] ** 2)
     integers = np.nan_to_num(integers)
     totals = integers.sum(axis=0)
@@ -319,8 +330,8 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def move_to_front(values: Floats) -> tuple[Floats, Indices]:
-    """Move missing scores behind all others; return the scores, and their number by system."""
+def sort_missing_last(values: Floats) -> tuple[Floats, Indices]:
+    """Move missing scores behind all others; also return the number of scores by system."""
     is_missing = np.isnan(values)
     order = np.argsort(is_missing, axis=0, kind="stable")
     return np.take_along_axis(values, order, axis=0), (~is_missing).sum(axis=0)
@@ -353,7 +364,7 @@ def make_pooled_resampler(
 
 def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return bootstrap-t intervals of differences of means, with Welch's standard error."""
-    values, sizes = move_to_front(pairs.values)
+    values, sizes = sort_missing_last(pairs.values)
     systems, resamples = values.shape[1], options.resamples
     means, squared_errors = np.empty((2, systems, resamples))
     observed_squared_error = np.empty(systems)

@@ -217,7 +217,7 @@ MAX_SUBSETS = 2**26  # largest number of subset means of all pairs for these, wh
     aliases=("randomization", "permutation", "fisher"),
     family="randomisation",
     symbol="",
-    one_variance=True,
+    unequal_variances=True,
     random=True,
     correction="randomised-tukey",
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -38,13 +38,13 @@ from cranfield.significance.effects import bias_correction
 from cranfield.significance.prepare import as_scores, find_baselines, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, RESAMPLES, Options, find_test
 
-Function = Callable[[Floats], Floats]
+ArrayFunction = Callable[[Floats], Floats]
 
-GRID = np.concatenate([[0.0], np.logspace(-8, 1, 73)])
-"""Grid of tau^2, in units of the squared range of the estimates, for the likelihood."""
+LIKELIHOOD_GRID = np.concatenate([[0.0], np.logspace(-8, 1, 73)])
+"""Grid of tau^2, in units of the squared range of the estimates, to maximise the likelihood."""
 
-TAU2_GRID = np.concatenate([[0.0], np.logspace(-3, 9, 37)])
-"""Grid of tau^2, in units of its estimate from Q, for the interpolation of samples."""
+DRAW_GRID = np.concatenate([[0.0], np.logspace(-3, 9, 37)])
+"""Grid of tau^2, in units of its estimate from Q, to interpolate draws."""
 
 MIN_VARIANCE = 2.0**-100  # relative to the largest; smaller variances would not change weights
 N_BISECTIONS = 80  # of an interval that contains a root; more than the 53 bits of a float
@@ -76,7 +76,7 @@ def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
     with np.errstate(divide="ignore", invalid="ignore"):
         fixed_weights = 1 / v
         _, q = _mean_and_squares(y, fixed_weights)
-        tau2 = np.where(is_pooled, np.maximum(TAU2_BY[tau2_by](y, v, df), 0.0), 0.0)
+        tau2 = np.where(is_pooled, np.maximum(TAU2_BY[tau2_by].estimate(y, v, df), 0.0), 0.0)
         weights = 1 / (v + tau2[:, None])
         total = weights.sum(axis=1)
         estimate, squares = _mean_and_squares(y, weights)
@@ -84,9 +84,20 @@ def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
         # The variance of a typical estimate (Higgins and Thompson, 2002, equation 9).
         sum_fixed = fixed_weights.sum(axis=1)
         typical_v = df * sum_fixed / (sum_fixed**2 - (fixed_weights**2).sum(axis=1))
-        results = (error * unit, tau2 * unit**2, q, chdtrc(df, q), tau2 / (tau2 + typical_v))
-    pooled = (np.where(is_pooled, result, np.nan) for result in results)
-    return Pooled(n_collections, estimate * unit, *pooled)
+        i2 = tau2 / (tau2 + typical_v)
+
+    def if_pooled(values: Floats) -> Floats:
+        return np.where(is_pooled, values, np.nan)
+
+    return Pooled(
+        n_collections=n_collections,
+        estimate=estimate * unit,
+        error=if_pooled(error * unit),
+        tau2=if_pooled(tau2 * unit**2),
+        q=if_pooled(q),
+        q_pvalue=if_pooled(chdtrc(df, q)),
+        i2=if_pooled(i2),
+    )
 
 
 def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tuple[Floats, Floats]:
@@ -126,7 +137,7 @@ def _draw_tau2(y: Floats, v: Floats, chi2: Floats) -> Floats:
     # The diagonal is a sum of products, as differences of large weights would cancel.
     form = np.diag(products.sum(axis=1)) - products
     # Q exceeds k - 1 by tau^2 times the trace on average.
-    grid = TAU2_GRID * max(float(q), 1.0) / np.trace(form)
+    grid = DRAW_GRID * max(float(q), 1.0) / np.trace(form)
     # Given tau^2, Q is a sum of chi-squared variables, weighted by eigenvalues that depend on it.
     deviations = np.sqrt(v + grid[:, None])
     forms = deviations[:, :, None] * form * deviations[:, None, :]
@@ -172,8 +183,8 @@ def _by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
     z, u = y / unit[:, None], v / unit[:, None] ** 2
     # The likelihood may have several maxima: the highest on a grid is refined by bisection.
     best = np.empty(len(y), dtype=np.intp)
-    for rows in row_slices(len(y), y.shape[1] * GRID.size, BLOCK):
-        likelihood = _restricted_likelihood(z[rows, None], u[rows, None], GRID[:, None])
+    for rows in row_slices(len(y), y.shape[1] * LIKELIHOOD_GRID.size, BLOCK):
+        likelihood = _restricted_likelihood(z[rows, None], u[rows, None], LIKELIHOOD_GRID[:, None])
         best[rows] = likelihood.argmax(axis=1)
 
     def slope(tau2: Floats) -> Floats:
@@ -183,8 +194,9 @@ def _by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
         deviations = ((w * (z - mean[:, None])) ** 2).sum(axis=1)
         return np.asarray(deviations - (total - squares / total))
 
-    bounds = GRID[np.maximum(best - 1, 0)], GRID[np.minimum(best + 1, GRID.size - 1)]
-    return np.asarray(np.where(span > 0, _find_root(slope, *bounds) * unit**2, 0.0))
+    low = LIKELIHOOD_GRID[np.maximum(best - 1, 0)]
+    high = LIKELIHOOD_GRID[np.minimum(best + 1, LIKELIHOOD_GRID.size - 1)]
+    return np.asarray(np.where(span > 0, _find_root(slope, low, high) * unit**2, 0.0))
 
 
 def _restricted_likelihood(y: Floats, v: Floats, tau2: Floats) -> Floats:
@@ -194,7 +206,7 @@ def _restricted_likelihood(y: Floats, v: Floats, tau2: Floats) -> Floats:
     return np.asarray(log_weights - np.log(weights.sum(axis=-1)) - _mean_and_squares(y, weights)[1])
 
 
-def _find_root(function: Function, low: Floats, high: Floats) -> Floats:
+def _find_root(function: ArrayFunction, low: Floats, high: Floats) -> Floats:
     """Find the roots of decreasing functions between bounds; `low` if they are negative there."""
     is_at_start, start = function(low) <= 0, low
     for _ in range(N_BISECTIONS):
@@ -204,14 +216,21 @@ def _find_root(function: Function, low: Floats, high: Floats) -> Floats:
     return np.asarray(np.where(is_at_start, start, (low + high) / 2))
 
 
-TAU2_BY: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
-    "reml": _by_reml,
-    "paule-mandel": _by_paule_mandel,
-    "dersimonian-laird": _by_moments,
-}
-"""Estimators of the variance between collections."""
+class Estimator(NamedTuple):
+    """An estimator of tau^2, the variance between collections."""
 
-ERRORS: dict[str, Function] = {
+    title: str
+    estimate: Callable[[Floats, Floats, Floats], Floats]  # from y, v and k - 1
+
+
+TAU2_BY = {
+    "reml": Estimator("restricted maximum likelihood", _by_reml),
+    "paule-mandel": Estimator("Paule and Mandel", _by_paule_mandel),
+    "dersimonian-laird": Estimator("DerSimonian and Laird", _by_moments),
+}
+"""Estimators of the variance between collections, by name."""
+
+ERRORS: dict[str, ArrayFunction] = {
     "hartung-knapp": np.sqrt,
     "hartung-knapp-ad-hoc": lambda ratio: np.sqrt(np.maximum(ratio, 1.0)),
     "normal": np.ones_like,
@@ -296,14 +315,6 @@ def match_pairs(
         deviation=deviation[has_pair],
         notes=tuple(notes),
     )
-
-
-TITLES = {
-    "reml": "restricted maximum likelihood",
-    "paule-mandel": "Paule and Mandel",
-    "dersimonian-laird": "DerSimonian and Laird",
-}
-"""Titles of the estimators of the variance between collections."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -409,10 +420,10 @@ class MetaAnalysis(Result):
             f"{measure_prefix(measures)}random-effects meta-analysis of {unit}; {title}, alpha"
             f" {self.alpha:g}",
             f"{counted(len(collections), 'collection')}: {', '.join(collections)}",
-            f"variance between collections by {TITLES[self.tau2_by]}, standard errors"
+            f"variance between collections by {TAU2_BY[self.tau2_by].title}, standard errors"
             f" {self.errors}",
-            f"low, high: {level} confidence interval of the mean difference over such collections,"
-            f" {self.interval_kind}",
+            f"low, high: {level} confidence interval of the mean difference over all such"
+            f" collections, {self.interval_kind}",
             f"predicted low, high: {level} prediction interval of the difference on another"
             f" collection, by parametric bootstrap, {self.resamples:,} samples, seed {self.seed}",
         ]

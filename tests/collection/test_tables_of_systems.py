@@ -475,7 +475,9 @@ def test_a_mapping_of_columns_is_a_table(tmp_path: Path) -> None:
         columns | {"x": {}},
     ):
         for read in (cf.read_run, cf.read_qrels):
-            with pytest.raises(cf.InputError, match="expected lists as the columns of a table, got"):
+            with pytest.raises(
+                cf.InputError, match="expected lists as the columns of a table, got"
+            ):
                 read(numbered)
     with pytest.raises(cf.InputError, match="expected columns of equal length, got lengths 1, 2"):
         cf.read_qrels({"qid": ["1", "2"], "docno": ["a"]})

@@ -324,12 +324,6 @@ class RegistryReader:
         values = {"team": team, "ranking": ranking, "object": object, "tag": tag, "state": state}
         return self._records(Submission, task=task, **values)
 
-    def submission(self, tag: str) -> Submission | None:
-        """Return the accepted submission with a tag (in any case), or else the newest one."""
-        runs = self._records(Submission, tag=tag)
-        accepted = [run for run in runs if run.state == ACCEPTED]
-        return next(iter((*accepted, *reversed(runs))), None)
-
     def faults(self, submission_id: int, *, private: bool = False) -> tuple[Fault, ...]:
         """Return the faults and warnings of a submission.
 

@@ -504,20 +504,27 @@ def withdraw(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
     """
     _check_reason(reason)
     with campaign.registry.change("withdraw", tag, {"reason": reason}) as tx:
-        runs = tx.submissions(None, None, tag=tag)
-        for run in runs:
-            if run.state == ACCEPTED:
-                return tx.update(replace(run, state=WITHDRAWN, reason=reason))
-        # Refused runs of other teams may have the same tag.
-        past_runs = [run for run in runs if run.state != REFUSED]
-        hint = "; submissions with this tag were refused" if runs else ""
-        if past_runs:
-            team = quoted(past_runs[-1].team)
-            hint = f"; the run of team {team} with this tag is already {past_runs[-1].state}"
-        raise PolicyError(f"no accepted run has the tag {quoted(tag)}{hint}")
+        return tx.update(replace(accepted_run(tx, tag), state=WITHDRAWN, reason=reason))
 
 
-def purge(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
+def accepted_run(registry: RegistryReader, tag: str) -> Submission:
+    """Return the accepted run with a tag (in any case), which is unique."""
+    runs = registry.submissions(None, None, tag=tag)
+    for run in runs:
+        if run.state == ACCEPTED:
+            return run
+    # Refused runs of other teams may have the same tag.
+    past_runs = [run for run in runs if run.state != REFUSED]
+    hint = "; submissions with this tag were refused" if runs else ""
+    if past_runs:
+        team = quoted(past_runs[-1].team)
+        hint = f"; the run of team {team} with this tag is already {past_runs[-1].state}"
+    raise PolicyError(f"no accepted run has the tag {quoted(tag)}{hint}")
+
+
+def purge(
+    campaign: OpenedCampaign, tag: str, reason: str, *, id: Annotated[int | None, Integer(1)] = None
+) -> Submission:
     """Remove the bytes of a run that was withdrawn, replaced or refused.
 
     Its record with the hash stays. Bytes that other runs or judgments share are not removed.
@@ -527,22 +534,52 @@ def purge(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
     campaign, reason
         As for :func:`withdraw`.
     tag
-        Tag of the run; if several runs have it, the newest run that still has its bytes.
+        Tag of the run, in the same case.
+    id
+        Number of the run in the registry, required if several runs have the tag.
 
     Raises
     ------
     PolicyError
-        If no such run has bytes. An accepted run must be withdrawn first.
+        If no such run has bytes, or several runs have the tag. An accepted run must be withdrawn
+        first.
     """
     _check_reason(reason)
     with campaign.registry.change("purge", tag, {"reason": reason}) as tx:
-        runs = tx.submissions(None, None, tag=tag)
-        purgeable_runs = [run for run in runs if run.kept and run.state != ACCEPTED]
-        if not purgeable_runs:
-            is_accepted = any(run.state == ACCEPTED for run in runs)
-            reason = "is accepted; withdraw it first" if is_accepted else "has no bytes to remove"
-            raise PolicyError(f"run {quoted(tag)} {reason}")
-        run = tx.update(replace(purgeable_runs[-1], kept=False))
+        run = _run_to_purge(tx.submissions(None, None, tag=tag), tag, id)
+        run = tx.update(replace(run, kept=False))
         # The file is removed after the commit, so that a killed process never loses a file.
         tx.forget(run.object)
     return run
+
+
+def _run_to_purge(runs: Sequence[Submission], tag: str, id: int | None) -> Submission:
+    """Return the run with a tag and an id that can be purged.
+
+    Runs that were already purged count as well, so that a repeated command does not purge another.
+    """
+    similar_tags = [quoted(run.tag) for run in runs if run.tag != tag]
+    runs = [run for run in runs if run.tag == tag]
+    if not runs:
+        hint = f"; did you mean {similar_tags[0]}?" if similar_tags else ""
+        raise PolicyError(f"unknown run {quoted(tag)}{hint}")
+    stored_runs = [run for run in runs if run.state != ACCEPTED]
+    stored_runs = [run for run in stored_runs if run.kept or run.state != REFUSED]
+    kept_ids = [run.id for run in stored_runs if run.kept]
+    if kept_ids and len(stored_runs) > 1 and id is None:
+        descriptions = (
+            f"{run.id} ({run.state}, of {quoted(run.team)}, submitted at {run.received}"
+            f"{'' if run.kept else ', already purged'})"
+            for run in stored_runs
+        )
+        raise PolicyError(
+            f"{len(stored_runs)} runs have the tag {quoted(tag)}; choose one, such as"
+            f" id={kept_ids[0]}: {', '.join(descriptions)}"
+        )
+    matches = [run for run in stored_runs if id in (None, run.id)]
+    if any(run.kept for run in matches):
+        return matches[0]
+    is_accepted = any(run.state == ACCEPTED and id in (None, run.id) for run in runs)
+    name = quoted(tag) if id is None else f"{quoted(tag)} with id {id}"
+    problem = "is accepted; withdraw it first" if is_accepted else "has no bytes to remove"
+    raise PolicyError(f"run {name} {problem}")

@@ -226,7 +226,16 @@ def decide(
             # Replacing another run by a run that is already accepted would lose a run.
             reason = f"this run was already submitted as {quoted(tag)}"
             raise PolicyError(f"no run was replaced: {reason}")
-        return SubmissionOutcome(repeat, copy.report, is_repeat=True), copy.report.faults, None
+        is_new_time = declaration.received is not None and submission.received != repeat.received
+        # A run that replaces itself corrects the time of its submission.
+        if not is_new_time or declaration.replaces != tag:
+            report = copy.report
+            if is_new_time:
+                times = f"{submission.received}, because the run was received {repeat.received}"
+                message = f"received is not changed to {times}; replace the run to change it"
+                warning = Fault("answers", "warning", message)
+                report = replace(report, faults=(*report.faults, warning))
+            return SubmissionOutcome(repeat, report, is_repeat=True), report.faults, None
     replaced_run = next((run for run in accepted if run.tag == declaration.replaces), None)
     if declaration.replaces is not None and replaced_run is None:
         replaces = quoted(declaration.replaces)

@@ -83,6 +83,20 @@ def test_the_rules_choose_what_is_pooled(tmp_path: Path) -> None:
     assert [one.action for one in campaign.registry.events()].count("pool") == 1
 
 
+def test_only_topics_of_the_task_are_pooled(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    handed_in(campaign, "a", {"q2": {"x": 1.0}, "q9": {"x": 1.0}, "q10": {"y": 1.0}})
+    handed_in(campaign, "b", {"q10": {"y": 1.0}})
+    handed_in(campaign, "c", {"q1": {"z": 2.0, "x": 1.0}, "q2": {"x": 1.0}})
+    with pytest.warns(CranfieldWarning) as told:
+        found = campaign.pool()
+    assert [str(one.message) for one in told] == [
+        "2 topics of the runs are not among the topics to pool: 'q10', 'q9'"
+    ]
+    assert (found.topics, found.systems) == (("q1", "q2"), ("a", "b", "c"))
+    assert found.to_polars().rows() == [("q1", "x", 2, 1), ("q1", "z", 1, 1), ("q2", "x", 1, 2)]
+
+
 def test_without_priorities_all_runs_are_pooled_to_depth_100(tmp_path: Path) -> None:
     rules = RULES.replace("priorities = 2\npool = {depth = 10, priorities = [1]}\n", "")
     campaign = made(tmp_path / "c", rules=rules)
@@ -111,7 +125,7 @@ def test_the_pool_has_the_order_of_the_rules(tmp_path: Path) -> None:
 
 
 def test_the_pool_is_that_of_assess(tmp_path: Path) -> None:
-    campaign = made(tmp_path / "c")
+    campaign = made(tmp_path / "c", rules=RULES.replace('topics = "topics.txt"\n', ""))
     covid = cf.bundled.trec_covid()
     runs = list(covid.runs[:3])
     for run in runs:

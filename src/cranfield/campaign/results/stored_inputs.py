@@ -103,7 +103,7 @@ def add_judgments(
         raise
     if fault_severity("id-blank", rules) == "error":
         _check_blanks(judgments)
-    for topic_note in _topic_notes(judgments, rules, str(path)):
+    for topic_note in topic_notes(judgments, rules, str(path)):
         warn(topic_note)
     versions = campaign.registry.judgments(rules.name)
     sha256 = file_sha256(path)
@@ -135,8 +135,8 @@ def _check_blanks(qrels: Qrels) -> None:
         raise qrels.origin.wrong(reason, row, qrels.topics[qrels.codes[row]], qrels.docs[row])
 
 
-def _topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
-    """Return warnings about topics that only the judgments or only the task have."""
+def topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
+    """Return notes on topics that only the judgments or only the task have."""
     topics = topic_ids(rules)
     if topics is None:
         return []
@@ -320,7 +320,7 @@ def pool(
     mark: bool = False,
     without: Sequence[str] = (),
 ) -> Pool:
-    """Pool the runs that the rules select.
+    """Pool the runs that the rules select, for the topics of the task.
 
     Parameters
     ----------
@@ -349,12 +349,18 @@ def pool(
         If the rules select no run.
     InputError
         If no run can be read. Single unreadable runs are excluded with a warning.
+
+    Warns
+    -----
+    CranfieldWarning
+        For topics of the runs that are not in the task, which are not pooled.
     """
     check_list("without", without)
     rules = campaign.rules.task(task)
     submissions = select_pool_runs(campaign, rules.name, without)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth
-    function = partial(pool_runs, depth=depth, ties=ties or judging_policies(rules).ties)
+    ties = ties or judging_policies(rules).ties
+    function = partial(pool_runs, depth=depth, ties=ties, topics=topic_ids(rules))
     new_pool = apply_to_runs(campaign, rules, submissions, function)
     if new_pool is None:
         raise no_readable_run_error(campaign, rules.name)

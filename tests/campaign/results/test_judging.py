@@ -46,6 +46,22 @@ def test_topics_that_do_not_fit_are_said_and_do_not_count(tmp_path: Path) -> Non
     assert campaign.score().topics == ("q1",)
 
 
+@pytest.mark.parametrize("rule", ['documents = "documents.txt"', "documents = {pattern = '[xy]'}"])
+def test_documents_outside_the_collection_are_said(tmp_path: Path, rule: str) -> None:
+    (tmp_path / "c-rules").mkdir()
+    (tmp_path / "c-rules" / "documents.txt").write_text("x\ny\n")
+    rules = RULES.replace("min_category", f"{rule}\nmin_category")
+    campaign = made(tmp_path / "c", rules=rules)
+    (tmp_path / "qrels").write_text(QRELS + "q1 0 z 1\nq2 0 z 0\nq4 0 w 2\n")
+    with pytest.warns(CranfieldWarning) as told:
+        campaign.add_judgments(tmp_path / "qrels", version="1")
+    assert [str(one.message) for one in told] == [
+        "3 of 7 judgments are of documents outside the collection, and count in scores all the"
+        " same: 'w', 'z'"
+    ]
+    judged(campaign, QRELS, version="2")
+
+
 def test_what_cannot_be_judgments_is_refused(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
     (tmp_path / "foreign").write_text("q9 0 x 1\n")

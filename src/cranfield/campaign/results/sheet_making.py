@@ -16,7 +16,7 @@ import polars as pl
 
 from cranfield.base.arrays import competition_ranks
 from cranfield.base.errors import PolicyError, check_choice, quoted
-from cranfield.base.files import make_folder, whole_file
+from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import capitalised, counted
 from cranfield.campaign.checks.checking import public_metadata
@@ -26,6 +26,7 @@ from cranfield.campaign.pages import (
     encode_text,
     render_page,
     render_text,
+    replaced_folder,
     write_files,
 )
 from cranfield.campaign.results.leaderboard import compare_if_possible
@@ -398,7 +399,8 @@ def write_sheets(
         Whether the sheet of a run names the other runs that are not significantly different from
         it: `named` or `hidden`.
     folder
-        Folder to write to; it is created if missing. Existing sheets are overwritten.
+        Folder to write to, completely or not at all. It must be new, empty, or have sheets that
+        cranfield wrote, which are replaced.
 
     Returns
     -------
@@ -408,11 +410,14 @@ def write_sheets(
     Raises
     ------
     PolicyError
-        If the folder contains sheets of other runs, or is in the campaign's folder.
+        If the folder contains other files, or is in the campaign's folder.
     """
     target = campaign.check_outside(folder)
     sheets = sheet_inputs(campaign, task, judgments, measure=measure).sheets(others)
-    return write_files(target, dict(index_and_sheets(sheets)))
+    files = dict(index_and_sheets(sheets))
+    with replaced_folder(target, "sheets") as new_folder:
+        write_files(new_folder, files)
+    return tuple(target / name for name in files)
 
 
 def index_and_sheets(sheets: Sequence[Sheet]) -> Iterator[tuple[str, bytes]]:
@@ -473,7 +478,7 @@ def write_packet(
     Raises
     ------
     PolicyError
-        For an unknown team, or a team without accepted runs.
+        For an unknown team, a team without accepted runs, or a folder with other files.
 
     Notes
     -----
@@ -500,10 +505,13 @@ def write_packets(
 ) -> tuple[Path, ...]:
     """Write the packets of all teams with accepted runs as `TEAM.zip`; see :func:`write_packet`.
 
+    Older packets in the folder are replaced, also those of teams without accepted runs.
+
     Raises
     ------
     PolicyError
-        For a team whose id is not a valid file name, or differs from another id only in case.
+        For a folder with other files, and for a team whose id is not a valid file name, or differs
+        from another id only in case.
     """
     target = campaign.check_outside(folder)
     all_inputs = _all_inputs(campaign, task, judgments)
@@ -513,9 +521,10 @@ def write_packets(
         if not is_safe_name(team) or first_ids.setdefault(team.lower(), team) != team:
             reason = "has no unique, valid file name; write its packet separately"
             raise PolicyError(f"team {quoted(team)} {reason}")
-    make_folder(target)
-    paths = {team: target / f"{team}.zip" for team in teams}
-    return tuple(_write_packet(_team_files(all_inputs, team), paths[team]) for team in teams)
+    with replaced_folder(target, "packets", private=True) as new_folder:
+        for team in teams:
+            _write_packet(_team_files(all_inputs, team), new_folder / f"{team}.zip")
+    return tuple(target / f"{team}.zip" for team in teams)
 
 
 def _all_inputs(
@@ -545,7 +554,8 @@ def _team_files(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, bytes
 def _write_packet(files: Mapping[str, bytes], target: Path) -> Path:
     """Write an archive in order of name, with a fixed time, so that bytes are reproducible."""
     if target.suffix.lower() != ".zip":
-        write_files(target, files, private=True)
+        with replaced_folder(target, "packet", private=True) as new_folder:
+            write_files(new_folder, files, private=True)
         return target
     with (
         whole_file(target, private=True) as out,

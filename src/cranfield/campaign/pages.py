@@ -56,6 +56,7 @@ def text_environment() -> Environment:
     )
     environment.filters |= {"counted": counted, "markdown": markdown, "plain": plain}
     environment.filters["time"] = time_text
+    environment.globals["capitalised"] = capitalised
     return environment
 
 

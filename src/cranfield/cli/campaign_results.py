@@ -380,6 +380,8 @@ def make(campaign: cf.campaign.Campaign, **options: Any) -> None:
     new_release = campaign.release(**options)
     print(plain(f"{new_release.path}: {new_release.summary}"))
     print(f"SHA-256 of tagmanifest-sha256.txt, to publish: {new_release.manifest}")
+    for note in new_release.notes:
+        print(f"note: {plain(note)}")
     for sentence in new_release.excluded:
         print(f"not released: {sentence}")
     for record in campaign.registry.releases():

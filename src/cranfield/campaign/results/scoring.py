@@ -337,11 +337,11 @@ class Scoring:
 
     def run_notes(self, evaluation: Evaluation) -> list[str]:
         """Return the notes on ties, on topics on which no run can score, and on other topics."""
-        notes = self._tie_notes(evaluation) + self.topic_notes(evaluation.topics)
-        return notes + self.notes_on_other_topics
+        notes = [*describe_effects(self.tie_effects(evaluation))]
+        return notes + self.topic_notes(evaluation.topics) + self.notes_on_other_topics
 
-    def _tie_notes(self, evaluation: Evaluation) -> list[str]:
-        """Return the notes of :func:`cranfield.evaluate` on ties; effects of ties are cached."""
+    def tie_effects(self, evaluation: Evaluation) -> list[TieEffect]:
+        """Return the effects of ties that :func:`cranfield.evaluate` reports; they are cached."""
         measures = [measure for measure in self.measures if not measure.info.depends_on_others]
         tied = [row.system for row in evaluation.coverage.systems if row.tied and measures]
         basis = hash_values("ties", self.basis(), [str(measure) for measure in measures])
@@ -360,7 +360,7 @@ class Scoring:
         stored = dict(table.iter_rows())
         fields = {tag: json.loads(stored.get(self.objects[tag]) or "{}") for tag in tied}
         ties = [TieEffect(**(values | {"system": tag})) for tag, values in fields.items() if values]
-        return [*describe_effects(sorted(ties, key=lambda tie: -tie.effect))]
+        return sorted(ties, key=lambda tie: -tie.effect)
 
     def topic_notes(self, topics: Sequence[str]) -> list[str]:
         """Report the topics of the task without judgments, or without a relevant document."""

@@ -46,7 +46,7 @@ from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules, is_safe_name
 from cranfield.campaign.store.records import ACCEPTED, Submission
 from cranfield.collection.metadata.reading import read_metadata
-from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.evaluation import Evaluation, TieEffect, describe_effects
 from cranfield.measures import parse_measures
 from cranfield.reporting.page.html import label
 from cranfield.reporting.page.sections import verdict_sentence
@@ -197,6 +197,7 @@ def sheet_inputs(
     names = dict.fromkeys([*sheet_measures(rules), *([] if measure is None else [measure])])
     scoring = Scoring(campaign, rules.name, [*names], judgments)
     evaluation, runs = scoring.evaluation(), scoring.submissions
+    task_scoring = Scoring(campaign, rules.name, task_measures(rules), judgments)
     warnings = {
         run.tag: tuple(f.message for f in registry.faults(run.id) if f.severity == "warning")
         for run in runs
@@ -210,6 +211,7 @@ def sheet_inputs(
         teams={team.id: team.name for team in registry.teams()},
         warnings=warnings,
         metadata={run.tag: public_run_metadata(run)[0] for run in runs if run.metadata},
+        ties=task_scoring.tie_effects(task_scoring.evaluation()),
         measure=measure,
     )
 
@@ -232,6 +234,7 @@ class SheetInputs:
     teams: Mapping[str, str] = field(default_factory=dict)  # names by id
     warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the check, by tag
     metadata: Mapping[str, str] = field(default_factory=dict)  # public part as YAML, by tag
+    ties: Sequence[TieEffect] = ()  # effects on the measures of the task
     measure: str | None = None  # of charts, topics and comparisons; by default the first
 
     @cached_property
@@ -336,6 +339,7 @@ class SheetInputs:
             "sha256": run.object,
             "warnings": self.warnings.get(run.tag, ()),
             "metadata": self.metadata.get(run.tag, ""),
+            "notes": tuple(describe_effects(tie for tie in self.ties if tie.system == run.tag)),
         }
 
 

@@ -442,7 +442,7 @@ def list_runs(
     format: str,
     output: str | None,
 ) -> None:
-    """List runs in order of submission."""
+    """List runs in the order in which they were recorded."""
     from cranfield.campaign.submitting.teams import require_team
     from cranfield.tabular import text_table
 

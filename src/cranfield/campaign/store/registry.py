@@ -316,7 +316,7 @@ class RegistryReader:
         object: str | None = None,
         tag: str | None = None,
     ) -> tuple[Submission, ...]:
-        """Return submissions in order of arrival; in any state if `states` is None.
+        """Return submissions in the order of their records; in any state if `states` is None.
 
         Tags are compared regardless of case.
         """

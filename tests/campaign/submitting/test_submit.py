@@ -160,7 +160,7 @@ def test_a_replacement_may_have_the_tag_of_what_it_replaces(news: News, write: W
 def test_a_forgotten_time_is_corrected_by_a_replacement(news: News, write: Write) -> None:
     opened = news('closes = 2026-08-01T00:00:00Z\nlate = "mark"\n')
     late = opened.submit(write(), team="padua").submission
-    in_time = {"team": "padua", "received": datetime(2026, 7, 31, tzinfo=UTC)}
+    in_time: dict[str, Any] = {"team": "padua", "received": datetime(2026, 7, 31, tzinfo=UTC)}
     again = opened.submit(write(), **in_time)
     assert again.is_repeat and opened.submissions() == (late,)
     assert [one.message for one in again.report.faults] == [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def test_sheets_of_runs_that_are_gone_are_not_left_behind(small: Make, tmp_path:
 
 def test_no_other_file_is_overwritten(small: Make, tmp_path: Path) -> None:
     campaign = small()
-    writers = {
+    writers: dict[str, Callable[[Path], object]] = {
         "sheets": lambda folder: campaign.sheets(None, folder),
         "overview": lambda folder: campaign.overview(None, folder, forms=[]),
         "packet": lambda folder: campaign.packet("eastlab", folder),

@@ -100,7 +100,9 @@ def cache_table(
     with campaign.registry.change("score", task, details) as change:
         previous = {file.key: file for file in change.score_files(task)}.get(key)
         (change.update if previous else change.insert)(record)
-    if previous and previous.path != path:
+        # Tables with equal values have the same path.
+        used_paths = {file.path for file in change.score_files()}
+    if previous and previous.path not in used_paths:
         (campaign.folder / previous.path).unlink(missing_ok=True)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError
+from cranfield.base.scale_types import Scale
 from cranfield.reporting import summary
 from cranfield.significance.registry import TESTS
 
@@ -249,16 +250,16 @@ def test_the_direction_of_a_measure_is_its_definition() -> None:
 
 def test_scores_of_a_known_measure_have_its_definition() -> None:
     columns = {"a": [1, 0.3, 0.9], "b": [1, 0.4, 0.9]}
-    values = np.array([*columns.values()]).T
+    labels = np.array([*columns.values()]).T, ("1", "2", "3"), ("a", "b")
     for measure in ("RBPResidual(p=0.8)", "GMAP", "AP", "NumRelRet", "latency", "P"):
-        scores = cf.Scores(values, "123", "ab", measure)
+        scores = cf.Scores(*labels, measure)
         read = cf.read_scores(columns, measure=measure)
         for name in ("measure", "aggregate", "scale", "scale_source", "lower_is_better"):
             assert getattr(scores, name) == getattr(read, name), (measure, name)
         assert scores.definition == read.definition
         assert scores.has_direction == read.has_direction
-    assert str(cf.Scores(values, "123", "ab", "AP", scale="ratio").scale) == "ratio"
+    assert str(cf.Scores(*labels, "AP", scale=Scale.RATIO).scale) == "ratio"
     with pytest.raises(PolicyError, match="higher is better for AP, but lower is better was"):
-        cf.Scores(values, "123", "ab", "AP", lower_is_better=True)
+        cf.Scores(*labels, "AP", lower_is_better=True)
     with pytest.raises(PolicyError, match="aggregate of AP must be 'mean', got 'sum'"):
-        cf.Scores(values, "123", "ab", "AP", aggregate="sum")
+        cf.Scores(*labels, "AP", aggregate="sum")

@@ -123,7 +123,7 @@ class Campaign(OpenedCampaign):
     def submissions(
         self, task: str | None = None, states: Sequence[str] = ("accepted",)
     ) -> tuple[Submission, ...]:
-        """Return submissions in order of arrival, of one task or of all tasks."""
+        """Return submissions in the order of their records, of one task or of all tasks."""
         check_list("states", states)
         return self.registry.submissions(task, states)
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from os import fspath
 from pathlib import Path
@@ -12,7 +16,7 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, file_error, quoted
 from cranfield.base.files import make_folder, whole_file
 from cranfield.base.text import capitalised, counted, markdown, plain
 from cranfield.campaign.opened_campaign import PathName
@@ -52,6 +56,7 @@ def text_environment() -> Environment:
     )
     environment.filters |= {"counted": counted, "markdown": markdown, "plain": plain}
     environment.filters["time"] = time_text
+    environment.globals["capitalised"] = capitalised
     return environment
 
 
@@ -121,16 +126,64 @@ def encode_text(text: str) -> bytes:
 def write_files(
     folder: PathName, files: Mapping[str, bytes], *, private: bool = False
 ) -> tuple[Path, ...]:
-    """Write files by name into a folder, unless it has sheets of other runs."""
+    """Write files by name into a folder."""
     target = Path(fspath(folder))
     for subfolder in sorted({(target / name).parent for name in files}):
-        if subfolder.name == SHEETS and subfolder.is_dir():
-            names = {path.name for path in subfolder.iterdir()}
-            if extra := sorted(names - {Path(name).name for name in files}):
-                reason = "which belongs to no current run; remove it, or choose another folder"
-                raise PolicyError(f"{subfolder} contains {quoted(extra[0])}, {reason}")
         make_folder(subfolder)
     for name, content in files.items():
         with whole_file(target / name, private=private) as out:
             out.write(content)
     return tuple(target / name for name in files)
+
+
+@contextmanager
+def replaced_folder(
+    folder: PathName, noun: str, *, private: bool = False, public: bool = False
+) -> Iterator[Path]:
+    """Yield a temporary folder, which becomes `folder` when it is complete, or not at all.
+
+    An older folder is replaced only if it is empty, or has no other files than those that were
+    written for the same noun, which a hidden file lists. Only the owner can read this file in a
+    `private` folder; all can read a `public` folder.
+    """
+    target, mark = Path(fspath(folder)).resolve(), f".cranfield-{noun}"
+    _check_replaceable(target, folder, noun, mark)
+    make_folder(target.parent)
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as work:
+            new_folder, old_folder = Path(work) / "new", Path(work) / "old"
+            new_folder.mkdir()
+            yield new_folder
+            files = sorted(path for path in new_folder.rglob("*") if path.is_file())
+            names = "".join(f"{path.relative_to(new_folder).as_posix()}\n" for path in files)
+            with whole_file(new_folder / mark, private=private) as out:
+                out.write(names.encode())
+            for entry in (new_folder, *new_folder.rglob("*")) if public else ():
+                entry.chmod(0o755 if entry.is_dir() else 0o644)
+            if target.is_dir():
+                target.rename(old_folder)
+            try:
+                new_folder.rename(target)
+            except OSError:
+                if old_folder.is_dir():
+                    old_folder.rename(target)
+                raise
+            shutil.rmtree(old_folder, ignore_errors=True)
+    except OSError as error:
+        raise file_error(error, "written", folder) from None
+
+
+def _check_replaceable(target: Path, folder: PathName, noun: str, mark: str) -> None:
+    """Check that a folder does not exist, is empty, or was written for the same noun."""
+    if not os.path.lexists(target):
+        return
+    name = quoted(str(folder))
+    if not target.is_dir():
+        raise PolicyError(f"{name} is a file, expected a folder")
+    files = (path for path in target.rglob("*") if path.is_symlink() or not path.is_dir())
+    paths = {path.relative_to(target).as_posix() for path in files}
+    marked = target / mark
+    written_names = {mark, *marked.read_text("utf-8").splitlines()} if marked.is_file() else set()
+    if extra := sorted(paths - written_names):
+        reason = f"contains {quoted(extra[0])}, which does not belong to the {noun}"
+        raise PolicyError(f"{name} {reason}; nothing was changed")

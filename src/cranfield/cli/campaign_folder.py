@@ -358,11 +358,9 @@ def replace(campaign: cf.campaign.Campaign, tag: str, run: str, **details: Any) 
     TAG is the tag of the run to replace; the new run has the same team and task, and may have the
     same tag. Options that are not set keep the values of the old run.
     """
-    old = campaign.registry.submission(tag)
-    if old is None:
-        raise PolicyError(
-            f"unknown run {quoted(tag)}; `cranfield campaign run list` lists the runs"
-        )
+    from cranfield.campaign.submitting.submit import accepted_run
+
+    old = accepted_run(campaign.registry, tag)
     for name in ("type", "priority", "answers", "description"):
         details[name] = details[name] or getattr(old, name)
     outcome = campaign.submit(run, old.task, team=old.team, replaces=old.tag, **details)
@@ -390,14 +388,16 @@ def withdraw(campaign: cf.campaign.Campaign, tag: str, reason: str) -> None:
 @cli.campaign_argument
 @click.argument("tag")
 @cli.reason_option
-def purge(campaign: cf.campaign.Campaign, tag: str, reason: str) -> None:
+@cli.options_from(f"{cli.CAMPAIGN}.submitting.submit.purge", "id")
+def purge(campaign: cf.campaign.Campaign, tag: str, reason: str, id: int | None) -> None:
     """Delete the file of a withdrawn, replaced or refused run.
 
-    Its record, with the hash of the file, and earlier releases are kept.
+    Its record, with the hash of the file, and earlier releases are kept. If several runs have the
+    tag, they are listed with their ids, and --id chooses one.
     """
     from cranfield.campaign.store.records import object_path
 
-    run = campaign.purge(tag, reason)
+    run = campaign.purge(tag, reason, id=id)
     is_shared = object_path(campaign.folder, run.object).exists()
     outcome = "file kept, as another record has the same content" if is_shared else "file deleted"
     print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {outcome}")
@@ -442,7 +442,7 @@ def list_runs(
     format: str,
     output: str | None,
 ) -> None:
-    """List runs in order of submission."""
+    """List runs in the order in which they were recorded."""
     from cranfield.campaign.submitting.teams import require_team
     from cranfield.tabular import text_table
 

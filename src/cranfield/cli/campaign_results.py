@@ -294,7 +294,7 @@ def release() -> None:
 @cli.campaign_argument
 @cli.task_option
 @cli.options_from(f"{cli.CAMPAIGN}.results.sheet_making.write_sheets", "judgments measure others")
-@cli.make_output_option("FOLDER", "Folder to write the sheets to.")
+@cli.make_output_option("FOLDER", "Folder to write; older sheets in it are replaced.")
 def sheets(campaign: cf.campaign.Campaign, task: str | None, output: str, **options: Any) -> None:
     """Write a result sheet for each accepted run, like those of TREC.
 
@@ -321,7 +321,7 @@ def sheets(campaign: cf.campaign.Campaign, task: str | None, output: str, **opti
         "type": click.Choice(["html", "svg", "pdf", "png"]),
     },
 )
-@cli.make_output_option("FOLDER", "Folder to write the overview to.")
+@cli.make_output_option("FOLDER", "Folder to write; an older overview in it is replaced.")
 def overview(campaign: cf.campaign.Campaign, task: str | None, output: str, **options: Any) -> None:
     """Write the overview of a task: leaderboard, topics, charts and report."""
     _print_file_count(campaign.overview(task, output, **options), output)
@@ -385,6 +385,8 @@ def make(campaign: cf.campaign.Campaign, **options: Any) -> None:
     new_release = campaign.release(**options)
     print(plain(f"{new_release.path}: {new_release.summary}"))
     print(f"SHA-256 of tagmanifest-sha256.txt, to publish: {new_release.manifest}")
+    for note in new_release.notes:
+        print(f"note: {plain(note)}")
     for sentence in new_release.excluded:
         print(f"not released: {sentence}")
     for record in campaign.registry.releases():

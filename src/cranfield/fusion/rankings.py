@@ -70,7 +70,11 @@ def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:
     counts = {name: top.contradictions for name, top in zip(names, tops, strict=True)}
     notes = notes_on_contradictions(counts)
     n_runs = Counter(topic for top in tops for topic in top.topics)
-    alone = [k for k, top in enumerate(tops) if all(n_runs[topic] == 1 for topic in top.topics)]
+    alone = [
+        k
+        for k, top in enumerate(tops)
+        if top.topics and all(n_runs[topic] == 1 for topic in top.topics)
+    ]
     if alone and len(tops) > 1:
         runs = f"{len(alone)} of {len(tops)} runs {'have' if len(alone) > 1 else 'has'}"
         example = f"{quoted(names[alone[0]])} has {some_of(map(quoted, tops[alone[0]].topics), 3)}"

@@ -102,6 +102,18 @@ def test_grades_and_what_is_unjudged() -> None:
     assert missing.by_system().rows() == [("a", 2, 1, 0), ("b", 2, 2, 1)]
 
 
+def test_some_topics_are_pooled_as_if_the_runs_had_no_others() -> None:
+    runs = {
+        "a": {"1": {"x": 2.0, "y": 1.0}, "2": {"x": 1.0}},
+        "b": {"1": {"z": 1.0}, "t": {"u": 1}},
+    }
+    with pytest.warns(cf.CranfieldWarning, match=r"^1 topic of the runs is not among .*: 't'$"):
+        pool = cf.assess.pool(runs, 5, topics=["2", "1", "9"])
+    same_pool(pool, cf.assess.pool({"a": runs["a"], "b": {"1": {"z": 1.0}}}, 5))
+    with pytest.raises(cf.PolicyError, match="topics requires runs, got a pool"):
+        cf.assess.pool(pool, 5, topics=["1"])
+
+
 def test_names_are_different_and_there_is_a_run() -> None:
     run = cf.read_run({"1": {"x": 2.0}}, name="a")
     with pytest.raises(cf.InputError, match="two runs have the name 'a'"):

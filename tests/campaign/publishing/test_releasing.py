@@ -24,6 +24,7 @@ from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing import releasing
 from cranfield.campaign.publishing.bag import validate_bag
 from cranfield.campaign.publishing.releasing import _secret, release, released_runs, retract
+from cranfield.campaign.publishing.site.writing import write_site
 from cranfield.campaign.results import scoring
 from cranfield.campaign.results.sheet import Sheet
 from cranfield.campaign.rules.reading import read_rules
@@ -41,6 +42,8 @@ from tests.campaign.publishing.making import (
     make_campaign,
     submit,
 )
+from tests.campaign.results.made import handed_in, judged
+from tests.campaign.results.made import made as results_campaign
 from tests.conftest import ROOT
 
 TAGS = ("Dense_1", "bm25-a", "bm25rm3", "dense.2", "tut-late")
@@ -409,3 +412,31 @@ def test_every_form_is_looked_into(named: Path) -> None:
     names = [name for name, _ in everything(named)]
     assert names.count("data/runs/tut-late.run.xz") == 3
     assert ("data/scores/scores.parquet", "tut-late") in hits(named, "tut-late")
+
+
+@pytest.mark.parametrize("anonymous", [False, True])
+def test_ties_and_unjudged_topics_are_told_by_readme_sheets_and_site(
+    tmp_path: Path, anonymous: bool
+) -> None:
+    opened = results_campaign(tmp_path / "c")
+    with pytest.warns(cf.CranfieldWarning, match="has no judgments: 'q4'"):
+        judged(opened, "q1 0 x 1\nq2 0 x 1\nq3 0 x 1\n", version="1")
+    tied, untied = {"x": 1.0, "y": 1.0}, {"x": 2.0, "y": 1.0}
+    handed_in(opened, "tied", {"q1": tied, "q2": untied, "q3": untied})
+    handed_in(opened, "sure", dict.fromkeys(("q1", "q2", "q3"), untied))
+    new = release(opened, anonymous=anonymous)
+    [ties, topics] = new.notes
+    assert re.fullmatch(
+        r"ties can change AP of '(tied|team01-\d)' by up to 0.17 \(33% of its documents are tied\)",
+        ties,
+    )
+    assert ("'tied'" in ties) != anonymous
+    assert topics == "1 topic of the task has no judgments: 'q4'"
+    assert f"{ties[1:]}." in (new.path / "data/README.md").read_text().replace("\\", "")
+    sheets = [path.read_text() for path in sorted((new.path / "data/sheets").glob("*.txt"))]
+    assert sorted("Ties can change AP" in text for text in sheets) == [False, True]
+    write_site(opened, tmp_path / "site")
+    page = (tmp_path / "site/adhoc/index.html").read_text()
+    assert "Ties can change AP of" in page and "1 topic of the task has no judgments" in page
+    pages = [path.read_text() for path in (tmp_path / "site/adhoc").glob("*.html")]
+    assert sum("33% of its documents are tied" in text for text in pages) == 2

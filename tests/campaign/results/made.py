@@ -32,7 +32,7 @@ Rankings = Mapping[str, Mapping[str, float]]
 def made(folder: Path, topics: int = 4, rules: str = RULES) -> cf.campaign.Campaign:
     """Make a campaign of topics q1, q2 and so on, with one team."""
     given = folder.parent / f"{folder.name}-rules"
-    given.mkdir()
+    given.mkdir(exist_ok=True)
     (given / "campaign.toml").write_text(rules)
     (given / "topics.txt").write_text("".join(f"q{k + 1}\n" for k in range(topics)))
     cf.campaign.create(folder, given / "campaign.toml")

@@ -46,6 +46,22 @@ def test_topics_that_do_not_fit_are_said_and_do_not_count(tmp_path: Path) -> Non
     assert campaign.score().topics == ("q1",)
 
 
+@pytest.mark.parametrize("rule", ['documents = "documents.txt"', "documents = {pattern = '[xy]'}"])
+def test_documents_outside_the_collection_are_said(tmp_path: Path, rule: str) -> None:
+    (tmp_path / "c-rules").mkdir()
+    (tmp_path / "c-rules" / "documents.txt").write_text("x\ny\n")
+    rules = RULES.replace("min_category", f"{rule}\nmin_category")
+    campaign = made(tmp_path / "c", rules=rules)
+    (tmp_path / "qrels").write_text(QRELS + "q1 0 z 1\nq2 0 z 0\nq4 0 w 2\n")
+    with pytest.warns(CranfieldWarning) as told:
+        campaign.add_judgments(tmp_path / "qrels", version="1")
+    assert [str(one.message) for one in told] == [
+        "3 of 7 judgments are of documents outside the collection, and count in scores all the"
+        " same: 'w', 'z'"
+    ]
+    judged(campaign, QRELS, version="2")
+
+
 def test_what_cannot_be_judgments_is_refused(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
     (tmp_path / "foreign").write_text("q9 0 x 1\n")
@@ -83,6 +99,20 @@ def test_the_rules_choose_what_is_pooled(tmp_path: Path) -> None:
     assert [one.action for one in campaign.registry.events()].count("pool") == 1
 
 
+def test_only_topics_of_the_task_are_pooled(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    handed_in(campaign, "a", {"q2": {"x": 1.0}, "q9": {"x": 1.0}, "q10": {"y": 1.0}})
+    handed_in(campaign, "b", {"q10": {"y": 1.0}})
+    handed_in(campaign, "c", {"q1": {"z": 2.0, "x": 1.0}, "q2": {"x": 1.0}})
+    with pytest.warns(CranfieldWarning) as told:
+        found = campaign.pool()
+    assert [str(one.message) for one in told] == [
+        "2 topics of the runs are not among the topics to pool: 'q10', 'q9'"
+    ]
+    assert (found.topics, found.systems) == (("q1", "q2"), ("a", "b", "c"))
+    assert found.to_polars().rows() == [("q1", "x", 2, 1), ("q1", "z", 1, 1), ("q2", "x", 1, 2)]
+
+
 def test_without_priorities_all_runs_are_pooled_to_depth_100(tmp_path: Path) -> None:
     rules = RULES.replace("priorities = 2\npool = {depth = 10, priorities = [1]}\n", "")
     campaign = made(tmp_path / "c", rules=rules)
@@ -111,7 +141,7 @@ def test_the_pool_has_the_order_of_the_rules(tmp_path: Path) -> None:
 
 
 def test_the_pool_is_that_of_assess(tmp_path: Path) -> None:
-    campaign = made(tmp_path / "c")
+    campaign = made(tmp_path / "c", rules=RULES.replace('topics = "topics.txt"\n', ""))
     covid = cf.bundled.trec_covid()
     runs = list(covid.runs[:3])
     for run in runs:

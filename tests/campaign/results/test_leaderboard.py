@@ -188,3 +188,25 @@ def test_topics_without_results_and_without_relevant_documents_are_noted(tmp_pat
     assert notes[-1] == (
         "1 of 3 topics has no document of grade 1 or higher, and no run can score there: 'q3'"
     )
+
+
+def test_topics_of_the_task_alone_or_of_the_runs_alone_are_noted(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    judged(campaign, "q1 0 x 1\nq2 0 x 1\nq3 0 x 1\nq4 0 x 1\n")
+    rankings = {topic: {"x": 1.0} for topic in ("q1", "q2", "q3", "q4")}
+    handed_in(campaign, "a", rankings)
+    handed_in(campaign, "b", {"q1": {"x": 1.0}})
+    # A topic is removed from the task, and another one is added.
+    (campaign.folder / "topics.txt").write_text("q1\nq2\nq3\nq5\n")
+    with pytest.warns(CranfieldWarning, match="the rules changed"):
+        board = cf.campaign.open(campaign.folder).leaderboard()
+    assert not [note for note in board.notes if "topics without judgments" in note]
+    assert board.notes[-2:] == (
+        "1 topic of the task has no judgments: 'q5'",
+        "1 of 2 systems has results for topics outside the task, which are ignored"
+        " (most in 'a': 1 topic: 'q4')",
+    )
+    assert cf.campaign.open(campaign.folder).score().topics == ("q1", "q2", "q3")
+    standing = cf.campaign.open(campaign.folder).standing("a", pooling=False)
+    assert board.notes[-2] in standing.notes
+    assert [note for note in standing.notes if note.startswith("1 of 1 system has results for")]

@@ -212,3 +212,19 @@ def test_what_cannot_be_scored_is_refused(tmp_path: Path) -> None:
         pytest.raises(InputError, match="run 'a': its bytes differ from the submitted file"),
     ):
         campaign.score()
+
+
+def test_a_file_that_another_table_shares_is_kept(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    judged(campaign, qrels())
+    handed_in(campaign, "a", rankings(0))
+    campaign.score(measures=["AP"])
+    # The added topic has no judgments, so the scores are the same.
+    with (campaign.folder / "topics.txt").open("a") as file:
+        file.write("q99\n")
+    with pytest.warns(CranfieldWarning, match="the rules changed"):
+        cf.campaign.open(campaign.folder).score(measures=["AP"])
+    first, second = campaign.registry.score_files()
+    assert first.path == second.path
+    cf.campaign.open(campaign.folder).score(measures=["AP", "P@5"])
+    assert all((campaign.folder / file.path).is_file() for file in campaign.registry.score_files())

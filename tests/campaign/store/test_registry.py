@@ -55,7 +55,7 @@ def test_records_come_back_as_they_went_in(news: campaign.Campaign) -> None:
         judgments = tx.insert(Judgments("adhoc", "1", sha256, 3, "2026", note="first"))
         scores = tx.insert(ScoreFile("k", "adhoc", "1", "scores/a.parquet", "s", {"AP": "AP"}))
         release = tx.insert(ReleaseRecord("adhoc-1", "adhoc", "2026", "1", "releases/adhoc-1", "m"))
-        assert tx.submission("01") == run
+        assert tx.submissions(tag="01") == (run,)
     asked = OpenedCampaign(news.folder).registry
     assert asked.submissions() == (run,)
     assert run.id == 1
@@ -84,9 +84,9 @@ def test_a_change_is_all_or_nothing(news: campaign.Campaign) -> None:
     events = news.registry.events()
     with pytest.raises(ZeroDivisionError), news.registry.change("submit", "a") as tx:
         entered(tx, news.folder, "a")
-        assert tx.submission("a") is not None
+        assert tx.submissions(tag="a")
         _ = 1 / 0
-    assert news.registry.submission("a") is None
+    assert not news.registry.submissions(tag="a")
     assert news.registry.events() == events
     assert (news.folder / "campaign.sqlite").read_bytes() == before
     assert not (news.folder / "campaign.sqlite-journal").exists()
@@ -95,8 +95,8 @@ def test_a_change_is_all_or_nothing(news: campaign.Campaign) -> None:
 def test_others_see_nothing_before_the_end(news: campaign.Campaign) -> None:
     with news.registry.change("submit", "a") as tx:
         entered(tx, news.folder, "a")
-        assert OpenedCampaign(news.folder).registry.submission("a") is None
-    assert OpenedCampaign(news.folder).registry.submission("A") is not None
+        assert not OpenedCampaign(news.folder).registry.submissions(tag="a")
+    assert OpenedCampaign(news.folder).registry.submissions(tag="A")
 
 
 def test_a_tag_is_that_of_one_accepted_run(news: campaign.Campaign, record_run: Enter) -> None:
@@ -107,7 +107,7 @@ def test_a_tag_is_that_of_one_accepted_run(news: campaign.Campaign, record_run: 
         tx.update(replace(old, state="replaced"))
         new = entered(tx, news.folder, "Bm25")
         old = tx.update(replace(old, state="replaced", replaced_by=new.id))
-    assert news.registry.submission("bm25") == new
+    assert news.registry.submissions(tag="bm25") == (new,)
     assert news.registry.submissions(states=None) == (old, new)
     assert news.registry.submissions("adhoc", ("replaced",)) == (old,)
 

@@ -213,3 +213,18 @@ def test_a_team_is_missing(news: News, tmp_path: Path) -> None:
     (tmp_path / "runs.csv").write_text("tag,team\na,\n")
     with pytest.raises(InputError, match="run 'a' has no team, in its row or by default"):
         table_of(news(), tmp_path / "runs.csv", team="")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("t.csv", "tag\na\n01\na\n", r"t\.csv:4: duplicate run 'a', first in line 2$"),
+        ("t.json", '[{"tag": "a"}, {"tag": "a", "type": "manual"}]', "t.json: duplicate run 'a'$"),
+    ],
+)
+def test_a_run_is_listed_once(
+    news: News, runs: Path, tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=message):
+        table_of(news(RULES), tmp_path / name, runs)

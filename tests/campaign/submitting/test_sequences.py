@@ -72,11 +72,11 @@ class Model:
         return "error"
 
     def purge(self, tag: str) -> str:
-        for run in reversed(self.in_state("withdrawn", "replaced")):
-            if run.tag.lower() == tag.lower() and run.kept:
-                run.kept = False
-                return "purged"
-        return "error"
+        runs = [run for run in self.in_state("withdrawn", "replaced") if run.tag == tag]
+        if len(runs) != 1 or not runs[0].kept:
+            return "error"
+        runs[0].kept = False
+        return "purged"
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,25 @@ def test_a_replacement_may_have_the_tag_of_what_it_replaces(news: News, write: W
     for team, tag in (("delft", "b"), ("padua", "a"), ("padua", "nothing")):
         with pytest.raises(PolicyError, match=f"team '{team}' has no accepted run '{tag}'"):
             opened.submit(write("c", "pq"), team=team, replaces=tag)
+
+
+def test_a_forgotten_time_is_corrected_by_a_replacement(news: News, write: Write) -> None:
+    opened = news('closes = 2026-08-01T00:00:00Z\nlate = "mark"\n')
+    late = opened.submit(write(), team="padua").submission
+    in_time: dict[str, Any] = {"team": "padua", "received": datetime(2026, 7, 31, tzinfo=UTC)}
+    again = opened.submit(write(), **in_time)
+    assert again.is_repeat and opened.submissions() == (late,)
+    assert [one.message for one in again.report.faults] == [
+        "received is not changed to 2026-07-31T00:00:00Z, because the run was received"
+        " 2026-08-15T12:00:00Z; replace the run to change it"
+    ]
+    for is_repeat in (False, True):
+        done = opened.submit(write(), replaces="bm25", **in_time)
+        assert done.is_repeat == is_repeat and not done.report.faults
+        [run] = opened.submissions()
+        assert (run.received, run.late) == ("2026-07-31T00:00:00Z", False)
+    [old] = opened.submissions(states=["replaced"])
+    assert (late.late, old.replaced_by) == (True, run.id)
 
 
 def test_a_run_that_is_there_replaces_no_other(news: News, write: Write) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.campaign import Campaign
 from cranfield.campaign.store import records
 
@@ -61,7 +61,9 @@ def test_bytes_that_another_run_needs_stay(news: News, write: Write) -> None:
     assert opened.purge("bm25", "private").team == "padua"
     assert records.object_path(opened.folder, run.object).exists()
     opened.withdraw("bm25", "a bug")
-    assert opened.purge("bm25", "private").team == "delft"
+    with pytest.raises(PolicyError, match=r"such as id=2: 1 .*, already purged\), 2 "):
+        opened.purge("bm25", "private")
+    assert opened.purge("bm25", "private", id=2).team == "delft"
     assert not records.object_path(opened.folder, run.object).exists()
     assert opened.verify().ok
 
@@ -87,6 +89,34 @@ def test_a_replaced_run_is_purged_beside_its_replacement(news: News, write: Writ
     assert records.object_path(opened.folder, new.object).exists()
     with pytest.raises(PolicyError, match="withdraw it first"):
         opened.purge("a", "names in it")
+
+
+def test_no_run_of_another_team_is_purged(news: News, write: Write) -> None:
+    opened = news()
+    rules = opened.folder / "campaign.toml"
+    rules.write_text(rules.read_text().replace("[tasks", "keep_refused = true\n[tasks"))
+    with pytest.warns(CranfieldWarning, match="the rules changed"):
+        run = Campaign(opened.folder).submit(write("R1", "ab"), team="delft").submission
+    opened = Campaign(opened.folder)
+    for tag, docs in (("r1", "bc"), ("R1", "cd")):
+        assert not opened.submit(write(tag, docs), team="padua").accepted
+    opened.withdraw("R1", "their wish")
+    with pytest.raises(
+        PolicyError, match=r"^2 runs have the tag 'R1'; .* 1 \(withdrawn, of 'delft'"
+    ):
+        opened.purge("R1", "their wish")
+    assert opened.purge("R1", "their wish", id=run.id).team == "delft"
+    for id in (None, run.id, 4):
+        with pytest.raises(PolicyError, match="2 runs have the tag|has no bytes to remove"):
+            opened.purge("R1", "their wish", id=id)
+    with pytest.raises(PolicyError, match=r"^unknown run 'R2'$"):
+        opened.purge("R2", "a mistake")
+    assert [run.kept for run in opened.submissions(states=["refused"])] == [True, True]
+    # The tag has to be in the same case.
+    assert opened.purge("r1", "their wish").tag == "r1"
+    opened.submit(write("Dense", "de"), team="padua")
+    with pytest.raises(PolicyError, match=r"^unknown run 'dense'; did you mean 'Dense'\?$"):
+        opened.purge("dense", "private")
 
 
 @pytest.mark.parametrize("reason", ["", "  ", "a\x1b[31mb"])

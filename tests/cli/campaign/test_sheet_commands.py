@@ -33,7 +33,7 @@ def test_packets(folder: Path) -> None:
     packet = ("campaign", "release", "packet", "campaign")
     assert cranfield(folder, *packet, "--team", "eastlab", "-o", "e.zip") == ("e.zip\n", "")
     assert cranfield(folder, *packet, "--all", "-o", "every")[0] == "5 files in every\n"
-    assert {path.stem for path in (folder / "every").iterdir()} == {*TEAMS}
+    assert {path.stem for path in (folder / "every").glob("[a-z]*")} == {*TEAMS}
     one, other = (
         zipfile.ZipFile(folder / name).namelist() for name in ("e.zip", "every/eastlab.zip")
     )

@@ -74,7 +74,7 @@ def test_a_life_of_runs(folder: Path) -> None:
     assert out.startswith("purged: dense of padua, submitted at 2")
     assert out.endswith(": file deleted\n")
     _, err = command(folder, "run", "purge", "news", "bm26", "--reason", "x", status=2)
-    assert err == "cranfield: error: run 'bm26' has no bytes to remove\n"
+    assert err == "cranfield: error: unknown run 'bm26'\n"
 
     out, _ = command(folder, "run", "list", "news")
     assert out.splitlines()[0].split()[:3] == ["tag", "team", "task"]

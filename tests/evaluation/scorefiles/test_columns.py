@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -68,7 +69,7 @@ def test_the_row_all_is_no_topic(tmp_path: Path) -> None:
     with pytest.warns(cf.CranfieldWarning, match=said):
         assert cf.read_scores({"a": {"q1": 0.5, "all": 0.5}}).topics == ("q1",)
     # Scores in memory have no summaries.
-    scores = cf.Scores([[0.5], [0.25]], ("all", "mean"), ("a",), "AP")
+    scores = cf.Scores(np.array([[0.5], [0.25]]), ("all", "mean"), ("a",), "AP")
     assert cf.read_scores([scores]).topics == ("all", "mean")
     with pytest.raises(InputError, match=r"s\.csv: has no scores by topic"):
         read("topic,a\nall,.5\n", tmp_path)

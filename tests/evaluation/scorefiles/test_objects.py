@@ -76,7 +76,7 @@ def test_topics_where_systems_are_wanted(topics: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("kind", [list, np.array, pd.Series, pl.Series])
 def test_a_list_of_booleans_is_a_mask(kind: Any) -> None:
-    scores = cf.Scores([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], ("1", "2", "3"), ("a", "b"))
+    scores = cf.Scores(np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]), ("1", "2", "3"), ("a", "b"))
     part = scores.select(topics=kind([True, False, True]), systems=kind([False, True]))
     assert (part.topics, part.systems, part.values.tolist()) == (("1", "3"), ("b",), [[0.2], [0.6]])
     assert scores.select(topics=kind([2, 0])).topics == ("3", "1")

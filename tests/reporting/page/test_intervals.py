@@ -14,6 +14,7 @@ from scipy import stats
 import cranfield as cf
 from cranfield.reporting.page.contents import NO_QUALITY, collect_contents
 from cranfield.reporting.page.intervals import systems_figure, two_systems_figure
+from cranfield.reporting.page.sections import answer
 from cranfield.reporting.page.svg_charts import axis_range
 from cranfield.reporting.summary import shared_lines
 from tests.reporting.page.reading import read
@@ -75,6 +76,33 @@ def test_two_systems_are_shown_by_their_difference(tmp_path: Path) -> None:
     assert figure.count('class="plot"') == 3
     assert "Each measure has its own axis." in figure
     assert read(cf.report(ev, tmp_path / "r.html", scales=False)).html.count('class="plot"') == 3
+
+
+@pytest.mark.parametrize(
+    ("test", "quantity"),
+    [("t", ""), ("wilcoxon", " of the pseudo-median of the differences that are not 0")],
+)
+def test_lines_of_another_quantity_than_the_dots_are_said(test: str, quantity: str) -> None:
+    values = np.random.default_rng(3).random((12, 2))
+    contents = collect_contents(cf.compare(scores(values), test=test), title="x", scales=False)
+    dots = "Dots: difference of means. " if quantity else ""
+    note = f"{dots}Lines: 95% confidence intervals{quantity}. Blue: significantly different."
+    assert f">{note}" in str(two_systems_figure(contents))
+
+
+def test_means_over_different_topics_are_said_and_advice_is_not_on_the_page() -> None:
+    values = np.random.default_rng(3).random((12, 3))
+    values[0, 0] = values[:3, 2] = np.nan
+    with pytest.warns(cf.CranfieldWarning, match="missing='drop' excludes topics"):
+        contents = collect_contents(scores(values, "q"), title="x", scales=False)
+    [text] = answer(contents.parts[0])
+    assert "The values are over different topics, 9 to 12 of each system. Systems are not" in text
+    assert text.endswith("has no score (4 scores missing).")
+    values[:] = np.nan_to_num(values)
+    values[3], values[4, 0], values[5, 1:] = np.nan, np.nan, np.nan
+    with pytest.warns(cf.CranfieldWarning):
+        contents = collect_contents(scores(values, "q"), title="x", scales=False)
+    assert "over different topics, 10 of each system." in answer(contents.parts[0])[0]
 
 
 def test_shares_of_judged_documents_are_not_tested(tmp_path: Path) -> None:

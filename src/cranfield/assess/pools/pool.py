@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
 from typing import Any, ClassVar
@@ -29,7 +29,14 @@ from cranfield.collection.judged.each_run import Progress, map_runs
 from cranfield.collection.pairs import UngradedError
 from cranfield.collection.policies import DEEPEST, TIES
 from cranfield.collection.qrels import Qrels
-from cranfield.fusion.rankings import Rankings, all_topics, number_jointly, top_rows, warn_of_runs
+from cranfield.fusion.rankings import (
+    Rankings,
+    RunTop,
+    all_topics,
+    number_jointly,
+    top_rows,
+    warn_of_runs,
+)
 from cranfield.result import Column, Columns, Result
 
 UNJUDGED = -(2**31)  # Grade that marks an unjudged document
@@ -285,6 +292,7 @@ def pool(
     *,
     ties: str = "trec",
     contributors: Iterable[str] | None = None,
+    topics: Iterable[str] | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Pool:
@@ -302,15 +310,23 @@ def pool(
         by score, not by the rank column.
     contributors
         Names of the pooled systems; all by default.
+    topics
+        Ids of the topics to pool; by default all topics of the runs.
     jobs, progress
         As for :func:`cranfield.judge`.
+
+    Warns
+    -----
+    CranfieldWarning
+        For topics of the runs that are not among `topics`.
 
     Raises
     ------
     InputError
         If a run cannot be read, without runs, or for two runs with the same name.
     PolicyError
-        For a depth below 1 or above 1,000,000,000, unknown ties, or unknown contributors.
+        For a depth below 1 or above 1,000,000,000, unknown ties, unknown contributors, or topics of
+        a pool.
 
     Notes
     -----
@@ -323,7 +339,10 @@ def pool(
     Pool(2 topics, 2 systems, depth 100: 3 documents)
     """
     check_list("contributors", contributors)
+    check_list("topics", topics)
     if isinstance(runs, Pool):
+        if topics is not None:
+            raise PolicyError("topics requires runs, got a pool")
         pooled = runs.to_depth(depth)
     else:
         check_integer("depth", depth, 1, DEEPEST)
@@ -333,10 +352,34 @@ def pool(
             raise InputError("expected at least one run, got none")
         top = partial(top_rows, depth=depth, ties=ties)
         tops = list(map_runs(run_list, top, progress, jobs=jobs))
+        if topics is not None:
+            tops = _select_topics(tops, {*topics})
         names = distinct_names([run.name for run in tops], [run.stem for run in tops])
         warn_of_runs(names, tops)
         name_order = sorted(range(len(tops)), key=names.__getitem__)
-        topics = all_topics(tops)
-        sorted_tops, ids = number_jointly([tops[i] for i in name_order], topics)
-        pooled = Pool.from_tops(sorted_tops, sorted(names), topics, int(depth), ids)
+        topic_names = all_topics(tops)
+        sorted_tops, ids = number_jointly([tops[i] for i in name_order], topic_names)
+        pooled = Pool.from_tops(sorted_tops, sorted(names), topic_names, int(depth), ids)
     return pooled if contributors is None else pooled.select_systems(contributors)
+
+
+def _select_topics(tops: Sequence[RunTop], topics: Collection[str]) -> list[RunTop]:
+    """Remove the rows of other topics, with a warning."""
+    if others := [topic for topic in all_topics(tops) if topic not in topics]:
+        problem = "is not among" if len(others) == 1 else "are not among"
+        names = some_of(map(quoted, others), 5)
+        warn(f"{counted(len(others), 'topic')} of the runs {problem} the topics to pool: {names}")
+    selected_tops = []
+    for top in tops:
+        is_selected = np.array([topic in topics for topic in top.topics], dtype=bool)
+        rows = np.repeat(is_selected, top.sizes)
+        selected_tops.append(
+            replace(
+                top,
+                topics=tuple(compress(top.topics, is_selected)),
+                sizes=top.sizes[is_selected],
+                docs=top.docs.filter(pl.Series(rows)),
+                scores=top.scores[rows],
+            )
+        )
+    return selected_tops

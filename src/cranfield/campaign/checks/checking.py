@@ -252,18 +252,23 @@ def _check_documents(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.
     """Check for duplicate, unknown and excluded documents; return the lines without duplicates."""
     rows = rows.filter(pl.col("topic").is_not_null(), pl.col("doc").is_not_null())
     if faults.applies("document-unknown"):
-        is_unknown = np.zeros(rows.height, dtype=bool)
-        if task.documents is not None:
-            is_unknown = is_unlisted(rows["doc"], task.documents)
-        elif task.document_pattern is not None:
-            is_unknown = ~full_matches(rows["doc"], task.document_pattern).to_numpy()
         message = "document {doc} is not in the collection"
-        faults.add_rows("document-unknown", rows.filter(is_unknown), message)
+        unknown_rows = rows.filter(is_unknown_document(rows["doc"], task))
+        faults.add_rows("document-unknown", unknown_rows, message)
     if task.exclude is not None and faults.applies("document-excluded"):
         excluded_rows = rows.filter(is_excluded(rows, task.exclude))
         message = "document {doc} is excluded for topic {topic}"
         faults.add_rows("document-excluded", excluded_rows, message)
     return check_duplicates(rows, ["topic", "doc"], faults)
+
+
+def is_unknown_document(docs: pl.Series, task: TaskRules) -> Bools:
+    """Return a mask of the documents that the rules say are not in the collection."""
+    if task.documents is not None:
+        return is_unlisted(docs, task.documents)
+    if task.document_pattern is not None:
+        return ~full_matches(docs, task.document_pattern).to_numpy()
+    return np.zeros(len(docs), dtype=bool)
 
 
 def check_duplicates(rows: pl.DataFrame, key: list[str], faults: Faults) -> pl.DataFrame:

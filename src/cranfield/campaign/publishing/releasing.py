@@ -37,7 +37,7 @@ from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.pages import encode_text, render_text, write_files
 from cranfield.campaign.publishing.bag import PAYLOAD, write_bag
 from cranfield.campaign.results.leaderboard import MAX_COMPARED, compare_if_possible, leaderboard
-from cranfield.campaign.results.scoring import score_runs
+from cranfield.campaign.results.scoring import Scoring, score_runs
 from cranfield.campaign.results.sheet_making import (
     SheetInputs,
     groups_by,
@@ -66,7 +66,7 @@ from cranfield.collection.files.lines import RUN
 from cranfield.collection.files.writing import write_qrels
 from cranfield.collection.judged.coverage import Coverage
 from cranfield.collection.metadata.reading import MAX_BYTES, header_of
-from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.evaluation import Evaluation, TieEffect, describe_effects
 from cranfield.measures import parse_measures
 from cranfield.reporting.page.report_page import report
 from cranfield.sources.archives import decompressed
@@ -207,8 +207,11 @@ def _read_columns(text: bytes, form: str) -> pl.DataFrame:
 
 
 def compress(text: bytes) -> bytes:
-    """Compress bytes with xz and fixed settings, so that the result is reproducible."""
-    return lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC64, preset=3)
+    """Compress bytes with xz and fixed settings, so that the result is reproducible.
+
+    On runs, preset 0 is four times as fast as 3, and its files are not larger.
+    """
+    return lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC64, preset=0)
 
 
 COLUMNS = ("tag", "team", "type", "priority", "late", "pooled", "received", "object", "description")
@@ -226,6 +229,7 @@ class Payload:
     teams: Mapping[str, str]  # names of the teams that are not anonymous, by id
     judgments: Judgments
     evaluation: Evaluation  # of the accepted runs, by submitted tag
+    ties: Sequence[TieEffect]  # by public tag
     about: Mapping[str, Any]  # contents of `about.json`
 
     @property
@@ -256,9 +260,15 @@ def write_payload(folder: Path, payload: Payload) -> None:
         **{f"metadata/{tag}.yml": text for tag, text in metadata.items()},
         "about.json": json_text(about),
     }
-    version, teams_by_id = payload.judgments.version, payload.teams
     inputs = SheetInputs(
-        evaluation, runs, rules, payload.task, version, teams_by_id, metadata=metadata
+        evaluation,
+        runs,
+        rules,
+        payload.task,
+        payload.judgments.version,
+        payload.teams,
+        metadata=metadata,
+        ties=payload.ties,
     )
     sheets = {f"sheets/{name}": content for name, content in sheet_files(inputs.sheets())}
     write_files(folder, {name: encode_text(text) for name, text in texts.items()} | sheets)
@@ -377,6 +387,8 @@ class Release:
         Numbers of runs, teams and anonymous teams.
     excluded
         Descriptions of the excluded data.
+    notes
+        Notes on ties, and on topics without judgments or without a relevant document.
     """
 
     id: str
@@ -388,6 +400,7 @@ class Release:
     teams: int
     hidden: int
     excluded: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -504,6 +517,7 @@ def release(
         teams=about["teams"],
         hidden=about["hidden_teams"],
         excluded=tuple(about["excluded"]),
+        notes=tuple(about["notes"]),
     )
 
 
@@ -545,6 +559,15 @@ def _make_payload(
         raise PolicyError(
             f"seed numbers anonymous teams, and there are none; remove seed, got {seed}"
         )
+    scoring = Scoring(campaign, rules.name, rules.measures, version.version)
+    public_tags = {run.record.tag: run.public.tag for run in public_runs}
+    ties = [
+        replace(tie, system=public_tags[tie.system])
+        for tie in scoring.tie_effects(scoring.evaluation())
+        if tie.system in public_tags
+    ]
+    # The order of real tags is private.
+    ties.sort(key=lambda tie: (-tie.effect, tie.system))
     n_unreadable = len(submissions) - len(runs)
     conditional = {
         EXCLUDED_OF_HIDDEN: has_hidden,
@@ -571,10 +594,13 @@ def _make_payload(
         "hidden_teams": len({run.public.team for run in public_runs if run.hidden}),
         "topics": len(evaluation.topics),
         "scores_only": scores_only,
+        "notes": [*describe_effects(ties), *scoring.topic_notes(evaluation.topics)],
         "excluded": excluded,
     }
     names = {team.id: team.name for team in teams if team.id not in hidden}
-    return Payload(campaign, rules, submissions, public_runs, names, version, evaluation, about)
+    return Payload(
+        *(campaign, rules, submissions, public_runs, names, version, evaluation, ties, about)
+    )
 
 
 def _changed_error(task: str) -> CranfieldError:

@@ -23,7 +23,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.text import counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.pages import encode_text, render_page, write_files
+from cranfield.campaign.pages import encode_text, render_page, replaced_folder, write_files
 from cranfield.campaign.results.leaderboard import Leaderboard, leaderboard
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.results.sheet_making import sort_topics, task_measures
@@ -161,7 +161,8 @@ def write_overview(
     campaign, task, judgments
         As for :func:`~cranfield.campaign.results.scoring.score_runs`.
     folder
-        Folder to write to; it is created if missing.
+        Folder to write to, completely or not at all. It must be new, empty, or have an overview
+        that cranfield wrote, which is replaced.
     forms
         Formats of charts, from `html`, `svg`, `pdf` and `png`.
 
@@ -175,7 +176,7 @@ def write_overview(
     Raises
     ------
     PolicyError
-        For an unknown format.
+        For an unknown format, or a folder with other files.
     """
     check_list("forms", forms)
     for form in forms:
@@ -209,8 +210,11 @@ def write_overview(
     except MissingDependencyError as error:
         warn(f"the overview has no charts: {error}")
     page = encode_text(overview_page(overview, svgs, forms))
-    index, *paths = write_files(target, {"index.html": page, **files})
-    return index, *paths, report(evaluation, target / "report.html", title=overview.title)
+    files = {"index.html": page, **files}
+    with replaced_folder(target, "overview") as new_folder:
+        write_files(new_folder, files)
+        report(evaluation, new_folder / "report.html", title=overview.title)
+    return tuple(target / name for name in (*files, "report.html"))
 
 
 def make_charts(overview: Overview) -> Iterator[tuple[str, Any]]:

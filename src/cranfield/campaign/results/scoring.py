@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from io import BytesIO
 from typing import Any
@@ -23,6 +23,7 @@ from cranfield.campaign.results.stored_inputs import (
     find_judgments,
     no_readable_run_error,
     read_stored_qrels,
+    topic_notes,
 )
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.rules.topics import topic_ids
@@ -99,7 +100,9 @@ def cache_table(
     with campaign.registry.change("score", task, details) as change:
         previous = {file.key: file for file in change.score_files(task)}.get(key)
         (change.update if previous else change.insert)(record)
-    if previous and previous.path != path:
+        # Tables with equal values have the same path.
+        used_paths = {file.path for file in change.score_files()}
+    if previous and previous.path not in used_paths:
         (campaign.folder / previous.path).unlink(missing_ok=True)
 
 
@@ -170,6 +173,33 @@ class CachedRuns(Scorable):
         return judging_settings(self.policies, measure, self.max_grade)
 
 
+def split_coverage(coverage: Coverage, task: TaskRules) -> tuple[Coverage, list[str]]:
+    """Return the coverage without topics outside the task, and a note on these topics, if any."""
+    topics = topic_ids(task)
+    if topics is None:
+        return coverage, []
+    task_topics = set(topics)
+    others = {
+        row.system: other_topics
+        for row in coverage.systems
+        if (other_topics := [topic for topic in row.extra if topic not in task_topics])
+    }
+    if not others:
+        return coverage, []
+    rows = [
+        replace(row, extra=tuple(topic for topic in row.extra if topic in task_topics))
+        for row in coverage.systems
+    ]
+    worst = max(others, key=lambda system: len(others[system]))
+    verb = "has" if len(others) == 1 else "have"
+    note = (
+        f"{len(others)} of {counted(len(rows), 'system')} {verb} results for topics outside the"
+        f" task, which are ignored (most in {quoted(worst)}:"
+        f" {counted(len(others[worst]), 'topic')}: {some_of(map(quoted, others[worst]), 5)})"
+    )
+    return replace(coverage, systems=tuple(rows)), [note]
+
+
 class Scoring:
     """Scoring of the accepted runs of a task; the parameters are those of :func:`score_runs`."""
 
@@ -192,6 +222,7 @@ class Scoring:
         self.submissions = tuple(sorted(accepted, key=lambda run: run.tag))
         if not self.submissions:
             raise CranfieldError(f"task {quoted(self.rules.name)} has no accepted run")
+        self.notes_on_other_topics: list[str] = []  # of the last evaluation
 
     @property
     def objects(self) -> dict[str, str]:
@@ -294,22 +325,25 @@ class Scoring:
         scores = grid.join(cells, on=["topic", "object"], how="left", maintain_order="left")
         shape = (len(self.objects), len(topics))
         values = {name: np.array(scores[name].fill_null(np.nan)).reshape(shape).T for name in names}
+        coverage = Coverage(self._coverage(table))
+        coverage, self.notes_on_other_topics = split_coverage(coverage, self.rules)
         cached_runs = CachedRuns(
             tuple(topics),
             tuple(self.objects),
             self.policies,
-            Coverage(self._coverage(table)),
+            coverage,
             table["max_grade"][0],
             values,
         )
         return score(cached_runs, self.measures, compat=self.compat)
 
     def run_notes(self, evaluation: Evaluation) -> list[str]:
-        """Return the notes on ties, and on topics on which no run can score."""
-        return self._tie_notes(evaluation) + self.empty_topic_notes(evaluation.topics)
+        """Return the notes on ties, on topics on which no run can score, and on other topics."""
+        notes = [*describe_effects(self.tie_effects(evaluation))]
+        return notes + self.topic_notes(evaluation.topics) + self.notes_on_other_topics
 
-    def _tie_notes(self, evaluation: Evaluation) -> list[str]:
-        """Return the notes of :func:`cranfield.evaluate` on ties; effects of ties are cached."""
+    def tie_effects(self, evaluation: Evaluation) -> list[TieEffect]:
+        """Return the effects of ties that :func:`cranfield.evaluate` reports; they are cached."""
         measures = [measure for measure in self.measures if not measure.info.depends_on_others]
         tied = [row.system for row in evaluation.coverage.systems if row.tied and measures]
         basis = hash_values("ties", self.basis(), [str(measure) for measure in measures])
@@ -328,20 +362,22 @@ class Scoring:
         stored = dict(table.iter_rows())
         fields = {tag: json.loads(stored.get(self.objects[tag]) or "{}") for tag in tied}
         ties = [TieEffect(**(values | {"system": tag})) for tag, values in fields.items() if values]
-        return [*describe_effects(sorted(ties, key=lambda tie: -tie.effect))]
+        return sorted(ties, key=lambda tie: -tie.effect)
 
-    def empty_topic_notes(self, topics: Sequence[str]) -> list[str]:
-        """Report the topics without a relevant document, on which no run can score."""
+    def topic_notes(self, topics: Sequence[str]) -> list[str]:
+        """Report the topics of the task without judgments, or without a relevant document."""
         level = lowest_relevant_grade(self.measures[0])
         qrels = read_stored_qrels(self.campaign, self.rules, self.judgments)
+        notes = topic_notes(qrels, self.rules, f"judgments {self.judgments.version}")
         judged = {qrels.topics[code] for code in np.unique(qrels.codes[qrels.grades >= level])}
         empty = [topic for topic in topics if topic not in judged]
         if not empty:
-            return []
+            return notes
         verb = "has" if len(empty) == 1 else "have"
         return [
+            *notes,
             f"{len(empty):,} of {counted(len(topics), 'topic')} {verb} no document of grade {level}"
-            f" or higher, and no run can score there: {some_of(map(quoted, empty), 5)}"
+            f" or higher, and no run can score there: {some_of(map(quoted, empty), 5)}",
         ]
 
     def _coverage(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:

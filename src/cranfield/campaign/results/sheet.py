@@ -95,6 +95,8 @@ class Sheet:
         Warnings of the check.
     metadata
         The public part of the metadata, as YAML.
+    notes
+        Notes on the scores of the run, such as the effect of ties.
     measure, lower_is_better
         Measure of charts, topics and comparisons, and whether lower is better.
     topics
@@ -156,6 +158,7 @@ class Sheet:
     received: str = ""
     warnings: tuple[str, ...] = ()
     metadata: str = ""
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """Return the sheet as JSON, which :meth:`from_json` reads."""

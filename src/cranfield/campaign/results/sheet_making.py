@@ -16,7 +16,7 @@ import polars as pl
 
 from cranfield.base.arrays import competition_ranks
 from cranfield.base.errors import PolicyError, check_choice, quoted
-from cranfield.base.files import make_folder, whole_file
+from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import capitalised, counted
 from cranfield.campaign.checks.checking import public_metadata
@@ -26,6 +26,7 @@ from cranfield.campaign.pages import (
     encode_text,
     render_page,
     render_text,
+    replaced_folder,
     write_files,
 )
 from cranfield.campaign.results.leaderboard import compare_if_possible
@@ -45,7 +46,7 @@ from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules, is_safe_name
 from cranfield.campaign.store.records import ACCEPTED, Submission
 from cranfield.collection.metadata.reading import read_metadata
-from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.evaluation import Evaluation, TieEffect, describe_effects
 from cranfield.measures import parse_measures
 from cranfield.reporting.page.html import label
 from cranfield.reporting.page.sections import verdict_sentence
@@ -196,6 +197,7 @@ def sheet_inputs(
     names = dict.fromkeys([*sheet_measures(rules), *([] if measure is None else [measure])])
     scoring = Scoring(campaign, rules.name, [*names], judgments)
     evaluation, runs = scoring.evaluation(), scoring.submissions
+    task_scoring = Scoring(campaign, rules.name, task_measures(rules), judgments)
     warnings = {
         run.tag: tuple(f.message for f in registry.faults(run.id) if f.severity == "warning")
         for run in runs
@@ -209,6 +211,7 @@ def sheet_inputs(
         teams={team.id: team.name for team in registry.teams()},
         warnings=warnings,
         metadata={run.tag: public_run_metadata(run)[0] for run in runs if run.metadata},
+        ties=task_scoring.tie_effects(task_scoring.evaluation()),
         measure=measure,
     )
 
@@ -231,6 +234,7 @@ class SheetInputs:
     teams: Mapping[str, str] = field(default_factory=dict)  # names by id
     warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the check, by tag
     metadata: Mapping[str, str] = field(default_factory=dict)  # public part as YAML, by tag
+    ties: Sequence[TieEffect] = ()  # effects on the measures of the task
     measure: str | None = None  # of charts, topics and comparisons; by default the first
 
     @cached_property
@@ -335,6 +339,7 @@ class SheetInputs:
             "sha256": run.object,
             "warnings": self.warnings.get(run.tag, ()),
             "metadata": self.metadata.get(run.tag, ""),
+            "notes": tuple(describe_effects(tie for tie in self.ties if tie.system == run.tag)),
         }
 
 
@@ -398,7 +403,8 @@ def write_sheets(
         Whether the sheet of a run names the other runs that are not significantly different from
         it: `named` or `hidden`.
     folder
-        Folder to write to; it is created if missing. Existing sheets are overwritten.
+        Folder to write to, completely or not at all. It must be new, empty, or have sheets that
+        cranfield wrote, which are replaced.
 
     Returns
     -------
@@ -408,11 +414,14 @@ def write_sheets(
     Raises
     ------
     PolicyError
-        If the folder contains sheets of other runs, or is in the campaign's folder.
+        If the folder contains other files, or is in the campaign's folder.
     """
     target = campaign.check_outside(folder)
     sheets = sheet_inputs(campaign, task, judgments, measure=measure).sheets(others)
-    return write_files(target, dict(index_and_sheets(sheets)))
+    files = dict(index_and_sheets(sheets))
+    with replaced_folder(target, "sheets") as new_folder:
+        write_files(new_folder, files)
+    return tuple(target / name for name in files)
 
 
 def index_and_sheets(sheets: Sequence[Sheet]) -> Iterator[tuple[str, bytes]]:
@@ -473,7 +482,7 @@ def write_packet(
     Raises
     ------
     PolicyError
-        For an unknown team, or a team without accepted runs.
+        For an unknown team, a team without accepted runs, or a folder with other files.
 
     Notes
     -----
@@ -500,10 +509,13 @@ def write_packets(
 ) -> tuple[Path, ...]:
     """Write the packets of all teams with accepted runs as `TEAM.zip`; see :func:`write_packet`.
 
+    Older packets in the folder are replaced, also those of teams without accepted runs.
+
     Raises
     ------
     PolicyError
-        For a team whose id is not a valid file name, or differs from another id only in case.
+        For a folder with other files, and for a team whose id is not a valid file name, or differs
+        from another id only in case.
     """
     target = campaign.check_outside(folder)
     all_inputs = _all_inputs(campaign, task, judgments)
@@ -513,9 +525,10 @@ def write_packets(
         if not is_safe_name(team) or first_ids.setdefault(team.lower(), team) != team:
             reason = "has no unique, valid file name; write its packet separately"
             raise PolicyError(f"team {quoted(team)} {reason}")
-    make_folder(target)
-    paths = {team: target / f"{team}.zip" for team in teams}
-    return tuple(_write_packet(_team_files(all_inputs, team), paths[team]) for team in teams)
+    with replaced_folder(target, "packets", private=True) as new_folder:
+        for team in teams:
+            _write_packet(_team_files(all_inputs, team), new_folder / f"{team}.zip")
+    return tuple(target / f"{team}.zip" for team in teams)
 
 
 def _all_inputs(
@@ -545,7 +558,8 @@ def _team_files(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, bytes
 def _write_packet(files: Mapping[str, bytes], target: Path) -> Path:
     """Write an archive in order of name, with a fixed time, so that bytes are reproducible."""
     if target.suffix.lower() != ".zip":
-        write_files(target, files, private=True)
+        with replaced_folder(target, "packet", private=True) as new_folder:
+            write_files(new_folder, files, private=True)
         return target
     with (
         whole_file(target, private=True) as out,

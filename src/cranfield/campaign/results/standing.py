@@ -16,7 +16,13 @@ from cranfield.base.arrays import without_noise
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.results.scoring import Scoring, cache_table, hash_values, read_cached_table
+from cranfield.campaign.results.scoring import (
+    Scoring,
+    cache_table,
+    hash_values,
+    read_cached_table,
+    split_coverage,
+)
 from cranfield.campaign.results.stored_inputs import (
     intact_submissions,
     read_stored_qrels,
@@ -293,12 +299,11 @@ def standing(
     tags, type_text = _reference_tags(scoring, kind)
     campaign_tags = {run.tag for run in scoring.submissions}
     files = [new.name for new, path in zip(new_runs, paths, strict=True) if Path(path).is_file()]
+    coverage, topic_notes = split_coverage(evaluation.coverage, scoring.rules)
     # The heading reports the unjudged documents.
-    notes = [
-        *evaluation.coverage.ignoring_unjudged().notes,
-        *tie_notes(evaluation.judged, evaluation),
-    ]
-    notes += scoring.empty_topic_notes(evaluation.topics)
+    notes = [*coverage.ignoring_unjudged().notes, *topic_notes]
+    notes += tie_notes(evaluation.judged, evaluation)
+    notes += scoring.topic_notes(evaluation.topics)
     if duplicate_names := [name for name in files if name in campaign_tags]:
         tags = [tag for tag in tags if tag not in duplicate_names]
         runs = f"run {', '.join(map(quoted, duplicate_names))} of the campaign"

@@ -28,6 +28,7 @@ from cranfield.base.errors import (
 from cranfield.base.files import file_sha256
 from cranfield.base.kinds import Integer
 from cranfield.base.text import counted, plain, some_of
+from cranfield.campaign.checks.checking import is_unknown_document
 from cranfield.campaign.checks.report import fault_severity
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, is_safe_name, utc_text
@@ -82,8 +83,8 @@ def add_judgments(
     Warns
     -----
     CranfieldWarning
-        For topics outside the task, which are ignored, topics of the task without judgments, and
-        bytes that are already stored.
+        For topics outside the task, which are ignored, topics of the task without judgments,
+        documents that are not in the collection, and bytes that are already stored.
     """
     rules = campaign.rules.task(task)
     if not is_safe_name(version):
@@ -103,8 +104,10 @@ def add_judgments(
         raise
     if fault_severity("id-blank", rules) == "error":
         _check_blanks(judgments)
-    for topic_note in _topic_notes(judgments, rules, str(path)):
+    for topic_note in topic_notes(judgments, rules, str(path)):
         warn(topic_note)
+    if fault_severity("document-unknown", rules) != "off":
+        _warn_of_unknown_documents(judgments, rules)
     versions = campaign.registry.judgments(rules.name)
     sha256 = file_sha256(path)
     duplicate = next((record for record in versions if record.object == sha256), None)
@@ -135,8 +138,20 @@ def _check_blanks(qrels: Qrels) -> None:
         raise qrels.origin.wrong(reason, row, qrels.topics[qrels.codes[row]], qrels.docs[row])
 
 
-def _topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
-    """Return warnings about topics that only the judgments or only the task have."""
+def _warn_of_unknown_documents(qrels: Qrels, rules: TaskRules) -> None:
+    """Warn of judged documents that are not in the collection."""
+    unknown = qrels.docs.filter(pl.Series(is_unknown_document(qrels.docs, rules)))
+    if len(unknown):
+        names = some_of(map(quoted, unknown.unique().sort()), 5)
+        verb, nouns = ("is", "a document") if len(unknown) == 1 else ("are", "documents")
+        warn(
+            f"{len(unknown):,} of {counted(len(qrels), 'judgment')} {verb} of {nouns} outside the"
+            f" collection, and count in scores all the same: {names}"
+        )
+
+
+def topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
+    """Return notes on topics that only the judgments or only the task have."""
     topics = topic_ids(rules)
     if topics is None:
         return []
@@ -320,7 +335,7 @@ def pool(
     mark: bool = False,
     without: Sequence[str] = (),
 ) -> Pool:
-    """Pool the runs that the rules select.
+    """Pool the runs that the rules select, for the topics of the task.
 
     Parameters
     ----------
@@ -349,12 +364,18 @@ def pool(
         If the rules select no run.
     InputError
         If no run can be read. Single unreadable runs are excluded with a warning.
+
+    Warns
+    -----
+    CranfieldWarning
+        For topics of the runs that are not in the task, which are not pooled.
     """
     check_list("without", without)
     rules = campaign.rules.task(task)
     submissions = select_pool_runs(campaign, rules.name, without)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth
-    function = partial(pool_runs, depth=depth, ties=ties or judging_policies(rules).ties)
+    ties = ties or judging_policies(rules).ties
+    function = partial(pool_runs, depth=depth, ties=ties, topics=topic_ids(rules))
     new_pool = apply_to_runs(campaign, rules, submissions, function)
     if new_pool is None:
         raise no_readable_run_error(campaign, rules.name)

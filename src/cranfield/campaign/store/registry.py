@@ -316,19 +316,13 @@ class RegistryReader:
         object: str | None = None,
         tag: str | None = None,
     ) -> tuple[Submission, ...]:
-        """Return submissions in order of arrival; in any state if `states` is None.
+        """Return submissions in the order of their records; in any state if `states` is None.
 
         Tags are compared regardless of case.
         """
         state = None if states is None else tuple(states)
         values = {"team": team, "ranking": ranking, "object": object, "tag": tag, "state": state}
         return self._records(Submission, task=task, **values)
-
-    def submission(self, tag: str) -> Submission | None:
-        """Return the accepted submission with a tag (in any case), or else the newest one."""
-        runs = self._records(Submission, tag=tag)
-        accepted = [run for run in runs if run.state == ACCEPTED]
-        return next(iter((*accepted, *reversed(runs))), None)
 
     def faults(self, submission_id: int, *, private: bool = False) -> tuple[Fault, ...]:
         """Return the faults and warnings of a submission.

@@ -96,7 +96,8 @@ def read_archive_table(
     Raises
     ------
     InputError, PolicyError
-        For an invalid table, a run without a tag or a team, and a default that no run uses.
+        For an invalid table, a run without a tag or a team, a duplicate run, and a default that no
+        run uses.
 
     Warns
     -----
@@ -113,6 +114,7 @@ def read_archive_table(
     files, files_without_row = _files_by_tag(runs, {*frame["tag"]})
     folder = Path(fspath(table)).parent
     rows = []
+    line_of: dict[tuple[str | None, ...], int | None] = {}
     for k, values in enumerate(frame.iter_rows(named=True)):
         row = {name: value for name, value in values.items() if value is not None}
         line = None if source.lines is None else source.lines[k]
@@ -120,6 +122,12 @@ def read_archive_table(
             declaration = _declaration(row, defaults)
         except (InputError, PolicyError) as error:
             raise InputError(str(error), source=source.source, line=line) from None
+        key = (row["tag"], declaration.team, row.get("task", task), row.get("file"))
+        if key in line_of:
+            first = "" if line_of[key] is None else f", first in line {line_of[key]}"
+            reason = f"duplicate run {quoted(row['tag'])}{first}"
+            raise InputError(reason, source=source.source, line=line)
+        line_of[key] = line
         file, reason = _file(row["tag"], files.get(row["tag"], []))
         if "file" in row:
             file, reason = str(folder / row["file"]), ""

@@ -208,7 +208,16 @@ def decide(
             # Replacing another run by a run that is already accepted would lose a run.
             reason = f"this run was already submitted as {quoted(tag)}"
             raise PolicyError(f"no run was replaced: {reason}")
-        return SubmissionOutcome(repeat, copy.report, is_repeat=True), copy.report.faults, None
+        is_new_time = declaration.received is not None and submission.received != repeat.received
+        # A run that replaces itself corrects the time of its submission.
+        if not is_new_time or declaration.replaces != tag:
+            report = copy.report
+            if is_new_time:
+                times = f"{submission.received}, because the run was received {repeat.received}"
+                message = f"received is not changed to {times}; replace the run to change it"
+                warning = Fault("answers", "warning", message)
+                report = replace(report, faults=(*report.faults, warning))
+            return SubmissionOutcome(repeat, report, is_repeat=True), report.faults, None
     replaced_run = next((run for run in accepted if run.tag == declaration.replaces), None)
     if declaration.replaces is not None and replaced_run is None:
         replaces = quoted(declaration.replaces)
@@ -511,20 +520,27 @@ def withdraw(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
     """
     _check_reason(reason)
     with campaign.registry.change("withdraw", tag, {"reason": reason}) as tx:
-        runs = tx.submissions(None, None, tag=tag)
-        for run in runs:
-            if run.state == ACCEPTED:
-                return tx.update(replace(run, state=WITHDRAWN, reason=reason))
-        # Refused runs of other teams may have the same tag.
-        past_runs = [run for run in runs if run.state != REFUSED]
-        hint = "; submissions with this tag were refused" if runs else ""
-        if past_runs:
-            team = quoted(past_runs[-1].team)
-            hint = f"; the run of team {team} with this tag is already {past_runs[-1].state}"
-        raise PolicyError(f"no accepted run has the tag {quoted(tag)}{hint}")
+        return tx.update(replace(accepted_run(tx, tag), state=WITHDRAWN, reason=reason))
 
 
-def purge(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
+def accepted_run(registry: RegistryReader, tag: str) -> Submission:
+    """Return the accepted run with a tag (in any case), which is unique."""
+    runs = registry.submissions(None, None, tag=tag)
+    for run in runs:
+        if run.state == ACCEPTED:
+            return run
+    # Refused runs of other teams may have the same tag.
+    past_runs = [run for run in runs if run.state != REFUSED]
+    hint = "; submissions with this tag were refused" if runs else ""
+    if past_runs:
+        team = quoted(past_runs[-1].team)
+        hint = f"; the run of team {team} with this tag is already {past_runs[-1].state}"
+    raise PolicyError(f"no accepted run has the tag {quoted(tag)}{hint}")
+
+
+def purge(
+    campaign: OpenedCampaign, tag: str, reason: str, *, id: Annotated[int | None, Integer(1)] = None
+) -> Submission:
     """Remove the bytes of a run that was withdrawn, replaced or refused.
 
     Its record with the hash stays. Bytes that other runs or judgments share are not removed.
@@ -534,22 +550,52 @@ def purge(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
     campaign, reason
         As for :func:`withdraw`.
     tag
-        Tag of the run; if several runs have it, the newest run that still has its bytes.
+        Tag of the run, in the same case.
+    id
+        Number of the run in the registry, required if several runs have the tag.
 
     Raises
     ------
     PolicyError
-        If no such run has bytes. An accepted run must be withdrawn first.
+        If no such run has bytes, or several runs have the tag. An accepted run must be withdrawn
+        first.
     """
     _check_reason(reason)
     with campaign.registry.change("purge", tag, {"reason": reason}) as tx:
-        runs = tx.submissions(None, None, tag=tag)
-        purgeable_runs = [run for run in runs if run.kept and run.state != ACCEPTED]
-        if not purgeable_runs:
-            is_accepted = any(run.state == ACCEPTED for run in runs)
-            problem = "is accepted; withdraw it first" if is_accepted else "has no bytes to remove"
-            raise PolicyError(f"run {quoted(tag)} {problem}")
-        run = tx.update(replace(purgeable_runs[-1], kept=False))
+        run = _run_to_purge(tx.submissions(None, None, tag=tag), tag, id)
+        run = tx.update(replace(run, kept=False))
         # The file is removed after the commit, so that a killed process never loses a file.
         tx.remove_later(run.object)
     return run
+
+
+def _run_to_purge(runs: Sequence[Submission], tag: str, id: int | None) -> Submission:
+    """Return the run with a tag and an id that can be purged.
+
+    Runs that were already purged count as well, so that a repeated command does not purge another.
+    """
+    similar_tags = [quoted(run.tag) for run in runs if run.tag != tag]
+    runs = [run for run in runs if run.tag == tag]
+    if not runs:
+        hint = f"; did you mean {similar_tags[0]}?" if similar_tags else ""
+        raise PolicyError(f"unknown run {quoted(tag)}{hint}")
+    stored_runs = [run for run in runs if run.state != ACCEPTED]
+    stored_runs = [run for run in stored_runs if run.kept or run.state != REFUSED]
+    kept_ids = [run.id for run in stored_runs if run.kept]
+    if kept_ids and len(stored_runs) > 1 and id is None:
+        descriptions = (
+            f"{run.id} ({run.state}, of {quoted(run.team)}, submitted at {run.received}"
+            f"{'' if run.kept else ', already purged'})"
+            for run in stored_runs
+        )
+        raise PolicyError(
+            f"{len(stored_runs)} runs have the tag {quoted(tag)}; choose one, such as"
+            f" id={kept_ids[0]}: {', '.join(descriptions)}"
+        )
+    matches = [run for run in stored_runs if id in (None, run.id)]
+    if any(run.kept for run in matches):
+        return matches[0]
+    is_accepted = any(run.state == ACCEPTED and id in (None, run.id) for run in runs)
+    name = quoted(tag) if id is None else f"{quoted(tag)} with id {id}"
+    problem = "is accepted; withdraw it first" if is_accepted else "has no bytes to remove"
+    raise PolicyError(f"run {name} {problem}")

@@ -346,8 +346,13 @@ def _compare_item(
     except CranfieldError as error:
         name = item.measure or "the scores"
         warn(f"{name}: not compared: {error}")
-        return item, None, str(error)
+        return item, None, without_advice(str(error))
     return comparison.scores, comparison, ""
+
+
+def without_advice(text: str) -> str:
+    """Remove advice on arguments from a message: readers of a page cannot follow it."""
+    return re.split(r"; (?=(?:an option such as )?[a-z_]+=)", text)[0]
 
 
 def _find_measure(name: str, evaluation: Evaluation | None) -> Measure | None:

@@ -154,7 +154,12 @@ def two_systems_figure(contents: PageContents) -> Html:
         *(_draw_rows(frame, title, zero=True, contains_all=True) for frame in frames), strict=True
     )
     levels = ", ".join(sorted({*map(_level, comparisons)}))
-    note = f"Lines: {levels} confidence intervals. Blue: significantly different."
+    note, first_comparison = f"Lines: {levels} confidence intervals.", comparisons[0]
+    if not first_comparison.tests_difference:
+        # The dots show another quantity than the intervals.
+        quantity = first_comparison.interval_of
+        note = f"Dots: {first_comparison.difference_name}. {note[:-1]} of the {quantity}."
+    note += " Blue: significantly different."
     axes = "" if has_common_axis else "Each measure has its own axis."
     return _figure(title, Html("".join(charts)), [note, axes, *sorted({*axis_notes})])
 

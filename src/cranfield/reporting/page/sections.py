@@ -18,7 +18,12 @@ from cranfield.base.arrays import best_first, is_best_value
 from cranfield.base.errors import file_error
 from cranfield.base.text import capitalised, counted, plain
 from cranfield.base.version import __version__
-from cranfield.reporting.page.contents import NO_QUALITY, MeasurePart, PageContents
+from cranfield.reporting.page.contents import (
+    NO_QUALITY,
+    MeasurePart,
+    PageContents,
+    without_advice,
+)
 from cranfield.reporting.page.data import n_decimals
 from cranfield.reporting.page.html import Html, label, named, sentence
 from cranfield.reporting.summary import (
@@ -82,7 +87,8 @@ def coverage_lines(contents: PageContents) -> list[str]:
 def warning_lines(contents: PageContents) -> list[str]:
     """Return the warnings at the head of the page."""
     parts = contents.parts
-    notes = [] if contents.evaluation is None else contents.evaluation.notes
+    evaluation_notes = [] if contents.evaluation is None else contents.evaluation.notes
+    notes = [*map(without_advice, evaluation_notes)]
     failed = [
         part for part in parts if part.comparison_reason and part.comparison_reason != NO_QUALITY
     ]
@@ -144,7 +150,13 @@ def _describe_best(part: MeasurePart) -> str:
     if len(part.scores.systems) == 1:
         return f"{label(names[0])} scores {score} on {label(part.name)}."
     counts = counted(len(values), "system")
-    return f"Of {counts}, the best on {label(part.name)}: {join_labels(names)} ({score})."
+    best = f"Of {counts}, the best on {label(part.name)}: {join_labels(names)} ({score})."
+    has_score = ~np.isnan(part.scores.values)
+    if (has_score == has_score[:, :1]).all():
+        return best
+    n_topics = np.count_nonzero(has_score.reshape(*has_score.shape[:2], -1).any(axis=2), axis=0)
+    sizes = f"{n_topics.min():,} to {n_topics.max():,}" if np.ptp(n_topics) else f"{n_topics[0]:,}"
+    return f"{best} The values are over different topics, {sizes} of each system."
 
 
 def verdict_sentence(meaning: Meaningfulness) -> str:

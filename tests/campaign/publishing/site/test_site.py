@@ -22,7 +22,7 @@ from cranfield.campaign.publishing.site.releases import (
     read_releases,
     task_leaderboard,
 )
-from cranfield.campaign.publishing.site.writing import MARK, write_release_site, write_site
+from cranfield.campaign.publishing.site.writing import write_release_site, write_site
 from cranfield.significance.comparison.compared_pairs import shorten_letters
 from tests.campaign.publishing.making import make_campaign
 from tests.campaign.publishing.site.making import make_release
@@ -102,7 +102,9 @@ def test_what_is_there(releases: Path, tmp_path: Path) -> None:
     make_release(releases)
     written = write_release_site(releases, tmp_path / "public")
     site = tmp_path / "public"
-    assert set(files_of(site)) == {path.relative_to(site).as_posix() for path in written}
+    assert {*files_of(site)} - {".cranfield-site"} == {
+        path.relative_to(site).as_posix() for path in written
+    }
     assert set(files_of(site)) >= {
         "index.html",
         "adhoc/index.html",
@@ -111,7 +113,7 @@ def test_what_is_there(releases: Path, tmp_path: Path) -> None:
         "data/adhoc-1-leaderboard.csv",
         "data/adhoc-1-runs.csv",
         "data/adhoc-1-topic-statistics.csv",
-        MARK,
+        ".cranfield-site",
     }
     check_pages(site)
     source = releases / "adhoc-1/data/leaderboard.csv"
@@ -332,7 +334,7 @@ def test_only_sites_are_replaced(releases: Path, tmp_path: Path) -> None:
     before = files_of(site)
     (site / "adhoc" / "mine.txt").write_text("x")
     with pytest.raises(
-        PolicyError, match=r"contains 'adhoc/mine.txt', which does not belong to a site"
+        PolicyError, match=r"contains 'adhoc/mine.txt', which does not belong to the site"
     ):
         write_release_site(releases, site)
     (site / "adhoc" / "mine.txt").unlink()

@@ -77,12 +77,18 @@ def test_the_same_campaign_gives_the_same_bytes(small: Make, tmp_path: Path) -> 
     files = {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file()
+        if path.is_file() and path.name != ".cranfield-packet"
     }
     assert files == unpacked(tmp_path / "one.zip")
     every = campaign.packets(tmp_path / "every")
     assert [path.name for path in every] == sorted(f"{team}.zip" for team in TEAMS)
     assert (tmp_path / "every/northlab.zip").read_bytes() == one
+    for run in campaign.submissions():
+        if run.team == "northlab":
+            campaign.withdraw(run.tag, "their wish")
+    # No packet is left of a team that has no accepted run any more.
+    assert tmp_path / "every/northlab.zip" not in campaign.packets(tmp_path / "every")
+    assert not (tmp_path / "every/northlab.zip").exists()
 
 
 def test_few_other_teams_are_not_shown(small: Make, tmp_path: Path) -> None:

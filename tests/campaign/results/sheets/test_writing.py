@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,11 +34,35 @@ def test_sheets_are_written_and_again(small: Make, tmp_path: Path) -> None:
 def test_sheets_of_runs_that_are_gone_are_not_left_behind(small: Make, tmp_path: Path) -> None:
     campaign = small()
     campaign.sheets(None, tmp_path / "sheets")
-    (tmp_path / "sheets/runs/gone.html").write_text("")
-    with pytest.raises(
-        cf.PolicyError, match=r"contains 'gone\.html', which belongs to no current run"
-    ):
-        campaign.sheets(None, tmp_path / "sheets")
+    campaign.withdraw("tag-eastlab-1", "a bug")
+    campaign.sheets(None, tmp_path / "sheets")
+    assert not [*tmp_path.glob("sheets/runs/tag-eastlab-1.*")]
+
+
+def test_no_other_file_is_overwritten(small: Make, tmp_path: Path) -> None:
+    campaign = small()
+    writers: dict[str, Callable[[Path], object]] = {
+        "sheets": lambda folder: campaign.sheets(None, folder),
+        "overview": lambda folder: campaign.overview(None, folder, forms=[]),
+        "packet": lambda folder: campaign.packet("eastlab", folder),
+        "packets": campaign.packets,
+    }
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/index.html").write_text("mine")
+    for noun, write in writers.items():
+        write(tmp_path / noun)
+        write(tmp_path / noun)
+        with pytest.raises(cf.PolicyError, match=f"'index.html', which .* to the {noun}; nothing"):
+            write(tmp_path / "mine")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["index.html"]
+    assert (tmp_path / "mine/index.html").read_text() == "mine"
+    for noun in ("overview", "packet", "packets"):
+        before = {
+            path: path.read_bytes() for path in (tmp_path / noun).rglob("*") if path.is_file()
+        }
+        with pytest.raises(cf.PolicyError, match="which does not belong to the sheets"):
+            campaign.sheets(None, tmp_path / noun)
+        assert {path: path.read_bytes() for path in before} == before
 
 
 def test_what_sheets_need(small: Make, tmp_path: Path) -> None:

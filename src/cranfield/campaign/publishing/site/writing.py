@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
@@ -18,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats, is_best_value
-from cranfield.base.errors import InputError, PolicyError, file_error, quoted
+from cranfield.base.errors import InputError, quoted
 from cranfield.base.text import bibtex, counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName, check_outside
-from cranfield.campaign.pages import STYLES, link, render
+from cranfield.campaign.pages import STYLES, link, render, replaced_folder, write_files
 from cranfield.campaign.publishing.bag import validate_bag
 from cranfield.campaign.publishing.site.releases import (
     COPIES,
@@ -216,9 +213,6 @@ def _bibtex(title: str, release: StoredRelease) -> Html:
     return Html("\n".join(map(text, lines)))
 
 
-MARK = ".cranfield-site"
-"""File that marks a folder as a site, which may be replaced; it lists all other files."""
-
 MAIN_PAGES = {"Campaign": "index.html", "Records": "history.html", "Data": "data.html"}
 """Pages about all tasks, by text of their links."""
 
@@ -292,22 +286,23 @@ def write_release_site(
 
     With `records`, only recorded releases are included.
     """
-    target = Path(fspath(folder)).resolve()
-    _check_target(target, Path(fspath(folder)), private)
-    files: dict[str, bytes] = {}
-    for path, content in site_files(releases, records):
-        if path.casefold() in {name.casefold() for name in files}:
-            raise InputError(
-                f"two pages would have the file name {quoted(path)}; rename one release",
-                source=str(releases),
-            )
-        files[path] = content
-    files[MARK] = "".join(f"{path}\n" for path in sorted(files)).encode()
-    try:
-        _write_folder(target, files)
-    except OSError as error:
-        raise file_error(error, "written", folder) from None
-    return tuple(Path(fspath(folder)) / path for path in sorted(files))
+    target = Path(fspath(folder))
+    if private is not None:
+        check_outside(private, target)
+    if not target.resolve().parent.is_dir():
+        raise InputError("the parent folder does not exist", source=str(target.parent))
+    # The site is public, unlike the other files of a campaign.
+    with replaced_folder(target, "site", public=True) as new_folder:
+        files: dict[str, bytes] = {}
+        for path, content in site_files(releases, records):
+            if path.casefold() in {name.casefold() for name in files}:
+                raise InputError(
+                    f"two pages would have the file name {quoted(path)}; rename one release",
+                    source=str(releases),
+                )
+            files[path] = content
+        write_files(new_folder, files)
+    return tuple(target / path for path in sorted(files))
 
 
 def site_files(
@@ -360,45 +355,3 @@ def site_files(
         pages = [(label(leaderboard.release.title), "index.html"), ("Topics", "topics.html")]
         links = [(word, link(task, name, prefix="../")) for word, name in pages]
         yield from task_pages(leaderboard, task, main_links + links)
-
-
-def _check_target(target: Path, folder: Path, private: Path | None) -> None:
-    """Check that a folder does not exist, is empty, or is a site that cranfield wrote."""
-    if private is not None:
-        check_outside(private, folder)
-    if not os.path.lexists(target):
-        if not target.parent.is_dir():
-            raise InputError("the parent folder does not exist", source=str(folder.parent))
-        return
-    if not target.is_dir():
-        raise PolicyError(f"{quoted(str(folder))} is a file, expected a folder")
-    files = (path for path in target.rglob("*") if path.is_symlink() or not path.is_dir())
-    paths = {path.relative_to(target).as_posix() for path in files}
-    mark = target / MARK
-    written_names = {MARK, *mark.read_text("utf-8").splitlines()} if mark.is_file() else set()
-    if extra := sorted(paths - written_names):
-        reason = f"contains {quoted(extra[0])}, which does not belong to a site"
-        raise PolicyError(f"{quoted(str(folder))} {reason}; nothing was changed")
-
-
-def _write_folder(target: Path, files: dict[str, bytes]) -> None:
-    """Write all files to a temporary folder, and replace the target by it."""
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as work:
-        new_folder, old_folder = Path(work) / "new", Path(work) / "old"
-        new_folder.mkdir()
-        for path, content in files.items():
-            file = new_folder / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-        # The site is public, unlike the other files of a campaign.
-        for entry in (new_folder, *new_folder.rglob("*")):
-            entry.chmod(0o755 if entry.is_dir() else 0o644)
-        if target.is_dir():
-            target.rename(old_folder)
-        try:
-            new_folder.rename(target)
-        except OSError:
-            if old_folder.is_dir():
-                old_folder.rename(target)
-            raise
-        shutil.rmtree(old_folder, ignore_errors=True)

@@ -17,6 +17,9 @@ from cranfield import significance
 from cranfield.base.errors import CranfieldError
 from cranfield.significance import TESTS
 
+# Tests without this choice warn; it is passed to all.
+pytestmark = pytest.mark.filterwarnings("ignore:exact has no effect")
+
 EXTREME = st.sampled_from(
     [0.0, -0.0, 0.5, 0.5 + 2**-53, 1.0, -1.0, 1e-300, 5e-324, 1e300, -1e300, 1e16, 0.1, 0.2, 0.3]
 )

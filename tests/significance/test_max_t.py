@@ -13,6 +13,9 @@ from cranfield.significance.differences import all_pairs
 from cranfield.significance.registry import Options
 from cranfield.significance.resampling import draw_topic_counts, random_signs
 
+# Tests without this choice warn; it is passed to all.
+pytestmark = pytest.mark.filterwarnings("ignore:exact has no effect")
+
 SIDES = {"two-sided": np.abs, "greater": np.positive, "less": np.negative}
 FIRST, SECOND = np.triu_indices(4, 1)
 

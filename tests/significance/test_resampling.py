@@ -15,6 +15,9 @@ import cranfield as cf
 from cranfield.significance.resampling import as_integers
 from tests.significance.helpers import scored
 
+# Tests without this choice warn; it is passed to all.
+pytestmark = pytest.mark.filterwarnings("ignore:exact has no effect")
+
 RANDOM = (
     *("randomisation", "bootstrap", "bootstrap-shift", "bootstrap-unpaired", "bootstrap-anova"),
     "tukey",

@@ -413,11 +413,10 @@ def _run_in_threads(
     def outcome(i: int) -> _Outcome[Value]:
         return _Outcome.of_call(lambda: function(runs[i], runs.stem(i)))
 
-    # At least two threads, so that one run is read while another is judged. More threads than
-    # processors would only cause more switches.
+    # One thread more than processors, as a thread waits while polars reads in threads of its own.
     sizes = sorted((runs.size(i) for i in range(len(runs))), reverse=True)
     n_fitting = sum(size <= _MAX_BYTES for size in accumulate(sizes))
-    workers = jobs or max(1, min(_MAX_THREADS, max(2, n_processors()), n_fitting))
+    workers = jobs or max(1, min(_MAX_THREADS, n_processors() + 1, n_fitting))
     if workers > 1 and len(runs) > 1:
         with pool_of(workers) as pool:
             yield from pool.map(outcome, range(len(runs)))

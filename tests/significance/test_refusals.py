@@ -111,7 +111,10 @@ REFUSALS: Refusals = {
         (lambda: compare(-SOME.values, statistic="geometric-mean"), "at least 0, got -"),
         (lambda: SOME.geometric_mean(-1), "floor must be a number >= 0"),
         (lambda: SOME.geometric_mean(float("nan")), "floor must be a number >= 0"),
-        (lambda: compare({"1": [0.1, 0.2], "2": [0.3, 0.1]}, baseline=1), "is called '1'"),
+        (
+            lambda: compare({"1": [0.1, 0.2], "2": [0.3, 0.1]}, baseline=1),
+            "name of a system, as one is called '1'",
+        ),
     ],
     "comparison": [
         (lambda: compare(SOME, baseline="s0").groups(), "all pairs"),
@@ -230,7 +233,7 @@ REFUSALS: Refusals = {
             ),
             ({"epsilon": 0.1}, "from 0.1111 to 1"),
             ({"epsilon": 1.1}, "from 0.1111 to 1"),
-            ({"epsilon": 0.5, "model": "anova-1"}, "requires model="),
+            ({"epsilon": 0.5, "model": "anova-1"}, "requires model='anova-2', got model='anova-1'"),
             ({"model": "anova-3"}, "unknown model 'anova-3'; expected one of:"),
         ),
         *(

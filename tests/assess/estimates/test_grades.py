@@ -102,7 +102,9 @@ def test_a_sample_with_unequal_probabilities_within_a_grade_is_refused() -> None
         {"topic": "q", "doc": f"d{k}", "grade": -1 if k in (0, 1) else k % 2, "stratum": k // 4}
         for k in range(12)
     ]
-    with pytest.raises(cf.PolicyError, match="0.5 to 1 for grade 0"):
+    with pytest.raises(
+        cf.PolicyError, match="same inclusion probability, got 0.5 to 1 for grade 0"
+    ):
         cf.assess.ppi_grades(pl.DataFrame(strata), judge)
 
 

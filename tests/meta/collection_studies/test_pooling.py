@@ -278,7 +278,9 @@ def test_unjudged_documents_and_topics() -> None:
     made = pooling(runs, qrels, "RR", methods="depth", budgets=[1, 9], depth=2, contributors=None)
     assert made.documents["requested"].to_list() == [2, 4, 4]
     assert made.documents["judged"].to_list() == [1, 3, 3]
-    assert made.notes[0].startswith("1 document of the pool without a judgment;")
+    assert made.notes[0].startswith(
+        "1 document of the pool without a judgment; they count as not relevant"
+    )
     assert made.notes[1] == "1 topic without judgments excluded"
     judged = pooling(runs, qrels, "RR", methods="depth", budgets=1, depth=1)
     assert judged.pool.systems == ("in",)

@@ -226,7 +226,7 @@ def test_teams_and_team_draft_say_the_same() -> None:
 def test_lists_have_the_names_of_the_teams() -> None:
     log, lists, _ = _interleaved("TeamDraft")
     renamed = {q: {"old": by["old"], "newer": by["new"]} for q, by in lists.items()}
-    message = "named like the teams in the log, such as 'new', got lists of 'newer', 'old'"
+    message = "lists named like the teams in the log, such as 'new', got lists of 'newer', 'old'"
     with pytest.raises(CranfieldError, match=message):
         preference(log, lists=renamed)
     no_teams = log_from_tables(log.pages, log.results.drop("team"), log.clicks)

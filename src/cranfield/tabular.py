@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import PolicyError, check_list, optional_module, quoted
 from cranfield.base.files import whole_file
-from cranfield.base.text import capitalised, counted, html, latex, markdown, plain
+from cranfield.base.text import capitalised, counted, display_width, html, latex, markdown, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -370,14 +370,16 @@ def text_table(
 ) -> str:
     """Align cells in columns, and escape characters that are not printable."""
     lines = [[plain(cell) for cell in row] for row in [head, *rows]]
-    widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
-    return "\n".join(
-        separator.join(
-            cell.ljust(width) if k in left else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
+    widths = [max(display_width(line[k]) for line in lines) for k in range(len(head))]
+
+    def aligned(cell: str, k: int) -> str:
+        blanks = " " * (widths[k] - display_width(cell))
+        return cell + blanks if k in left else blanks + cell
+
+    rows_of_text = (
+        separator.join(aligned(cell, k) for k, cell in enumerate(line)) for line in lines
     )
+    return "\n".join(row.rstrip() for row in rows_of_text)
 
 
 def format_grid(table: Table) -> str:

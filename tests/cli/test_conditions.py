@@ -122,6 +122,15 @@ def test_a_seed_that_a_method_does_not_use(tmp_path: Path) -> None:
     assert "no effect" not in cranfield(tmp_path, *learning)[1]
 
 
+def test_an_aspect_is_used_where_a_measure_names_it(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 1\n")
+    (tmp_path / "bad").write_text("1 0 b 1\n")
+    (tmp_path / "r.run").write_text("1 Q0 a 1 2 r\n1 Q0 b 2 1 r\n")
+    start = ("evaluate", "qrels", "r.run", "--aspect", "bad=bad", "-m")
+    assert "no effect" not in cranfield(tmp_path, *start, "CompatDiff(harm='bad')")[1]
+    assert "--aspect has no effect" in cranfield(tmp_path, *start, "CompatDiff")[1]
+
+
 @pytest.mark.parametrize("option", ["--seed", "--resamples"])
 def test_samples_that_nobody_draws(option: str, tmp_path: Path) -> None:
     rows = [

@@ -328,6 +328,12 @@ def test_marks_do_not_shift_numbers() -> None:
     assert table.to_html().count("min-width:1.8em") == 2
 
 
+def test_wide_characters_take_two_columns() -> None:
+    lines = Table("", ["s", "AP"], [["検索", "0.5"], ["abcd", "0.4"]]).to_text().splitlines()
+    assert lines[1] == "検索  0.5"
+    assert lines[2] == "abcd  0.4"
+
+
 # Any name comes through
 
 NAMES = st.text(st.characters(codec="utf-8"), max_size=12) | st.text(

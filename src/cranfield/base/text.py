@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from typing import Any
+from unicodedata import combining, east_asian_width
 
 
 def counted(number: int, noun: str) -> str:
@@ -122,6 +123,20 @@ def plain(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def display_width(text: str) -> int:
+    r"""Return the number of columns that text takes in a terminal: 2 for each CJK character.
+
+    Examples
+    --------
+    >>> display_width("abc"), display_width("検索"), display_width("e\u0301")
+    (3, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    widths = (2 if east_asian_width(c) in "WF" else 1 for c in text if not combining(c))
+    return sum(widths)
 
 
 def measure_prefix(measure: str) -> str:

@@ -33,6 +33,9 @@ aspects are passed to :func:`cranfield.evaluate` by name.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
@@ -146,6 +149,11 @@ class CompatibilityDifference(_Compatibility):
         optional(any_name),
         "aspect that grades the harm of documents; by default grades below 0 are harmful",
     )
+
+    def __init__(self, /, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        if self.harm is not None:
+            vars(self)["info"] = replace(self.info, inputs=("aspects",))
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.harm is None:

@@ -512,13 +512,13 @@ def define(
     >>> cf.evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, ["LastRelevant"]).means()["run"][0]
     2.0
     """
+    if not all(isinstance(text, str) for text in (name, summary, aggregate, source)):
+        raise MeasureError("name, summary, aggregate and source of a measure must be strings")
     if not name.isidentifier():
         raise MeasureError(
             f"{quoted(name)} is not a valid name of a measure: use letters, digits and _, and"
             " start with a letter"
         )
-    if not all(isinstance(text, str) for text in (name, summary, aggregate, source)):
-        raise MeasureError("name, summary, aggregate and source of a measure must be strings")
     if _find_forms(name.lower()) or _is_measure(name) or _is_measure(f"{name}@10"):
         raise MeasureError(f"measure {name} already exists")
     bounds = as_numbers(range, "the lowest and the highest score")

@@ -388,6 +388,7 @@ def test_retracting_leaves_it_as_it_is(tmp_path: Path) -> None:
     for id, reason, message in (
         ("adhoc-7", "x", "unknown release 'adhoc-7'; expected one of: adhoc-1"),
         ("adhoc-1", " ", "reason must not be empty"),
+        ("adhoc-1", "a\x1b[31m", "'reason' must not contain control characters"),
     ):
         with pytest.raises(PolicyError, match=message):
             retract(opened, id, reason)

@@ -62,6 +62,7 @@ from cranfield.campaign.store.records import (
     ReleaseRecord,
     Submission,
 )
+from cranfield.campaign.submitting.submit import check_reason
 from cranfield.collection.files.lines import RUN
 from cranfield.collection.files.writing import write_qrels
 from cranfield.collection.judged.coverage import Coverage
@@ -649,10 +650,9 @@ def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
     Raises
     ------
     PolicyError
-        For an unknown or retracted release, or an empty reason.
+        For an unknown or retracted release, or a reason that is empty or has control characters.
     """
-    if not reason.strip():
-        raise PolicyError("reason must not be empty")
+    check_reason(reason)
     with campaign.registry.change("retract", release, {"reason": reason}) as tx:
         releases = {record.id: record for record in tx.releases()}
         if release not in releases:

@@ -87,7 +87,8 @@ class Declaration:
             raise PolicyError(f"received must have an offset from UTC, got {quoted(self.received)}")
 
 
-def _check_reason(reason: str) -> None:
+def check_reason(reason: str) -> None:
+    """Refuse a reason that is empty or has control characters."""
     if not reason.strip():
         raise PolicyError("reason must not be empty")
     if problem := _control_character_problem("reason", reason):
@@ -518,7 +519,7 @@ def withdraw(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
     PolicyError
         If no accepted run has the tag.
     """
-    _check_reason(reason)
+    check_reason(reason)
     with campaign.registry.change("withdraw", tag, {"reason": reason}) as tx:
         return tx.update(replace(accepted_run(tx, tag), state=WITHDRAWN, reason=reason))
 
@@ -560,7 +561,7 @@ def purge(
         If no such run has bytes, or several runs have the tag. An accepted run must be withdrawn
         first.
     """
-    _check_reason(reason)
+    check_reason(reason)
     with campaign.registry.change("purge", tag, {"reason": reason}) as tx:
         run = _run_to_purge(tx.submissions(None, None, tag=tag), tag, id)
         run = tx.update(replace(run, kept=False))

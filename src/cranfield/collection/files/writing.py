@@ -100,7 +100,7 @@ def write_run(
     rows = order.rows
     frame = run.to_polars()[rows].with_columns(rank=pl.Series(order.ranks_of(rows)))
     if limit is not None:
-        frame = frame.filter(pl.col("rank") <= limit)
+        frame = frame.filter(pl.col("rank") <= min(limit, len(frame)))
     run.warn_of_empty_topics()
     if form != "trec":
         table_with_names = frame.select("topic", "doc", "score", "rank", system=pl.lit(run.name))

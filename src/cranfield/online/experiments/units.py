@@ -174,8 +174,9 @@ def _encode_days(
     times: pl.Series, name: str, source: str
 ) -> tuple[dict[str, tuple[tuple[str, ...], Indices]], list[str]]:
     """Return the days of times as levels for sample ratios, or a note if they are unknown."""
-    if times.null_count():
-        raise InputError(f"column {quoted(name)} has a row without a time", source=source)
+    if n_missing := times.null_count():
+        reason = f"column {quoted(name)} has {counted(n_missing, 'row')} without a time"
+        raise InputError(reason, source=source)
     if times.dtype == pl.String:
         return {"day": _encode_levels(times.str.slice(0, 10))}, []
     if spelt(name) in TIMES:

@@ -7,7 +7,7 @@ import re
 from html import unescape
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -33,6 +33,8 @@ MACROS = {
     r"\ldots{}": "…",
     r"$\Vert$": "‖",
     r"$\leq$": "≤",
+    r"$\alpha$": "α",
+    r"$\sharp$": "♯",
     r"\/": "",
     **{"\\" + char: char for char in "&%$#_{}"},
 }
@@ -51,6 +53,7 @@ def read_latex(text: str) -> str:
     return found
 
 
+@example("α♯")
 @given(NASTY)
 def test_latex_reads_the_text(text: str) -> None:
     escaped = latex(text)

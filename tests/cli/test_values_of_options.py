@@ -112,6 +112,8 @@ def test_unknown_keywords_are_refused_and_keyword_arguments_returned() -> None:
         PolicyError, match="study has no option 'ranks'; its options of judging: ties"
     ):
         check_arguments(study, given | {"policies": {"ranks": 1}}, judging)
+    with pytest.raises(PolicyError, match="has no option 'repeat'; did you mean repeats"):
+        check_arguments(study, given | {"policies": {"repeat": 1}}, judging)
     with pytest.raises(TypeError, match="unexpected keyword argument 'ties'"):
         check_arguments(study, given)
 

@@ -22,6 +22,7 @@ from cranfield.base.errors import (
     check_proportion,
     quoted,
 )
+from cranfield.base.text import did_you_mean
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -126,10 +127,9 @@ def check_arguments(
         accepted = _keywords(judging)
         for keyword in arguments[name]:
             if keyword not in accepted:
-                raise ArgumentError(
-                    f"{function.__name__} has no option {quoted(keyword)}; its options of judging:"
-                    f" {', '.join(accepted)}"
-                )
+                listed = f"its options of judging: {', '.join(accepted)}"
+                hint = did_you_mean(keyword, [*accepted, *_keywords(function)], otherwise=listed)
+                raise ArgumentError(f"{function.__name__} has no option {quoted(keyword)}{hint}")
     return {k: _to_python(arguments[k]) for k in _keywords(function) if k in arguments}
 
 

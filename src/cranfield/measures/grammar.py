@@ -449,6 +449,13 @@ class UserDefined(Measure):
                 f"{self.name}: expected scores of shape (topics, systems) = {judged.shape}, got"
                 f" {scores.shape}"
             )
+        low, high = self.info.range
+        outside = scores[(scores < low) | (scores > high)]
+        if outside.size:
+            raise MeasureError(
+                f"{self.name}: expected scores in its range {low:g} to {high:g}, got"
+                f" {outside[0]:g}; declare another range: range=(lowest, highest)"
+            )
         return scores
 
     def __reduce__(self) -> tuple[Any, ...]:

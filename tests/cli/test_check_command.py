@@ -120,6 +120,13 @@ def test_no_topic_in_common(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("shared", ["", "2 0 d 1\n"])
+def test_topics_that_differ_only_in_leading_zeros(tmp_path: Path, shared: str) -> None:
+    write(tmp_path, qrels=f"001 0 d 1\n{shared}", run=GOOD_RUN)
+    [fault] = [line for line in lines(tmp_path, "qrels", "run") if "topic-unjudged" in line]
+    assert "'1' and '001' differ only in case or leading zeros" in fault
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

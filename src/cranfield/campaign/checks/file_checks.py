@@ -26,7 +26,7 @@ from cranfield.campaign.checks.report import UNREADABLE, CheckReport, Fault, Fau
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.collection.files.many_runs import named_files, read_runs
 from cranfield.collection.files.reading import read_qrels, read_run
-from cranfield.collection.judged.coverage import SystemCoverage
+from cranfield.collection.judged.coverage import SystemCoverage, similar_ids
 from cranfield.collection.judged.judging import can_be_read, judge
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
@@ -302,14 +302,17 @@ def _compare(
                 warnings["tied"] = describe_ties(row.tied, len(run))
         faults = [Fault(code, "warning", message) for code, message in warnings.items()]
         if judgments is not None:
-            faults += _coverage_faults(run, coverage.get(str(k)))
+            faults += _coverage_faults(run, coverage.get(str(k)), judgments.topics)
         run_faults.append(faults)
     return run_faults
 
 
-def _coverage_faults(run: Run, coverage: SystemCoverage | None) -> Iterator[Fault]:
+def _coverage_faults(
+    run: Run, coverage: SystemCoverage | None, judged_topics: Sequence[str]
+) -> Iterator[Fault]:
     """Yield faults for topics and documents without judgments; None is a run without coverage."""
     extra, missing = (coverage.extra, coverage.missing) if coverage else (run.topics, ())
+    similar = similar_ids(extra, missing if coverage else judged_topics)
     for code, topics, problem in (
         ("topic-unjudged", extra, "without judgments"),
         ("topic-missing", missing, "of the judgments without documents"),
@@ -317,6 +320,9 @@ def _coverage_faults(run: Run, coverage: SystemCoverage | None) -> Iterator[Faul
         if topics:
             noun = counted(len(topics), "topic")
             message = f"{noun} {problem}: {some_of(map(quoted, topics), 5)}"
+            if similar and code == "topic-unjudged":
+                pair = " and ".join(map(quoted, similar))
+                message += f"; {pair} differ only in case or leading zeros"
             yield Fault(code, "warning", message, count=len(topics))
     if coverage is not None and coverage.retrieved:
         proportion_10 = 1 - coverage.unjudged_10 / coverage.retrieved_10

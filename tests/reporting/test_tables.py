@@ -262,7 +262,7 @@ def test_results_that_have_no_table(call: Any, value: Any, message: str) -> None
 def test_comparisons_and_variance() -> None:
     found = cf.compare(some_scores())
     ranking = cf.table(found)
-    assert ranking.head == ["system", "mean", "ranks", "groups"]
+    assert ranking.head == ["system", "mean", "low", "high", "ranks", "groups"]
     assert [row[0] for row in ranking.rows] == [SYSTEMS[k] for k in found.order]
     assert [as_cell(row[1]).bold for row in ranking.rows] == [True] + [False] * 4
     assert ranking.to_latex() == found.to_latex()

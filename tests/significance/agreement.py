@@ -25,6 +25,10 @@ def contradictions(found: cf.PairwiseComparison) -> list[str]:
     frame = found.to_polars()
     if frame["significant"].to_list() != significant.tolist():
         wrong.append("the table has other decisions")
+    if found.half_widths is not None and (bars := found.around(0)) is not None:
+        [lower, upper], first, second = bars, found.first, found.second
+        if ((lower[first] > upper[second]) | (lower[second] > upper[first]) != significant).any():
+            wrong.append("bars that do not overlap have other decisions")
     if found.baselines or found.alternative != "two-sided":
         return wrong
     letters = found.groups()

@@ -52,6 +52,25 @@ def test_the_default_on_all_systems_and_on_random_subsets(covid: cf.Scores) -> N
         assert contradictions_of_default(covid.select(systems=list(systems))) == []
 
 
+@pytest.mark.parametrize("statistic", ["mean", "sum", "geometric-mean"])
+@pytest.mark.parametrize(
+    ("test", "correction"),
+    [("anova-2", "tukey"), ("anova-2", "bootstrap-tukey"), ("randomisation", "randomised-tukey")],
+)
+def test_bars_of_tied_scores_overlap_unless_pairs_differ(
+    test: str, correction: str, statistic: str
+) -> None:
+    """Of scores with one decimal, some differences are as large as the critical difference."""
+    random = np.random.default_rng(3)
+    for _ in range(30):
+        shape = int(random.integers(8, 30)), int(random.integers(3, 7))
+        scores = np.round(random.random(shape) * 0.3 + random.random(shape[1]) * 0.4, 1) + 0.1
+        options = {"test": test, "correction": correction, "statistic": statistic}
+        found = cf.compare(scores, resamples=199, **options)
+        assert found.half_widths is not None
+        assert contradictions(found) == []
+
+
 def test_a_contradiction_is_found(covid: cf.Scores) -> None:
     """The check itself: bounds of a step-down correction before some are hidden."""
     found = cf.compare(covid, test="t", correction="holm")

@@ -56,7 +56,8 @@ def test_geometric_means_everywhere(gmap: cf.Scores) -> None:
     around = found.around(best)
     assert around is not None
     differs = found.matrix(found.is_significant().astype(float))[best] > 0
-    outside = (around[0] > found.means[best]) | (around[1] < found.means[best])
+    outside = (around[0] > around[1][best]) | (around[1] < around[0][best])
+    np.testing.assert_allclose(np.sqrt(around[0] * around[1]), found.means)
     np.testing.assert_array_equal(outside, differs)
     margin = found.equivalence("25%").margin
     assert margin == pytest.approx(np.full(len(found), np.log(1.25)))

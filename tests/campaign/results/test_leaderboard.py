@@ -86,23 +86,19 @@ def test_limits_are_of_the_statistic_of_the_measure(measure: str) -> None:
     assert isinstance(found, module.Separation)
     compared = cf.compare(ev[measure])
     overall = ev[measure].overall()
-    first = int(np.argmax(overall))
-    name = {"GMAP": "geometric mean", "NumRelRet": "sum"}[measure]
-    assert any(f"{name} of the first run" in note for note in found.notes)
-    for k, (_, _, low, high) in enumerate(found.frame.iter_rows()):
-        if k == first:
-            np.testing.assert_allclose([low, high], overall[first], rtol=1e-12)
-            continue
-        sign, at = next(
-            (1 if a == k else -1, at)
-            for at, (a, b) in enumerate(zip(compared.first, compared.second, strict=True))
-            if {a, b} == {k, first}
-        )
-        ends = sorted(sign * end[at] for end in compared.interval)
-        expected = (
-            overall[first] * np.exp(ends) if name == "geometric mean" else overall[first] + ends
-        )
-        np.testing.assert_allclose([low, high], expected, rtol=1e-9)
+    assert any("runs whose intervals do not overlap" in note for note in found.notes)
+    low, high = found.frame["low"].to_numpy(), found.frame["high"].to_numpy()
+    width = (compared.interval[1] - compared.interval[0])[0] / 2
+    if measure == "GMAP":
+        np.testing.assert_allclose(np.sqrt(low * high), overall, rtol=1e-12)
+        np.testing.assert_allclose(np.log(high / low), width, rtol=1e-9)
+    else:
+        np.testing.assert_allclose((low + high) / 2, overall, rtol=1e-12)
+        np.testing.assert_allclose(high - low, width, rtol=1e-9)
+    first, second = compared.first, compared.second
+    is_apart = (low[first] > high[second]) | (low[second] > high[first])
+    np.testing.assert_array_equal(is_apart, compared.is_significant())
+    assert is_apart.any() and not is_apart.all()
 
 
 def test_both_ways_to_a_board_are_the_same(campaign: cf.campaign.Campaign) -> None:

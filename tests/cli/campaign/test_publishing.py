@@ -33,19 +33,14 @@ def test_release_and_retract(tmp_path: Path) -> None:
         True,
         3,
     )
-    said, _ = cranfield(
-        tmp_path,
-        "campaign",
-        "release",
-        "retract",
-        "news",
-        "adhoc-1",
-        "--reason",
-        "Wrong \x1b[31mqrels",
-    )
+    retract = ("campaign", "release", "retract", "news", "adhoc-1", "--reason")
+    _, err = cranfield(tmp_path, *retract, "Wrong \x1b[31mqrels", status=2)
+    assert "must not contain control characters, got 'Wrong \\x1b[31mqrels'" in err
+    assert not (tmp_path / "news/releases/adhoc-1.retracted.json").exists()
+    said, _ = cranfield(tmp_path, *retract, "Wrong <b>qrels")
     assert said.startswith("adhoc-1 is retracted; the reason is in releases/")
     note = json.loads((tmp_path / "news/releases/adhoc-1.retracted.json").read_text())
-    assert note["reason"] == "Wrong \x1b[31mqrels"
+    assert note["reason"] == "Wrong <b>qrels"
     said, _ = cranfield(tmp_path, "campaign", "release", "make", "news", "--date", "2026-11-20")
     assert said.endswith("\nnote: adhoc-3 is identical to the release adhoc-1\n")
 

@@ -94,7 +94,7 @@ def test_ranks() -> None:
 
 def test_intervals_of_differences_from_the_reference() -> None:
     """Where intervals leave out the mean of the reference, its limits leave out 0."""
-    found = cf.compare(random_scores(8, topics=40))
+    found = cf.compare(random_scores(8, topics=40), test="t", correction="bootstrap-max-t")
     assert found.half_widths is None
     for reference in ("s4", "s0"):
         rows = {
@@ -114,7 +114,8 @@ def test_intervals_of_differences_from_the_reference() -> None:
 
 def test_lines_below_the_title_are_no_longer_than_the_chart() -> None:
     covid = cf.bundled.trec_covid()
-    found = cf.compare(cf.evaluate(covid.runs[:5], covid.qrels, "nDCG@20")["nDCG@20"])
+    scores = cf.evaluate(covid.runs[:5], covid.qrels, "nDCG@20")["nDCG@20"]
+    found = cf.compare(scores, test="t", correction="bootstrap-max-t")
     lines = intervals_chart(found).to_dict()["title"]["subtitle"]
     assert max(map(len, lines)) <= 90
     assert found.systems[found.order[0]] in " ".join(lines)

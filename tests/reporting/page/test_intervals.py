@@ -62,7 +62,7 @@ def test_the_best_is_never_beyond_the_axis() -> None:
     figure = str(systems_figure(collect_contents(scores(values), title="x", scales=False).parts[0]))
     assert figure.count("<circle") == 9
     assert 'class="beyond"' not in figure
-    assert "The best system has no line." in figure
+    assert "Systems whose bars do not overlap are significantly different." in figure
 
 
 def test_two_systems_are_shown_by_their_difference(tmp_path: Path) -> None:

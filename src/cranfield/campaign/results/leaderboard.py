@@ -113,8 +113,8 @@ def separation(
         low, high = (pl.Series(bounds).fill_nan(None) for bounds in interval)
         frame = frame.with_columns(low=low, high=high)
         notes.append(
-            "low, high: simultaneous confidence intervals around means; runs whose intervals do not"
-            " overlap are significantly different"
+            f"low, high: comparison interval around the {comparison.mean_of}; runs whose intervals"
+            " do not overlap are significantly different"
             if comparison.half_widths is not None
             else "low, high: simultaneous confidence interval of the"
             f" {comparison.difference_from} the first run, shifted by the {comparison.mean_of} of"

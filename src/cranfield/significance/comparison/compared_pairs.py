@@ -463,12 +463,16 @@ class ComparedPairs:
     def around(self, reference: int) -> tuple[Floats, Floats] | None:
         """Return bounds to draw around each mean; None if intervals are not simultaneous.
 
-        The bounds are the mean plus and minus the half-width, if the comparison has half-widths.
+        The bounds are the mean plus and minus the half-width, if the comparison has half-widths;
+        half-widths of geometric means are those of their logarithms.
         Otherwise they are the mean of the reference (an index) plus the interval of the difference
         from it: a system is significantly different if its interval excludes the mean of the
         reference. Bounds of systems that are not compared with the reference are NaN.
         """
         if self.half_widths is not None:
+            if self.statistic_of_topics == "geometric-mean":
+                ratio = np.exp(self.half_widths)
+                return self.means / ratio, self.means * ratio
             return self.means - self.half_widths, self.means + self.half_widths
         if (
             self.mean_of not in LINEAR
@@ -503,9 +507,8 @@ class ComparedPairs:
         order = self.order
         names, means = [self.systems[k] for k in order], self.means[order]
         columns: dict[str, Any] = {"system": names, self.mean_of: means}
-        if self.half_widths is not None:
-            half_widths = self.half_widths[order]
-            columns |= {"low": means - half_widths, "high": means + half_widths}
+        if self.half_widths is not None and (bounds := self.around(0)) is not None:
+            columns |= {"low": bounds[0][order], "high": bounds[1][order]}
         if not self.baselines and self.alternative == "two-sided":
             if CORRECTIONS[self.correction].controls == "FWER" or len(self) == 1:
                 low, high = (ranks[order].tolist() for ranks in self.rank_sets().interval)

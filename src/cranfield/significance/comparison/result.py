@@ -255,7 +255,8 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         The compared scores, after the policy for missing scores.
     half_widths
         Half-width of an interval around each mean, such that systems whose intervals do not overlap
-        differ significantly; None if the correction has none, or counts of scores differ.
+        differ significantly, of its logarithm for geometric means; None if the correction has none,
+        or counts of scores differ.
     anova, omnibus
         ANOVA table, and omnibus test of all systems by ranks; None for other tests.
     baselines
@@ -418,10 +419,9 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
                 f" {omnibus.effect:.4f}"
             )
         if self.half_widths is not None and len(np.unique(self.half_widths)) == 1:
-            lines.append(
-                f"intervals: half-width {self.half_widths[0]:.{self.places}f}; systems whose"
-                " intervals do not overlap differ"
-            )
+            of_log = " of the log" if self.mean_of == "geometric mean" else ""
+            width = f"half-width{of_log} {self.half_widths[0]:.{self.places}f}"
+            lines.append(f"intervals: {width}; systems whose intervals do not overlap differ")
         return lines
 
     def tables(self, *, places: int | None = None) -> list[Table]:

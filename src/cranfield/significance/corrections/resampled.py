@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from math import comb
 
 import numpy as np
 
@@ -159,11 +160,17 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     """
     family = PooledErrors(pairs)
     largest = resample_maxima([family], options)
+    interval = partial(simultaneous_interval, family.difference, family.error, largest, options)
+    half_widths = None
+    if options.two_sided and len(pairs) == comb(pairs.n_systems, 2):
+        low, high = interval(1 - options.alpha)
+        half_widths = np.full(pairs.n_systems, (high - low)[0] / 4)
     return CorrectedResults(
         compute_maximum_pvalues(orient(family.t, options.alternative), largest),
         statistic=family.t,
-        interval=partial(simultaneous_interval, family.difference, family.error, largest, options),
+        interval=interval,
         interval_kind=ALL_PAIRS,
+        half_widths=half_widths,
         smallest_pvalue=smallest_pvalue(largest),
     )
 
@@ -364,7 +371,8 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
         monte_carlo_pvalues(count, options.resamples),
         interval=interval,
         interval_kind=ALL_PAIRS,
-        half_widths=np.full(pairs.n_systems, (high - low)[0] / 4),
+        # Wider by the tolerance of ties: a difference as large as the quantile is not significant.
+        half_widths=np.full(pairs.n_systems, (high - low)[0] / 4 * (1 + RELATIVE_TOLERANCE)),
     )
 
 

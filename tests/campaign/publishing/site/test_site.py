@@ -146,11 +146,13 @@ def test_the_board_says_what_compare_says(releases: Path, tmp_path: Path) -> Non
     }
     assert 0 < len(apart) < 8
     assert set(board.not_separated) == {*tags} - apart
-    # The legend: who leaves out the mean of the first differs from it.
-    first = float(found.means[best])
-    left_out = {tag for tag, (low, high) in board.intervals.items() if not low <= first <= high}
-    assert left_out
-    assert left_out <= apart
+    # The legend: whose interval does not overlap with that of the first differs from it.
+    left_out = {
+        tag
+        for tag, (lower, upper) in board.intervals.items()
+        if lower > high[best] or upper < low[best]
+    }
+    assert left_out == apart
     write_release_site(releases, tmp_path / "public")
     shown = read(tmp_path / "public/adhoc/index.html").shown
     others = board.not_separated[1:]

@@ -61,7 +61,7 @@ def page_of(room: str) -> str:
 
 
 def page(room: str, guide: str) -> Iterator[str]:
-    """Write what a room is, and its names in the order in which they are declared."""
+    """Write what a room is, and its names."""
     module = resolve_name(room)
     about = re.sub(r"(?m)(^>>> .*(?:\n.+)*)", r"```pycon\n\1\n```", inspect.getdoc(module) or "")
     yield from (f"# {room}", "", about, "", guide, "")
@@ -99,8 +99,16 @@ def root() -> ModuleType:
 
 
 def documented(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """Yield the public classes and functions of a room; measures have pages of their own."""
-    for name in sorted(vars(module)["__all__"], key=str.lower):
-        thing = getattr(module, name)
-        if inspect.isclass(thing) or inspect.isfunction(thing):
-            yield name, thing
+    """Yield the public functions of a room, then its classes, and its errors last.
+
+    Measures have pages of their own.
+    """
+    things = {name: getattr(module, name) for name in vars(module)["__all__"]}
+
+    def place(name: str) -> tuple[bool, bool, str]:
+        is_class = inspect.isclass(things[name])
+        return is_class and issubclass(things[name], Exception), is_class, name.lower()
+
+    for name in sorted(things, key=place):
+        if inspect.isclass(things[name]) or inspect.isfunction(things[name]):
+            yield name, things[name]

@@ -1,7 +1,4 @@
-"""Studies of the evaluation itself: of significance tests, measures, topics and collections.
-
-The public names are listed in `__init__.pyi`; each loads its module when it is first used.
-"""
+"""Studies of the evaluation itself: of significance tests, measures, topics and collections."""
 
 import lazy_loader
 

@@ -1,7 +1,4 @@
-"""Measurement scales: scales, images of measures, interval-scaled measures, statements.
-
-The public names are listed in `__init__.pyi`; each loads its module when it is first used.
-"""
+"""Measurement scales: scales, images of measures, interval-scaled measures, statements."""
 
 import lazy_loader
 

@@ -1,8 +1,7 @@
 """Significance tests of systems, by their scores on the same or on different topics.
 
 Everything here takes `Scores`. `TESTS` and `CORRECTIONS` describe each test and each correction for
-multiple comparisons; :func:`compare` applies them to all pairs of systems. The public names are
-listed in `__init__.pyi`; each loads its module when it is first used.
+multiple comparisons; :func:`compare` applies them to all pairs of systems.
 """
 
 import lazy_loader

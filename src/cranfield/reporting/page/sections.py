@@ -166,7 +166,8 @@ def verdict_sentence(meaning: Meaningfulness) -> str:
         return f"This conclusion is meaningful: {reason}."
     if verdict == "unknown":
         return f"Whether this conclusion is meaningful is unknown: {reason}."
-    return f"This conclusion is not invariant under changes of the scale: {reason}."
+    # Two lines of the page; what depends on the scale is told in the lines that can be unfolded.
+    return sentence(reason.partition(";")[0])
 
 
 def method(comparison: PairwiseComparison) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,18 @@ from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
 from cranfield.sources.columns import Columns, Table, columns_of_mapping, error_at_row, read_columns
 from cranfield.sources.schemas import GROUPS, TOTALS, Column, Schema, spelt, totals
-from cranfield.sources.values import BLANKS, ID, NO_NAME, NUMBER, TAG, Cells, Kind, absent, finite
+from cranfield.sources.values import (
+    BLANKS,
+    ID,
+    NO_NAME,
+    NO_SCORE,
+    NUMBER,
+    TAG,
+    Cells,
+    Kind,
+    absent,
+    finite,
+)
 
 MIXED_POLICIES = ("drop", "error")  # How to treat units in two variants
 MISSING = ("error", "drop", "zero")  # How to treat units without a value
@@ -52,7 +64,7 @@ def _read_number(cell: Any) -> float | None:
     return finite(int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
 
 
-_METRIC = replace(NUMBER, read=_read_number, missing=absent)
+_METRIC = replace(NUMBER, read=_read_number, missing=lambda cell: absent(cell, NO_SCORE))
 _LABEL = replace(
     TAG,
     read=lambda cell: str(cell) if isinstance(cell, (bool, np.bool_)) else TAG.read(cell),
@@ -214,13 +226,14 @@ class _UnitTable:
         ids = self.texts(k).replace("", None).drop_nulls()
         return ids.n_unique(), len(ids)
 
-    def count_clusters(self, k: int) -> int:
-        """Return the number of values of a column if each repeats in one variant only; else 0."""
-        rows = pl.DataFrame({"value": self.texts(k), "arm": self.texts(self.variant)}).drop_nulls()
-        values = rows.group_by("value").agg(pl.col("arm").n_unique())
+    def count_clusters(self, *keys: int) -> int:
+        """Return the number of values of columns if each repeats in one variant only; else 0."""
+        columns = {str(k): self.texts(k) for k in keys}
+        rows = pl.DataFrame({**columns, "arm": self.texts(self.variant)}).drop_nulls()
+        values = rows.group_by([*columns]).agg(pl.col("arm").n_unique())
         n_repeats, n_arms = rows.height - values.height, rows["arm"].n_unique()
-        is_cluster = n_repeats >= _MIN_REPEATS and values["arm"].max() == 1
-        is_time = self.spellings[k] in TIMES
+        is_cluster = n_repeats >= _MIN_REPEATS * len(keys) and values["arm"].max() == 1
+        is_time = all(self.spellings[k] in TIMES for k in keys)
         return values.height if is_cluster and values.height > 2 * n_arms and not is_time else 0
 
 
@@ -270,6 +283,7 @@ def check_rows(table: _UnitTable, metrics: Names, denominators: Names) -> None:
             warn(f"{table.source}: {note}; {remedy}")
     if has_user_rows:
         return
+    _check_cluster_pairs(table)
     for k in users:
         if 0 < (n_rows := id_counts[k][1]) < height:
             problem = f"{quoted(table.names[k])} is empty in {counted(height - n_rows, 'row')}"
@@ -281,6 +295,32 @@ def check_rows(table: _UnitTable, metrics: Names, denominators: Names) -> None:
     for evidence in _find_totals(table, kinds, metrics):
         problem = f"got {evidence}, so rows seem to be totals of many units"
         raise TotalsError(f"{table.source}: expected one row per unit, {problem}: {remedy}")
+
+
+_MAX_LABELS = 8  # Maximum number of columns whose pairs are checked
+
+
+def _check_cluster_pairs(table: _UnitTable) -> None:
+    """Refuse rows if each pair of values of two columns, such as city and day, has one variant."""
+    if table.variant is None:
+        return
+    arms = table.texts(table.variant)
+    labels = []
+    for k in table.unused:
+        if table.spellings[k] in TIMES or not table.is_number(k):
+            rows = pl.DataFrame({"value": table.texts(k), "arm": arms}).drop_nulls()
+            n_arms = rows.group_by("value").agg(pl.col("arm").n_unique())["arm"]
+            # A column that determines the variant does so in every pair.
+            if 1 < len(n_arms) < rows.height and (n_arms > 1).any():
+                labels.append(k)
+    for pair in combinations(labels[:_MAX_LABELS], 2):
+        if n_values := table.count_clusters(*pair):
+            names = " and ".join(quoted(table.names[k]) for k in pair)
+            sizes = f"{len(arms):,} rows of {n_values:,} pairs of {names}, each in one variant only"
+            problem = f"expected one row per unit, got {sizes}, as in a switchback experiment"
+            remedy = "join the two columns to one, and set it as the unit"
+            or_row = "or set unit='row' if rows were randomised"
+            raise PolicyError(f"{table.source}: {problem}: {remedy}, {or_row}")
 
 
 def _make_cluster_error(table: _UnitTable, k: int, n_rows: int, n_values: int) -> PolicyError:
@@ -307,6 +347,8 @@ def _find_totals(table: _UnitTable, kinds: Mapping[int, str], metrics: Names) ->
             labels[name] = table.texts(k)
     rows = pl.DataFrame({"(arm)": table.texts(table.variant), **labels}).drop_nulls("(arm)")
     n_arms = rows["(arm)"].n_unique()
+    if 1 < n_arms == len(rows):
+        yield "one row per variant"
     for names in [*([name] for name in labels), *([[*labels]] if len(labels) > 1 else [])]:
         if n_arms > 1 and not rows.select("(arm)", *names).is_duplicated().any():
             sizes = rows.group_by(names).len()["len"]
@@ -343,6 +385,7 @@ def _read_table(
     table = columns.table(schema)
     if unit:
         table.check(totals(unit))
+        _warn_of_long_table(unit_table, unit)
     return table, unit, _note_unused_labels(unit_table)
 
 
@@ -359,6 +402,23 @@ def _check_second_variants(table: _UnitTable) -> None:
             pair = f"{quoted(table.names[variant])} and {quoted(table.names[k])}"
             reason = f"has two columns of variants that contradict each other: {pair}"
             raise InputError(f"{reason}; remove one", source=table.source)
+
+
+def _warn_of_long_table(table: _UnitTable, unit: str) -> None:
+    """Warn of a column of which each unit has each value once, such as names of metrics."""
+    ids = table.texts(table.places[unit])
+    for k in (k for k in table.unused if table.spellings[k] not in TIMES - {"period"}):
+        labels = table.texts(k)
+        n_levels = labels.n_unique()
+        if n_levels < 2 or ids.n_unique() * n_levels != len(ids) or labels.null_count():
+            continue
+        # Texts with digits and numbers, such as dates, are times of rows, which may be summed.
+        is_time = n_levels > 2 and (table.is_number(k) or labels.str.contains("[0-9]").all())
+        if not is_time and not pl.DataFrame([ids.alias("id"), labels]).is_duplicated().any():
+            values = some_of(map(quoted, labels.unique(maintain_order=True)), 3)
+            rows = f"each {unit} has one row for each value of {quoted(table.names[k])} ({values})"
+            remedy = "if they are metrics or periods, keep the rows of one of them"
+            warn(f"{table.source}: {rows}, and these rows are summed; {remedy}")
 
 
 def _note_unused_labels(table: _UnitTable) -> list[str]:
@@ -527,6 +587,11 @@ def order_variants(
         control = candidates[0] if candidates else names[0]
     if control not in names:
         raise PolicyError(f"unknown variant {quoted(control)}; expected one of: {variant_list}")
+    spellings = [name.casefold() for name in names]
+    alike = [name for name in names if spellings.count(name.casefold()) > 1]
+    if alike and variants is None:
+        pair = " and ".join(map(quoted, alike[:2]))
+        warn(f"{source}: {pair} differ only in case, and count as two variants")
     return (control, *(name for name in names if name != control))
 
 

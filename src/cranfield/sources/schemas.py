@@ -90,9 +90,13 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "type of run": ("type run_type",),
         "priority": ("priority precedence",),
         "file": ("file path",),
-        "entry": ("entry", _SYSTEM, "description", "name", "id"),
-        "date of entry": ("date day", "submitted received", "time"),
-        "team of entry": ("team", "author authors participant"),
+        "entry": ("entry", _SYSTEM, "description", "name method_name", "id"),
+        "date of entry": (
+            "date day",
+            "submitted submitted_at submission_date submission_time last_submission_date received",
+            "time timestamp",
+        ),
+        "team of entry": ("team team_name participant_team", "author authors participant"),
         "mark": ("mark own",),
         "family": ("family", "team group participant", "system"),
         "team": ("team", "group participant"),
@@ -158,7 +162,7 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " qa_user eligible is_eligible qualified is_qualified multiple_exposures tainted parsed"
         " failed error finish_reason rejection_time is_bot bot is_test retracted is_retracted"
         " withdrawn is_withdrawn",
-        "split": "split dataset data_set subset",
+        "split": "split dataset data_set subset phase challenge_phase task track",
         "count": "impressions impression_count views view_count shows searches search_count count"
         " n num frequency freq occurrences sessions visits pageviews screen_page_views"
         " event_count exposures cnt impr total_impressions num_impressions n_impressions"

@@ -379,7 +379,7 @@ def test_words_of_databases_and_pandas_for_missing_values(cell: Any) -> None:
 def test_names_of_metrics_that_are_better_if_lower_are_noted(name: str, value: str) -> None:
     random = np.random.default_rng(1)
     column = random.poisson(2, 40) + np.arange(40) % 2 * 5
-    table = {"variant": ["a", "b"] * 20, "pages": [7] * 40, value.split("/")[0]: column}
+    table = {"variant": ["a", "b"] * 20, "pages": [7] * 40, value.split("/", maxsplit=1)[0]: column}
     found = analyse_experiment(table, {name: value})
     assert found.verdicts == (("better",),)
     note = f"{name}: higher values are treated as better; if lower is better, set Metric"

@@ -323,6 +323,13 @@ def test_a_usual_name_of_variants_is_suggested() -> None:
     table = {"bucket": ["a", "b"] * 2, "value": [1, 2, 3, 4]}
     with pytest.raises(InputError, match="are in 'bucket', set variant='bucket'"):
         analyse_experiment(table, "value")
+    with pytest.raises(InputError, match="are in 'group', set variant='group'"):
+        analyse_experiment({"group": table["bucket"], "value": table["value"]}, "value")
+    with pytest.raises(InputError, match="has no cost column; columns: 'bucket', 'value'$"):
+        analyse_experiment(table, "cost")
+    slash = {"variant": ["a", "b"] * 2, "clicks/view": [1, 2, 3, 4]}
+    with pytest.raises(InputError, match="'clicks/view' is read as a ratio: rename the column"):
+        analyse_experiment(slash, "clicks/view")
 
 
 def test_the_margin_names_the_worse_direction() -> None:

@@ -368,12 +368,10 @@ def _read_table(
     schema = Schema(name, schema_columns, mapping=mapping, is_selected=True, decisive=decisive)
     columns = read_columns(data, schema)
     spellings = [*map(spelt, columns.names)]
-    if variant is not None and spelt(variant) not in spellings:
-        named = [quoted(name) for name in columns.names if spelt(name) in _VARIANT_NAMES]
-        hint = f"if the variants are in {named[0]}, set variant={named[0]}" if named else ""
+    if missing_names := [name for name in kinds if spelt(name) not in spellings]:
+        hint = _hint_at_names(missing_names, [*map(str, columns.names)], variant)
         # Braces in a hint are replaced.
-        hint = hint.replace("{", "{{").replace("}", "}}") or "variant=... names another column"
-        schema = replace(schema, hint=f"; {hint}")
+        schema = replace(schema, hint=hint.replace("{", "{{").replace("}", "}}"))
     is_by_row = unit == ROW and ROW not in spellings
     if is_by_row:
         schema, unit = replace(schema, columns=schema.columns[:-1]), None
@@ -387,6 +385,19 @@ def _read_table(
         table.check(totals(unit))
         _warn_of_long_table(unit_table, unit)
     return table, unit, _note_unused_labels(unit_table)
+
+
+def _hint_at_names(missing_names: Names, names: Names, variant: str | None) -> str:
+    """Return a hint at another name of the variant, or at a name that is read as a ratio."""
+    if missing_names == [variant]:
+        usual_names = _VARIANT_NAMES | {*map(spelt, GROUPS["variant"][1].split())}
+        if named := [quoted(name) for name in names if spelt(name) in usual_names]:
+            return f"; if the variants are in {named[0]}, set variant={named[0]}"
+        return "; variant=... names another column"
+    parts = {*map(spelt, missing_names)}
+    with_slash = (name for name in names if "/" in name and {*map(spelt, name.split("/"))} & parts)
+    name = next(with_slash, None)
+    return f"; a name such as {quoted(name)} is read as a ratio: rename the column" if name else ""
 
 
 _VARIANT_NAMES = {*map(spelt, (*GROUPS["variant"][0].split(), "is_control", "is_treatment"))}

@@ -215,6 +215,12 @@ def test_truth_values_are_one_and_zero_and_may_name_variants(truth: Any, tmp_pat
         assert found.units.tolist() == [20, 20]
 
 
+@pytest.mark.parametrize("words", [("yes", "NO"), ("t", "f")])
+def test_words_for_truth_values_are_one_and_zero(words: tuple[str, str]) -> None:
+    table = {"variant": ["a", "b"] * 3, "x": [words[k > 3] for k in range(6)]}
+    assert analyse_experiment(table, "x").means.tolist() == [[2 / 3, 2 / 3]]
+
+
 def test_a_user_that_is_a_list_is_refused() -> None:
     rows = [{"user": f"u{k}", "variant": ("control", "new")[k % 2], "clicks": k} for k in range(6)]
     with pytest.raises(InputError, match="expected text or a number in 'user', got "):

@@ -55,7 +55,7 @@ TIME = "(time)"  # Copy of the time column, which may also be a metric
 ROW = "row"  # Name of the unit if rows were randomised and no column has this name
 
 Names = Sequence[str]
-_TRUTH = {"true": 1.0, "false": 0.0}
+_TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "t": 1.0, "f": 0.0}
 
 
 def _read_number(cell: Any) -> float | None:

@@ -518,10 +518,11 @@ def columns_of_mapping(kind: str) -> MappingReader:
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
         for values in data.values():
             if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
-                reason = f"expected lists as the columns of a {kind}"
-                raise InputError(
-                    f"{reason}, got a column of type {type(values).__name__}", source=source
-                )
+                expected = f"expected lists as the columns of a {kind}"
+                reason = f"{expected}, got a column of type {type(values).__name__}"
+                if isinstance(values, Mapping):
+                    reason += "; in pandas, write the table by to_json(orient='records')"
+                raise InputError(reason, source=source)
         listed = {
             str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
             for name, values in data.items()

@@ -58,6 +58,13 @@ def test_rows_of_a_unit_are_refused_by_every_reader(name: str, tmp_path: Path) -
         assert by_unit.error[0, 0] > by_row.error[0, 0]
 
 
+def test_users_in_every_variant_are_not_suggested_as_units() -> None:
+    table = {"user": [f"u{k // 2}" for k in range(20)], "variant": ["a", "b"] * 10}
+    reason = "each user is in more than one variant, so it was not randomised; set unit='row' if"
+    with pytest.raises(PolicyError, match=reason):
+        analyse_experiment({**table, "x": [*range(20)]}, "x")
+
+
 def test_aa_tests_refuse_rows_of_a_unit_too() -> None:
     with pytest.raises(PolicyError, match="'user'"):
         simulate_aa_tests(sessions("user"), "clicks", n_tests=10)

@@ -228,13 +228,18 @@ class _UnitTable:
 
     def count_clusters(self, *keys: int) -> int:
         """Return the number of values of columns if each repeats in one variant only; else 0."""
-        columns = {str(k): self.texts(k) for k in keys}
-        rows = pl.DataFrame({**columns, "arm": self.texts(self.variant)}).drop_nulls()
-        values = rows.group_by([*columns]).agg(pl.col("arm").n_unique())
-        n_repeats, n_arms = rows.height - values.height, rows["arm"].n_unique()
-        is_cluster = n_repeats >= _MIN_REPEATS * len(keys) and values["arm"].max() == 1
+        values = self.count_arms(*keys)
+        n_repeats = values["rows"].sum() - values.height
+        n_arms = self.texts(self.variant).drop_nulls().n_unique()
+        is_cluster = n_repeats >= _MIN_REPEATS * len(keys) and values["arms"].max() == 1
         is_time = all(self.spellings[k] in TIMES for k in keys)
         return values.height if is_cluster and values.height > 2 * n_arms and not is_time else 0
+
+    def count_arms(self, *keys: int) -> pl.DataFrame:
+        """Return the numbers of variants and of rows of each value of columns."""
+        columns = {str(k): self.texts(k) for k in keys}
+        rows = pl.DataFrame({**columns, "arms": self.texts(self.variant)}).drop_nulls()
+        return rows.group_by([*columns]).agg(pl.col("arms").n_unique(), pl.len().alias("rows"))
 
 
 def _convert_to_text(cells: Cells) -> pl.Series:
@@ -304,19 +309,18 @@ def _check_cluster_pairs(table: _UnitTable) -> None:
     """Refuse rows if each pair of values of two columns, such as city and day, has one variant."""
     if table.variant is None:
         return
-    arms = table.texts(table.variant)
     labels = []
     for k in table.unused:
         if table.spellings[k] in TIMES or not table.is_number(k):
-            rows = pl.DataFrame({"value": table.texts(k), "arm": arms}).drop_nulls()
-            n_arms = rows.group_by("value").agg(pl.col("arm").n_unique())["arm"]
+            values = table.count_arms(k)
             # A column that determines the variant does so in every pair.
-            if 1 < len(n_arms) < rows.height and (n_arms > 1).any():
+            if values.height > 1 and (values["rows"] > 1).any() and (values["arms"] > 1).any():
                 labels.append(k)
     for pair in combinations(labels[:_MAX_LABELS], 2):
         if n_values := table.count_clusters(*pair):
             names = " and ".join(quoted(table.names[k]) for k in pair)
-            sizes = f"{len(arms):,} rows of {n_values:,} pairs of {names}, each in one variant only"
+            n_rows = len(table.texts(pair[0]))
+            sizes = f"{n_rows:,} rows of {n_values:,} pairs of {names}, each in one variant only"
             problem = f"expected one row per unit, got {sizes}, as in a switchback experiment"
             remedy = "join the two columns to one, and set it as the unit"
             or_row = "or set unit='row' if rows were randomised"
@@ -328,6 +332,9 @@ def _make_cluster_error(table: _UnitTable, k: int, n_rows: int, n_values: int) -
     sizes = f"{n_rows:,} rows of {n_values:,} values of {quoted(name)}"
     problem = f"expected one row per unit, got {sizes}; rows of the same value are not independent"
     remedy = f"set the unit, such as unit={name!r}, or unit='row' if rows were randomised"
+    if table.variant is not None and (table.count_arms(k)["arms"] > 1).all():
+        reason = f"each {name} is in more than one variant, so it was not randomised"
+        remedy = f"{reason}; set unit='row' if rows were randomised"
     return PolicyError(f"{table.source}: {problem}: {remedy}")
 
 

@@ -239,6 +239,14 @@ def test_low_scores_are_records_where_they_are_good(tmp_path: Path) -> None:
         cf.campaign.history(campaign.folder, "AP", lower_is_better=True)
 
 
+@pytest.mark.parametrize("type", [pl.Date, pl.Datetime])
+def test_dates_of_parquet(tmp_path: Path, type: type[pl.DataType]) -> None:
+    path = tmp_path / "board.parquet"
+    days = pl.Series(["2024-01-02", "2024-01-01"]).str.to_date().cast(type)
+    pl.DataFrame({"date": days, "entry": ["b", "a"], "AP": [0.6, 0.5]}).write_parquet(path)
+    assert cf.campaign.history(path, "AP").records()["entry"].to_list() == ["a", "b"]
+
+
 def test_columns_and_missing_scores_of_other_platforms(tmp_path: Path) -> None:
     path = tmp_path / "board.csv"
     path.write_text(

@@ -39,10 +39,12 @@ from cranfield.sources.columns import Columns, columns_of_file, parquet_frame
 from cranfield.sources.schemas import Column, Schema, optional, spelt
 from cranfield.sources.values import NO_SCORE, NUMBER, TAG, absent, finite
 
+_DATE = replace(TAG, read=lambda cell: str(cell) if isinstance(cell, date) else TAG.read(cell))
+
 _LEADERBOARD = Schema(
     "table of a leaderboard",
     (
-        Column("date", TAG, "date of entry"),
+        Column("date", _DATE, "date of entry"),
         Column("entry", TAG),
         optional("team", TAG, "team of entry"),
         optional("mark", TAG),
@@ -180,9 +182,9 @@ class _EntryReader:
             self.used_options.add("own")
         _warn_of_unused_columns(source, {names.index(name) for name in name_of.values()})
         score_kind = replace(NUMBER, missing=lambda cell: absent(cell, NO_SCORE))
+        kinds = {name_of["date"]: _DATE, name_of["score"]: score_kind}
         columns = tuple(
-            Column(name, score_kind if name == name_of["score"] else TAG, None)
-            for name in dict.fromkeys(name_of.values())
+            Column(name, kinds.get(name, TAG), None) for name in dict.fromkeys(name_of.values())
         )
         schema = replace(_LEADERBOARD, columns=columns, decisive=(), is_selected=True)
         table = source.table(schema)

@@ -162,6 +162,7 @@ _ADVICE = {
     "status": "keep the valid rows, and remove the column",
     "count": "repeat each row as often as it occurred, and remove the column",
     "weight": "use rows of equal weight, and remove the column",
+    "assignment weight": "use units of equal weight, and remove the column",
     "support": "rename it to support, or remove it",
     "currency": "use amounts in one currency, and remove the column",
     "measure": "keep the rows of one metric, and remove the column",

@@ -168,8 +168,8 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " event_count exposures cnt impr total_impressions num_impressions n_impressions"
         " nb_impressions total_views num_views nb_views num_shown nb_shown n_shown"
         " shown_count displays display_count search_volume",
-        "weight": "weight weights sample_weight sampling_weight survey_weight ipw iptw ip_weight"
-        " inverse_probability_weight",
+        "weight": "weight weights sample_weight sampling_weight survey_weight",
+        "assignment weight": "ipw iptw ip_weight inverse_probability_weight",
         "support": "match matched found present label",
         "user": "user user_id user_pseudo_id visitor visitor_id full_visitor_id client client_id"
         " customer customer_id member member_id subscriber subscriber_id account account_id"

@@ -266,7 +266,8 @@ def check_rows(table: _UnitTable, metrics: Names, denominators: Names) -> None:
         if last and spelt(last[0]) in TOTALS and table.texts(k).n_unique() > 1:
             reason = f"{quoted(last[0])} seems to be a row of totals; remove it"
             raise error_at_row(len(table.texts(k)) - 1, reason, table.source, table.columns.lines)
-    schema = replace(table.schema, decisive=("user", "session", "units", "count", "weight"))
+    kinds_of_totals = ("user", "session", "units", "count", "weight", "assignment weight")
+    schema = replace(table.schema, decisive=kinds_of_totals)
     divisors = {table.places[name] for name in denominators}
     *_, kinds = schema.unused(table.names, {*table.places.values()} - divisors)
     users, sessions = ([k for k in kinds if kinds[k] == kind] for kind in ("user", "session"))
@@ -342,7 +343,9 @@ def _find_totals(table: _UnitTable, kinds: Mapping[int, str], metrics: Names) ->
     """Yield signs that rows are totals of many units."""
     for k, kind in kinds.items():
         numbers = table.texts(k).cast(pl.Float64, strict=False).drop_nulls()
-        is_constant = kind in {"user", "session"} or (kind == "weight" and numbers.n_unique() < 2)
+        is_constant = kind in {"user", "session"} or (
+            kind.endswith("weight") and numbers.n_unique() < 2
+        )
         if not (is_constant or numbers.is_in([0.0, 1.0]).all()):
             yield f"a column {quoted(table.names[k])}"
     if table.variant is None:
@@ -369,7 +372,7 @@ def _read_table(
     """Read a table; also return its unit, None if rows are units, and notes."""
     name, ids = "table of units", [] if unit is None else [Column(unit, ID, None)]
     decisive: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
-    decisive += () if unit == ROW else ("weight",)
+    decisive += () if unit == ROW else ("weight", "assignment weight")
     schema_columns = (*(Column(name, kinds[name], None) for name in kinds if name != unit), *ids)
     mapping = columns_of_mapping(name)
     schema = Schema(name, schema_columns, mapping=mapping, is_selected=True, decisive=decisive)

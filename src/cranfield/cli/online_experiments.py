@@ -168,7 +168,8 @@ def experiment(
         try:
             result = cf.online.analyse_experiment(source, metric_list, **options)
         except TotalsError as error:
-            advice = "or give the totals by variant as --counts VARIANT=SUCCESSES/UNITS,..."
+            forms = "VARIANT=SUCCESSES/UNITS,..., or SUM:SQUARES/UNITS of means"
+            advice = f"or give the totals by variant as --counts {forms}"
             raise PolicyError(f"{error}; {advice}") from None
     if counts is None and not result.resamples:
         cli.warn_unused(("resamples", "seed"), "no test of this experiment resamples")

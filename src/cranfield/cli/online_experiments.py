@@ -163,7 +163,9 @@ def experiment(
     else:
         metric_list = _make_metrics(measures, metrics, covariates, margins, down)
         if metrics and len(data) > 1:
-            raise PolicyError(f"--metric requires a single table of units, got {len(data)} files")
+            remedy = "join them to one table with a column of variants"
+            expected = "--metric requires a single table of units"
+            raise PolicyError(f"{expected}, got {len(data)} files; {remedy}")
         source = read_log(data, log_options) if measures else data[0]
         try:
             result = cf.online.analyse_experiment(source, metric_list, **options)

@@ -235,10 +235,11 @@ class _UnitTable:
         is_time = all(self.spellings[k] in TIMES for k in keys)
         return values.height if is_cluster and values.height > 2 * n_arms and not is_time else 0
 
-    def count_arms(self, *keys: int) -> pl.DataFrame:
-        """Return the numbers of variants and of rows of each value of columns."""
+    def count_arms(self, *keys: int, step: int = 1) -> pl.DataFrame:
+        """Return the numbers of variants and of every `step`-th row of each value of columns."""
         columns = {str(k): self.texts(k) for k in keys}
-        rows = pl.DataFrame({**columns, "arms": self.texts(self.variant)}).drop_nulls()
+        rows = pl.DataFrame({**columns, "arms": self.texts(self.variant)})
+        rows = rows.gather_every(step).drop_nulls()
         return rows.group_by([*columns]).agg(pl.col("arms").n_unique(), pl.len().alias("rows"))
 
 
@@ -317,10 +318,13 @@ def _check_cluster_pairs(table: _UnitTable) -> None:
             # A column that determines the variant does so in every pair.
             if values.height > 1 and (values["rows"] > 1).any() and (values["arms"] > 1).any():
                 labels.append(k)
+    n_rows = len(table.texts(table.variant))
+    step = n_rows // 5000 + 1
     for pair in combinations(labels[:_MAX_LABELS], 2):
-        if n_values := table.count_clusters(*pair):
+        # Pairs in several variants are usually found in a few rows.
+        has_arms = (table.count_arms(*pair, step=step)["arms"] > 1).any()
+        if n_values := 0 if has_arms else table.count_clusters(*pair):
             names = " and ".join(quoted(table.names[k]) for k in pair)
-            n_rows = len(table.texts(pair[0]))
             sizes = f"{n_rows:,} rows of {n_values:,} pairs of {names}, each in one variant only"
             problem = f"expected one row per unit, got {sizes}, as in a switchback experiment"
             remedy = "join the two columns to one, and set it as the unit"

@@ -214,6 +214,11 @@ def test_columns_of_a_board(folder: Path) -> None:
     (folder / "board.csv").write_text("date,entry,RMSE\n2020-01-01,a,0.5\n2020-01-02,b,0.25\n")
     call = ("campaign", "history", "board.csv", "-m", "RMSE", "--lower-is-better")
     assert cranfield(folder, *call)[0].startswith("RMSE: 2 records")
+    _, error = cranfield(folder, *call[:-1])
+    assert "higher scores of RMSE count as better; --lower-is-better reverses this" in error
+    (folder / "board.csv").write_text("date,entry,quality\n2020-01-01,a,0.5\n")
+    out, _ = cranfield(folder, "campaign", "history", "board.csv", "-m", "quality")
+    assert "higher scores of quality count as better; --lower-is-better reverses this" in out
     (folder / "board.csv").write_text("date,who,RMSE\n2020-01-01,a,0.5\n2020-01-02,b,0.25\n")
     assert "set --column entry=..." in cranfield(folder, *call, status=2)[1]
     assert cranfield(folder, *call, "--column", "entry=who")[0].startswith("RMSE: 2 records")

@@ -109,6 +109,9 @@ def test_the_named_unit_is_a_column(tmp_path: Path) -> None:
     settings.write_text("unit: session\n")
     options = ("--name", "exp", "--settings", str(settings))
     assert "did you mean 'session_id'?" in refused("assign", str(table), *options)
+    table.write_text("name,session_id\nu1,s1\n")
+    hint = "--settings with unit: ... names another column"
+    assert hint in refused("assign", str(table), "--name", "exp")
     settings.write_text("unit: session_id\n")
     assert said("assign", str(table), *options).startswith("session_id,variant\ns1,")
 
@@ -133,6 +136,7 @@ def test_what_is_refused() -> None:
     assert "-m MEASURE for a log" in refused("experiment", USERS)
     assert "has no x column" in refused("experiment", USERS, "--metric", "x")
     assert "did you mean 'orders'?" in refused("experiment", USERS, "--metric", "order")
+    assert "NAME=COLUMN, got '=orders'" in refused("experiment", USERS, "--metric", "=orders")
     assert "unknown metric 'y'" in refused(
         "experiment", USERS, "--metric", "orders", "--margin", "y=0.1"
     )

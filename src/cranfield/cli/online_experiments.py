@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -157,18 +157,21 @@ def experiment(
     if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
         raise PolicyError("--report and --output must be two different files")
     if counts is not None:
-        result = _analyse_counts(counts, options)
+        result = _analyse_counts(counts, options, margins, down)
     elif not data:
         raise PolicyError("expected DATA or --counts, got neither")
     else:
         metric_list = _make_metrics(measures, metrics, covariates, margins, down)
         if metrics and len(data) > 1:
-            raise PolicyError(f"--metric requires a single table of units, got {len(data)} files")
+            remedy = "join them to one table with a column of variants"
+            expected = "--metric requires a single table of units"
+            raise PolicyError(f"{expected}, got {len(data)} files; {remedy}")
         source = read_log(data, log_options) if measures else data[0]
         try:
             result = cf.online.analyse_experiment(source, metric_list, **options)
         except TotalsError as error:
-            advice = "or give the totals by variant as --counts VARIANT=SUCCESSES/UNITS,..."
+            forms = "VARIANT=SUCCESSES/UNITS,..., or SUM:SQUARES/UNITS of means"
+            advice = f"or give the totals by variant as --counts {forms}"
             raise PolicyError(f"{error}; {advice}") from None
     if counts is None and not result.resamples:
         cli.warn_unused(("resamples", "seed"), "no test of this experiment resamples")
@@ -184,18 +187,31 @@ def experiment(
     result_output.write(result, report)
 
 
-def _analyse_counts(counts: str, options: Mapping[str, Any]) -> cf.online.ExperimentReport:
+def _analyse_counts(
+    counts: str, options: Mapping[str, Any], margins: dict[str, str], down: tuple[str, ...]
+) -> cf.online.ExperimentReport:
     """Analyse totals by variant; refuse options that require data of units."""
-    from cranfield.online.experiments.totals import parse_totals
+    from cranfield.online.experiments.totals import name_metric, parse_totals
 
     analysis_options = ("control", "weights", "srm", "lift", "correction", "alpha")
     if click.get_current_context().params["data"]:
         raise PolicyError("DATA cannot be combined with --counts, which replaces it")
     applicable = {*analysis_options, "counts", "page", "format", "table", "output", "settings"}
+    applicable |= {"margins", "down"}
     cli.refuse_other_options(applicable, "cannot be combined with --counts")
-    return cf.online.analyse_totals(
-        parse_totals(counts), **{name: options[name] for name in analysis_options}
-    )
+    totals = parse_totals(counts)
+    name = name_metric(totals)
+    _check_metric_names([*margins, *down], [name])
+    chosen: dict[str, Any] = {option: options[option] for option in analysis_options}
+    good = "down" if down else "up"
+    return cf.online.analyse_totals(totals, good=good, margin=margins.get(name), **chosen)
+
+
+def _check_metric_names(names: Iterable[str], metrics: Iterable[str]) -> None:
+    for name in names:
+        if name not in metrics:
+            expected = f"expected one of: {', '.join(metrics)}"
+            raise PolicyError(f"unknown metric {quoted(name)}; {expected}")
 
 
 def _make_metrics(
@@ -209,14 +225,12 @@ def _make_metrics(
     values = {measure: measure for measure in measures}
     for text in metrics:
         name, sign, value = text.partition("=")
+        if sign and not name.strip():
+            raise PolicyError(f"--metric must be COLUMN or NAME=COLUMN, got {quoted(text)}")
         if name in values:
             raise PolicyError(f"metric {quoted(name)} must be given only once")
         values[name] = value if sign else text
-    for name in (*covariates, *margins, *down):
-        if name not in values:
-            raise PolicyError(
-                f"unknown metric {quoted(name)}; expected one of: {', '.join(values)}"
-            )
+    _check_metric_names([*covariates, *margins, *down], values)
     directions = dict.fromkeys(down, "down")
     return {
         name: cf.online.Metric(value, covariates.get(name), directions.get(name), margins.get(name))

@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 LOWER_IS_BETTER_WORDS = frozenset(
     {"latency", "latencies", "time", "times", "cost", "costs", "loss", "losses", "error", "errors"}
     | {"rmse", "mse", "mae", "perplexity", "energy"}
+    | {"bounce", "bounces", "bounced", "churn", "churned", "abandonment", "abandonments"}
+    | {"abandoned", "refund", "refunds", "refunded", "crash", "crashes", "timeout", "timeouts"}
+    | {"unsubscribe", "unsubscribes", "unsubscribed", "uninstall", "uninstalls", "complaint"}
+    | {"complaints", "cancellation", "cancellations", "cancelled", "canceled", "failure"}
+    | {"failures", "defect", "defects", "reformulation", "reformulations"}
 )
 """Words in the names of measures for which lower scores are nearly always better."""
 

@@ -162,6 +162,7 @@ _ADVICE = {
     "status": "keep the valid rows, and remove the column",
     "count": "repeat each row as often as it occurred, and remove the column",
     "weight": "use rows of equal weight, and remove the column",
+    "assignment weight": "use units of equal weight, and remove the column",
     "support": "rename it to support, or remove it",
     "currency": "use amounts in one currency, and remove the column",
     "measure": "keep the rows of one metric, and remove the column",
@@ -518,10 +519,11 @@ def columns_of_mapping(kind: str) -> MappingReader:
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
         for values in data.values():
             if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
-                reason = f"expected lists as the columns of a {kind}"
-                raise InputError(
-                    f"{reason}, got a column of type {type(values).__name__}", source=source
-                )
+                expected = f"expected lists as the columns of a {kind}"
+                reason = f"{expected}, got a column of type {type(values).__name__}"
+                if isinstance(values, Mapping):
+                    reason += "; in pandas, write the table by to_json(orient='records')"
+                raise InputError(reason, source=source)
         listed = {
             str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
             for name, values in data.items()

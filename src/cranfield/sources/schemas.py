@@ -90,9 +90,13 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "type of run": ("type run_type",),
         "priority": ("priority precedence",),
         "file": ("file path",),
-        "entry": ("entry", _SYSTEM, "description", "name", "id"),
-        "date of entry": ("date day", "submitted received", "time"),
-        "team of entry": ("team", "author authors participant"),
+        "entry": ("entry", _SYSTEM, "description", "name method_name", "id"),
+        "date of entry": (
+            "date day",
+            "submitted submitted_at submission_date submission_time last_submission_date received",
+            "time timestamp",
+        ),
+        "team of entry": ("team team_name participant_team", "author authors participant"),
         "mark": ("mark own",),
         "family": ("family", "team group participant", "system"),
         "team": ("team", "group participant"),
@@ -158,13 +162,14 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " qa_user eligible is_eligible qualified is_qualified multiple_exposures tainted parsed"
         " failed error finish_reason rejection_time is_bot bot is_test retracted is_retracted"
         " withdrawn is_withdrawn",
-        "split": "split dataset data_set subset",
+        "split": "split dataset data_set subset phase challenge_phase task track",
         "count": "impressions impression_count views view_count shows searches search_count count"
         " n num frequency freq occurrences sessions visits pageviews screen_page_views"
         " event_count exposures cnt impr total_impressions num_impressions n_impressions"
         " nb_impressions total_views num_views nb_views num_shown nb_shown n_shown"
         " shown_count displays display_count search_volume",
-        "weight": "weight weights sample_weight",
+        "weight": "weight weights sample_weight sampling_weight survey_weight",
+        "assignment weight": "ipw iptw ip_weight inverse_probability_weight",
         "support": "match matched found present label",
         "user": "user user_id user_pseudo_id visitor visitor_id full_visitor_id client client_id"
         " customer customer_id member member_id subscriber subscriber_id account account_id"
@@ -174,9 +179,12 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         "session": "session session_id sid visit visit_id",
         "units": "users n_users num_users user_count visitors n_visitors customers n_customers"
         " subjects n_subjects participants n_participants accounts n_accounts units n_units"
-        " sample_size size population obs samples assignments denominator uu",
+        " sample_size size population obs samples assignments denominator uu observations"
+        " n_observations num_observations n_obs nobs people players clients respondents"
+        " recipients uniques",
         "currency": "currency currency_code",
-        "measure": "metric metric_name measure measure_name kpi",
+        "measure": "metric metric_name metric_id measure measure_name measure_id kpi kpi_name goal"
+        " goal_name goal_id",
         "experiment": "experiment experiment_id experiment_name experiment_key exp exp_id test_id"
         " test_name test_key feature_key flag_key",
         "exposure": "exposed is_exposed triggered is_triggered",

@@ -109,6 +109,9 @@ def absent(cell: Any, words: frozenset[str] = frozenset({""})) -> bool:
 NO_GRADE = frozenset({"", "na", "n/a", "nan", "null", "none"})
 """Words for a missing grade, in any case."""
 
+NO_SCORE = NO_GRADE | {"-", "<na>", "\\n"}
+"""Words for a missing score, in lower case, of pandas and databases."""
+
 NO_NAME = NO_GRADE | {"-", "(not set)", "undefined", "unknown", "anonymous", "guest"}
 """Words that other tools write for an unknown user, in any case."""
 

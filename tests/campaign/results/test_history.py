@@ -235,6 +235,27 @@ def test_low_scores_are_records_where_they_are_good(tmp_path: Path) -> None:
     first = found.frame["score"].min()
     assert found.frame.filter(pl.col("score") == first)["record"].any()
     assert found.notes == ("lower scores of RBPResidual(p=0.8) are better",)
+    with pytest.raises(PolicyError, match="record that higher scores of AP are better"):
+        cf.campaign.history(campaign.folder, "AP", lower_is_better=True)
+
+
+@pytest.mark.parametrize("type", [pl.Date, pl.Datetime])
+def test_dates_of_parquet(tmp_path: Path, type: type[pl.DataType]) -> None:
+    path = tmp_path / "board.parquet"
+    days = pl.Series(["2024-01-02", "2024-01-01"]).str.to_date().cast(type)
+    pl.DataFrame({"date": days, "entry": ["b", "a"], "AP": [0.6, 0.5]}).write_parquet(path)
+    assert cf.campaign.history(path, "AP").records()["entry"].to_list() == ["a", "b"]
+
+
+def test_columns_and_missing_scores_of_other_platforms(tmp_path: Path) -> None:
+    path = tmp_path / "board.csv"
+    path.write_text(
+        "TeamName,model,LastSubmissionDate,AP\nx,a,2024-01-01 10:00:00,0.5\ny,b,2024-01-02,-\n"
+        "z,c,2024-01-03,nan\nw,d,2024-01-04,0.6\n"
+    )
+    found = cf.campaign.history(path, "AP")
+    assert found.records().select("entry", "team").rows() == [("a", "x"), ("d", "w")]
+    assert found.notes == ("2 of 4 entries have no score and are excluded",)
 
 
 def test_the_folder_that_one_is_in_is_a_source(
@@ -265,12 +286,22 @@ def test_columns_that_may_exclude_entries_are_named(tmp_path: Path) -> None:
         ("status", "published", "withdrawn"),
         ("retracted", "", "true"),
         ("dataset", "dev", "test"),
+        ("Challenge Phase", "dev", "test"),
+        ("task", "passage", "document"),
+        ("metric", "RR", "nDCG"),
+        ("is_public", "True", "False"),
+        ("Baseline", "yes", ""),
     ]:
         path.write_text(head.format(name, first, second))
         with pytest.warns(CranfieldWarning, match=rf"columns not used: '{name}' \("):
             assert cf.campaign.history(path, "AP").records().height == 2
     # One value for all entries, and another score.
-    for name, first, second in [("status", "final", "final"), ("error", "0.12", "0.11")]:
+    for name, first, second in [
+        ("status", "final", "final"),
+        ("error", "0.12", "0.11"),
+        ("open", "yes", "yes"),
+        ("link", "no", "https://example.org"),
+    ]:
         path.write_text(head.format(name, first, second))
         assert cf.campaign.history(path, "AP").notes == ()
 

@@ -76,10 +76,24 @@ def test_what_cannot_be_judgments_is_refused(tmp_path: Path) -> None:
     (tmp_path / "good.csv").write_text("topic,doc,grade\nq1,x,1\n")
     with pytest.raises(InputError, match="must be lines of text, got .csv"):
         campaign.add_judgments(tmp_path / "good.csv", version="1")
+    (tmp_path / "good.tsv").write_text("query-id\tcorpus-id\tscore\nq1\tx\t1\n")
+    with pytest.raises(InputError, match="must be lines of text, got .tsv"):
+        campaign.add_judgments(tmp_path / "good.tsv", version="1")
     with pytest.raises(PolicyError, match="version must be a valid file name"):
         campaign.add_judgments(tmp_path / "bad", version="../1")
     assert campaign.registry.judgments("adhoc") == ()
     assert not any((campaign.folder / "objects").iterdir())
+
+
+def test_judgments_of_tsv_without_a_header_are_lines(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    path = tmp_path / "qrels.dev.tsv"
+    path.write_text("q1\t0\tx\t1\nq1\t0\ty\t0\n")
+    with pytest.warns(CranfieldWarning, match="of the task"):
+        assert campaign.add_judgments(path, version="1").rows == 2
+    path.write_text("q1\t0\tx\t1\nq1\t0\ty\tone\n")
+    with pytest.raises(InputError, match="qrels.dev.tsv:2: grade 'one' is not an integer"):
+        campaign.add_judgments(path, version="2")
 
 
 def test_the_rules_choose_what_is_pooled(tmp_path: Path) -> None:

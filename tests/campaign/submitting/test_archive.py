@@ -187,6 +187,7 @@ def test_columns_of_other_names(news: News, runs: Path, tmp_path: Path) -> None:
         ("tag,priority\na,1\na,0\n", ":3: priority must be an integer from 1"),
         ("tag,received\na,2026-08-15\n", ":2: expected an offset from UTC"),
         ("tag,team\na\n", ":2: expected 2 cells as in the header, got 1"),
+        ("tag,state\na,accepted\nb,withdrawn\n", "column 'state' ('accepted', 'withdrawn') may be"),
         ("tag\n", "is empty"),
         ("", "is empty"),
     ],

@@ -67,6 +67,10 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: analyse(errors="permutation", lift="linear"), "lift='linear'"),
         (lambda: analyse(errors="bootstrap", lift="fieller"), "lift='fieller'"),
         (lambda: analyse(oec={"q": 1}), "'q'"),
+        (
+            lambda: analyse_experiment(AB, Metric("x", good="down"), oec={"x": -1}),
+            "'x' must be at least 0, got -1: as lower is better",
+        ),
         (lambda: analyse_experiment(AB | {"x": [1] * 4}, "x", oec={"x": 1}), "x"),
         (lambda: analyse_experiment(AB, {"OEC": "x"}, oec={"OEC": 1}), "OEC"),
         (lambda: analyse(segments=["q"]), "no q column"),

@@ -58,6 +58,13 @@ def test_rows_of_a_unit_are_refused_by_every_reader(name: str, tmp_path: Path) -
         assert by_unit.error[0, 0] > by_row.error[0, 0]
 
 
+def test_users_in_every_variant_are_not_suggested_as_units() -> None:
+    table = {"user": [f"u{k // 2}" for k in range(20)], "variant": ["a", "b"] * 10}
+    reason = "each user is in more than one variant, so it was not randomised; set unit='row' if"
+    with pytest.raises(PolicyError, match=reason):
+        analyse_experiment({**table, "x": [*range(20)]}, "x")
+
+
 def test_aa_tests_refuse_rows_of_a_unit_too() -> None:
     with pytest.raises(PolicyError, match="'user'"):
         simulate_aa_tests(sessions("user"), "clicks", n_tests=10)
@@ -215,6 +222,12 @@ def test_truth_values_are_one_and_zero_and_may_name_variants(truth: Any, tmp_pat
         assert found.units.tolist() == [20, 20]
 
 
+@pytest.mark.parametrize("words", [("yes", "NO"), ("t", "f")])
+def test_words_for_truth_values_are_one_and_zero(words: tuple[str, str]) -> None:
+    table = {"variant": ["a", "b"] * 3, "x": [words[k > 3] for k in range(6)]}
+    assert analyse_experiment(table, "x").means.tolist() == [[2 / 3, 2 / 3]]
+
+
 def test_a_user_that_is_a_list_is_refused() -> None:
     rows = [{"user": f"u{k}", "variant": ("control", "new")[k % 2], "clicks": k} for k in range(6)]
     with pytest.raises(InputError, match="expected text or a number in 'user', got "):
@@ -260,6 +273,9 @@ def test_a_covariate_in_all_rows_of_a_unit_is_taken_once() -> None:
         ("variation", ["x", "y"], "columns of variants that contradict each other: 'variant'"),
         ("is_control", [1, 0], "columns of variants that contradict each other: 'variant'"),
         ("metric", ["clicks", "latency"], "may be the measure of rows"),
+        ("goal_id", ["click", "order"], "may be the measure of rows"),
+        ("ipw", [1.5, 3], "rows seem to be totals of many units"),
+        ("n_obs", [20, 30], "rows seem to be totals of many units"),
         ("revenue_currency", ["EUR", "USD"], "may be the currency of rows"),
         ("experiment_key", ["a", "b"], "may be the experiment of rows"),
         ("is_outlier", [1, 0], "may be the status of rows"),
@@ -279,10 +295,54 @@ def test_columns_that_change_what_a_row_is(name: str, values: list[Any], reason:
     analyse_experiment({"variant": arms, "value": value, "variation": copy}, "value")
 
 
+@pytest.mark.parametrize("values", [("click", "order"), ("pre", "post"), (True, False), (0, 1)])
+def test_rows_of_several_metrics_or_periods_are_not_summed_silently(values: tuple[Any]) -> None:
+    users = [f"u{k // 2}" for k in range(24)]
+    arms = [("control", "new")[k // 2 % 2] for k in range(24)]
+    table = {"user": users, "variant": arms, "value": [*range(24)], "step": [*values] * 12}
+    with pytest.warns(CranfieldWarning, match="each user has one row for each value of 'step'"):
+        analyse_experiment(table, "value", unit="user")
+    # Days of all users are summed, and so are rows of which users have several or none.
+    for column in (["2026-05-01", "2026-05-02", "2026-05-03"] * 8, [*values, *values[:1]] * 8):
+        analyse_experiment({**table, "step": column}, "value", unit="user")
+
+
+def test_clusters_of_two_columns_are_not_rows() -> None:
+    random = np.random.default_rng(2)
+    rows = [(city, f"2026-05-{day:02d}") for city in "pqrs" for day in range(1, 13)] * 5
+    arm_of = dict(zip(rows[:48], random.permutation(["control", "new"] * 24), strict=True))
+    table: dict[str, Any] = {
+        "city": [row[0] for row in rows],
+        "date": [row[1] for row in rows],
+        "variant": [arm_of[row] for row in rows],
+        "x": random.normal(size=len(rows)),
+    }
+    with pytest.raises(PolicyError, match="240 rows of 48 pairs of 'city' and 'date'.*unit='row'"):
+        analyse_experiment(table, "x")
+    assert analyse_experiment(table, "x", unit="row").units.tolist() == [120, 120]
+    by_user = {**table, "variant": ["control", "new"] * 120}
+    assert analyse_experiment(by_user, "x").units.tolist() == [120, 120]
+    # A page that each variant has for itself makes no clusters.
+    page = [f"{arm} page" for arm in by_user["variant"]]
+    assert analyse_experiment({**by_user, "page": page}, "x").units.tolist() == [120, 120]
+
+
+def test_one_row_per_variant_has_totals() -> None:
+    with pytest.raises(PolicyError, match="got one row per variant, so rows seem to be totals"):
+        analyse_experiment({"variant": ["a", "b"], "x": [410, 480], "y": [5000, 5050]}, "x/y")
+
+
 def test_a_usual_name_of_variants_is_suggested() -> None:
     table = {"bucket": ["a", "b"] * 2, "value": [1, 2, 3, 4]}
     with pytest.raises(InputError, match="are in 'bucket', set variant='bucket'"):
         analyse_experiment(table, "value")
+    with pytest.raises(InputError, match="are in 'group', set variant='group'"):
+        analyse_experiment({"group": table["bucket"], "value": table["value"]}, "value")
+    with pytest.raises(InputError, match="has no cost column; columns: 'bucket', 'value'$"):
+        analyse_experiment(table, "cost")
+    slash = {"variant": ["a", "b"] * 2, "clicks/view": [1, 2, 3, 4]}
+    with pytest.raises(InputError, match="'clicks/view' is read as a ratio: rename the column"):
+        analyse_experiment(slash, "clicks/view")
 
 
 def test_the_margin_names_the_worse_direction() -> None:

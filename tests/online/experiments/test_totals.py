@@ -107,9 +107,20 @@ def test_counts_on_the_command_line(tmp_path: Path) -> None:
     assert "better" in out
 
 
+def test_the_direction_and_the_margin_of_counts(tmp_path: Path) -> None:
+    counts = ("online", "experiment", "--counts", "control=500/10000,new=575/10100")
+    out, _ = cranfield(tmp_path, *counts, "--down", "proportion", "--margin", "proportion=2%")
+    assert "proportion is worse (higher) by at least 2%" in out
+    assert "worse" in out.splitlines()[-4]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (
+            ["--counts", "control=5/10,b=7/10", "--down", "x"],
+            "unknown metric 'x'; expected one of: ",
+        ),
         (["--counts", "control=5/10,b=7"], "SUCCESSES/UNITS"),
         (["--counts", "control=5/10,control=7/10"], "one total per variant, got two"),
         (["--counts", "control=5/10,b=7/10", "--unit", "user"], "--unit cannot be combined"),

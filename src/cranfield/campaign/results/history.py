@@ -21,6 +21,7 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_list,
+    command_option,
     quoted,
     warn,
 )
@@ -36,12 +37,14 @@ from cranfield.sources.archives import match_files
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import Columns, columns_of_file, parquet_frame
 from cranfield.sources.schemas import Column, Schema, optional, spelt
-from cranfield.sources.values import NUMBER, TAG, absent, finite
+from cranfield.sources.values import NO_SCORE, NUMBER, TAG, absent, finite
+
+_DATE = replace(TAG, read=lambda cell: str(cell) if isinstance(cell, date) else TAG.read(cell))
 
 _LEADERBOARD = Schema(
     "table of a leaderboard",
     (
-        Column("date", TAG, "date of entry"),
+        Column("date", _DATE, "date of entry"),
         Column("entry", TAG),
         optional("team", TAG, "team of entry"),
         optional("mark", TAG),
@@ -178,10 +181,10 @@ class _EntryReader:
         if "mark" in name_of:
             self.used_options.add("own")
         _warn_of_unused_columns(source, {names.index(name) for name in name_of.values()})
-        score_kind = replace(NUMBER, missing=absent)
+        score_kind = replace(NUMBER, missing=lambda cell: absent(cell, NO_SCORE))
+        kinds = {name_of["date"]: _DATE, name_of["score"]: score_kind}
         columns = tuple(
-            Column(name, score_kind if name == name_of["score"] else TAG, None)
-            for name in dict.fromkeys(name_of.values())
+            Column(name, kinds.get(name, TAG), None) for name in dict.fromkeys(name_of.values())
         )
         schema = replace(_LEADERBOARD, columns=columns, decisive=(), is_selected=True)
         table = source.table(schema)
@@ -245,16 +248,22 @@ def _standardise(scores: Scores) -> pl.DataFrame:
     return pl.DataFrame({"entry": scaled.systems, "score": scaled.mean()})
 
 
+_FLAGS = frozenset({"true", "false", "yes", "no"})
+"""Values of columns such as `is_public` or `baseline`, which may exclude an entry."""
+
+
 def _warn_of_unused_columns(table: Columns, used: set[int]) -> None:
     """Warn of unused columns that may say that an entry does not count."""
-    schema = replace(_LEADERBOARD, decisive=("status", "split"), is_selected=True)
+    schema = replace(_LEADERBOARD, decisive=("status", "split", "measure"), is_selected=True)
     unused = []
     *_, decisive = schema.unused(table.names, used)
-    for k in decisive:
+    for k in (k for k in range(len(table.names)) if k not in used):
         values = {"" if cell is None else str(cell).strip() for cell in table.cells(k)}
         # Other numbers are scores, such as an error rate.
         words = {value for value in values if finite(value) is None} - {""}
-        if len(values) > 1 and (words or values <= {"", "0", "1"}):
+        is_flag = bool(words) and {word.lower() for word in words} <= _FLAGS
+        is_decisive = k in decisive and (words or values <= {"", "0", "1"})
+        if len(values) > 1 and (is_decisive or is_flag):
             unused.append(f"{quoted(table.names[k])} ({some_of(sorted(values - {''}), 3)})")
     if unused:
         warn(
@@ -492,12 +501,19 @@ def history(
             "scores are standardised by the runs of each campaign, so the same run has a lower"
             " score in a campaign with better runs"
         )
-    lower_is_better = lower_is_better or bool(entries["lower_is_better"].any())
+    is_recorded_lower = bool(entries["lower_is_better"].any())
+    if lower_is_better and not is_recorded_lower and "columns" not in reader.used_options:
+        raise PolicyError(
+            "lower_is_better=True requires tables among the sources; campaigns and releases record"
+            f" that higher scores of {measure} are better"
+        )
+    lower_is_better = lower_is_better or is_recorded_lower
     if lower_is_better:
         notes.append(f"lower scores of {measure} are better")
     elif not _has_known_direction(measure):
         report = warn if suggests_lower(measure) else notes.append
-        report(f"higher scores of {measure} count as better; lower_is_better=True reverses this")
+        option = command_option("lower_is_better=True") or "lower_is_better=True"
+        report(f"higher scores of {measure} count as better; {option} reverses this")
     frame = mark_records(scored, lower_is_better)
     return History(measure, standardised, frame, tuple(notes), tuple(reader.unreadable))
 

@@ -90,15 +90,20 @@ def add_judgments(
     if not is_safe_name(version):
         raise PolicyError(f"version must be a valid file name, got {quoted(version)}")
     path = Path(fspath(qrels))
-    if (suffix := Source(str(path)).suffix) in FORMAT_OF_SUFFIX:
-        reason = (
-            f"judgments of a campaign must be lines of text, got {suffix}; to convert tables of"
-            " assessors: cranfield labels ann=ann.tsv bob=bob.tsv --qrels FILE"
-        )
-        raise InputError(reason, source=str(path))
+    suffix = Source(str(path)).suffix
+    is_tsv = suffix == ".tsv"
+    table_reason = (
+        f"judgments of a campaign must be lines of text, got {suffix}; to convert tables of"
+        " assessors: cranfield labels ann=ann.tsv bob=bob.tsv --qrels FILE"
+    )
+    if suffix in FORMAT_OF_SUFFIX and not is_tsv:
+        raise InputError(table_reason, source=str(path))
     try:
-        judgments = read_qrels(path)
+        # Without a header, TSV such as the qrels.dev.tsv of MS MARCO is lines of text.
+        judgments = read_qrels(path, format="trec" if is_tsv else "auto")
     except InputError as error:
+        if is_tsv and error.line == 1:
+            raise InputError(table_reason, source=str(path)) from None
         if can_be_read(path, "run"):
             raise InputError(f"{error}; the file seems to be a run") from None
         raise

@@ -58,7 +58,9 @@ def insert_teams(tx: Transaction, teams: Iterable[Team]) -> None:
     ids = {team.id.casefold(): team.id for team in tx.teams()}
     for team in teams:
         if existing := ids.get(team.id.casefold()):
-            raise PolicyError(f"team {quoted(existing)} already exists")
+            is_same = existing == team.id
+            differs = "" if is_same else f"; {quoted(team.id)} differs from it only in case"
+            raise PolicyError(f"team {quoted(existing)} already exists{differs}")
         ids[team.id.casefold()] = team.id
         tx.insert(team)
 

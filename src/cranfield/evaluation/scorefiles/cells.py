@@ -20,10 +20,7 @@ from cranfield.measures.grammar import known_measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import suggests_lower
 from cranfield.sources.schemas import Schema, find_summaries, optional, spelt
-from cranfield.sources.values import LABEL, NUMBER, absent, finite
-
-NO_SCORE = frozenset({"", "na", "nan", "n/a", "null", "none", "-", "<na>"})
-"""Values of cells without a score, in lower case."""
+from cranfield.sources.values import LABEL, NO_SCORE, NUMBER, absent, finite
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?", re.ASCII)
 

@@ -12,7 +12,13 @@ import polars as pl
 from scipy.special import chdtrc
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_list, quoted
+from cranfield.base.errors import (
+    CranfieldError,
+    PolicyError,
+    check_list,
+    command_option,
+    quoted,
+)
 from cranfield.base.kinds import Integer, Numbers, OneOf, UnitInterval, check_arguments
 from cranfield.online.experiments.comparisons import (
     ERRORS,
@@ -53,6 +59,7 @@ from cranfield.online.experiments.units import (
 )
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums
+from cranfield.scores.one_measure import suggests_lower
 from cranfield.significance.comparison.equivalence import read_margin
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, adjust_pvalues
 from cranfield.significance.differences import t_quantile
@@ -366,7 +373,7 @@ def analyse_units(
         notes += _note_segments(rows, by_segment, options)
     mean_low, mean_high = arm_intervals(units, arms, 1 - options.alpha)
     table = _tabulate_comparisons(rows, metrics, options, is_stopped)
-    notes += _note_intervals(table, options)
+    notes += [*_note_intervals(table, options), *_note_directions(table, metrics)]
     if is_stopped:
         # Results that cannot be trusted are not shown.
         mean_low, mean_high, looks = mean_low * np.nan, mean_high * np.nan, None
@@ -393,6 +400,18 @@ def analyse_units(
         stopped=is_stopped,
         notes=tuple(notes),
     )
+
+
+def _note_directions(table: pl.DataFrame, metrics: Mapping[str, Metric]) -> Iterator[str]:
+    """Note the metrics of unstated direction whose name suggests that lower is better."""
+    has_direction = pl.col("verdict").is_in(["better", "worse", "not worse"])
+    for name in table.filter(has_direction)["metric"].unique(maintain_order=True):
+        metric = metrics.get(name)
+        if metric is None or metric.good is not None:
+            continue
+        if suggests_lower(name) or suggests_lower(metric.parts()[0]):
+            option = command_option(f"down={name!r}") or "Metric(..., good='down')"
+            yield f"{name}: higher values are treated as better; if lower is better, set {option}"
 
 
 def _tabulate_comparisons(

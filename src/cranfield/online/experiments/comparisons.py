@@ -423,12 +423,16 @@ def combine_metrics(
             raise PolicyError(f"unknown metric {metric} in oec; expected one of: {', '.join(arms)}")
         if not (isinstance(weight, (int, float)) and np.isfinite(weight)):
             raise PolicyError(f"oec weight of {metric} must be a number, got {quoted(weight)}")
+        is_down = metrics[name].good == "down"
+        if is_down and weight < 0:
+            reason = "as lower is better, the sign of its values is already reversed"
+            raise PolicyError(f"oec weight of {metric} must be at least 0, got {weight}: {reason}")
         means = arms[name]
         deviation = float(np.sqrt(means.squared[0] * means.count[0]))
         if not deviation > 0:
             reason = "has no variance in the control, so it cannot be standardised for oec"
             raise CranfieldError(f"{name} {reason}")
-        factors[name] = weight / deviation * (-1 if metrics[name].good == "down" else 1)
+        factors[name] = weight / deviation * (-1 if is_down else 1)
         gradient = gradient + factors[name] * means.gradient
 
     def evaluate(mean: Floats) -> Floats:

@@ -260,7 +260,8 @@ def read_ids(path: str, column: str) -> pl.Series:
     lines = Lines((column,), 1, cut=lambda line: [line.strip()] if line.strip() else [])
     # Another column would be a wrong unit if the unit is named.
     meaning = "unit" if column == "user" else None
-    schema = Schema("table of units", (FileColumn(column, ID, meaning),), lines=lines)
+    hint = "; unit=... names another column" if meaning else ""
+    schema = Schema("table of units", (FileColumn(column, ID, meaning),), lines=lines, hint=hint)
     columns = read_columns(path, schema)
     has_lines = FORMAT_OF_SUFFIX.get(Source(path).suffix) not in schema.formats
     if has_lines and len(columns.cells(0)):

@@ -114,8 +114,8 @@ def analyse_totals(
     check_arguments(analyse_totals, locals())
     totals = _check_totals(totals)
     proportions = None if weights is None else check_weights(weights)
-    is_mean = any(len(total) == 3 for total in totals.values())
-    name = "mean" if is_mean else "proportion"
+    name = name_metric(totals)
+    is_mean = name == "mean"
     n_units = sum(total[-1] for total in totals.values())
     if not is_mean and n_units <= MAX_ROWS:
         options: Any = {"srm": srm, "lift": lift, "correction": correction, "alpha": alpha}
@@ -149,6 +149,11 @@ def analyse_totals(
     options = Options("pooled", lift, "delta", correction, alpha, None, None, 1, "poisson", 0)
     metrics = {name: Metric(name, good=good, margin=margin)}
     return analyse_units(units, metrics, options, proportions, srm=srm, segments=(), oec=None)
+
+
+def name_metric(totals: Mapping[str, Total]) -> str:
+    """Return the name of the metric of totals: `mean`, if they have sums of squares."""
+    return "mean" if any(len(total) == 3 for total in totals.values()) else "proportion"
 
 
 def parse_totals(text: str) -> dict[str, Total]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,18 @@ from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
 from cranfield.sources.columns import Columns, Table, columns_of_mapping, error_at_row, read_columns
 from cranfield.sources.schemas import GROUPS, TOTALS, Column, Schema, spelt, totals
-from cranfield.sources.values import BLANKS, ID, NO_NAME, NUMBER, TAG, Cells, Kind, absent, finite
+from cranfield.sources.values import (
+    BLANKS,
+    ID,
+    NO_NAME,
+    NO_SCORE,
+    NUMBER,
+    TAG,
+    Cells,
+    Kind,
+    absent,
+    finite,
+)
 
 MIXED_POLICIES = ("drop", "error")  # How to treat units in two variants
 MISSING = ("error", "drop", "zero")  # How to treat units without a value
@@ -43,7 +55,7 @@ TIME = "(time)"  # Copy of the time column, which may also be a metric
 ROW = "row"  # Name of the unit if rows were randomised and no column has this name
 
 Names = Sequence[str]
-_TRUTH = {"true": 1.0, "false": 0.0}
+_TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "t": 1.0, "f": 0.0}
 
 
 def _read_number(cell: Any) -> float | None:
@@ -52,7 +64,7 @@ def _read_number(cell: Any) -> float | None:
     return finite(int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
 
 
-_METRIC = replace(NUMBER, read=_read_number, missing=absent)
+_METRIC = replace(NUMBER, read=_read_number, missing=lambda cell: absent(cell, NO_SCORE))
 _LABEL = replace(
     TAG,
     read=lambda cell: str(cell) if isinstance(cell, (bool, np.bool_)) else TAG.read(cell),
@@ -215,14 +227,21 @@ class _UnitTable:
         ids = self.texts(k).replace("", None).drop_nulls()
         return ids.n_unique(), len(ids)
 
-    def count_clusters(self, k: int) -> int:
-        """Return the number of values of a column if each repeats in one variant only; else 0."""
-        rows = pl.DataFrame({"value": self.texts(k), "arm": self.texts(self.variant)}).drop_nulls()
-        values = rows.group_by("value").agg(pl.col("arm").n_unique())
-        n_repeats, n_arms = rows.height - values.height, rows["arm"].n_unique()
-        is_cluster = n_repeats >= _MIN_REPEATS and values["arm"].max() == 1
-        is_time = self.spellings[k] in TIMES
+    def count_clusters(self, *keys: int) -> int:
+        """Return the number of values of columns if each repeats in one variant only; else 0."""
+        values = self.count_arms(*keys)
+        n_repeats = values["rows"].sum() - values.height
+        n_arms = self.texts(self.variant).drop_nulls().n_unique()
+        is_cluster = n_repeats >= _MIN_REPEATS * len(keys) and values["arms"].max() == 1
+        is_time = all(self.spellings[k] in TIMES for k in keys)
         return values.height if is_cluster and values.height > 2 * n_arms and not is_time else 0
+
+    def count_arms(self, *keys: int, step: int = 1) -> pl.DataFrame:
+        """Return the numbers of variants and of every `step`-th row of each value of columns."""
+        columns = {str(k): self.texts(k) for k in keys}
+        rows = pl.DataFrame({**columns, "arms": self.texts(self.variant)})
+        rows = rows.gather_every(step).drop_nulls()
+        return rows.group_by([*columns]).agg(pl.col("arms").n_unique(), pl.len().alias("rows"))
 
 
 def _convert_to_text(cells: Cells) -> pl.Series:
@@ -249,7 +268,8 @@ def check_rows(table: _UnitTable, metrics: Names, denominators: Names) -> None:
         if last and spelt(last[0]) in TOTALS and table.texts(k).n_unique() > 1:
             reason = f"{quoted(last[0])} seems to be a row of totals; remove it"
             raise error_at_row(len(table.texts(k)) - 1, reason, table.source, table.columns.lines)
-    schema = replace(table.schema, decisive=("user", "session", "units", "count", "weight"))
+    kinds_of_totals = ("user", "session", "units", "count", "weight", "assignment weight")
+    schema = replace(table.schema, decisive=kinds_of_totals)
     divisors = {table.places[name] for name in denominators}
     *_, kinds = schema.unused(table.names, {*table.places.values()} - divisors)
     users, sessions = ([k for k in kinds if kinds[k] == kind] for kind in ("user", "session"))
@@ -271,6 +291,7 @@ def check_rows(table: _UnitTable, metrics: Names, denominators: Names) -> None:
             warn(f"{table.source}: {note}; {remedy}")
     if has_user_rows:
         return
+    _check_cluster_pairs(table)
     for k in users:
         if 0 < (n_rows := id_counts[k][1]) < height:
             problem = f"{quoted(table.names[k])} is empty in {counted(height - n_rows, 'row')}"
@@ -284,11 +305,42 @@ def check_rows(table: _UnitTable, metrics: Names, denominators: Names) -> None:
         raise TotalsError(f"{table.source}: expected one row per unit, {problem}: {remedy}")
 
 
+_MAX_LABELS = 8  # Maximum number of columns whose pairs are checked
+
+
+def _check_cluster_pairs(table: _UnitTable) -> None:
+    """Refuse rows if each pair of values of two columns, such as city and day, has one variant."""
+    if table.variant is None:
+        return
+    labels = []
+    for k in table.unused:
+        if table.spellings[k] in TIMES or not table.is_number(k):
+            values = table.count_arms(k)
+            # A column that determines the variant does so in every pair.
+            if values.height > 1 and (values["rows"] > 1).any() and (values["arms"] > 1).any():
+                labels.append(k)
+    n_rows = len(table.texts(table.variant))
+    step = n_rows // 5000 + 1
+    for pair in combinations(labels[:_MAX_LABELS], 2):
+        # Pairs in several variants are usually found in a few rows.
+        has_arms = (table.count_arms(*pair, step=step)["arms"] > 1).any()
+        if n_values := 0 if has_arms else table.count_clusters(*pair):
+            names = " and ".join(quoted(table.names[k]) for k in pair)
+            sizes = f"{n_rows:,} rows of {n_values:,} pairs of {names}, each in one variant only"
+            problem = f"expected one row per unit, got {sizes}, as in a switchback experiment"
+            remedy = "join the two columns to one, and set it as the unit"
+            or_row = "or set unit='row' if rows were randomised"
+            raise PolicyError(f"{table.source}: {problem}: {remedy}, {or_row}")
+
+
 def _make_cluster_error(table: _UnitTable, k: int, n_rows: int, n_values: int) -> PolicyError:
     name = table.names[k]
     sizes = f"{n_rows:,} rows of {n_values:,} values of {quoted(name)}"
     problem = f"expected one row per unit, got {sizes}; rows of the same value are not independent"
     remedy = f"set the unit, such as unit={name!r}, or unit='row' if rows were randomised"
+    if table.variant is not None and (table.count_arms(k)["arms"] > 1).all():
+        reason = f"each {name} is in more than one variant, so it was not randomised"
+        remedy = f"{reason}; set unit='row' if rows were randomised"
     return PolicyError(f"{table.source}: {problem}: {remedy}")
 
 
@@ -296,7 +348,9 @@ def _find_totals(table: _UnitTable, kinds: Mapping[int, str], metrics: Names) ->
     """Yield signs that rows are totals of many units."""
     for k, kind in kinds.items():
         numbers = table.texts(k).cast(pl.Float64, strict=False).drop_nulls()
-        is_constant = kind in {"user", "session"} or (kind == "weight" and numbers.n_unique() < 2)
+        is_constant = kind in {"user", "session"} or (
+            kind.endswith("weight") and numbers.n_unique() < 2
+        )
         if not (is_constant or numbers.is_in([0.0, 1.0]).all()):
             yield f"a column {quoted(table.names[k])}"
     if table.variant is None:
@@ -308,6 +362,8 @@ def _find_totals(table: _UnitTable, kinds: Mapping[int, str], metrics: Names) ->
             labels[name] = table.texts(k)
     rows = pl.DataFrame({"(arm)": table.texts(table.variant), **labels}).drop_nulls("(arm)")
     n_arms = rows["(arm)"].n_unique()
+    if 1 < n_arms == len(rows):
+        yield "one row per variant"
     for names in [*([name] for name in labels), *([[*labels]] if len(labels) > 1 else [])]:
         if n_arms > 1 and not rows.select("(arm)", *names).is_duplicated().any():
             sizes = rows.group_by(names).len()["len"]
@@ -321,18 +377,16 @@ def _read_table(
     """Read a table; also return its unit, None if rows are units, and notes."""
     name, ids = "table of units", [] if unit is None else [Column(unit, ID, None)]
     decisive: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
-    decisive += () if unit == ROW else ("weight",)
+    decisive += () if unit == ROW else ("weight", "assignment weight")
     schema_columns = (*(Column(name, kinds[name], None) for name in kinds if name != unit), *ids)
     mapping = columns_of_mapping(name)
     schema = Schema(name, schema_columns, mapping=mapping, is_selected=True, decisive=decisive)
     columns = read_columns(data, schema)
     spellings = [*map(spelt, columns.names)]
-    if variant is not None and spelt(variant) not in spellings:
-        named = [quoted(name) for name in columns.names if spelt(name) in _VARIANT_NAMES]
-        hint = f"if the variants are in {named[0]}, set variant={named[0]}" if named else ""
+    if missing_names := [name for name in kinds if spelt(name) not in spellings]:
+        hint = _hint_at_names(missing_names, [*map(str, columns.names)], variant)
         # Braces in a hint are replaced.
-        hint = hint.replace("{", "{{").replace("}", "}}") or "variant=... names another column"
-        schema = replace(schema, hint=f"; {hint}")
+        schema = replace(schema, hint=hint.replace("{", "{{").replace("}", "}}"))
     is_by_row = unit == ROW and ROW not in spellings
     if is_by_row:
         schema, unit = replace(schema, columns=schema.columns[:-1]), None
@@ -344,7 +398,21 @@ def _read_table(
     table = columns.table(schema)
     if unit:
         table.check(totals(unit))
+        _warn_of_long_table(unit_table, unit)
     return table, unit, _note_unused_labels(unit_table)
+
+
+def _hint_at_names(missing_names: Names, names: Names, variant: str | None) -> str:
+    """Return a hint at another name of the variant, or at a name that is read as a ratio."""
+    if missing_names == [variant]:
+        usual_names = _VARIANT_NAMES | {*map(spelt, GROUPS["variant"][1].split())}
+        if named := [quoted(name) for name in names if spelt(name) in usual_names]:
+            return f"; if the variants are in {named[0]}, set variant={named[0]}"
+        return "; variant=... names another column"
+    parts = {*map(spelt, missing_names)}
+    with_slash = (name for name in names if "/" in name and {*map(spelt, name.split("/"))} & parts)
+    name = next(with_slash, None)
+    return f"; a name such as {quoted(name)} is read as a ratio: rename the column" if name else ""
 
 
 _VARIANT_NAMES = {*map(spelt, (*GROUPS["variant"][0].split(), "is_control", "is_treatment"))}
@@ -360,6 +428,23 @@ def _check_second_variants(table: _UnitTable) -> None:
             pair = f"{quoted(table.names[variant])} and {quoted(table.names[k])}"
             reason = f"has two columns of variants that contradict each other: {pair}"
             raise InputError(f"{reason}; remove one", source=table.source)
+
+
+def _warn_of_long_table(table: _UnitTable, unit: str) -> None:
+    """Warn of a column of which each unit has each value once, such as names of metrics."""
+    ids = table.texts(table.places[unit])
+    for k in (k for k in table.unused if table.spellings[k] not in TIMES - {"period"}):
+        labels = table.texts(k)
+        n_levels = labels.n_unique()
+        if n_levels < 2 or ids.n_unique() * n_levels != len(ids) or labels.null_count():
+            continue
+        # Texts with digits and numbers, such as dates, are times of rows, which may be summed.
+        is_time = n_levels > 2 and (table.is_number(k) or labels.str.contains("[0-9]").all())
+        if not is_time and not pl.DataFrame([ids.alias("id"), labels]).is_duplicated().any():
+            values = some_of(map(quoted, labels.unique(maintain_order=True)), 3)
+            rows = f"each {unit} has one row for each value of {quoted(table.names[k])} ({values})"
+            remedy = "if they are metrics or periods, keep the rows of one of them"
+            warn(f"{table.source}: {rows}, and these rows are summed; {remedy}")
 
 
 def _note_unused_labels(table: _UnitTable) -> list[str]:
@@ -528,6 +613,11 @@ def order_variants(
         control = candidates[0] if candidates else names[0]
     if control not in names:
         raise PolicyError(f"unknown variant {quoted(control)}; expected one of: {variant_list}")
+    spellings = [name.casefold() for name in names]
+    alike = [name for name in names if spellings.count(name.casefold()) > 1]
+    if alike and variants is None:
+        pair = " and ".join(map(quoted, alike[:2]))
+        warn(f"{source}: {pair} differ only in case, and count as two variants")
     return (control, *(name for name in names if name != control))
 
 

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 LOWER_IS_BETTER_WORDS = frozenset(
     {"latency", "latencies", "time", "times", "cost", "costs", "loss", "losses", "error", "errors"}
-    | {"rmse", "mse", "mae", "perplexity", "energy"}
+    | {"rmse", "mse", "mae", "perplexity", "energy", "wer", "cer", "regret", "distance"}
+    | {"seconds", "secs", "millis", "milliseconds", "duration", "delay"}
 )
 """Words in the names of measures for which lower scores are nearly always better."""
 

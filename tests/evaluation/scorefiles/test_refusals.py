@@ -48,6 +48,18 @@ REFUSED = [
         "has scores in 'score', but no column of systems; rename",
     ),
     ("s.csv", "topic,system\n1,a\n", "has no column of scores"),
+    # Means over topics by epoch, as sentence-transformers writes them.
+    (
+        "s.csv",
+        "epoch,steps,NDCG@10\n0,10,.5\n0,20,.7\n",
+        "has a row for each 'epoch' and 'steps', but no column of topics",
+    ),
+    (
+        "s.json",
+        '{"metrics": ["map"], "model_names": ["a"], "a": {"scores": {"map": 0.5}}}',
+        "is a report of ranx, with means only",
+    ),
+    ("s.json", '{"q1": 0.5}', "if 'q1' is a topic, write {system: {topic: score}}"),
     ("s.csv", "topic,a,\n1,.5,.7\n2,.5,.7\n", "column 3 has no name"),
     ("s.csv", "topic,system,score\n,a,1\n", ":2: has no topic"),
     ("s.csv", "topic,system,score\n1, ,1\n", ":2: has no system"),

@@ -250,6 +250,8 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
         return read_lines(text, source)
     default = "\t" if layout == "tsv" else ","
     separator = _separator_of(head, default) or default
+    if separator not in head and "|" in head:
+        raise InputError("expected columns separated by commas, tabs or semicolons", line=1)
     (names, *rows), lines = split_rows(text, source.name, separator)
     if not rows:
         raise InputError("has a header, but no scores", line=lines[0])

@@ -31,8 +31,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.errors import InputError, quoted
+from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.parallel import available_threads, ordered_results
+from cranfield.base.text import counted
 from cranfield.collection.files.grade_maps import describe_invalid_grade
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.pairs import warn_of_ungraded
@@ -209,6 +210,15 @@ def detect_layout(
             source, layout, separator = _letor_as_tsv(source), SHORT_QRELS, "tab"
         separator = "tab" if form == "tsv" and separator == "auto" else separator
         layout = layout or _layout_of_head(head, text, kind, separator, grade)
+        if layout is not None:
+            rows = [line for line in head.split(b"\n") if re.match(rb"#[^\s#]", line)]
+            lines = (line.decode("latin-1") for line in rows)
+            n_rows = sum(_layout_of_line(line, kind, separator, grade) is layout for line in lines)
+            if n_rows:
+                warn(
+                    f"{source.name}: {counted(n_rows, 'line')} with the columns of a row skipped as"
+                    " comments, because of the # at the start"
+                )
         layout = layout or (default if form == "text" else None)
     if layout is None:
         return source, None

@@ -210,6 +210,14 @@ def test_rel_without_a_measure_that_uses_it(folder: Path) -> None:
         assert ("--rel has no effect" in error) == told
 
 
+def test_highest_grade_without_a_measure_that_uses_it(folder: Path) -> None:
+    (folder / "s.yml").write_text("max-grade: 2\n")
+    for measures, is_unused in (("-m nDCG", True), ("-m nDCG -m ERR", False)):
+        call = f"evaluate q.txt a.run {measures} --settings s.yml"
+        _, error = cranfield(folder, *call.split())
+        assert ("setting max-grade has no effect" in error) == is_unused
+
+
 def test_columns_of_a_board(folder: Path) -> None:
     (folder / "board.csv").write_text("date,entry,RMSE\n2020-01-01,a,0.5\n2020-01-02,b,0.25\n")
     call = ("campaign", "history", "board.csv", "-m", "RMSE", "--lower-is-better")

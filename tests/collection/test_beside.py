@@ -240,6 +240,19 @@ def test_lines_between_tabs(tmp_path: Path) -> None:
         read_lengths(path)
 
 
+def test_semicolons_that_may_belong_to_ids(tmp_path: Path) -> None:
+    """By semicolons, the groups of these lines would be `b south 7` and `b north 1`."""
+    path = tmp_path / "groups.txt"
+    for text, line in (("a;b south 7 0.5\na;b north 1\n", 2), ("a south\na;b north\n", 2)):
+        path.write_text(text)
+        reason = "fields may be separated by semicolons or by blanks; separate them by tabs"
+        with pytest.raises(InputError, match=rf"groups\.txt:{line}: {reason}"):
+            read_groups(path)
+    for text in ("d1;north\nd2;south\n", "d1; north side\nd2; south\n", "a;b\tnorth\n"):
+        path.write_text(text)
+        assert len(read_groups(path).docs) == text.count("\n")
+
+
 @pytest.mark.filterwarnings("ignore:aspect .* has no judgments for")
 def test_files_without_a_retrieved_document(tmp_path: Path) -> None:
     """Ids in another spelling would give every measure of groups and aspects 0."""

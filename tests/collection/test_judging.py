@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.collection.judged.coverage import SPELLING
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2, "j": -1}, "2": {"a": 1}, "3": {"z": 1}}
 RUN = {"1": {"b": 2.0, "a": 2.0, "x": 3.0, "j": 1.0, "c": 0.5}, "2": {"q": 1.0}, "9": {"a": 1.0}}
@@ -171,10 +172,11 @@ def test_nothing_in_common() -> None:
     with pytest.raises(cf.InputError, match="expected at least one run"):
         cf.judge([], QRELS)
     qrels = {"Q1": {"a": 1}, "Q2": {"a": 1}}
-    for topic, hint in (("q1", True), ("Q001", True), ("Q10", False), ("1", False)):
+    spellings = [("q1", True), ("Q001", True), ("Q1.0", True), ("Ｑ1", True)]
+    for topic, hint in (*spellings, ("Q10", False), ("1", False)):
         with pytest.raises(cf.InputError) as caught:
             cf.judge({topic: {"a": 1.0}}, qrels)
-        assert str(caught.value).endswith("; they differ in case or leading zeros") == hint
+        assert str(caught.value).endswith(f"; they differ in {SPELLING}") == hint
     # A zero within a number is not a leading zero.
     with pytest.raises(cf.InputError, match=r"have '11'\)$"):
         cf.judge({"101": {"a": 1.0}}, {"11": {"a": 1}})
@@ -184,8 +186,8 @@ def test_nothing_in_common() -> None:
 def test_a_topic_in_another_spelling_is_noted(topic: str, judged: str) -> None:
     run = {"2026": {"a": 1.0}, topic: {"a": 1.0}}
     note = (
-        f"topic '{topic}' of the runs and topic '{judged}' of the judgments differ only in case or"
-        " leading zeros, and are read as different topics"
+        f"topic '{topic}' of the runs and topic '{judged}' of the judgments differ only in"
+        f" {SPELLING}, and are read as different topics"
     )
     for topics in ("qrels", "run"):
         notes = cf.judge(run, {"2026": {"a": 1}, judged: {"a": 1}}, topics=topics).coverage.notes

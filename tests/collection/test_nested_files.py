@@ -16,6 +16,8 @@ from cranfield.base.errors import CranfieldWarning, InputError
 HITS = [{"docid": "d1", "score": 2.0}, {"docid": "d5", "score": 1.0}]
 SEARCHED = [{"_index": "i", "_id": "d1", "_score": 2.0}, {"_index": "i", "_id": "d5", "_score": 1}]
 RESPONSE = {"took": 3, "hits": {"total": {"value": 2}, "max_score": 2.0, "hits": SEARCHED}}
+SOLR = [{"id": "d1", "score": 2.0}, {"id": "d5", "score": 1.0}]
+VESPA = [{"id": "id:a:b::d1", "relevance": 2.0}, {"id": "id:a:b:g=x:d5", "relevance": 1.0}]
 DPR = [{"id": "d1", "title": "t", "text": "x", "score": "2.0", "has_answer": True}]
 RATED = [{"hit": SEARCHED[0], "rating": 2}, {"hit": SEARCHED[1], "rating": None}]
 RANK_EVAL = {"metric_score": 0.5, "details": {"q1": {"hits": RATED}}, "failures": {}}
@@ -34,12 +36,16 @@ READ: dict[str, Any] = {
     "rank_eval.json": RANK_EVAL,
     "responses.json": {"q1": RESPONSE},
     "responses.jsonl": {"query_id": "q1"} | RESPONSE,
+    "solr.json": {"q1": {"response": {"numFound": 2, "docs": SOLR}}},
+    "solr.jsonl": {"query_id": "q1", "response": {"numFound": 2, "docs": SOLR}},
+    "vespa.json": {"q1": {"root": {"id": "toplevel", "relevance": 1.0, "children": VESPA}}},
     "sorted.json": {"q1": {"hits": {"hits": [{**one, "_score": None} for one in SEARCHED]}}},
 }
 REFUSED: dict[str, tuple[Any, str]] = {
     "columns.jsonl": ({"qid": "q1", "docid": ["d1"], "score": [1]}, "'doc' holds an array of 1"),
     "id.jsonl": ({"qid": "q1", "docid": {"id": "d1"}, "score": 1}, "'doc' holds an object"),
     "took.json": (RESPONSE, "expected a topic in each record .* got a response without a topic"),
+    "solr.json": ({"response": {"docs": SOLR}}, "got a response without a topic"),
     "msearch.json": ({"took": 3, "responses": [RESPONSE]}, "got a response without a topic"),
     "no-topic.jsonl": ({"hits": HITS}, "record 1: expected a topic"),
     "two.jsonl": ({"qid": "q1", "hits": HITS, "ctxs": HITS}, "two lists of documents"),
@@ -88,6 +94,12 @@ def test_refused_runs(name: str, tmp_path: Path) -> None:
     assert "columns=" not in str(error.value)
     with pytest.raises(InputError):
         cf.read_runs(path)[0]
+
+
+def test_failed_topics_of_rank_eval(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.json", RANK_EVAL | {"failures": {"q2": {"error": {}}}})
+    with pytest.warns(CranfieldWarning, match="a.json: 'q2' failed and have no ranking"):
+        cf.read_run(path)
 
 
 def test_lines_systems_and_empty_rankings(tmp_path: Path) -> None:

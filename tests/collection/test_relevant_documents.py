@@ -32,7 +32,8 @@ def test_what_is_no_list_of_relevant_documents(tmp_path: Path) -> None:
     for name, text, said in (
         ("cut.txt", "q1\t0\nq1\t0\n", "a.*cut.txt:1: expected 4 columns"),
         ("blank.txt", "q1 d1\nq1 d2\n", "blank.txt:1: expected 4 columns"),
-        ("head.txt", "query_id\tdoc_id\nq1\td2\n", "head.txt:1: expected 4 columns"),
+        ("head.txt", "query_id\tdoc_id\nq1\td2\n", "head.txt:1: expected 4 .*; remove the header"),
+        ("four.txt", "user item rating time\n1 2 3 4\n", "four.txt:1: .*is a header, remove it"),
         ("mixed.txt", "q1\td1\nq1\td2\t1\n", "mixed.txt:2: "),
     ):
         (tmp_path / name).write_text(text)
@@ -40,6 +41,13 @@ def test_what_is_no_list_of_relevant_documents(tmp_path: Path) -> None:
             cf.read_qrels(tmp_path / name)
     with pytest.raises(InputError, match="has no grade column"):
         cf.read_qrels([{"qid": "q1", "docid": "d1"}], grades={"a": 1})
+    with pytest.raises(InputError, match="a table of topic and doc alone lists relevant documents"):
+        cf.read_qrels([{"qid": "q1", "docid": "d1", "time": 5}])
+    with pytest.warns(CranfieldWarning, match="each document is read as relevant"):
+        qrels = cf.read_qrels(
+            [{"user": "u1", "clicked": "d1"}], columns={"topic": "user", "doc": "clicked"}
+        )
+    assert qrels.to_polars().rows() == [("u1", "d1", 1)]
 
 
 def test_the_judgments_of_cranfield(tmp_path: Path) -> None:

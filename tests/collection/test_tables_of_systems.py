@@ -434,6 +434,16 @@ def test_what_is_in_an_archive(kind: str, tmp_path: Path) -> None:
         cf.read_run(path)
 
 
+@pytest.mark.parametrize("name", ["xl/workbook.xml", "content.xml"])
+def test_workbooks_of_spreadsheets(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "runs.xlsx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(name, "")
+    for reader in (cf.read_run, cf.read_scores):
+        with pytest.raises(cf.InputError, match="is a workbook of a spreadsheet; save the sheet"):
+            reader(path)
+
+
 @pytest.mark.parametrize("as_file", [True, False])
 def test_predictions_of_mteb(as_file: bool, tmp_path: Path) -> None:
     """As mteb 2.26 writes them: model, then subsets of splits of runs."""

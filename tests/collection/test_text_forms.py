@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import InputError
+from cranfield.base.errors import CranfieldWarning, InputError
 from tests.cli.running import cranfield
 
 COMMANDS = {
@@ -391,6 +391,21 @@ def test_judgments_without_grades() -> None:
     with pytest.warns(cf.CranfieldWarning, match="each document is read as relevant"):
         found = cf.read_qrels([{"query-id": "1", "corpus-id": "a"}])
     assert found.grades.tolist() == [1]
+
+
+def test_lines_of_ratings_with_times(tmp_path: Path) -> None:
+    """As topic, iteration, document and grade, item 3 would be of grade 881250949."""
+    path = tmp_path / "u.data"
+    path.write_text("1\t17\t3\t881250949\n2\t18\t5\t891717742\n")
+    with pytest.raises(InputError, match="numbers such as 881250949, which seem to be times"):
+        cf.read_qrels(path)
+
+
+def test_topics_that_begin_with_the_sign_of_comments(tmp_path: Path) -> None:
+    path = tmp_path / "q.txt"
+    path.write_text("# grades by two assessors\n#blue 0 d1 1\nred 0 d2 1\n")
+    with pytest.warns(CranfieldWarning, match="q.txt: 1 line with the columns of a row skipped"):
+        assert cf.read_qrels(path).topics == ("red",)
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,9 @@ def test_effects_are_of_scores() -> None:
             for name in ("latency", "latency_ms", "query time", "testRMSE", "QueryCost")
         ),
         *((name, True) for name in ("p95Latency", "Log-Loss", "MAE@10", "perplexity", "energy/J")),
+        *((name, True) for name in ("seconds", "WER", "mean distance", "regret@10")),
         *((name, False) for name in ("timeliness", "lossless", "accuracy", "", "coster", "RMSEs")),
+        ("ms_marco_ndcg", False),
     ],
 )
 def test_note_where_the_name_suggests_lower(measure: str, noted: bool) -> None:

@@ -113,6 +113,8 @@ def evaluate(
         output.write_results(_evaluate_probabilities(source, judging, expected_options))
         return
     evaluation = cli.evaluate_runs(*source.rankings(), source.measures, **judging)
+    if not any(m.uses_highest_grade or "aspects" in m.info.needs for m in evaluation.measures):
+        cli.warn_unused(("max_grade",), "no requested measure uses it")
     if view == "tie-ranges":
         output.write_results(cf.tie_ranges(evaluation, by_topic=output.by_topic))
     elif output.form in {*LINE_FORMATS, "json"}:

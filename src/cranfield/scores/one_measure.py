@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 LOWER_IS_BETTER_WORDS = frozenset(
     {"latency", "latencies", "time", "times", "cost", "costs", "loss", "losses", "error", "errors"}
-    | {"rmse", "mse", "mae", "perplexity", "energy"}
+    | {"rmse", "mse", "mae", "perplexity", "energy", "wer", "cer", "regret", "distance"}
+    | {"seconds", "secs", "millis", "milliseconds", "duration", "delay"}
     | {"bounce", "bounces", "bounced", "churn", "churned", "abandonment", "abandonments"}
     | {"abandoned", "refund", "refunds", "refunded", "crash", "crashes", "timeout", "timeouts"}
     | {"unsubscribe", "unsubscribes", "unsubscribed", "uninstall", "uninstalls", "complaint"}

@@ -321,7 +321,10 @@ def _decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
 
 
 def archive_of_files(stream: IO[bytes], max_names: int = 3) -> tuple[str, list[str]]:
-    """Return the kind of an archive of files, `zip`, `tar` or empty, and its first file names."""
+    """Return the kind of an archive of files, and its first file names.
+
+    The kind is `zip`, `tar`, `workbook` (of Excel or LibreOffice), or empty.
+    """
     head = stream.peek(_TAR_MAGIC_OFFSET + 5)[: _TAR_MAGIC_OFFSET + 5]  # type: ignore[attr-defined]
     kind = "tar" if head[_TAR_MAGIC_OFFSET:] == b"ustar" else ""
     kind = "zip" if head.startswith(b"PK\x03\x04") else kind
@@ -333,6 +336,8 @@ def archive_of_files(stream: IO[bytes], max_names: int = 3) -> tuple[str, list[s
 
             with ZipFile(stream) as archive:
                 names = [name for name in archive.namelist() if name[-1:] != "/"]
+            if {"xl/workbook.xml", "xl/workbook.bin", "content.xml"} & {*names}:
+                kind = "workbook"
         elif kind == "tar":
             import tarfile
 

@@ -136,6 +136,9 @@ class Source:
         with self.open_raw() as raw:
             stream = decompressed(raw)
             kind, names = archive_of_files(stream)
+            if kind == "workbook":
+                reason = "is a workbook of a spreadsheet; save the sheet as CSV"
+                raise InputError(reason, source=self.name)
             if kind:
                 files = f" ({some_of(map(quoted, names), 3)})" if names else ""
                 advice = "extract it, and name the folder or its files"

@@ -458,6 +458,7 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
     rows: list[list[Any]] = []
     numbers: list[int] = []
     has_semicolons = None
+    may_have_semicolons = getattr(form.cut, "func", None) is fields_of
     required = " ".join(form.names[: form.n_required])
     optional = "" if form.has_more else "".join(f" [{n}]" for n in form.names[form.n_required :])
     with in_source(source):
@@ -465,11 +466,12 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
             fields = form.cut(line)
             if not fields:
                 continue
-            has_semicolon = ";" in line and "\t" not in line
-            if getattr(form.cut, "func", None) is fields_of and has_semicolons not in {
-                None,
-                has_semicolon,
-            }:
+            has_semicolon = may_have_semicolons and ";" in line and "\t" not in line
+            has_words = form.n_required <= len(line.split()) <= len(form.names)
+            if has_semicolon and has_words and not re.search(r"\s;|;\s", line.strip()):
+                reason = "fields may be separated by semicolons or by blanks"
+                raise InputError(f"{reason}; separate them by tabs", line=number)
+            if has_semicolons not in {None, has_semicolon}:
                 expected, separator = ("blanks", "semicolons")[:: -1 if has_semicolons else 1]
                 reason = f"expected {expected} between fields as in previous lines, got {separator}"
                 raise InputError(reason, line=number)
@@ -479,6 +481,8 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
             ):
                 expected = f"{form.n_required} columns ({required}{optional})"
                 reason = f"expected {expected} in a line of {things}, got {len(fields)}"
+                if len(fields) == 1 and "," in line:
+                    reason += "; a table with commas requires a header and the suffix .csv"
                 raise InputError(reason, line=number)
             if rows and not form.has_more and len(fields) != len(rows[0]):
                 reason = f"expected {len(rows[0])} columns as in previous lines, got {len(fields)}"

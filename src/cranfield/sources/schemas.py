@@ -553,10 +553,12 @@ class Schema:
             return "; expected commas or tabs between columns, got semicolons"
         if name.count(",") > 1:
             return "; a file with commas between columns requires the suffix .csv"
-        if len(self.lines_as_rows) != len(name.split()):
-            return ""
-        fields = " ".join(self.lines_as_rows)
-        return f"; this looks like TREC text ({fields}): use another suffix, or format='trec'"
+        if len(self.lines_as_rows) == len(name.split()):
+            fields = " ".join(self.lines_as_rows)
+            return f"; this looks like TREC text ({fields}): use another suffix, or format='trec'"
+        if "\t" in name:
+            return "; a file with tabs between columns requires the suffix .tsv"
+        return "; expected commas or tabs between columns, got '|'" * ("|" in name)
 
 
 def place_of(name: str, names: Sequence[object], source: str, role: str) -> int:

@@ -129,7 +129,17 @@ def test_unread_columns_of_long_tables() -> None:
     assert cf.read_scores(pl.DataFrame({**rows, "fold": [1, 1]})).systems == ("a", "b")
 
 
-@pytest.mark.parametrize("name", ["fold", "bm25_rank", "P-Value", "a_std", "mean", "seed"])
+def test_a_column_that_distinguishes_repeated_rows(tmp_path: Path) -> None:
+    text = "topic,system,seed,score\nq1,a,3,0.5\nq1,a,4,0.75\n"
+    message = r":3: system 'a' has two scores; column 'seed' distinguishes them \('3', '4'\);"
+    with (
+        pytest.warns(cf.CranfieldWarning, match="columns not used: 'seed'"),
+        pytest.raises(InputError, match=f"{message} keep the rows of one value"),
+    ):
+        read(text, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["fold", "bm25_rank", "P-Value", "a_std", "mean", "seed", "worst"])
 def test_statistics_are_no_systems(name: str) -> None:
     table = {"topic": ["1", "2"], "a": [0.5, 1.0], name: [1, 2]}
     with pytest.warns(cf.CranfieldWarning, match=f"read as systems: '{name}'"):

@@ -27,3 +27,16 @@ def test_a_name_for_a_file_with_systems(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"bm25": {"AP": {"q1": 0.5}}, "dense": {"AP": {"q1": 1}}}')
     with pytest.raises(InputError, match=r"a.json: names its systems \('bm25', 'dense'\)"):
         cf.read_scores(f"ours={tmp_path}/a.json")
+
+
+def test_names_of_files_with_the_same_run_tag(tmp_path: Path) -> None:
+    """Files of trec_eval -q contain the run tag, which Anserini gives to all runs."""
+    for name, value in (("a", 0.25), ("b", 0.75)):
+        lines = f"runid\tall\tAnserini\nmap\tq1\t{value}\nmap\tall\t{value}\n"
+        (tmp_path / f"{name}.txt").write_text(lines)
+    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    with pytest.raises(InputError, match="duplicate system 'Anserini', also in .*NAME=FILE"):
+        cf.read_scores(files)
+    scores = cf.read_scores([f"{path.stem}={path}" for path in files])
+    assert scores.systems == ("a", "b")
+    assert scores.values.tolist() == [[0.25, 0.75]]

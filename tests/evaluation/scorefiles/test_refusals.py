@@ -23,6 +23,7 @@ REFUSED = [
     ("s.csv", "topic,a,a\nq1,1,2\n", "duplicate column 'a'"),
     ("s.csv", "topic,a\nq1,1\nq1,2\n", "one row for each topic, got two .topic 'q1'"),
     ("s.csv", "topic\nq1\n", "has no column of scores"),
+    ("s.csv", "topic|a\nq1|1\n", ":1: expected columns separated by commas, tabs or semicolons"),
     ("s.csv", "topic,system,score\nq,a,1\nq,a,2\n", ":3: system 'a' has two scores .topic 'q'"),
     ("s.csv", "qid,query_id,a\n1,2,.5\n", "has two columns for the topic: 'qid' and 'query_id'"),
     ("s.csv", "topic,run,tag,score\n1,a,b,1\n", "has two columns for the system: 'run' and 'tag'"),
@@ -48,6 +49,18 @@ REFUSED = [
         "has scores in 'score', but no column of systems; rename",
     ),
     ("s.csv", "topic,system\n1,a\n", "has no column of scores"),
+    # Means over topics by epoch, as sentence-transformers writes them.
+    (
+        "s.csv",
+        "epoch,steps,NDCG@10\n0,10,.5\n0,20,.7\n",
+        "has a row for each 'epoch' and 'steps', but no column of topics",
+    ),
+    (
+        "s.json",
+        '{"metrics": ["map"], "model_names": ["a"], "a": {"scores": {"map": 0.5}}}',
+        "is a report of ranx, with means only",
+    ),
+    ("s.json", '{"q1": 0.5}', "if 'q1' is a topic, write {system: {topic: score}}"),
     ("s.csv", "topic,a,\n1,.5,.7\n2,.5,.7\n", "column 3 has no name"),
     ("s.csv", "topic,system,score\n,a,1\n", ":2: has no topic"),
     ("s.csv", "topic,system,score\n1, ,1\n", ":2: has no system"),

@@ -31,8 +31,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.errors import InputError, quoted
+from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.parallel import available_threads, ordered_results
+from cranfield.base.text import counted
 from cranfield.collection.files.grade_maps import describe_invalid_grade
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.pairs import warn_of_ungraded
@@ -209,6 +210,15 @@ def detect_layout(
             source, layout, separator = _letor_as_tsv(source), SHORT_QRELS, "tab"
         separator = "tab" if form == "tsv" and separator == "auto" else separator
         layout = layout or _layout_of_head(head, text, kind, separator, grade)
+        if layout is not None:
+            rows = [line for line in head.split(b"\n") if re.match(rb"#[^\s#]", line)]
+            lines = (line.decode("latin-1") for line in rows)
+            n_rows = sum(_layout_of_line(line, kind, separator, grade) is layout for line in lines)
+            if n_rows:
+                warn(
+                    f"{source.name}: {counted(n_rows, 'line')} with the columns of a row skipped as"
+                    " comments, because of the # at the start"
+                )
         layout = layout or (default if form == "text" else None)
     if layout is None:
         return source, None
@@ -307,6 +317,9 @@ _BLOCK = 1 << 16
 """Number of bytes processed at a time, so that they fit into the processor's cache."""
 
 _JOINED = "; two lines may be joined, as in files concatenated without a line end"
+
+_NO_HEADER = "remove the header, which TREC text does not have"
+_TOPIC_NAMES = frozenset(map(spelt, Column("topic", ID).names))
 
 _UNSUPPORTED = (BOM_UTF8, b"x\x01", b"x^")
 """Beginnings of text that the CSV reader interprets: byte order marks, and zlib archives."""
@@ -595,6 +608,8 @@ def _check_width(fields: list[str], layout: Layout) -> None:
             reason += "; ungraded='drop' treats this one as unjudged, if other lines have a grade"
         elif width < expected and sum(field.count(",") for field in fields) > 1:
             reason += "; this looks like CSV: use the suffix .csv or format='csv'"
+        elif {*map(spelt, fields)} & _TOPIC_NAMES:
+            reason += f"; {_NO_HEADER}, or use the suffix .tsv if tabs separate the columns"
         elif width >= 2 * expected - 1:
             reason += _JOINED
         raise InputError(reason, topic=fields[0] if "topic" in list(layout.columns)[:1] else None)
@@ -615,13 +630,15 @@ def _parse_value(row: dict[str, str], name: str, layout: Layout) -> Any:
         number: float | None = float(text) if is_number(text) else None
         reason = f"{name} {quoted(text)} is not a finite number"
         if text.casefold() == name:
-            reason += "; remove the header, which TREC text does not have"
+            reason += f"; {_NO_HEADER}"
     elif layout.has_levels:
         number = integer_in(text[1:]) if is_level(text) else None
         reason = f"grade must be L0, L1, L2, ..., got {quoted(text)}"
     else:
         number = whole_in(text)
         reason = f"{name} {quoted(text)} is {describe_invalid_grade(text)}"
+        if not any(map(str.isdigit, "".join(row.values()))):
+            reason += "; if the line is a header, remove it"
     if number is None and not (layout.allows_missing_grades and absent(text, NO_GRADE)):
         raise InputError(reason, topic=row.get("topic"), doc=row["doc"])
     return number

@@ -250,6 +250,8 @@ class _JudgmentSchema(Schema):
         usual_names = set(map(spelt, Column("probability", NUMBER).names))
         if column.name == "grade" and usual_names.intersection(map(spelt, names)):
             reason += f"; {PROBABILITIES_ADVICE}"
+        elif column.name == "grade" and len(names) > 2:
+            reason += "; a table of topic and doc alone lists relevant documents"
         return reason
 
 

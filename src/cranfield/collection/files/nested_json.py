@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 from cranfield.base.errors import InputError, in_source, quoted, warn
-from cranfield.base.text import counted
+from cranfield.base.text import counted, some_of
 from cranfield.collection.pairs import warn_of_ungraded
 from cranfield.sources.columns import transpose_rows
 from cranfield.sources.schemas import Column, optional, spelt
@@ -22,6 +22,9 @@ _LISTS = frozenset(
     | {"passages", "ranking", "ratings"}
 )
 """Names of lists of documents within the record of a topic, spelt as by `schemas.spelt`."""
+
+_RESPONSES = (("hits", "hits"), ("response", "docs"), ("root", "children"))
+"""Keys of the documents in a response of Elasticsearch and OpenSearch, Solr, and Vespa."""
 
 _RATINGS = "judgmentRatings"
 """Key of the topics in judgments of the Search Relevance Workbench."""
@@ -72,8 +75,8 @@ def columns_of_nested(
     """Convert nested records to columns and the record of each row; None for other data.
 
     Records are those of RankLLM, DPR, Pyserini and others (a topic with a list of documents),
-    responses of Elasticsearch by topic, requests and responses of its rank_eval, BioASQ's
-    questions, and judgments of the Search Relevance Workbench of OpenSearch.
+    responses of search engines by topic, requests and responses of rank_eval, BioASQ's questions,
+    and judgments of the Search Relevance Workbench of OpenSearch.
     """
     if not is_nested(data):
         return None
@@ -128,7 +131,7 @@ def is_nested(data: Any) -> bool:
         return bool(data) and _has_list(data[0])
     if not isinstance(data, Mapping):
         return False
-    has_responses = isinstance(data.get("responses"), list) or _is_response(data)
+    has_responses = isinstance(data.get("responses"), list) or _hits_of(data) is not None
     has_topics = bool(data) and all(map(_has_list, data.values()))
     return has_responses or has_topics or _key_of(data) != ""
 
@@ -149,21 +152,22 @@ def _rankings(data: Any, kind: str, source: str) -> Iterable[_Ranking]:
             raise InputError("expected a run, got a list of judgments")
         return _rankings_of_records(records)
     if key == "details":
+        if failures := data.get("failures"):
+            warn(f"{source}: {some_of(map(quoted, failures), 3)} failed and have no ranking")
         return _rankings_of_response(data[key], kind, source)
     if key == "requests":
         return _rankings_of_requests(data[key], kind)
     if key == "questions":
         return (ranking._replace(are_relevant=True) for ranking in _rankings_of_records(data[key]))
-    if isinstance(data.get("responses"), list) or _is_response(data):
+    if isinstance(data.get("responses"), list) or _hits_of(data) is not None:
         raise InputError(_NO_TOPIC.format("a response without a topic"))
     return (_ranking(topic, record, 0) for topic, record in data.items())
 
 
 def _workbench_judgments(data: Any) -> Any:
     """Return the judgments inside a response of the Search Relevance Workbench, else the data."""
-    if not (isinstance(data, Mapping) and _is_response(data)):
-        return data
-    sources = [hit.get("_source") for hit in data["hits"]["hits"] if isinstance(hit, Mapping)]
+    hits = _hits_of(data) if isinstance(data, Mapping) else None
+    sources = [hit.get("_source") for hit in hits or () if isinstance(hit, Mapping)]
     judgments = [record for record in sources if isinstance(record, Mapping) and _RATINGS in record]
     if len(judgments) > 1:
         expected = "expected one judgment list of the Search Relevance Workbench"
@@ -171,15 +175,30 @@ def _workbench_judgments(data: Any) -> Any:
     return judgments[0] if judgments else data
 
 
-def _is_response(record: Mapping[Any, Any]) -> bool:
-    """Return True for a search response of Elasticsearch or OpenSearch."""
-    hits = record.get("hits")
-    return isinstance(hits, Mapping) and isinstance(hits.get("hits"), list)
+def _hits_of(record: Mapping[Any, Any]) -> list[Any] | None:
+    """Return the documents of a response of a search engine; None for other records."""
+    for outer, inner in _RESPONSES:
+        response = record.get(outer)
+        hits = response.get(inner) if isinstance(response, Mapping) else None
+        if isinstance(hits, list):
+            return [_hit_of_vespa(hit) for hit in hits] if outer == "root" else hits
+    return None
+
+
+_VESPA_ID = re.compile(r"id:[^:]*:[^:]*:[^:]*:")
+"""Beginning of an id of Vespa: its namespace, type of document, and key."""
+
+
+def _hit_of_vespa(hit: Any) -> Any:
+    """Return the id that the user specified, and the score; other hits unchanged."""
+    if not isinstance(hit, Mapping) or not isinstance(hit.get("id"), str):
+        return hit
+    return {"id": _VESPA_ID.sub("", hit["id"], count=1), "score": hit.get("relevance")}
 
 
 def _has_list(record: Any) -> bool:
     """Return True for the record of a topic, with a list of documents."""
-    return isinstance(record, Mapping) and (_is_response(record) or bool(_lists_in(record)))
+    return isinstance(record, Mapping) and (_hits_of(record) is not None or bool(_lists_in(record)))
 
 
 def _lists_in(record: Mapping[Any, Any]) -> list[Any]:
@@ -234,7 +253,8 @@ def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
     if len(list_names) > 1:
         names = " and ".join(map(quoted, list_names[:2]))
         raise InputError(f"topic {quoted(topic)} has two lists of documents: {names}; remove one")
-    hits = record["hits"]["hits"] if _is_response(record) else record[list_names[0]]
+    hits = _hits_of(record)
+    hits = record[list_names[0]] if hits is None else hits
     scores = record.get("scores")
     if scores is not None and (not isinstance(scores, list) or len(scores) != len(hits)):
         expected = f"expected a list of {len(hits)} scores, one per document"

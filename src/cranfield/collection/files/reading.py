@@ -51,6 +51,9 @@ from cranfield.sources.chunks import (
 NO_INTENT = "0"
 """Intent of documents that are relevant to no intent, in judgments of NTCIR."""
 
+_FIRST_TIME = 10**8
+"""Grades from this value are taken for seconds since 1970; it is a day of 1973."""
+
 _FURTHER_COLUMNS = ("class", "stratum", "inclusion")
 _KEEP_FIRST = "on_duplicate='first' keeps the first one"
 
@@ -143,6 +146,7 @@ def read_qrels(
     names = requested_columns(columns, "qrels", None)
     rows = _read(data, names, format, encoding, separator, ungraded, grade_map)
     _refuse_ranks(rows)
+    _refuse_times(rows)
     if rows.has("inclusion"):
         probabilities = rows.numbers("inclusion")
         rows.refuse(
@@ -189,6 +193,14 @@ def _refuse_ranks(rows: _Rows) -> None:
             " run do; if they are grades, write the lines in another order",
             source=rows.origin.name,
         )
+
+
+def _refuse_times(rows: _Rows) -> None:
+    """Refuse grades that are all Unix times, as in lines of user, item, rating and time."""
+    grades = rows.numbers("grade")
+    if grades.size and grades.min() >= _FIRST_TIME:
+        reason = f"expected grades, got numbers such as {grades[0]}, which seem to be times"
+        raise InputError(reason, source=rows.origin.name)
 
 
 def refuse_open(data: Any) -> None:

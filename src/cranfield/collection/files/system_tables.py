@@ -165,7 +165,8 @@ def read_system_table(
             for column in (SCORE, RANKS.columns[2])
         )
         schema = RANKS if has_rank and not has_score else schema
-    has_only_ids = kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS
+    unnamed_columns = {*map(spelt, columns.names)} - {*map(spelt, names.values())}
+    has_only_ids = kind == "qrels" and "grade" not in names and unnamed_columns <= _IDS
     readable = schema
     if has_only_ids and grades is None:
         warn_of_missing_grades(columns.source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -17,11 +18,19 @@ from cranfield.tabular import frame_html, table_from_frame
 
 _LEADING_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 
+SPELLING = "case, leading zeros, a final .0 or Unicode form"
+"""Differences between ids that :func:`similar_ids` disregards."""
+
+
+def _form(name: str) -> str:
+    text = unicodedata.normalize("NFKC", name).casefold().removesuffix(".0")
+    return _LEADING_ZEROS.sub("", text)
+
 
 def similar_ids(ids: Iterable[str], others: Iterable[str]) -> tuple[str, str] | None:
-    """Return an id and another one that differ only in case or leading zeros, if there are any."""
-    by_form = {_LEADING_ZEROS.sub("", other.casefold()): other for other in others}
-    forms = ((name, _LEADING_ZEROS.sub("", name.casefold())) for name in ids)
+    """Return an id and another one that differ only in `SPELLING`, if there are any."""
+    by_form = {_form(other): other for other in others}
+    forms = ((name, _form(name)) for name in ids)
     return next(((name, by_form[form]) for name, form in forms if form in by_form), None)
 
 
@@ -140,7 +149,7 @@ class Coverage:
         if pair := next(filter(None, pairs), None):
             notes.append(
                 f"topic {quoted(pair[0])} of the runs and topic {quoted(pair[1])} of the judgments"
-                " differ only in case or leading zeros, and are read as different topics"
+                f" differ only in {SPELLING}, and are read as different topics"
             )
         notes += self.contradiction_notes
         if rows := [row for row in self.systems if row.unjudged_10 > 0.2 * row.retrieved_10 > 0]:

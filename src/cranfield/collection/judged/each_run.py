@@ -35,7 +35,7 @@ from cranfield.base.parallel import (
 from cranfield.collection.document_tables import DocumentTable
 from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_names
 from cranfield.collection.intents import Intents
-from cranfield.collection.judged.coverage import Coverage, SystemCoverage, similar_ids
+from cranfield.collection.judged.coverage import SPELLING, Coverage, SystemCoverage, similar_ids
 from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
 from cranfield.collection.judged.rows import Groups, Judgments, Rows
 from cranfield.collection.pairs import find_label_positions
@@ -225,7 +225,7 @@ def _select_topics(
         run_topics = [name for run in judged_runs for name in run.extra]
         pair = similar_ids(run_topics, qrels.topics)
         example, judged_topic = pair or (next(iter(run_topics), ""), qrels.topics[0])
-        hint = "; they differ in case or leading zeros" if pair else ""
+        hint = f"; they differ in {SPELLING}" if pair else ""
         raise InputError(
             f"no topic of the runs is judged (runs have {quoted(example)},"
             f" judgments have {quoted(judged_topic)}){hint}"

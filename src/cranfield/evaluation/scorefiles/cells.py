@@ -195,6 +195,7 @@ class ScorePart:
     source: str = "scores"  # name in messages
     axis: str = "shard"  # meaning of shards: `shard` or `replicate`
     has_topics: bool = True  # whether the source names topics; otherwise rows are numbered
+    distinction: str = ""  # advice on rows with the same labels
 
     def labels(self, column: str) -> list[str]:
         """Return the distinct labels of a column, in order of appearance."""
@@ -308,7 +309,7 @@ def _refuse_invalid(frame: pl.DataFrame, part: ScorePart) -> None:
     invalid = frame.filter(~pl.col("is_first") | pl.col("problem").is_not_null())
     for row in invalid[:1].iter_rows(named=True):
         in_shard = "" if row["shard"] is None else f" in {part.axis} {quoted(row['shard'])}"
-        repeat = f"system {quoted(row['system'])} has two scores{in_shard}"
+        repeat = f"system {quoted(row['system'])} has two scores{in_shard}{part.distinction}"
         reason = row["problem"] if row["is_first"] else repeat
         raise InputError(reason, source=part.source, line=row["line"], topic=row["topic"])
 
@@ -348,10 +349,13 @@ def _check_compatible(
         if not same_measure(kind, first_kind):
             reason = f"expected scores of {first_kind}, as in {first.source}, got {kind}"
             raise InputError(reason, source=part.source)
-    source_of: dict[str, str] = {}
+    part_of: dict[str, ScorePart] = {}
     for part in parts:
         for system in part.labels("system"):
-            if system in source_of:
-                reason = f"duplicate system {quoted(system)}, also in {source_of[system]}"
+            if system in part_of:
+                other = part_of[system]
+                reason = f"duplicate system {quoted(system)}, also in {other.source}"
+                if len(part.labels("system")) == len(other.labels("system")) == 1:
+                    reason += "; name each file: NAME=FILE"
                 raise InputError(reason, source=part.source)
-            source_of[system] = part.source
+            part_of[system] = part

@@ -6,7 +6,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, islice
 from typing import Any
@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted, warn
-from cranfield.base.text import some_of
+from cranfield.base.text import join_with_and, some_of
 from cranfield.evaluation.scorefiles.cells import (
     AGGREGATE,
     CUTOFF,
@@ -224,6 +224,12 @@ def read_table(table: ScoreTable) -> ScorePart:
             f" ({some_of(numbers, 3)}); add a header line, and put topics in rows"
         )
     has_topics = topics is not None
+    rows = [table.names[k] for k in score_columns if spelt(table.names[k]) in _NOT_TOPICS]
+    if rows and not has_topics:
+        raise InputError(
+            f"has a row for each {join_with_and([*map(quoted, rows)])}, but no column of topics;"
+            " scores by topic are required"
+        )
     topics = topics or [str(k) for k in range(1, len(table.column(0)) + 1)]
     if "system" not in roles and "score" in roles:
         if score_columns and "topic" in roles:
@@ -243,8 +249,29 @@ def read_table(table: ScoreTable) -> ScorePart:
         warn(f"{table.source.name}: columns not used: {unused}; they contain text, not scores")
     frame = _table_frame(table, roles, score_columns, topics)
     part = make_part(frame, _join_directions(table, directions, roles.get("measure"), frame))
-    return replace(part, axis=_third_axis(table, roles), has_topics=has_topics)
+    distinction = _distinction(table, frame, used) if "score" in roles else ""
+    axis = _third_axis(table, roles)
+    return replace(part, axis=axis, has_topics=has_topics, distinction=distinction)
 
+
+def _distinction(table: ScoreTable, frame: pl.DataFrame, used: Collection[int]) -> str:
+    """Return advice on an unused column that distinguishes rows with the same labels, if any."""
+    labels = frame.select("measure", "topic", "system", "shard")
+    if labels.is_unique().all():
+        return ""
+    for k in range(len(table.names)):
+        texts = pl.Series("other", [str(cell) for cell in table.column(k)])
+        if k not in used and labels.with_columns(texts).is_unique().all():
+            values = some_of(map(quoted, texts.unique(maintain_order=True)), 3)
+            column = f"column {quoted(table.names[k])} distinguishes them ({values})"
+            return f"; {column}; keep the rows of one value"
+    return ""
+
+
+_NOT_TOPICS = frozenset(
+    ("epoch", "epochs", "step", "steps", "globalstep", "checkpoint", "fold", "seed", "trial")
+)
+"""Names of columns that number rows other than those of topics, as spelt by `spelt`."""
 
 _LOWER_IS_BETTER = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _HIGHER_IS_BETTER = {text: not is_lower for text, is_lower in _LOWER_IS_BETTER.items()}
@@ -399,7 +426,7 @@ def _find_topics(
 
 _TOPIC_NAME = re.compile(r"(q|t|topic|query|question)[-_ ]?\d+", re.IGNORECASE)
 _STATISTIC_NAME = re.compile(
-    r"(.*[\W_])?(p[\W_]?values?|std|stdev|stderr|sd|diff|delta|gain|improvement|weights?)",
+    r"(.*[\W_])?(p[\W_]?values?|std|stdev|stderr|sd|diff|delta|gain|improvement|weights?|best|worst)",
     re.IGNORECASE,
 )
 _INTEGER_NAME = re.compile(
@@ -510,6 +537,18 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         topics = {name: system.get("topics", {}) for name, system in results.items()}
         # Its overall values are not among the topics.
         return complete_part(_frame_of_systems(topics), {str(name): True for name in names})
+    if {"metrics", "model_names"} <= data.keys():
+        raise InputError("is a report of ranx, with means only; scores by topic are required")
+    details = data.get("details")
+    if "metric_score" in data and isinstance(details, Mapping):
+        # The response of rank_eval of Elasticsearch and OpenSearch.
+        if failures := data.get("failures"):
+            warn(f"{source.name}: {some_of(map(quoted, failures), 3)} failed and have no score")
+        scores = {
+            topic: detail.get("metric_score") if isinstance(detail, Mapping) else detail
+            for topic, detail in details.items()
+        }
+        return make_part(_frame_of_systems({source.stem: scores}))
     if any(SCORES.column_of(name) == "topic" for name in data):
         values_by_column = columns_of_mapping(SCORES.kind)(data, source.name)
         if not any(values_by_column.values()):
@@ -603,10 +642,10 @@ def _frame_of_systems(data: Mapping[Any, Any]) -> pl.DataFrame:
         elif isinstance(scores, Iterable) and not isinstance(scores, _NOT_LISTS):
             topics = dict(enumerate(scores, 1))
         else:
-            raise InputError(
-                f"expected {{topic: score}} or a list of scores for system {quoted(system)}, got"
-                f" {_describe_value(scores)}"
-            )
+            expected = f"expected {{topic: score}} or a list of scores for system {quoted(system)}"
+            advice = f"; if {quoted(system)} is a topic, write {{system: {{topic: score}}}}"
+            is_score = finite(scores) is not None
+            raise InputError(f"{expected}, got {_describe_value(scores)}{advice * is_score}")
         has_measures = any(isinstance(value, Mapping) for value in topics.values())
         for topic, value in topics.items():
             if has_measures and not isinstance(value, Mapping):

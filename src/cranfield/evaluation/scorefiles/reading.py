@@ -220,15 +220,16 @@ FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")
 def read_file(
     file: Source, layout: str, requested: Sequence[str] = (), name: str | None = None
 ) -> ScorePart:
-    """Read a file; `name` is the system of a file that does not contain a name of its system."""
+    """Read a file; `name` is the name of its only system, in place of any name in the file."""
     source = ScoreSource(file.name, name or file.stem, requested)
     with in_source(source.name):
         part = _read_bytes(file.read(), source, layout, file.suffix)
-        named_systems = sorted({*part.labels("system")} - {name})
-        if name is not None and named_systems:
-            listed = some_of(map(quoted, named_systems), 3)
+        systems = sorted(part.labels("system"))
+        if name is not None and len(systems) > 1:
+            listed = some_of(map(quoted, systems), 3)
             raise InputError(f"names its systems ({listed}), so {quoted(f'{name}=')} has no effect")
-        return replace(part, source=source.name)
+        frame = part.frame if name is None else part.frame.with_columns(system=pl.lit(name))
+        return replace(part, frame=frame, source=source.name)
 
 
 def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> ScorePart:
@@ -249,6 +250,8 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
         return read_lines(text, source)
     default = "\t" if layout == "tsv" else ","
     separator = _separator_of(head, default) or default
+    if separator not in head and "|" in head:
+        raise InputError("expected columns separated by commas, tabs or semicolons", line=1)
     (names, *rows), lines = split_rows(text, source.name, separator)
     if not rows:
         raise InputError("has a header, but no scores", line=lines[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import permutations, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -459,3 +460,22 @@ def test_bad_policies() -> None:
     other = pl.DataFrame({"action": ["x"], "target_probability": [1.0]})
     with pytest.raises(cf.CranfieldError, match="none of the logged actions"):
         policy_value(log, other)
+
+
+ROWS = {"action": ["a", "b", "a", "b"], "reward": [1, 0, 0, 1], "propensity": [0.5] * 4}
+TARGET = {"action": ["a", "b"], "probability": [0.8, 0.2]}
+
+
+def test_dicts_of_columns_and_boolean_rewards(tmp_path: Path) -> None:
+    expected = policy_value(pl.DataFrame(ROWS), pl.DataFrame(TARGET)).estimate
+    rewards = [reward == 1 for reward in ROWS["reward"]]
+    assert policy_value(ROWS, TARGET).estimate == expected
+    assert policy_value(ROWS | {"reward": rewards}, TARGET).estimate == expected
+    pl.DataFrame(ROWS | {"reward": rewards}).write_csv(tmp_path / "rows.csv")
+    assert policy_value(tmp_path / "rows.csv", TARGET).estimate == expected
+
+
+def test_predictions_alone_have_no_weights_to_clip() -> None:
+    rows = ROWS | {"expected": [0.5] * 4}
+    with pytest.raises(cf.PolicyError, match="clip cannot be used with DM"):
+        policy_value(rows, TARGET, "DM", clip=2)

@@ -75,3 +75,9 @@ def test_refused_in_one_line(topic: str) -> None:
 def test_judgments_of_no_result(qrels: dict[str, dict[str, int]]) -> None:
     with pytest.raises(CranfieldError, match=r"no result is judged \(results have .* of 'q\d'"):
         cf.online.with_grades(LOG, qrels)
+
+
+@pytest.mark.parametrize("threshold", [30, -0.1, [0.3, 0.6]])
+def test_a_threshold_is_a_probability(threshold: object) -> None:
+    with pytest.raises(CranfieldError, match="threshold must be a number from 0 to 1"):
+        train(LOG, "DCTR").as_qrels(threshold)  # type: ignore[arg-type]

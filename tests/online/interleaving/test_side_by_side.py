@@ -207,3 +207,9 @@ def test_equal_topics_have_no_interval() -> None:
     result = side_by_side(rows)
     assert result.strengths.select("low", "high").rows() == [(None, None)] * 2
     assert "strengths equal in all resamples of topics" in str(result)
+
+
+@pytest.mark.parametrize("word", ["draw", "bothbad", "both_bad", "Both bad", "tie (bothbad)"])
+def test_words_for_ties(word: str) -> None:
+    result = side_by_side([("1", "x", "y", "a"), ("2", "x", "y", "b"), ("3", "x", "y", word)])
+    assert result.strengths["ties"].to_list() == [1, 1]

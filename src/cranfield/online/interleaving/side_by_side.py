@@ -281,7 +281,8 @@ _VOTES = replace(
 WORDS = {
     **dict.fromkeys(("first", "left", "1", "a", "system_a", "model_a"), 1),
     **dict.fromkeys(("second", "right", "2", "b", "system_b", "model_b"), -1),
-    **dict.fromkeys(("tie", "tied", "same", "equal", "0", "tie (bothbad)"), 0),
+    **dict.fromkeys(("tie", "tied", "draw", "same", "equal", "0"), 0),
+    **dict.fromkeys(("tie (bothbad)", "bothbad", "both_bad", "both bad"), 0),  # Of Chatbot Arena
 }
 """Words for preferences, besides the names of systems, in upper or lower case."""
 

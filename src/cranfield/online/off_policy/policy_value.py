@@ -334,7 +334,11 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
     for name in keys:
         if name not in rows.columns:
             raise InputError(f"a policy by {name} requires a column {name}", source=source)
+    if "action" in rows.columns and (n_missing := rows["action"].null_count()):
+        missing = f"{counted(n_missing, 'row')} without"
+        raise InputError(f"a policy requires the action of each row, got {missing}", source=source)
     if "position" in keys:
+        probabilities = _align_positions(probabilities, rows, isinstance(policy, Run), source)
         # A run may be longer than the lists that were shown.
         is_shown = probabilities["position"].is_in(rows["position"].unique().implode())
         probabilities = probabilities.filter(is_shown)
@@ -354,6 +358,19 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
     if not (rows["target_probability"] > 0).any():
         raise CranfieldError(f"{source}: the policy takes none of the logged actions")
     return LoggedActions(rows, source, _estimate_unseen(rows, probabilities, keys), notes)
+
+
+def _align_positions(
+    probabilities: pl.DataFrame, rows: pl.DataFrame, is_run: bool, source: str
+) -> pl.DataFrame:
+    """Count the ranks of a run from 0 if the log does; refuse a table that counts otherwise."""
+    from_0, policy_from_0 = (frame["position"].min() == 0 for frame in (rows, probabilities))
+    if from_0 == policy_from_0:
+        return probabilities
+    if is_run:
+        return probabilities.with_columns(pl.col("position") - 1)
+    counts = f"from {int(not from_0)} in the log, but from {int(not policy_from_0)} in the policy"
+    raise InputError(f"positions count {counts}", source=source)
 
 
 def _read_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
@@ -631,6 +648,8 @@ def policy_value(
     interval = confidence, resamples, seed
     if (estimator == "PI") != (candidates is not None):
         raise PolicyError("candidates is required by PI, and cannot be used with other estimators")
+    if repeats and estimator != "PI":
+        raise PolicyError("repeats cannot be used with other estimators than PI")
     actions = read_actions(logged, policy)
     code = actions.rows["list"].to_numpy()
     n_lists = int(code[-1]) + 1

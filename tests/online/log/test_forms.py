@@ -306,12 +306,14 @@ def test_ranks_that_count_from_0(tmp_path: Path) -> None:
 
 
 def test_ranks_from_0_beside_a_table_of_clicks() -> None:
-    flat = {"page": [1, 1], "query": ["q", "q"], "rank": [0, 1], "doc": ["a", "b"]}
-    pages, results = {"page": [1], "query": ["q"]}, {"page": [1, 1], "rank": [0, 1]}
-    clicks = {"page": [1], "rank": [1]}
-    for tables in ((flat, None), (pages, results | {"doc": ["a", "b"]})):
-        with pytest.raises(InputError, match="; add 1 to "):
-            cf.online.read_log(*tables, clicks)
+    results = {"page": [1, 1], "rank": [0, 1], "doc": ["a", "b"]}
+    pages, clicks = {"page": [1], "query": ["q"]}, {"page": [1], "rank": [1]}
+    with pytest.raises(InputError, match="; add 1 to the ranks of both tables"):
+        cf.online.read_log(results | {"query": ["q", "q"]}, clicks=clicks)
+    with pytest.raises(
+        InputError, match="rank 0 is not an integer >= 1; add 1 to ranks that count"
+    ):
+        cf.online.read_log(pages, results, clicks)
 
 
 def test_integers_written_with_a_point(tmp_path: Path) -> None:

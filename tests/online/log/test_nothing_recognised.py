@@ -135,11 +135,7 @@ def test_a_misspelt_action_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", [None, "", " "])
 def test_events_before_the_first_query(tmp_path: Path, page: str | None) -> None:
     queries, events = ubi(tmp_path, "click")
-    event: dict[str, Any] = {
-        "action_name": "click",
-        "query_id": page,
-        "event_attributes": {"object": {}},
-    }
+    event = {"action_name": "click", "query_id": page, "session_id": "s"}
     events.write_text(events.read_text() + json.dumps(event) + "\n")
     with pytest.warns(CranfieldWarning, match="1 click on no page, excluded"):
         log = cf.online.read_log(queries, clicks=events)

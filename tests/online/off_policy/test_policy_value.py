@@ -462,7 +462,11 @@ def test_bad_policies() -> None:
         policy_value(log, other)
 
 
-ROWS = {"action": ["a", "b", "a", "b"], "reward": [1, 0, 0, 1], "propensity": [0.5] * 4}
+ROWS: dict[str, list[Any]] = {
+    "action": ["a", "b", "a", "b"],
+    "reward": [1, 0, 0, 1],
+    "propensity": [0.5] * 4,
+}
 TARGET = {"action": ["a", "b"], "probability": [0.8, 0.2]}
 
 

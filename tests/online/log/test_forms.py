@@ -310,9 +310,7 @@ def test_ranks_from_0_beside_a_table_of_clicks() -> None:
     pages, clicks = {"page": [1], "query": ["q"]}, {"page": [1], "rank": [1]}
     with pytest.raises(InputError, match="; add 1 to the ranks of both tables"):
         cf.online.read_log(results | {"query": ["q", "q"]}, clicks=clicks)
-    with pytest.raises(
-        InputError, match="rank 0 is not an integer >= 1; add 1 to ranks that count"
-    ):
+    with pytest.raises(InputError, match="rank '0' is not an integer >= 1; add 1 to ranks"):
         cf.online.read_log(pages, results, clicks)
 
 

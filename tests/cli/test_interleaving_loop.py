@@ -135,6 +135,8 @@ def test_the_list_of_methods_in_every_format(folder: Path, form: str) -> None:
         "tsv": lambda path: pl.read_csv(path, separator="\t"),
     }
     assert len(readers[form](folder / name)["method"]) == len(METHODS)
+    _, err = cranfield(folder, "online", "interleave", "a.run", "--list", status=2)
+    assert "RUN cannot be combined with --list" in err
 
 
 def test_pages_on_which_one_ranker_owns_nothing_count_in_both_ways() -> None:

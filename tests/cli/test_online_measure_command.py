@@ -139,6 +139,8 @@ def test_labels_and_list(logged: Path) -> None:
             ("pages.csv", "--log-format", "tables", "-m", "Abandonment"),
             "Abandonment requires clicks, but the log has no table",
         ),
+        (("--list", "pages.csv"), "LOG cannot be combined with --list"),
+        (("--list", "-m", "CTR"), "--measure cannot be combined with --list"),
         (("pages.csv", "clicks=clicks.csv", "clicks=results.csv"), "expected one file"),
         (
             (*TABLES, "-m", "QueriesPerUser", "--by", "query"),

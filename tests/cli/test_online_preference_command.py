@@ -99,6 +99,14 @@ def test_counts_have_exact_intervals(logs: Path) -> None:
             ("two.csv", "--unit", "user", "--correction", "tukey"),
             "correction: 'tukey' is not one of 'none', 'bonferroni'",
         ),
+        (
+            ("--votes", "two.csv", "--rankers", "a,b"),
+            "--votes cannot be combined with setting rankers",
+        ),
+        (
+            ("three.csv", "--unit", "user", "--clicks", "dwell"),
+            "clicks weighted by dwell time requires column 'dwell' of clicks",
+        ),
         (("--counts", "1"), "--counts must be"),
         (("--counts", "0,0,0"), "at least one impression"),
         (("two.csv", "--counts", "1,2,3"), "cannot be combined with LOG"),

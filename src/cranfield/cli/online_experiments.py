@@ -301,6 +301,7 @@ def interleave(
     if format == "auto" and PurePath(output or "").suffix.lower() in RUN_SUFFIXES:
         format = "trec"
     if list_methods:
+        cli.refuse_listing("list_methods format output", runs, "RUN")
         methods = cf.online.interleaving_methods()
         if format in {"auto", "trec"}:
             cli.write(f"{table_from_frame(methods, 'Interleaving methods')}\n", output)

@@ -125,6 +125,7 @@ def measure(
     from cranfield.online.measures.survival import INDEPENDENCE_NOTE, survival_tables
 
     if list_measures:
+        cli.refuse_listing("list_measures format table output", logs, "LOG")
         catalogue = cf.online.catalogue()
         columns = ("measure", "of", "parameters", "description", "needs")
         tables = [table_from_frame(catalogue.select(columns), "Online measures")]

@@ -161,6 +161,7 @@ _MAX_CHECKED = 100
 _ADVICE = {
     "status": "keep the valid rows, and remove the column",
     "count": "repeat each row as often as it occurred, and remove the column",
+    "votes": "repeat each row as often as it occurred, and remove the column",
     "weight": "use rows of equal weight, and remove the column",
     "assignment weight": "use units of equal weight, and remove the column",
     "support": "rename it to support, or remove it",
@@ -178,7 +179,7 @@ _ADVICE = {
 
 def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
     """Return True if the values of such a column do not change the meaning of any row."""
-    if kind == "count":
+    if kind in {"count", "votes"}:
         return values <= {"1", "1.0"} or values == {""}
     if len(values) < 2:
         return True

@@ -54,6 +54,8 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
             "user_input",
         ),
         "doc": _DOC,
+        # Google Search Console calls the URL of a result its page.
+        "doc of totals": (*_DOC, "page"),
         "cited": ("citation", "segment_id", *_DOC, "segment"),
         "rank": (_RANK,),
         "clicked rank": ("clicked_rank", _RANK),
@@ -160,14 +162,15 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " valid is_valid deleted is_deleted deleted_at skipped is_skipped was_cancelled excluded"
         " is_excluded exclude outlier is_outlier fraud is_fraud is_internal is_employee is_qa"
         " qa_user eligible is_eligible qualified is_qualified multiple_exposures tainted parsed"
-        " failed error finish_reason rejection_time is_bot bot is_test retracted is_retracted"
-        " withdrawn is_withdrawn",
+        " failed error finish_reason rejection_time is_bot bot is_robot is_crawler is_test"
+        " retracted is_retracted withdrawn is_withdrawn",
         "split": "split dataset data_set subset phase challenge_phase task track",
         "count": "impressions impression_count views view_count shows searches search_count count"
         " n num frequency freq occurrences sessions visits pageviews screen_page_views"
         " event_count exposures cnt impr total_impressions num_impressions n_impressions"
         " nb_impressions total_views num_views nb_views num_shown nb_shown n_shown"
         " shown_count displays display_count search_volume",
+        "votes": "votes vote_count number_of_votes num_votes n_votes",
         "weight": "weight weights sample_weight sampling_weight survey_weight",
         "assignment weight": "ipw iptw ip_weight inverse_probability_weight",
         "support": "match matched found present label",

@@ -185,7 +185,7 @@ class Kind:
             return f"has no {name}"
         problem = self.problem(cell) if callable(self.problem) else self.problem
         try:
-            text = quoted(cell)
+            text = quoted(cell.to_list() if isinstance(cell, pl.Series) else cell)
         except ValueError:
             text = f"of type {type(cell).__name__}, too long to show,"
         if is_broken_text(cell):

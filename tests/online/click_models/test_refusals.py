@@ -69,3 +69,15 @@ def test_refused_in_one_line(topic: str) -> None:
         with pytest.raises(CranfieldError, match=words) as error:
             call()
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("qrels", [{"zz": {"d1": 1}}, {"q0": {"zz": 1}}])
+def test_judgments_of_no_result(qrels: dict[str, dict[str, int]]) -> None:
+    with pytest.raises(CranfieldError, match=r"no result is judged \(results have .* of 'q\d'"):
+        cf.online.with_grades(LOG, qrels)
+
+
+@pytest.mark.parametrize("threshold", [30, -0.1, [0.3, 0.6]])
+def test_a_threshold_is_a_probability(threshold: object) -> None:
+    with pytest.raises(CranfieldError, match="threshold must be a number from 0 to 1"):
+        train(LOG, "DCTR").as_qrels(threshold)  # type: ignore[arg-type]

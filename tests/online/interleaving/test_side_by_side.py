@@ -193,3 +193,23 @@ def test_votes_with_weights_are_refused() -> None:
     rows = votes().with_columns(weight=pl.int_range(1, pl.len() + 1))
     with pytest.raises(CranfieldError, match="'weight' .* may be the weight of rows"):
         side_by_side(rows, resamples=50)
+
+
+def test_counts_of_votes_are_refused() -> None:
+    rows = {"topic": [1, 2], "system_a": ["x"] * 2, "system_b": ["y"] * 2, "winner": ["a", "b"]}
+    with pytest.raises(CranfieldError, match="column 'votes' .*repeat each row as often"):
+        side_by_side(pl.DataFrame(rows | {"votes": [10, 2]}))
+    assert side_by_side(pl.DataFrame(rows | {"votes": [1, 1]})).topics == 2
+
+
+def test_equal_topics_have_no_interval() -> None:
+    rows = [("1", "x", "y", "a"), ("1", "x", "y", "b"), ("2", "x", "y", "tie")]
+    result = side_by_side(rows)
+    assert result.strengths.select("low", "high").rows() == [(None, None)] * 2
+    assert "strengths equal in all resamples of topics" in str(result)
+
+
+@pytest.mark.parametrize("word", ["draw", "bothbad", "both_bad", "Both bad", "tie (bothbad)"])
+def test_words_for_ties(word: str) -> None:
+    result = side_by_side([("1", "x", "y", "a"), ("2", "x", "y", "b"), ("3", "x", "y", word)])
+    assert result.strengths["ties"].to_list() == [1, 1]

@@ -289,3 +289,41 @@ def test_ubi_in_one_bulk_file(tmp_path: Path) -> None:
     path.write_text(f"{ACTIONS[0]}\n{query.format('p', 'x')}\n{ACTIONS[0]}\n" + '{"x":1}\n')
     with pytest.raises(InputError, match="bulk.ndjson:4: has no query_id"):
         cf.online.read_log(path)
+
+
+def test_ranks_that_count_from_0(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    rows = ["1,q,0,a,1", "1,q,1,b,0", "2,q,0,b,0", "2,q,1,a,1"]
+    path.write_text("\n".join(["page,query,position,doc,clicks", *rows, ""]))
+    with pytest.warns(CranfieldWarning, match="ranks count from 0, and are read as ranks from 1"):
+        log = cf.online.read_log(path)
+    assert log.results["rank"].to_list() == [1, 2, 1, 2]
+    assert log.clicks.select("rank", "doc").rows() == [(1, "a"), (2, "a")]
+    # A page whose ranks count from 1 contradicts them.
+    path.write_text("\n".join(["page,query,position,doc,clicks", *rows, "3,q,1,a,1", ""]))
+    with pytest.raises(InputError, match="log.csv:2: rank is 0, but the ranks of other pages"):
+        cf.online.read_log(path)
+
+
+def test_ranks_from_0_beside_a_table_of_clicks() -> None:
+    results = {"page": [1, 1], "rank": [0, 1], "doc": ["a", "b"]}
+    pages, clicks = {"page": [1], "query": ["q"]}, {"page": [1], "rank": [1]}
+    with pytest.raises(InputError, match="; add 1 to the ranks of both tables"):
+        cf.online.read_log(results | {"query": ["q", "q"]}, clicks=clicks)
+    with pytest.raises(InputError, match="rank '0' is not an integer >= 1; add 1 to ranks"):
+        cf.online.read_log(pages, results, clicks)
+
+
+def test_integers_written_with_a_point(tmp_path: Path) -> None:
+    # As pandas writes a column of integers that has gaps.
+    path = tmp_path / "log.csv"
+    rows = ["1,q,1.0,a,1.0,2.0", "1,q,2.0,b,0.0,", "2,r,1.0,c,,0.0"]
+    path.write_text("\n".join(["page,query,rank,doc,clicks,grade", *rows, ""]))
+    with pytest.warns(CranfieldWarning, match="1 row without a number of clicks"):
+        log = cf.online.read_log(path)
+    assert log.results["rank"].to_list() == [1, 2, 1]
+    assert log.results["grade"].to_list() == [2, None, 0]
+    assert log.clicks.height == 1
+    path.write_text("\n".join(["page,query,rank,doc,clicks", "1,q,1.5,a,1", ""]))
+    with pytest.raises(InputError, match="rank '1.5' is not an integer"):
+        cf.online.read_log(path)

@@ -123,3 +123,58 @@ def test_zeros_that_are_values() -> None:
     assert cf.online.measure(cf.online.read_log(flat), "CTR")["CTR"].item() == 0
     log = cf.online.read_log(PAGES, RESULTS, pl.DataFrame({"page": [], "rank": []}))
     assert cf.online.measure(log, "Abandonment")["Abandonment"].item() == 1
+
+
+def test_a_misspelt_action_is_reported(tmp_path: Path) -> None:
+    queries, events = ubi(tmp_path, "click", "item_click")
+    with pytest.warns(CranfieldWarning, match="no event has the action 'item_clik'; did you mean"):
+        log = cf.online.read_log(queries, clicks=events, click_actions=["click", "item_clik"])
+    assert log.clicks.height == 2
+
+
+@pytest.mark.parametrize("page", [None, "", " "])
+def test_events_before_the_first_query(tmp_path: Path, page: str | None) -> None:
+    queries, events = ubi(tmp_path, "click")
+    event = {"action_name": "click", "query_id": page, "session_id": "s"}
+    events.write_text(events.read_text() + json.dumps(event) + "\n")
+    with pytest.warns(CranfieldWarning, match="1 click on no page, excluded"):
+        log = cf.online.read_log(queries, clicks=events)
+    assert log.clicks.rows() == [(0, 2, "b"), (1, 2, "b")]
+
+
+def test_clicks_above_the_first_query_of_a_session(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("7\t9\tC\t12\n7\t10\tQ\t1\t6\t11\t12\n7\t12\tC\t11\n")
+    with pytest.warns(CranfieldWarning, match="1 click on no page, excluded"):
+        log = cf.online.read_log(tmp_path / "log")
+    assert log.clicks["doc"].to_list() == ["11"]
+
+
+@pytest.mark.parametrize("format", ["auto", "ubi"])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_arrays_of_records(tmp_path: Path, format: str, indent: int | None) -> None:
+    lines = ubi(tmp_path, "click")
+    arrays = [path.with_suffix(".json") for path in lines]
+    for path, array in zip(lines, arrays, strict=True):
+        records = [json.loads(line) for line in path.read_text().splitlines()]
+        array.write_text(json.dumps(records, indent=indent))
+    log = cf.online.read_log(arrays[0], clicks=arrays[1], format=format)
+    expected = cf.online.read_log(lines[0], clicks=lines[1])
+    assert log.results.equals(expected.results) and log.clicks.equals(expected.clicks)
+
+
+def test_fields_of_another_type_are_named(tmp_path: Path) -> None:
+    queries, events = ubi(tmp_path, "click")
+    queries.write_text('{"query_id": "p", "user_query": "x", "query_response_hit_ids": "a,b"}\n')
+    with pytest.raises(InputError, match="expected a list in 'query_response_hit_ids', got 'a,b'"):
+        cf.online.read_log(queries, clicks=events)
+    queries, events = ubi(tmp_path, "click")
+    events.write_text('{"action_name": "click", "event_attributes": {"object": "b"}}\n')
+    with pytest.raises(InputError, match="e.jsonl:1: .*expected an object in 'object', got 'b'"):
+        cf.online.read_log(queries, clicks=events)
+
+
+def test_tables_are_not_lines_of_json(tmp_path: Path) -> None:
+    path = tmp_path / "q.csv"
+    path.write_text("query_id,user_query\np,cats\n")
+    with pytest.raises(InputError, match="format ubi must be JSON lines, got a file of csv"):
+        cf.online.read_log(path, format="ubi")

@@ -89,3 +89,12 @@ def test_impossible_totals_are_refused_with_their_line(
     with pytest.raises(cf.InputError, match=message) as caught:
         online.coec_of_totals(path)
     assert caught.value.line == 6 or "row 5" in str(caught.value)
+
+
+def test_pages_of_google_search_console(tmp_path: Path) -> None:
+    table = "query,page,clicks,impressions,position\nsocks,x/a,10,100,1.0\nsocks,x/b,5,100,2.0\n"
+    (tmp_path / "gsc.csv").write_text(table)
+    assert online.coec_of_totals(tmp_path / "gsc.csv").rows["doc"].to_list() == ["x/a", "x/b"]
+    (tmp_path / "gsc.csv").write_text(table.replace("2.0", "2.4"))
+    _, err = cranfield(tmp_path, "online", "measure", "gsc.csv", "--totals", status=2)
+    assert "gsc.csv:3: rank '2.4' is not an integer; an average position" in err

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import permutations, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -459,3 +460,57 @@ def test_bad_policies() -> None:
     other = pl.DataFrame({"action": ["x"], "target_probability": [1.0]})
     with pytest.raises(cf.CranfieldError, match="none of the logged actions"):
         policy_value(log, other)
+
+
+ROWS: dict[str, list[Any]] = {
+    "action": ["a", "b", "a", "b"],
+    "reward": [1, 0, 0, 1],
+    "propensity": [0.5] * 4,
+}
+TARGET = {"action": ["a", "b"], "probability": [0.8, 0.2]}
+
+
+def test_dicts_of_columns_and_boolean_rewards(tmp_path: Path) -> None:
+    expected = policy_value(pl.DataFrame(ROWS), pl.DataFrame(TARGET)).estimate
+    rewards = [reward == 1 for reward in ROWS["reward"]]
+    assert policy_value(ROWS, TARGET).estimate == expected
+    assert policy_value(ROWS | {"reward": rewards}, TARGET).estimate == expected
+    pl.DataFrame(ROWS | {"reward": rewards}).write_csv(tmp_path / "rows.csv")
+    assert policy_value(tmp_path / "rows.csv", TARGET).estimate == expected
+
+
+def test_predictions_alone_have_no_weights_to_clip() -> None:
+    rows = ROWS | {"expected": [0.5] * 4}
+    with pytest.raises(cf.PolicyError, match="clip cannot be used with DM"):
+        policy_value(rows, TARGET, "DM", clip=2)
+
+
+@pytest.mark.parametrize("start", [0, 1])
+def test_positions_of_a_run_count_as_in_the_log(start: int) -> None:
+    docs, rewards = [*"abbaabba"], [1, 0, 0, 0, 1, 0, 1, 0]
+    rows = {
+        "page": [k for k in range(4) for _ in range(2)],
+        "position": [start, start + 1] * 4,
+        "query": ["q"] * 8,
+        "action": docs,
+        "reward": rewards,
+        "propensity": [0.5] * 8,
+    }
+    run = cf.read_run({"q": {"a": 2.0, "b": 1.0}})
+    # Rewards of a at the first and of b at the second position, over the propensity.
+    shown = zip(docs, "ab" * 4, rewards, strict=True)
+    expected = sum(reward / 0.5 for doc, best, reward in shown if doc == best)
+    assert policy_value(rows, run).estimate == expected / 4
+    table = {"action": ["a", "b"], "position": [1 - start, 2 - start], "probability": [1.0, 1.0]}
+    with pytest.raises(cf.InputError, match=f"from {start} in the log, but from {1 - start} in"):
+        policy_value(rows, table)
+
+
+def test_rows_without_an_action() -> None:
+    with pytest.raises(cf.InputError, match="the action of each row, got 1 row without"):
+        policy_value(ROWS | {"action": ["a", None, "a", "b"]}, TARGET)
+
+
+def test_only_pi_knows_of_repeats() -> None:
+    with pytest.raises(cf.PolicyError, match="repeats cannot be used with other estimators"):
+        policy_value(ROWS, TARGET, repeats=True)

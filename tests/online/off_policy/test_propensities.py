@@ -249,3 +249,22 @@ def test_queries_without_pairs_do_not_narrow_intervals(method: str) -> None:
     assert np.isfinite([few.low[1], few.high[1]]).all()
     assert (many.low[1], many.high[1]) == pytest.approx((few.low[1], few.high[1]))
     assert any("effective number of queries 3.0" in note for note in many.notes)
+
+
+@pytest.mark.parametrize("method", ["swaps", "AllPairs", "EM"])
+def test_no_clicks_are_no_propensities(method: str) -> None:
+    log = log_of([("q", "ab", ""), ("q", "ba", "")])
+    with pytest.raises(cf.InputError, match="a propensity of ranks requires clicks, got none"):
+        rank_propensities(log, method, depth=2)
+
+
+def test_nothing_is_relative_to_a_rank_without_clicks() -> None:
+    log = log_of([("q", "abc", "b"), ("q", "bac", "a"), ("q", "acb", "")])
+    assert rank_propensities(log, depth=3).rows["propensity"].to_list() == [1, None, None]
+
+
+@pytest.mark.parametrize("run", [{"zz": {"a": 1.0}}, {"q": {"x": 1.0}}])
+def test_a_run_without_a_shown_document_has_no_value(run: dict[str, dict[str, float]]) -> None:
+    log = log_of([("q", "ab", "a"), ("q", "ba", "")])
+    with pytest.raises(cf.InputError, match="no page shows a document of the run .pages show 'a'"):
+        run_value(log, cf.read_run(run), "DCG@2", [1.0, 0.5])

@@ -45,8 +45,10 @@ def check_conditions(ctx: click.Context) -> None:
             for terms in conditions:
                 unmet = [term for term in terms if not _is_met(term, by_name, ctx)]
                 if all(term[0] == "!" for term in unmet):
-                    raise PolicyError(f"{option} cannot be combined with {_exclusions(unmet)}")
-            raise PolicyError(f"{option} requires {' or '.join(map(_condition_text, conditions))}")
+                    exclusions = _exclusions(unmet, by_name)
+                    raise PolicyError(f"{option} cannot be combined with {exclusions}")
+            required = " or ".join(_condition_text(terms, by_name) for terms in conditions)
+            raise PolicyError(f"{option} requires {required}")
 
 
 def _is_met(term: str, by_name: Mapping[str, click.Parameter], ctx: click.Context) -> bool:
@@ -58,14 +60,20 @@ def _is_met(term: str, by_name: Mapping[str, click.Parameter], ctx: click.Contex
     return has_option != term.startswith("!")
 
 
-def _condition_text(terms: Sequence[str]) -> str:
+def _condition_text(terms: Sequence[str], by_name: Mapping[str, click.Parameter]) -> str:
     required = [term for term in terms if term[0] != "!"]
-    words = " and ".join(term.replace("=", " ").replace(",", ", ") for term in required)
-    return words + (f" without {exclusions}" if (exclusions := _exclusions(terms)) else "")
+    words = " and ".join(_term_text(term, by_name).replace(",", ", ") for term in required)
+    return words + (f" without {exclusions}" if (exclusions := _exclusions(terms, by_name)) else "")
 
 
-def _exclusions(terms: Sequence[str]) -> str:
-    return " and ".join(term[1:].replace("=", " ") for term in terms if term[0] == "!")
+def _exclusions(terms: Sequence[str], by_name: Mapping[str, click.Parameter]) -> str:
+    return " and ".join(_term_text(term[1:], by_name) for term in terms if term[0] == "!")
+
+
+def _term_text(term: str, by_name: Mapping[str, click.Parameter]) -> str:
+    option, sign, values = term.partition("=")
+    name = display_name(by_name[option]) if option.startswith("--") else option
+    return f"{name} {values}" if sign else name
 
 
 def with_changes(names: Collection[str], **attributes: Any) -> Decorator:
@@ -98,6 +106,15 @@ def refuse_other_options(used: Collection[str], reason: str) -> None:
     """Raise an error if an option besides those in `used` is set."""
     names = {param.name or "" for param in click.get_current_context().command.params}
     refuse_options(names.difference(used), reason)
+
+
+def refuse_listing(used: str, inputs: Sequence[str], metavar: str) -> None:
+    """Raise an error if inputs, or options besides those in `used`, are set with `--list`."""
+    if inputs:
+        raise PolicyError(f"{metavar} cannot be combined with --list")
+    ctx = click.get_current_context()
+    argument_names = [p.name or "" for p in ctx.command.params if isinstance(p, click.Argument)]
+    refuse_other_options([*used.split(), *argument_names], "cannot be combined with --list")
 
 
 def on_command_line(name: str, ctx: click.Context | None = None) -> bool:

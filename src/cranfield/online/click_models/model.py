@@ -90,6 +90,11 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
     QueryLog
         The log; the `grade` of unjudged results is null.
 
+    Raises
+    ------
+    InputError
+        If no result is judged.
+
     Examples
     --------
     >>> import cranfield as cf
@@ -107,6 +112,12 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
     query = log.pages["query"].gather(log.results["page"])
     results = log.results.drop("grade", strict=False).with_columns(query)
     graded = results.join(table, on=["query", "doc"], how="left", maintain_order="left")
+    if results.height and not graded["grade"].count():
+        query_name, doc = results.select("query", "doc").row(0)
+        topic, judged_doc = table.select("query", "doc").row(0)
+        shown = f"results have {quoted(doc)} of {quoted(query_name)}"
+        judged = f"judgments have {quoted(judged_doc)} of {quoted(topic)}"
+        raise InputError(f"no result is judged ({shown}, {judged})", source=log.source)
     return replace(log, results=graded.drop("query"), anomalies=dict(log.anomalies))
 
 

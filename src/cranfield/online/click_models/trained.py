@@ -13,7 +13,14 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
-from cranfield.base.errors import MeasureError, PolicyError, check_choice, check_integer, check_list
+from cranfield.base.errors import (
+    MeasureError,
+    PolicyError,
+    check_choice,
+    check_integer,
+    check_list,
+    check_number,
+)
 from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
 from cranfield.base.streams import uniforms
@@ -215,6 +222,7 @@ class ClickModel(Result):
 
     def as_qrels(self, threshold: float = 0.5) -> Qrels:
         """Return judgments: 1 for documents whose relevance is at least the threshold, else 0."""
+        check_number("threshold", threshold, 0, 1)
         grade = (pl.col("relevance") >= threshold).cast(pl.Int32)
         table = self.relevance_by_document()
         return read_qrels(table.select("doc", topic="query", grade=grade))

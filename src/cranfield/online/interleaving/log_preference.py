@@ -81,6 +81,8 @@ def weigh_clicks(
                 f"{counted(n_missing, 'click')} with an unknown dwell time treated as not satisfied"
             )
     elif clicks != "all":
+        if clicks == "dwell":
+            log.require("clicks", "dwell", purpose="clicks weighted by dwell time")
         numeric_columns = [name for name, dtype in rows.schema.items() if dtype.is_numeric()]
         # The first two columns are the page and the rank.
         check_choice("clicks", clicks, [*CLICKS, *numeric_columns[2:]])

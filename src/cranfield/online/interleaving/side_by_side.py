@@ -275,18 +275,20 @@ _VOTES = replace(
     PREFERENCES,
     columns=(*PREFERENCES.columns[:4], optional("order", _LABEL, "place of a system")),
     tuples=("topic", "first", "second", "preferred", "order"),
-    decisive=("status", "weight", "count"),
+    decisive=("status", "weight", "count", "votes"),
 )
 
 WORDS = {
     **dict.fromkeys(("first", "left", "1", "a", "system_a", "model_a"), 1),
     **dict.fromkeys(("second", "right", "2", "b", "system_b", "model_b"), -1),
-    **dict.fromkeys(("tie", "tied", "same", "equal", "0", "tie (bothbad)"), 0),
+    **dict.fromkeys(("tie", "tied", "draw", "same", "equal", "0"), 0),
+    **dict.fromkeys(("tie (bothbad)", "bothbad", "both_bad", "both bad"), 0),  # Of Chatbot Arena
 }
 """Words for preferences, besides the names of systems, in upper or lower case."""
 
 _MAX_STEPS = 200  # Maximum number of Newton steps
 _GRADIENT_TOLERANCE = 1e-12  # Largest gradient at the maximum, per comparison
+_MIN_RANGE = 1e-9  # Range of resampled strengths below which they differ by rounding only
 _BLOCK = 2**22  # Number of values in memory at a time
 
 
@@ -370,8 +372,14 @@ def _bootstrap_strengths(
     if n_topics < 2 or n_excluded / resamples > (1 - confidence) / 2:
         cause = excluded if n_topics > 1 else "only one topic"
         return *np.full((2, n_systems), np.nan), [f"no confidence intervals of strengths: {cause}"]
-    bounds = [percentiles(column, confidence) for column in samples[is_finite].T]
-    return *np.array(bounds).T, [f"{excluded} excluded"] if n_excluded else []
+    notes = [f"{excluded} excluded"] if n_excluded else []
+    bounds = np.array([percentiles(column, confidence) for column in samples[is_finite].T])
+    is_constant = np.ptp(samples[is_finite], axis=0) <= _MIN_RANGE
+    if is_constant.any():
+        cause = "strengths equal in all resamples of topics"
+        notes.append(f"{cause}: no confidence interval can be computed")
+        bounds[is_constant] = np.nan
+    return *bounds.T, notes
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from functools import partial
 from math import ulp
 from typing import Any
 
@@ -160,6 +161,13 @@ def _convert_integer(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return column.cast(pl.Int64, strict=False)
 
 
+def _list_integer_conversions(column: pl.Expr) -> list[pl.Expr]:
+    """Return conversions of text to integers; pandas writes integers with gaps as `1.0`."""
+    text = column.str.strip_chars()
+    whole = text.str.replace(r"\.0+$", "")
+    return [number.cast(pl.Int64, strict=False) for number in (text, whole)]
+
+
 def _convert_flag(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if isinstance(dtype, (pl.Boolean, pl.Null)):
         return column.cast(pl.Boolean)
@@ -173,6 +181,11 @@ def _convert_flag(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 def _convert_clicks(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return pl.coalesce(_convert_flag(column, dtype).cast(pl.Int64), _convert_integer(column, dtype))
+
+
+def _list_click_conversions(column: pl.Expr) -> list[pl.Expr]:
+    first, second = _list_integer_conversions(column)
+    return [pl.coalesce(_convert_flag(column, pl.String()).cast(pl.Int64), first), second]
 
 
 def _limit_years(time: pl.Expr) -> pl.Expr:
@@ -255,18 +268,36 @@ def _read_dates_as_numbers(cells: Any) -> Any:
 ID = Cell(convert=_convert_id, problem="not text or an integer", is_required=True)
 NAME = Cell(convert=_convert_id, problem="not text or an integer", blank=("",))
 _INT_32 = (-(2**31), 2**31 - 1)
-_CLICKS_PROBLEM = "not true, false or an integer from 0 to 1,000,000"
 
 
-def _kind(convert: Convert, dtype: Any, problem: str, bounds: Any = None, **options: Any) -> Cell:
+def _describe_invalid_rank(cell: Any) -> str:
+    is_zero = finite(cell) == 0
+    return "not an integer >= 1" + "; add 1 to ranks that count from 0" * is_zero
+
+
+def _describe_invalid_clicks(cell: Any) -> str:
+    is_nested = isinstance(cell, (list, tuple, dict, pl.Series))
+    remedy = "; give the clicks as a table with a row for each click" if is_nested else ""
+    return f"not true, false or an integer from 0 to 1,000,000{remedy}"
+
+
+def _kind(convert: Convert, dtype: Any, problem: Any, bounds: Any = None, **options: Any) -> Cell:
     return Cell(convert=convert, dtype=dtype, problem=problem, bounds=bounds, **options)
 
 
-RANK = _kind(_convert_integer, pl.Int32, "not an integer >= 1", (1, _INT_32[1]))
-NUMBER = _kind(_convert_integer, pl.Int64, "not an integer >= 0", (0, 2**62))
-GRADE = _kind(_convert_integer, pl.Int64, "not an integer of at most 32 bits", _INT_32)
+_integers = partial(_kind, _convert_integer, formats=_list_integer_conversions)
+RANK = _integers(pl.Int32, _describe_invalid_rank, (1, _INT_32[1]))
+RANK_FROM_0 = _integers(pl.Int32, _describe_invalid_rank, (0, _INT_32[1]))
+NUMBER = _integers(pl.Int64, "not an integer >= 0", (0, 2**62))
+GRADE = _integers(pl.Int64, "not an integer of at most 32 bits", _INT_32)
 PROPENSITY = _kind(_convert_real, pl.Float64, "not a number above 0 and at most 1", (ulp(0.0), 1))
-CLICK_COUNT = _kind(_convert_clicks, pl.Int64, _CLICKS_PROBLEM, (0, 1_000_000))
+CLICK_COUNT = _kind(
+    _convert_clicks,
+    pl.Int64,
+    _describe_invalid_clicks,
+    (0, 1_000_000),
+    formats=_list_click_conversions,
+)
 SECONDS = _kind(_convert_real, pl.Float64, "not a number of seconds")
 FLAG = _kind(_convert_flag, pl.Boolean, "neither true nor false")
 
@@ -315,7 +346,7 @@ FLAT = _schema(
     Column("page", ID),
     _QUERY,
     optional("doc", NAME),
-    _RANK,
+    optional("rank", RANK_FROM_0),
     COUNT_COLUMN,
     *_PAGE_COLUMNS,
     *_ATTRIBUTES,

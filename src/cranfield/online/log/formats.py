@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted, warn
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import counted, did_you_mean, some_of
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS, TIME
 from cranfield.online.log.linking import Anomalies, SourceTables, number_pages
 from cranfield.online.log.query_log import PAGE_TYPES, RESULT_TYPES
@@ -41,7 +41,7 @@ _LONE_SURROGATE = re.compile(
 
 _ACTION = re.compile(rb'\s*\{\s*"(?:index|create)"\s*:\s*\{')
 _HIT = re.compile(rb'\s*\{\s*"_index"\s*:.*"_source"')
-_RESPONSE = re.compile(rb'\s*\{\s*"took"\s*:')
+_LISTING = re.compile(rb'\s*(?:\[|\{\s*"took"\s*:)')  # An array, or a response
 
 
 def is_blank(raw: bytes) -> bool:
@@ -54,20 +54,27 @@ def is_bulk(raw: bytes) -> bool:
     return _ACTION.match(raw.removeprefix(BOM_UTF8)) is not None
 
 
+def is_listing(raw: bytes) -> bool:
+    """Return True if a file is an array of documents or a response of OpenSearch."""
+    return _LISTING.match(raw.removeprefix(BOM_UTF8)) is not None
+
+
 def has_events(raw: bytes) -> bool:
     """Return True if a file of UBI may have both queries and events."""
     return is_bulk(raw) or (b'"action_name"' in raw and b'"user_query"' in raw)
 
 
 def extract_documents(raw: bytes, source: str, events: bool | None = None) -> bytes:
-    """Extract the documents of an OpenSearch file, one per line: all, events or queries."""
+    """Extract the documents of an OpenSearch file or an array: all, events or queries."""
     raw = raw.removeprefix(BOM_UTF8)
-    if _RESPONSE.match(raw):
-        hits = parse_json(decode_text(raw, source), source)
+    if _LISTING.match(raw):
+        listing = parse_json(decode_text(raw, source), source)
+        hits = listing
         for _ in range(2):  # A response is {"hits": {"hits": [...]}}.
-            hits = hits.get("hits") if isinstance(hits, dict) else None
-        if isinstance(hits, list):
-            return b"\n".join(json.dumps(hit.get("_source")).encode() for hit in hits)
+            hits = hits.get("hits") if isinstance(hits, dict) else hits
+        if isinstance(hits, list) and all(isinstance(hit, dict) for hit in hits):
+            documents = [hit.get("_source", hit) for hit in hits]
+            raw = b"\n".join(json.dumps(document).encode() for document in documents)
     is_bulk_file, is_hits = is_bulk(raw), _HIT.match(raw) is not None
     if not (is_bulk_file or is_hits or (events is not None and has_events(raw))):
         return raw
@@ -139,9 +146,26 @@ def _locate_error(raw: bytes, source: str, record_name: str, types: Types | None
     if re.search(rb"\b(NaN|Infinity)\b", texts[line - 1]):
         reason = "is not valid JSON: NaN and Infinity are not JSON numbers"
     else:
-        others = "the lines above" if types is None else "other records"
-        reason = f"is not a record of {record_name}: a field has another type than in {others}"
+        problem = "a field has another type than in the lines above"
+        if types is not None:
+            record = json_records[lines.index(line)]
+            problem = f"a field has another type{_describe_field(record, types)}"
+        reason = f"is not a record of {record_name}: {problem}"
     return InputError(reason, source=source, line=line)
+
+
+def _describe_field(record: Any, types: Types) -> str:
+    """Describe the first field of a record that should be a list or an object, but is not."""
+    for name, kind in types.items():
+        value = record.get(name)
+        if value is None or not isinstance(kind, (pl.List, pl.Struct)):
+            continue
+        noun, expected = ("a list", list) if isinstance(kind, pl.List) else ("an object", dict)
+        if not isinstance(value, expected):
+            return f": expected {noun} in {quoted(name)}, got {quoted(value)}"
+        if isinstance(kind, pl.Struct) and (problem := _describe_field(value, kind.to_schema())):
+            return problem
+    return ""
 
 
 def open_columns(data: Any, schema: Schema) -> Columns:
@@ -159,6 +183,12 @@ def open_columns(data: Any, schema: Schema) -> Columns:
     frame = read_records(raw, name, f"a {schema.kind}")
     if isinstance(kind := frame.schema.get("results"), pl.List) and kind.inner.is_nested():
         # Each line is a page with a list of results.
+        if repeated := {field.name for field in getattr(kind.inner, "fields", ())} & {
+            *frame.columns
+        }:
+            name_text = quoted(min(repeated))
+            reason = f"has {name_text} both beside results and in them; remove or rename one"
+            raise InputError(reason, source=name, line=1)
         frame = frame.explode("results", empty_as_null=True, keep_nulls=True).unnest("results")
     lines = frame.drop_in_place(LINE).to_list()
     return replace(columns_of_frame(frame, name), lines=lines)
@@ -179,6 +209,19 @@ def convert_frame(
     return convert_columns(frame.to_dict(), schema, source, lines, allow_empty=may_be_empty)
 
 
+def rank_from_one(table: Table) -> Table:
+    """Read ranks of a flat table that count from 0 as ranks from 1, with a warning."""
+    is_zero = table.frame["rank"] == 0
+    if not is_zero.any():
+        return table
+    lowest = table.frame.select(pl.col("rank").min().over("page")).to_series()
+    if (lowest == 1).any():
+        reason = "rank is 0, but the ranks of other pages count from 1; use one of the two"
+        table.refuse(is_zero, lambda row: reason)
+    warn(f"{table.source}: ranks count from 0, and are read as ranks from 1")
+    return replace(table, frame=table.frame.with_columns(pl.col("rank") + 1))
+
+
 def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTables:
     """Split a flat table, where a page without results is a row without a document."""
     frame = table.frame
@@ -196,8 +239,6 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
             reason = f"page {quoted(row['page'])} has more than one {name}: {first} and {other}"
             table.refuse(differs, lambda _, reason=reason: reason)  # type: ignore[misc]
     has_doc = frame["doc"].is_not_null()
-    if "doc" not in table.names and "rank" in table.names:
-        raise InputError("has a column rank, but no column doc", source=table.source)
     if "rank" in table.names:
         has_rank = frame["rank"].is_not_null()
         table.refuse(~has_doc & has_rank, lambda row: "has a rank, but no document")
@@ -345,7 +386,9 @@ def read_ubi(
     # Browsers send events out of order, and a page may be shown again later.
     event_rows = event_rows.unnest("event_attributes").unnest("object", "position")
     event_rows = event_rows.with_columns(
-        event_time=TIME.column("time", event_rows["timestamp"])[0]
+        event_time=TIME.column("time", event_rows["timestamp"])[0],
+        # Events before the first query have an empty id, or none.
+        query_id=pl.when(pl.col("query_id").str.strip_chars() != "").then("query_id"),
     ).rename({"query_id": "page", "ordinal": "rank", "object_id": "doc", "timestamp": "time"})
     is_impression = pl.col("action_name") == _IMPRESSION
     is_click = pl.col("action_name").is_in(click_actions)
@@ -405,6 +448,9 @@ def _check_actions(events: pl.DataFrame, click_actions: Sequence[str], source: s
         expected = f"events with action_name {' or '.join(map(quoted, click_actions))}"
         remedy = "set click_actions=... to the actions that are clicks"
         raise InputError(f"expected {expected}, got {action_list}; {remedy}", source=source)
+    for name in sorted({*click_actions} - names):
+        if hint := did_you_mean(name, names - {*click_actions}):
+            warn(f"{source}: no event has the action {quoted(name)}{hint}")
 
 
 def read_yandex(raw: bytes, source: str) -> SourceTables:
@@ -429,7 +475,11 @@ def read_yandex(raw: bytes, source: str) -> SourceTables:
     pages = queries.select("session", "time", LINE, id="page", query=query_name)
     results = queries.select("page", LINE, doc=cell.slice(5)).explode("doc", empty_as_null=False)
     clicks = frame.filter(is_click).select("page", "time", LINE, doc=cell.get(3, null_on_oob=True))
-    return _make_tables(source, pages, results.with_columns(rank=_RANKS), clicks)
+    anomalies = Anomalies()
+    anomalies.add("clicks on no page", clicks["page"].null_count(), source, "excluded")
+    clicks = clicks.drop_nulls("page")
+    tables = _make_tables(source, pages, results.with_columns(rank=_RANKS), clicks)
+    return tables._replace(anomalies=anomalies)
 
 
 def read_pyclick(raw: bytes, source: str) -> SourceTables:

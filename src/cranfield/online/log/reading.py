@@ -14,7 +14,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError, PolicyError, check_list, quoted, warn
 from cranfield.base.kinds import Integer, OneOf, check_arguments
-from cranfield.base.text import counted
+from cranfield.base.text import counted, some_of
 from cranfield.online.log import formats
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS
 from cranfield.online.log.linking import Anomalies, SourceTables, keep_first_records, link_tables
@@ -192,7 +192,12 @@ def _read_one_source(
     if log_format == "flat":
         anomalies = Anomalies(on_anomaly == "refuse")
         columns = formats.open_columns(source, FLAT)
-        flat_table = formats.open_table(columns, FLAT)
+        flat_table = formats.rank_from_one(formats.open_table(columns, FLAT))
+        if "rank" in flat_table.names and "doc" not in flat_table.names:
+            column = next(column for column in FLAT.columns if column.name == "doc")
+            names = some_of(column.names, 10)
+            reason = f"has a column rank, but no column doc (usual names: {names})"
+            raise InputError(reason, source=flat_table.source)
         name = columns.names[FLAT.columns[0].named_in(columns.names)[0]]
         ranks, is_row_id = flat_table.frame["rank"], flat_table.frame["page"].is_unique().all()
         if spelt(name) == "id" and ranks.n_unique() > 1 and ranks.min() == 1 and is_row_id:
@@ -224,7 +229,12 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any
         fields = (column for column in FLAT.columns if column.name in {"rank", "doc"})
         if all(column.named_in(source.names) for column in fields):
             # Shown results with the columns of their pages, such as interleaved lists.
-            tables = formats.split_flat_table(formats.open_table(source, FLAT), clicks is not None)
+            table = formats.open_table(source, FLAT)
+            table.refuse(
+                table.frame["rank"] == 0,
+                lambda row: "rank must be at least 1, got 0; add 1 to the ranks of both tables",
+            )
+            tables = formats.split_flat_table(table, clicks is not None)
             if clicks is None:
                 return tables
             if tables.clicks is not None:
@@ -303,6 +313,10 @@ def _read_raw(source: Any, log_format: str, may_be_empty: bool = False) -> tuple
         reason = f"must be a file, got {type(source).__name__}"
         raise InputError(f"a log of format {log_format} {reason}")
     file = Source(fspath(source))
+    if (suffix := FORMAT_OF_SUFFIX.get(file.suffix)) in {"csv", "tsv", "parquet"}:
+        records = "JSON lines" if log_format in {"ubi", "living-labs"} else "lines of text"
+        reason = f"a log of format {log_format} must be {records}, got a file of {suffix}"
+        raise InputError(f"{reason}; write tables of pages, results and clicks", source=file.name)
     raw = file.read()
     if formats.is_blank(raw) and not may_be_empty:
         raise InputError(_EMPTY_LOG, source=file.name)
@@ -349,11 +363,14 @@ def _detect_format(source: Any, has_tables: bool) -> str:
         return table
     file = Source(fspath(source))
     suffix = FORMAT_OF_SUFFIX.get(file.suffix)
-    if suffix in {"csv", "tsv", "parquet", "json"}:
+    if suffix in {"csv", "tsv", "parquet"}:
         return table
     with file.open() as stream:
-        head = stream.read(1 << 16).removeprefix(BOM_UTF8).decode(errors="replace")
-    if head.lstrip().startswith("{"):
+        start = stream.read(1 << 16)
+    head = start.removeprefix(BOM_UTF8).decode(errors="replace")
+    if suffix == "json" and not formats.is_listing(start):
+        return table
+    if head.lstrip().startswith(("{", "[")):
         keys = {spelt(key) for key in re.findall(r'"([^"\\]{1,40})"\s*:', head)}
         if {"ranking", "qid"} <= keys:
             return "living-labs"
@@ -364,8 +381,9 @@ def _detect_format(source: Any, has_tables: bool) -> str:
     for log_format, pattern in _PATTERNS:
         if pattern.match(head):
             return log_format
-    reason = "is not a log of a known format; set format=..." if head.strip() else _EMPTY_LOG
-    raise InputError(reason, source=file.name)
+    table_files = "a table with a header requires a suffix such as .csv or .tsv"
+    reason = f"is not a log of a known format; {table_files}, other files format=..."
+    raise InputError(reason if head.strip() else _EMPTY_LOG, source=file.name)
 
 
 _FILE = Path(__file__).parents[2] / "data" / "simulated_log.parquet"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import narwhals.stable.v2 as nw
@@ -23,10 +23,15 @@ from cranfield.sources.schemas import Schema
 from cranfield.sources.schemas import totals as rows_of_totals
 from cranfield.sources.values import ID, WHOLE
 
-_NUMBERS = tuple(FileColumn(name, WHOLE) for name in ("rank", "impressions", "clicks"))
+_RANK = replace(WHOLE, problem="not an integer; an average position has no expected click rate")
+_KINDS = {"rank": _RANK, "impressions": WHOLE, "clicks": WHOLE}
 _TOTALS = Schema(
     "table of totals",
-    (FileColumn("query", ID, "topic"), FileColumn("doc", ID), *_NUMBERS),
+    (
+        FileColumn("query", ID, "topic"),
+        FileColumn("doc", ID, "doc of totals"),
+        *(FileColumn(name, kind) for name, kind in _KINDS.items()),
+    ),
     mapping=columns_of_mapping("table of totals"),
     decisive=("status", "weight"),
 )
@@ -168,7 +173,11 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     table = read_table(data, _TOTALS)
     table.check(rows_of_totals("query", "doc"))
     rank, impressions, clicks = (table.frame[name] for name in ("rank", "impressions", "clicks"))
-    table.refuse(rank < 1, lambda row: f"rank must be at least 1, got {row['rank']}")
+    remedy = "; add 1 to ranks that count from 0"
+    table.refuse(
+        rank < 1,
+        lambda row: f"rank must be at least 1, got {row['rank']}{remedy * (row['rank'] == 0)}",
+    )
     table.refuse(clicks < 0, lambda row: f"clicks must be at least 0, got {row['clicks']}")
     bound = "clicks must be at most the number of impressions"
     is_excessive = clicks > impressions

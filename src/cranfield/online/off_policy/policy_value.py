@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,10 +23,10 @@ from cranfield.online.log.query_log import QueryLog, check_independence
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import t_interval
 from cranfield.significance.registry import MAX_RESAMPLES
-from cranfield.sources.columns import Table, read_table
+from cranfield.sources.columns import Table, columns_of_mapping, read_table
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import Schema, optional
-from cranfield.sources.values import ID, NUMBER, RANK, TAG, absent
+from cranfield.sources.values import ID, NUMBER, RANK, TAG, absent, truths_as_grades
 
 BLOCK_DRAWS = 2**21  # Number of values drawn at a time; results of a seed depend on it
 
@@ -258,11 +259,12 @@ class PolicyValue(Result):
 
 
 _POSITION = replace(RANK, problem="not an integer", missing=absent)
+_REWARD = replace(NUMBER, prepare=partial(truths_as_grades, noun=""))  # Or true and false
 
 ACTIONS = Schema(
     "table of logged actions",
     (
-        FileColumn("reward", NUMBER),
+        FileColumn("reward", _REWARD),
         optional("propensity", NUMBER),
         optional("target_probability", NUMBER),
         optional("page", ID, "slate"),
@@ -275,6 +277,7 @@ ACTIONS = Schema(
         optional("expected", NUMBER),
         optional("anywhere", NUMBER),
     ),
+    mapping=columns_of_mapping("table of logged actions"),
     decisive=("count", "weight"),
 )
 
@@ -286,6 +289,7 @@ POLICY = Schema(
         FileColumn("action", ID),
         FileColumn("target_probability", NUMBER, "probability of an action"),
     ),
+    mapping=columns_of_mapping("table of a policy"),
 )
 
 _TOLERANCE = 1e-6  # Maximum deviation from 1 of a sum of probabilities
@@ -330,7 +334,11 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
     for name in keys:
         if name not in rows.columns:
             raise InputError(f"a policy by {name} requires a column {name}", source=source)
+    if "action" in rows.columns and (n_missing := rows["action"].null_count()):
+        missing = f"{counted(n_missing, 'row')} without"
+        raise InputError(f"a policy requires the action of each row, got {missing}", source=source)
     if "position" in keys:
+        probabilities = _align_positions(probabilities, rows, isinstance(policy, Run), source)
         # A run may be longer than the lists that were shown.
         is_shown = probabilities["position"].is_in(rows["position"].unique().implode())
         probabilities = probabilities.filter(is_shown)
@@ -350,6 +358,19 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
     if not (rows["target_probability"] > 0).any():
         raise CranfieldError(f"{source}: the policy takes none of the logged actions")
     return LoggedActions(rows, source, _estimate_unseen(rows, probabilities, keys), notes)
+
+
+def _align_positions(
+    probabilities: pl.DataFrame, rows: pl.DataFrame, is_run: bool, source: str
+) -> pl.DataFrame:
+    """Count the ranks of a run from 0 if the log does; refuse a table that counts otherwise."""
+    from_0, policy_from_0 = (frame["position"].min() == 0 for frame in (rows, probabilities))
+    if from_0 == policy_from_0:
+        return probabilities
+    if is_run:
+        return probabilities.with_columns(pl.col("position") - 1)
+    counts = f"from {int(not from_0)} in the log, but from {int(not policy_from_0)} in the policy"
+    raise InputError(f"positions count {counts}", source=source)
 
 
 def _read_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
@@ -622,9 +643,13 @@ def policy_value(
     check_arguments(policy_value, locals())
     if clip is not None:
         check_number("clip", clip, above=0, maximum=np.inf)
+        if estimator == "DM":
+            raise PolicyError("clip cannot be used with DM, which has no weights")
     interval = confidence, resamples, seed
     if (estimator == "PI") != (candidates is not None):
         raise PolicyError("candidates is required by PI, and cannot be used with other estimators")
+    if repeats and estimator != "PI":
+        raise PolicyError("repeats cannot be used with other estimators than PI")
     actions = read_actions(logged, policy)
     code = actions.rows["list"].to_numpy()
     n_lists = int(code[-1]) + 1

@@ -11,7 +11,14 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.errors import InputError, MeasureError, PolicyError, as_numbers, check_number
+from cranfield.base.errors import (
+    InputError,
+    MeasureError,
+    PolicyError,
+    as_numbers,
+    check_number,
+    quoted,
+)
 from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.judged.judging import judge
@@ -74,13 +81,13 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
     Documents shown at ranks k and k' are clicked at k with probability :math:`x_k r_{kk'}`, where r
     is the same at both ranks. The likelihood of all pairs (Agarwal et al., 2019, AllPairs) is
     concave in logarithms, and is maximised by Newton's method. Errors are sandwich estimates over
-    queries. Estimates are NaN for ranks that no pairs link with rank 1, and 0 for ranks without a
-    click in any pair.
+    queries. Estimates are NaN for ranks that no pairs link with rank 1, or if it has no click, and
+    0 for other ranks without a click in any pair.
     """
     value, error = np.full(depth, np.nan), np.full(depth, np.nan)
     clicks = np.bincount(pair_sums.rank, weights=pair_sums.clicks, minlength=depth + 1)
     has_pairs = np.bincount(pair_sums.rank, minlength=depth + 1) > 0
-    value[has_pairs[1:] & (clicks[1:] == 0)] = 0.0
+    value[has_pairs[1:] & (clicks[1:] == 0) & (clicks[1] > 0)] = 0.0
     # Ranks with clicks that pairs link with rank 1, directly or indirectly.
     is_linked = (clicks > 0) & (np.arange(depth + 1) == 1)
     for _ in range(depth):
@@ -238,7 +245,7 @@ def rank_propensities(
     Raises
     ------
     InputError
-        For a log without results, or without documents at two ranks.
+        For a log without results or clicks, or without documents at two ranks.
 
     Examples
     --------
@@ -248,6 +255,8 @@ def rank_propensities(
     """
     check_arguments(rank_propensities, locals())
     log.require("results", purpose="a propensity of ranks")
+    if log.has_clicks and log.clicks.is_empty():
+        raise InputError("a propensity of ranks requires clicks, got none", source=log.source)
     n_queries = log.pages["query"].n_unique()
     notes: list[str] = []
     n_queries_by_rank: Indices = np.full(depth, n_queries)
@@ -401,7 +410,8 @@ def run_value(
     Raises
     ------
     InputError
-        For a probability of 0, or above 1 if it is not relative to rank 1.
+        For a probability of 0, or above 1 if it is not relative to rank 1; and if no page shows a
+        document of the run.
     MeasureError
         For a measure that is not a sum over documents.
 
@@ -427,8 +437,7 @@ def run_value(
     log.require("results", purpose="the value of a run")
     ranks = list_ranks(run).rename({"position": "new_rank", "action": "doc"})
     results, warnings = _add_examination(log, examination)
-    results = results.with_columns(query=log.pages["query"].gather(results["page"]))
-    results = results.join(ranks, on=["query", "doc"], how="left", maintain_order="left")
+    results = _add_new_ranks(results, ranks, log)
     depth = max(int(results["rank"].max() or 1), int(ranks["new_rank"].max() or 1))  # type: ignore[arg-type]
     rank_weights = _rank_weights(measure, depth)
     columns = results["rank"], results["new_rank"]
@@ -471,6 +480,20 @@ def _rank_weights(measure: Measure, depth: int) -> Floats:
     values = np.zeros(depth + 1)
     values[ranks] = contributions(measure, judged, ranks, np.ones(ranks.size, dtype=np.int64))
     return values
+
+
+def _add_new_ranks(results: pl.DataFrame, ranks: pl.DataFrame, log: QueryLog) -> pl.DataFrame:
+    """Add the `query` of each result, and the `new_rank` of its document in the run."""
+    results = results.with_columns(query=log.pages["query"].gather(results["page"]))
+    results = results.join(ranks, on=["query", "doc"], how="left", maintain_order="left")
+    if results.height and not results["new_rank"].count():
+        query, doc = results.select("query", "doc").row(0)
+        run_query, run_doc = ranks.select("query", "doc").row(0)
+        shown = f"pages show {quoted(doc)} for query {quoted(query)}"
+        ranked = f"the run has {quoted(run_doc)} for {quoted(run_query)}"
+        reason = f"no page shows a document of the run ({shown}, {ranked})"
+        raise InputError(reason, source=log.source)
+    return results
 
 
 def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]:

@@ -50,8 +50,8 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "topic of scores": (
             f"{_TOPIC[0]} topic_no topic_num topic_number query_no query_num query_number q_no",
             *_TOPIC[1:],
-            # Of ragas.
-            "user_input",
+            # Of ragas, and of TruLens and DeepEval.
+            "user_input input",
         ),
         "doc": _DOC,
         "cited": ("citation", "segment_id", *_DOC, "segment"),
@@ -139,10 +139,24 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "predicted": ("predicted q_hat",),
         "offset": ("offset pos position",),
         "support": ("support assignment",),
-        "text": ("text answer summary reference",),
+        "text": ("text answer summary",),
+        # A table may have the text of a system beside the reference.
+        "system text": (
+            "prediction prediction_text predicted_answer generated generated_text generated_answer"
+            " generated_summary response output completion candidate hypothesis",
+            "text answer summary",
+        ),
+        "reference text": (
+            "reference references reference_text reference_answer reference_summary ground_truth"
+            " gold gold_answer golden_answer golden_answers expected expected_answer"
+            " expected_output ideal_answer target highlights",
+            "text answer answers summary",
+        ),
+        "topic of a text": (*_TOPIC, "user_input input", "id"),
         "nugget": ("nugget nugget_id iunit iunit_id",),
         "vital length": ("vital_length vital_string_length",),
         "importance": ("importance", "label"),
+        "vital": ("vital is_vital essential is_essential must_have",),
         "sentence": ("sentence sentence_id statement",),
         "measure": ("measure measure_name metric metric_name",),
         "value": ("score value metric_value measure_value",),
@@ -165,7 +179,9 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " nb_impressions total_views num_views nb_views num_shown nb_shown n_shown"
         " shown_count displays display_count search_volume",
         "weight": "weight weights sample_weight",
-        "support": "match matched found present label",
+        "support": "match matched is_match found present is_present label hit covered is_covered"
+        " supported is_supported entailed recalled captured answered verdict grade judgment"
+        " judgement relevance score value",
         "user": "user user_id user_pseudo_id visitor visitor_id full_visitor_id client client_id"
         " customer customer_id member member_id subscriber subscriber_id account account_id"
         " person person_id subject subject_id participant participant_id patient patient_id"
@@ -223,7 +239,7 @@ _QUANTILE = re.compile(r"\d+(\.\d+)?%")
 PLAIN = (
     "id q0 topic doc docid document text title body contents content snippet abstract url"
     " description name comment comments note notes passage query question answer prediction"
-    " explanation reason reasoning rationale"
+    " explanation reason reasoning rationale reference response ground_truth"
 )
 """Names of columns that only describe rows; they are ignored without a warning."""
 

@@ -103,7 +103,17 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "user": ("user user_id visitor visitor_id client client_id",),
         "session": ("session session_id sid",),
         "topic of session": ("topic_id tid", "topic"),
-        "query of session": ("query_number qnum", "query query_id qid interaction"),
+        "query of session": (
+            "query_number qnum",
+            "turn turn_number turn_no",
+            "query_id qid interaction",
+            "query",
+        ),
+        "user of session": (
+            "user user_id visitor visitor_id client client_id",
+            "participant participant_id subject subject_id student student_id worker worker_id"
+            " member member_id customer customer_id account account_id uid",
+        ),
         "start": (_START, *_TIME[:1]),
         "time": _TIME,
         "clicked at": ("click_time clicked_at",),

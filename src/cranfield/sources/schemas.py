@@ -50,15 +50,17 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "topic of scores": (
             f"{_TOPIC[0]} topic_no topic_num topic_number query_no query_num query_number q_no",
             *_TOPIC[1:],
-            # Of ragas, and of TruLens and DeepEval.
+            # Of ragas; of TruLens and DeepEval; of LangSmith and the LM Evaluation Harness.
             "user_input input",
+            "example_id doc_id",
         ),
         "doc": _DOC,
         "cited": ("citation", "segment_id", *_DOC, "segment"),
         "rank": (_RANK,),
         "clicked rank": ("clicked_rank", _RANK),
         "score": ("score sim similarity",),
-        "system": (_SYSTEM,),
+        # The last are of TruLens.
+        "system": (_SYSTEM, "app_version", "app_id"),
         "grade": (_GRADE,),
         # BEIR, ranx and OpenSearch call the grade of a judgment its score.
         "judgment": (_GRADE, "vote answer gold prediction", "score"),

@@ -43,3 +43,44 @@ def test_systems_side_by_side(index: bool, tmp_path: Path) -> None:
     assert difference is not None
     assert float(difference[1]) == pytest.approx(expected, abs=1e-9)
     assert cf.compare(scores, missing="drop", test="t") is not None
+
+
+def test_scores_of_one_system_beside_texts(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("query,response,passing,score\nwho?,Ann,True,0.5\nwhen?,May,False,1\n")
+    with pytest.warns(CranfieldWarning, match="columns not used: 'passing'"):
+        scores = read_scores(path, measure="score")
+    assert (scores.topics, scores.systems) == (("who?", "when?"), ("mine",))
+    with pytest.raises(cf.InputError, match="scores in 'score', but also a column 'passing'"):
+        read_scores(path, measure="passing")
+    path.write_text("query,pipeline,score\nwho?,x,0.5\nwho?,y,1\n")
+    with pytest.raises(cf.InputError, match="rename 'pipeline' to system"):
+        read_scores(path)
+
+
+@pytest.mark.filterwarnings("ignore:.*they contain text")
+def test_topics_and_systems_of_other_tools(tmp_path: Path) -> None:
+    path = tmp_path / "trulens.csv"
+    lines = ["app_name,app_version,app_id,record_id,input,Groundedness"]
+    lines += [
+        f"rag,{version},{version}-id,r{k}{version},question {k}?,0.{k}"
+        for version in ("base", "tuned")
+        for k in (1, 2)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    scores = read_scores(path, measure="Groundedness")
+    assert (scores.topics, scores.systems) == (("question 1?", "question 2?"), ("base", "tuned"))
+    path = tmp_path / "samples.jsonl"
+    rows = [f'{{"doc_id": {k}, "filter": "{f}", "acc": 1}}\n' for f in "ab" for k in (0, 1)]
+    path.write_text("".join(rows))
+    with pytest.raises(cf.InputError, match=r":3: expected one row for each topic, .*'0'"):
+        read_scores(path, measure="acc")
+
+
+def test_rows_without_topics_are_paired_with_a_warning(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text("faithfulness,relevance\n0.5,1\n1,0.5\n")
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    reason = "a.csv, .*b.csv have no column of topics: their rows are paired in order"
+    with pytest.warns(CranfieldWarning, match=reason):
+        assert read_scores(files, measure="faithfulness").topics == ("1", "2")

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.base.errors import collect_warnings
 from cranfield.fusion import fusing
 from cranfield.fusion.methods import FUSIONS, NORMS
 from cranfield.fusion.rankings import Rankings
@@ -27,6 +28,9 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:.* no topic in common with",
     "ignore:.* in one run only",
     "ignore:.*rank column that contradicts",
+    "ignore:.* mostly tied scores",
+    "ignore:.* scores below 0",
+    "ignore:.* no document in common",
 )
 
 RANX = json.loads((Path(__file__).parent.parent / "data/fusion/ranx.json").read_text("utf-8"))
@@ -248,7 +252,7 @@ def test_a_fused_run_is_a_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("runs", "options", "message"),
     [
-        (RANX["runs"], {"method": "rff"}, "did you mean RRF"),
+        (RANX["runs"], {"method": "rrrf"}, "did you mean RRF"),
         (RANX["runs"], {"norm": "max"}, "norm requires a method that uses scores; RRF uses ranks"),
         (RANX["runs"], {"method": "CombSUM", "norm": "minmax"}, "none; did you mean min-max?"),
         (RANX["runs"], {"method": RANX["runs"]["a"]}, "pass several runs as a list or dict"),
@@ -388,6 +392,33 @@ def test_topics_of_one_run(topics: tuple[str, ...], note: str | None) -> None:
     messages = [str(one.message) for one in caught if "in one run only" in str(one.message)]
     assert len(messages) == (note is not None)
     assert note is None or re.search(note, messages[0])
+
+
+@pytest.mark.parametrize(
+    ("other", "options", "message"),
+    [
+        ({"D1": 2.0, "D2": 1.0}, {}, "2 of 2 runs have no document in common .*'a' has 'd1'"),
+        ({"D1": 2.0, "D2": 1.0}, {"depth": 5}, None),
+        ({"d1": 0.5, "d2": 0.5, "d3": 0.5}, {}, "1 of 2 runs has mostly tied scores .100%.*'b'"),
+        ({"d1": 0.5, "d2": 0.5, "d3": 0.5}, {"method": "CombSUM"}, None),
+        ({"d1": 0.5, "d2": 0.5, "d3": 0.5}, {"ties": "input"}, None),
+        ({"d1": 0.5, "d2": 0.5, "d3": 0.1, "d4": 0.0}, {}, None),
+        (
+            {"d1": -0.1, "d2": -3.0},
+            {"method": "CombSUM", "norm": "none"},
+            "1 of 2 runs has scores below 0 .'b'., so that norm 'none' with CombSUM",
+        ),
+        ({"d1": -0.1, "d2": -3.0}, {"method": "CombSUM"}, None),
+        ({"d1": -0.1, "d2": -3.0}, {}, None),
+    ],
+)
+def test_doubtful_runs_are_reported(
+    other: dict[str, float], options: dict[str, Any], message: str | None
+) -> None:
+    with collect_warnings() as told:
+        cf.fuse({"a": {"q": {"d1": 3.0, "d2": 1.0}}, "b": {"q": other}}, **options)
+    assert len(told) == (message is not None)
+    assert message is None or re.match(message, told[0])
 
 
 def test_weights_of_numpy() -> None:

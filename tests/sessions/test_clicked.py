@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import log, log2
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import cranfield as cf
@@ -65,6 +66,35 @@ def test_short_stays_do_not_count() -> None:
         sessions.clicked(0)
     with pytest.raises(cf.InputError, match="has no clicks from which to derive judgments"):
         evaluate_sessions(sessions_of(LISTS), "clicks", "sDCG")
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"start": [0, 60], "end": [45, 65]},
+        {"start": [0, 60], "dwell_time": [45, 5]},
+        {"dwell": [45, 5]},
+        {"start": [1714550400000, 1714550460000], "end": [1714550445000, 1714550465000]},
+        {
+            "start": ["2024-05-01T10:00:00Z", "2024-05-01 10:01:00+00:00"],
+            "end": ["2024-05-01T10:00:45", "2024-05-01T10:01:05"],
+        },
+    ],
+)
+def test_forms_of_times(times: dict[str, list[object]]) -> None:
+    clicks = {"session": ["s", "s"], "query": [1, 1], "rank": [2, 1], **times}
+    sessions = sessions_of(LISTS, clicks=clicks)
+    seconds = sessions.clicks.select(seconds=pl.col("end") - pl.col("start"))["seconds"]
+    assert seconds.to_list() == pytest.approx([45, 5])
+    assert evaluate_sessions(sessions, "clicks:30", "RR")["RR"].values[0, 0] == 0.5
+
+
+def test_long_stays_are_reported() -> None:
+    clicks = {"session": ["s"], "query": [1], "rank": [2], "start": [0], "end": [45_000]}
+    with pytest.warns(cf.CranfieldWarning, match="45,000 seconds; divide times in milliseconds"):
+        sessions_of(LISTS, clicks=clicks).clicked(30)
+    with pytest.raises(cf.InputError, match="derive judgments; expected a table of clicks"):
+        sessions_of(LISTS).clicked()
 
 
 def test_command(tmp_path: Path) -> None:

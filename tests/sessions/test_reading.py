@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import math
 from pathlib import Path
 
@@ -325,3 +326,44 @@ def test_usual_orders_of_lists_are_not_reported() -> None:
         read_sessions(_lists("doc score", "s 1 a 2", "s 1 b 1", "s 2 a 1", "s 2 b 3"))
         read_sessions(_lists("doc rank", "s 1 b 2", "s 1 a 1", "s 2 a 1"))
     assert warnings == []
+    with collect_warnings() as warnings:
+        read_sessions(_lists("doc rank", *(f"s 31_{q} d{q} 1" for q in (1, 2, 10))))
+        read_sessions(_lists("doc rank", *(f"s {q} {q} 1" for q in ("ab12", "f3", "77b1"))))
+    assert warnings == []
+
+
+def test_ids_of_queries_in_another_order_than_their_numbers_are_reported() -> None:
+    reason = r"contradicts the numbers in their ids \('31_10' before '31_2'\)"
+    with pytest.warns(CranfieldWarning, match=reason):
+        read_sessions(_lists("doc rank", *(f"s 31_{q} d{q} 1" for q in (1, 10, 2))))
+
+
+def test_texts_of_queries_and_turns() -> None:
+    rows = {"session": ["s", "s"], "query": ["x", "x"], "rank": [1, 1], "doc": ["a", "b"]}
+    for name in ("query_id", "turn", "qnum"):
+        assert read_sessions({**rows, name: [1, 2]}).queries["query"].to_list() == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["participant", "subject_id", "worker"])
+def test_other_names_of_users(name: str) -> None:
+    rows = {"session": ["s", "s"], "query": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}
+    with pytest.raises(InputError, match="session 's' has more than one user: 'u' and 'v'"):
+        read_sessions({**rows, name: ["u", "v"]})
+
+
+def test_clicks_may_name_documents_instead_of_ranks(tmp_path: Path) -> None:
+    rows = [{"session": "s", "query": 1, "rank": k + 1, "doc": d} for k, d in enumerate("abc")]
+    clicks = [{"session": "s", "query": 1, "doc": doc} for doc in "cb"]
+    with collect_warnings() as warnings:
+        assert read_sessions(rows, clicks=clicks).clicks["rank"].to_list() == [3, 2]
+    assert warnings == []
+    for click, reason in (
+        ({}, "expected a column rank or doc, got neither"),
+        ({"rank": None, "doc": None}, "a click must have a rank or a document"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            read_sessions(rows, clicks=[{"session": "s", "query": 1, **click}])
+    paths = [tmp_path / "log.jsonl", tmp_path / "clicks.json"]
+    paths[0].write_text("".join(json.dumps(row) + "\n" for row in rows))
+    paths[1].write_text(json.dumps(clicks))
+    assert read_sessions(paths[0], clicks=paths[1]).clicks["rank"].to_list() == [3, 2]

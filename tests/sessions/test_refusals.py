@@ -71,7 +71,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: LISTS.qrels({"w": {"a": 1}}), r"no session has a judged topic .*'s'"),
         (
             lambda: read_sessions(pl.DataFrame(ROWS).drop("topic")).qrels({"w": {"a": 1}}),
-            "topics of sessions are unknown, judged topics such as 'w'",
+            "topics of sessions are unknown, judged topics such as 'w'.; expected a column topic",
         ),
         (lambda: EXTRACT.followed_by({"x": {"77": {"a": 1.0}}}), "no topic of the run"),
         (lambda: EXTRACT.followed_by(RUNS).followed_by(RUNS), "of one system, got 2"),
@@ -131,7 +131,7 @@ def test_refused_in_one_line(topic: str) -> None:
         ("a.csv", "", "is empty"),
         ("b.csv", b"session\n\xff\n", "is not UTF-8 text"),
         ("c.csv", "session,query\n1,2,3\n", "expected 2 cells as in the header, got 3"),
-        ("d.txt", "1 2 3", "the suffix does not name a format"),
+        ("d.txt", "1 2 3", "not name a format of sessions; expected XML of .*, or a table"),
         ("e.parquet", b"PAR1", "is not readable Parquet"),
     ],
 )

@@ -232,3 +232,24 @@ def test_vital_nuggets_that_weigh_less_are_reported(recwarn: pytest.WarningsReco
         {"q": {"a": "vital", "b": "okay"}, "r": {"a": {"weight": 9, "importance": "okay"}}}
     )
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("column", ["covered", "is_match", "verdict", "grade", "score"])
+def test_unread_labels_of_matches_are_refused(column: str) -> None:
+    rows = [{"topic": "q", "system": "a", "nugget": str(k), column: k} for k in range(2)]
+    with pytest.raises(InputError, match=f"'{column}' .* may be the support .* rename it to"):
+        judge_answers(rows, {"q": ["0", "1"]})
+    renamed = [{"support": row.pop(column), **row} for row in rows]
+    judged = judge_answers(renamed, {"q": ["0", "1"]})
+    assert evaluate_answers(judged, "NuggetRecall").to_dict("a") == {"NuggetRecall": 0.5}
+
+
+@pytest.mark.parametrize("values", [("yes", "no"), (True, False), (1, 0)])
+def test_vital_may_be_yes_or_no(values: tuple[Any, Any]) -> None:
+    rows = [{"topic": "q", "nugget": str(k), "is_vital": value} for k, value in enumerate(values)]
+    judged = judge_answers({"a": {"q": ["0"]}}, rows)
+    assert evaluate_answers(judged, ["WRecall"]).to_dict("a") == {"WRecall": 1.0}
+    with pytest.raises(InputError, match="'1' is not vital or okay; numbers require a column"):
+        read_nuggets([{"topic": "q", "nugget": "n", "importance": 1}])
+    with pytest.raises(InputError, match="expected importance or vital, got both"):
+        read_nuggets([{**row, "importance": "okay"} for row in rows])

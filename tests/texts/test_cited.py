@@ -272,10 +272,10 @@ def test_labels_of_support_without_a_citation_are_counted() -> None:
     labels = [
         {"topic": "q", "sentence": 1, "citation": "d1", "support": 1},
         {"topic": "q", "sentence": 1, "citation": "d1", "support": 0, "system": "b"},
-        {"topic": "q", "sentence": 0, "citation": "d1", "support": 0, "system": "b"},
+        {"topic": "q", "sentence": 9, "citation": "d1", "support": 0, "system": "b"},
         {"topic": "q", "sentence": 1, "citation": "d1", "support": 0, "system": "c"},
     ]
-    expected = "2 of 4 labels of support match no citation .topic 'q', sentence '0'"
+    expected = "2 of 4 labels of support match no citation .topic 'q', sentence '9'"
     with pytest.warns(CranfieldWarning, match=expected):
         judged = read_citations(sentences, support=labels)
     assert judged.support.tolist() == [1, 0]
@@ -292,3 +292,31 @@ def test_columns_that_distinguish_answers_are_refused(column: str) -> None:
     matches = [{"topic": "q", "system": "a", "nugget": str(k), column: k} for k in range(2)]
     with pytest.raises(InputError, match=f"'{column}' .*may be the {column} of rows"):
         judge_answers(matches, {"q": {"0": 1, "1": 1}})
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"responses": [{"text": "x", "citations": {"d1": 0.9, "d2": 0.2}}]},
+        {"responses": [{"text": "x", "citations": ["d1", "d2"]}]},
+        {"references": ["d1", "d2"], "answer": [{"text": "x", "citations": [0, 1]}]},
+    ],
+)
+def test_answers_of_ragtime_and_biogen(answer: dict[str, Any]) -> None:
+    answers = [{"metadata": {"run_id": "a", "topic_id": "q"}, **answer}]
+    labels = [
+        {"topic": "q", "sentence": 1, "citation": f"d{k}", "support": support}
+        for k, support in enumerate(("partially supported", "Not supported"), 1)
+    ]
+    judged = read_citations(answers, support=labels)
+    assert (judged.systems, judged.support.tolist()) == (("a",), [0.5, 0])
+    with pytest.raises(InputError, match=r"expected numbers of sentences from 1, .* got 0"):
+        read_citations(answers, support=[*labels, {**labels[0], "sentence": 0}])
+
+
+def test_other_json_than_answers(tmp_path: Path) -> None:
+    path = tmp_path / "alce.json"
+    path.write_text(json.dumps({"args": {}, "data": [{"output": "x [1]."}]}))
+    reason = r"expected a table of citations .* got JSON with 'args', 'data'"
+    with pytest.raises(InputError, match=reason):
+        read_citations(path)

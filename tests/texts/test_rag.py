@@ -171,3 +171,21 @@ def test_arrays_and_retrieved_documents(tmp_path: Path) -> None:
     path.write_text(json.dumps([retrieved]))
     with pytest.raises(InputError, match="assigned to retrieved documents"):
         read_nugget_assignments(path)
+    with pytest.raises(InputError, match=r"expected one of: \.json, \.jsonl, \.ndjson"):
+        read_nugget_assignments(tmp_path / "assignments.csv")
+
+
+def test_runs_are_named_by_any_column_of_systems() -> None:
+    rows = [record("1", "a", "vvo", "npn"), record("1", "b", "vvo", "nsn")]
+    renamed = [{"system": row.pop("run_id"), **row} for row in rows]
+    assert read_nugget_assignments(renamed).systems == ("a", "b")
+
+
+def test_gold_nuggets_of_autonuggetizer(tmp_path: Path) -> None:
+    path = tmp_path / "nuggets.jsonl"
+    path.write_text(json.dumps(record("1", "a", "vo", "nn")) + "\n")
+    judged = judge_answers({"a": {"1": ["fact 1"]}}, path)
+    assert (judged.topics, judged.nuggets.ids) == (("1",), ("fact 0", "fact 1"))
+    assert evaluate_answers(judged, "VitalScore").to_dict("a") == {"VitalScore": 0.0}
+    with pytest.raises(InputError, match="expected nuggets as objects with text and importance"):
+        judge_answers({"a": {"1": []}}, [{"qid": "1", "nuggets": ["fact"]}])

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from cranfield import evaluate_answers
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.measures.texts.rouge import count_pairs, lcs_length, skip_overlap
-from cranfield.texts import judge_summaries
+from cranfield.texts import judge_answers, judge_summaries
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.filterwarnings(
@@ -195,3 +196,74 @@ def test_references_of_several_systems_are_refused() -> None:
     assert [one.values.tolist() for one in scores.values()] == [[[1.0, 0.0]]]
     named = [{**row, "system": "gold"} for row in gold]
     assert len(judge_summaries(texts, [*named, *named]).references[0]) == 2
+
+
+QA_ROWS = [
+    {"question": "who?", "answer": "It was Ann", "ground_truth": "Ann"},
+    {"question": "when?", "answer": "in May", "ground_truth": "June"},
+]
+QA_FORMS: dict[str, list[dict[str, Any]]] = {
+    "ragas before 0.2": QA_ROWS,
+    "ragas": [
+        {"user_input": row["question"], "response": row["answer"], "reference": row["ground_truth"]}
+        for row in QA_ROWS
+    ],
+    "predictions": [
+        {"id": row["question"], "prediction": row["answer"], "answers": [row["ground_truth"]]}
+        for row in QA_ROWS
+    ],
+    "Hugging Face's SQuAD": [
+        {
+            "question": row["question"],
+            "prediction_text": row["answer"],
+            "answers": {"text": [row["ground_truth"]], "answer_start": [0]},
+        }
+        for row in QA_ROWS
+    ],
+}
+
+
+@pytest.mark.parametrize("form", QA_FORMS)
+@pytest.mark.filterwarnings("ignore:.*columns not used")
+def test_texts_and_references_in_one_table_are_told_apart(form: str) -> None:
+    judged = judge_summaries(QA_FORMS[form], QA_FORMS[form], name="mine")
+    # "it was ann" and "ann": precision 1/3, recall 1.
+    assert evaluate_answers(judged, "RougeN(of='F')").to_dict("mine") == pytest.approx(
+        {"RougeN(of='F')": 0.25}
+    )
+
+
+def test_json_of_squad_and_alce(tmp_path: Path) -> None:
+    questions = [{"id": "7", "answers": [{"text": "Ann"}, {"text": "Ann Lee"}]}]
+    squad, predictions = tmp_path / "dev.json", tmp_path / "mine.json"
+    squad.write_text(json.dumps({"data": [{"title": "t", "paragraphs": [{"qas": questions}]}]}))
+    predictions.write_text(json.dumps({"7": "Ann"}))
+    judged = judge_summaries(predictions, squad)
+    assert (judged.topics, judged.systems, len(judged.references[0])) == (("7",), ("mine",), 2)
+    assert evaluate_answers(judged, "RougeN").to_dict("mine") == {"RougeN": 1.0}
+    alce = {"args": {}, "data": [{"question": "who?", "answer": "Ann", "output": "It was Ann."}]}
+    assert evaluate_answers(judge_summaries(alce, alce), "RougeN").to_dict("run") == {"RougeN": 1.0}
+    others: list[Any] = [[{"x": 1}, {"paragraphs": 3}], [{"paragraphs": [{"qas": [{}]}]}]]
+    for other in others:
+        with pytest.raises(InputError, match="expected .* a data set of SQuAD, got other JSON"):
+            judge_summaries(predictions, {"data": other})
+
+
+def test_systems_without_a_topic_with_references_are_refused() -> None:
+    reason = r"system 'b' has no text .*: topics such as '1', references of 'q1', 'q2'"
+    with pytest.raises(InputError, match=reason):
+        judge_summaries({"a": {"q1": "x"}, "b": {"1": "x"}}, {"q1": "x", "q2": "y"})
+    with pytest.raises(InputError, match="system 'b' has no answer of a topic with nuggets"):
+        judge_answers({"a": {"q1": ["n"]}, "b": {"1": []}}, {"q1": ["n"]})
+
+
+def test_empty_texts_are_missing_answers(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("qid,answer\n1,yes\n2,\n")
+    with pytest.warns(CranfieldWarning, match="1 answer is missing .*: topic '2' of 'mine'"):
+        judged = judge_summaries(path, {"1": "yes", "2": "no"})
+    assert evaluate_answers(judged, "RougeN")["RougeN"].values.tolist() == [[1.0], [0.0]]
+    path.write_text("qid,answer,seed\n1,yes,1\n1,no,2\n")
+    reason = "3: is a second text of system 'mine'; a column system names"
+    with pytest.warns(CranfieldWarning, match="'seed'"), pytest.raises(InputError, match=reason):
+        judge_summaries(path, {"1": "yes"})

@@ -300,7 +300,7 @@ def sessions(
     Parameters
     ----------
     clicks
-        Table of the clicks: session, query, rank[, start].
+        Table of the clicks: session, query, rank (or doc)[, start].
     session_topics
         Table of the topic of each session: session, topic.
     depth

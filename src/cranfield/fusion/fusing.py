@@ -166,7 +166,10 @@ def fuse(
     run_weights = _run_weights(weights, names)
     topics = all_topics(tops)
     _warn_of_single_topics(tops, topics)
+    _warn_of_scores(fusion, norm, names, tops)
     numbered_tops, ids = number_jointly(tops, topics)
+    if depth is None or depth >= _MIN_DEPTH:
+        _warn_of_other_documents(names, numbered_tops, ids)
     name = name or str(fusion).replace(" ", "")
 
     def fuse_block(block: tuple[int, list[NumberedTop], Sequence[str]]) -> _FusedRows:
@@ -261,6 +264,52 @@ def _warn_of_single_topics(tops: Sequence[RunTop], topics: Sequence[str]) -> Non
             f"{len(single)} of {counted(len(topics), 'topic')} {verb} in one run only ({names}),"
             " which alone determines the fused ranking"
         )
+
+
+_MIN_DEPTH = 10  # depth from which rankings of the same documents have some in common
+_MANY_TIES = 0.5  # proportion of tied documents above which ids determine most ranks
+
+
+def _warn_of_scores(
+    fusion: Fusion, norm: str | None, names: Sequence[str], tops: Sequence[RunTop]
+) -> None:
+    """Warn of ranks that the ids of documents determine, and of raw scores below 0."""
+    tied = [k for k, top in enumerate(tops) if top.tied > _MANY_TIES]
+    if tied and not fusion.by_score:
+        worst = max(tied, key=lambda k: tops[k].tied)
+        warn(
+            f"{_count_runs(tied, names)} mostly tied scores ({tops[worst].tied:.0%} of the"
+            f" documents of {quoted(names[worst])}), whose ranks depend on the ids of documents;"
+            " ties='rank' or ties='input' ranks them as in the run"
+        )
+
+    negative = [k for k, top in enumerate(tops) if (top.scores < 0).any()]
+    if negative and norm == "none":
+        warn(
+            f"{_count_runs(negative, names)} scores below 0 ({quoted(names[negative[0]])}), so that"
+            f" norm 'none' with {fusion.name} places their documents below others that they do not"
+            " rank; min-max and the other norms avoid this"
+        )
+
+
+def _warn_of_other_documents(
+    names: Sequence[str], tops: Sequence[NumberedTop], ids: pl.Series
+) -> None:
+    """Warn of runs that have no document in common with any other run."""
+    n_runs = np.zeros(len(ids), dtype=np.int64)
+    for top in tops:
+        n_runs[np.unique(top.docs)] += 1
+    alone = [k for k, top in enumerate(tops) if top.docs.size and (n_runs[top.docs] == 1).all()]
+    if alone:
+        example = f"{quoted(names[alone[0]])} has {quoted(ids[int(tops[alone[0]].docs[0])])}"
+        warn(
+            f"{_count_runs(alone, names)} no document in common with any other run ({example});"
+            " check whether their ids have the same form"
+        )
+
+
+def _count_runs(affected: Sequence[int], names: Sequence[str]) -> str:
+    return f"{len(affected)} of {len(names)} runs {'has' if len(affected) == 1 else 'have'}"
 
 
 def _topic_blocks(tops: Sequence[NumberedTop], n_topics: int) -> Iterator[tuple[int, int]]:

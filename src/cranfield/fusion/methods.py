@@ -344,7 +344,7 @@ class CombSum(Combination):
     """The sum of the scores; with weights of runs, linear interpolation."""
 
     name = "CombSUM"
-    aliases = ("linear", "interpolation", "sum", "wsum")
+    aliases = ("linear", "interpolation", "sum", "wsum", "relative-score-fusion", "RSF")
 
     def combine(self, scores: DocumentScores) -> Floats:
         return scores.sums()

@@ -16,7 +16,7 @@ from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import PolicyError, check_integer, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.collection.judged.coverage import notes_on_contradictions
-from cranfield.collection.judged.ranking import order_documents
+from cranfield.collection.judged.ranking import BY_ROW, order_documents
 from cranfield.collection.judged.rows import ranges
 from cranfield.collection.pairs import Codes, Pairs
 from cranfield.collection.qrels import topic_order
@@ -34,6 +34,7 @@ class RunTop:
     docs: pl.Series
     scores: Floats  # of each row; empty unless requested
     contradictions: int = 0  # number of adjacent scores with ranks in the opposite order
+    tied: float = 0.0  # proportion of documents that share their score with another of the topic
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,8 @@ def top_rows(
         sizes = np.minimum(sizes, depth)
     scores = run.scores[rows] if scored else np.zeros(0)
     docs = run.docs[rows]
-    return RunTop(run.name, stem, run.topics, sizes, docs, scores, order.contradictions)
+    tied = 0.0 if ties in BY_ROW else order.n_tied / max(len(run.docs), 1)
+    return RunTop(run.name, stem, run.topics, sizes, docs, scores, order.contradictions, tied)
 
 
 def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:

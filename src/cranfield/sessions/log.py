@@ -41,6 +41,7 @@ DEFAULT_SYSTEM = "log"
 
 CLICK_JUDGMENTS = re.compile(r"clicks(?::(\d+(?:\.\d+)?))?", re.ASCII)
 """Name of judgments derived from clicks, optionally with the minimum dwell time in seconds."""
+_LONG_DWELL = 3600.0  # median dwell in seconds above which it may be in milliseconds
 
 LIST_KEY = ["system", "session", "query"]
 """Columns that identify a result list."""
@@ -205,9 +206,11 @@ class Sessions:
         if not pairs:
             first = next((topic for topic in self.topics if topic is not None), None)
             known = "unknown" if first is None else f"such as {quoted(first)}"
+            expected = "a column topic, or a table of topics of sessions (session, topic)"
+            advice = f"; expected {expected}" if first is None else ""
             raise InputError(
                 f"no session has a judged topic (topics of sessions are {known}, judged topics such"
-                f" as {quoted(judgments.topics[0])})",
+                f" as {quoted(judgments.topics[0])}){advice}",
                 source=self.source,
             )
         sorted_rows = np.argsort(judgments.codes, kind="stable")
@@ -258,11 +261,17 @@ class Sessions:
             if n_unknown:
                 clicks_of_unknown = f"{counted(n_unknown, 'click')} of unknown dwell time"
                 warn(f"{self.source}: {clicks_of_unknown} excluded")
+            median: Any = clicks.select(seconds.filter(seconds.is_finite()).median()).item()
+            if median is not None and median > _LONG_DWELL:
+                note = f"the median dwell time is {median:,.0f} seconds"
+                warn(f"{self.source}: {note}; divide times in milliseconds by 1000")
             clicks = clicks.filter(seconds.is_finite() & (seconds >= min_seconds))
         if clicks.is_empty():
             dwell = f" of at least {min_seconds:g} seconds" if min_seconds else ""
+            is_unread = self.clicks.is_empty() and not self.lost_clicks
+            advice = "; expected a table of clicks (session, query, rank)" if is_unread else ""
             raise InputError(
-                f"has no clicks{dwell} from which to derive judgments", source=self.source
+                f"has no clicks{dwell} from which to derive judgments{advice}", source=self.source
             )
         clicked = clicks.select(*RESULT_KEY, clicked=1).unique()
         results = self.results.join(clicked, on=RESULT_KEY, how="left", maintain_order="left")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from math import nan
 from os import PathLike, fspath
 from typing import Any
@@ -28,11 +29,13 @@ from cranfield.sessions.log import (
 )
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import columns_of_mapping, read_table, two_columns
-from cranfield.sources.schemas import FRAMES, Column, Lines, Schema, between_tabs, optional, totals
+from cranfield.sources.schemas import NAMED, Column, Lines, Schema, between_tabs, optional, totals
 from cranfield.sources.text import Element, read_xml
 from cranfield.sources.values import GRADE, ID, Kind, absent, any_value, finite
 
 _NO_TIME = frozenset({"", "na", "nan"})
+_MAX_SECONDS = 1e11
+"""Maximum number of seconds since 1970; larger numbers are milliseconds."""
 
 
 def _parse_positive_integer(cell: Any) -> int | None:
@@ -43,7 +46,17 @@ def _parse_positive_integer(cell: Any) -> int | None:
 def _parse_seconds(cell: Any) -> float | None:
     if absent(cell, _NO_TIME) or isinstance(cell, bool):
         return None
-    return float(cell.timestamp()) if hasattr(cell, "timestamp") else finite(cell)
+    if isinstance(cell, str) and finite(cell) is None:
+        try:
+            cell = datetime.fromisoformat(cell.strip())
+        except ValueError:
+            return None
+        # Times without a zone must not depend on that of the machine.
+        cell = cell if cell.tzinfo else cell.replace(tzinfo=UTC)
+    if hasattr(cell, "timestamp"):
+        return float(cell.timestamp())
+    seconds = finite(cell)
+    return seconds / 1000 if seconds is not None and seconds > _MAX_SECONDS else seconds
 
 
 def _parse_query(cell: Any) -> str | None:
@@ -60,9 +73,14 @@ def _parse_click_count(cell: Any) -> int | None:
 
 
 CLICK_COUNT = Kind(_parse_click_count, pl.Int64, "not true, false or an integer >= 0")
-POSITIVE_INTEGER = Kind(_parse_positive_integer, pl.Int32, "not a positive integer")
+POSITIVE_INTEGER = Kind(
+    _parse_positive_integer, pl.Int32, "not a positive integer; ranks count from 1"
+)
 SECONDS = Kind(
-    _parse_seconds, pl.Float64, "not a number of seconds", lambda cell: absent(cell, _NO_TIME)
+    _parse_seconds,
+    pl.Float64,
+    "not a number of seconds or a time such as 2024-05-01T10:00:00",
+    lambda cell: absent(cell, _NO_TIME),
 )
 TEXT = Kind(lambda cell: None if cell is None else str(cell), missing=any_value)
 
@@ -70,7 +88,6 @@ SYSTEM = optional("system", ID)
 SESSION = Column("session", ID)
 TOPIC = Column("topic", ID, "topic of session")
 QUERY = Column("query", replace(ID, read=_parse_query, exact=None), "query of session")
-RANK = Column("rank", POSITIVE_INTEGER, "clicked rank")
 
 
 def _topic_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
@@ -84,31 +101,31 @@ _SESSIONS = Schema(
     (
         *(SESSION, QUERY, DOC, SYSTEM),
         optional("topic", ID, TOPIC.meaning),
-        optional("rank", POSITIVE_INTEGER, RANK.meaning),
+        optional("rank", POSITIVE_INTEGER, "clicked rank"),
         optional("score", SCORE.kind),
-        *(optional("title", TEXT), optional("snippet", TEXT), optional("user", ID)),
+        *(optional("title", TEXT), optional("snippet", TEXT)),
+        optional("user", ID, "user of session"),
     ),
-    formats=FRAMES,
     mapping=columns_of_mapping("table of sessions"),
     suspicions=totals("session"),
 )
 CLICK_COLUMNS = Schema(
     "table of clicks",
     (
-        *(SESSION, QUERY, RANK, SYSTEM),
+        *(SESSION, QUERY, SYSTEM),
+        optional("rank", replace(POSITIVE_INTEGER, missing=absent), "clicked rank"),
         optional("doc", replace(ID, missing=absent)),
         optional("start", SECONDS, noun="time"),
         optional("end", SECONDS, noun="time"),
+        optional("dwell", replace(SECONDS, read=finite, problem="not a number of seconds")),
         optional("clicks", CLICK_COUNT),
     ),
-    formats=FRAMES,
     mapping=columns_of_mapping("table of clicks"),
     decisive=("status", "count", "event"),
 )
 TOPICS = Schema(
     "table of session topics",
     (SESSION, TOPIC),
-    formats=FRAMES,
     lines=Lines(("session", "topic"), 2, cut=lambda line: between_tabs(line, {2}) or line.split()),
     mapping=_topic_columns,
 )
@@ -232,14 +249,15 @@ def read_sessions(
     data
         A log of the TREC Session track in XML; or a table with a row for each result and columns
         `session`, `query`, `doc`, `rank` or `score`, and optionally `system`, `topic`, `title` and
-        `snippet`: a CSV, TSV or Parquet file, a data frame of any library, a dict of columns, or an
-        iterable of mappings or named tuples. Files may be compressed (gz, bz2, xz, zst). Queries
-        are numbered from 1; if they are not all integers, they are numbered in order of appearance.
-        Equal scores are ordered by document, descending, as in trec_eval.
+        `snippet`: a CSV, TSV, JSON or Parquet file, a data frame of any library, a dict of columns,
+        or an iterable of mappings or named tuples. Files may be compressed (gz, bz2, xz, zst).
+        Queries are numbered from 1; if they are not all integers, they are numbered in order of
+        appearance. Equal scores are ordered by document, descending, as in trec_eval.
     clicks
-        A table in any of these forms with a row for each click: `session`, `query`, `rank`, and
-        optionally `system`, `start` (or `time`) and `end` (seconds). Rows with 0 in a column
-        `clicks` or `clicked` are not clicks. Not with XML, which contains the clicks.
+        A table in any of these forms with a row for each click: `session`, `query`, `rank` or
+        `doc`, and optionally `system`, `start` (or `time`), and `end` or `dwell`, in seconds or as
+        times of ISO 8601. Rows with 0 in a column `clicks` or `clicked` are not clicks. Not with
+        XML, which contains the clicks.
     topics
         The topic of each session: a dict, a table with columns `session` and `topic`, or a text
         file with a session and its topic on each line, such as the track's `sessiontopicmap`. It
@@ -310,10 +328,17 @@ def read_session_topics(data: Any) -> dict[str, str]:
 
 
 def _is_xml(source: Source) -> bool:
-    if source.suffix == ".xml" or FORMAT_OF_SUFFIX.get(source.suffix) in FRAMES:
+    if source.suffix == ".xml" or FORMAT_OF_SUFFIX.get(source.suffix) in NAMED:
         return source.suffix == ".xml"
     with source.open() as stream:
-        return stream.read(256).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+        if stream.read(256).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+            return True
+    suffixes = ", ".join(suffix for suffix, form in FORMAT_OF_SUFFIX.items() if form in NAMED)
+    raise InputError(
+        "the suffix does not name a format of sessions; expected XML of the TREC Session track, or"
+        f" a table (session, query, rank, doc) with one of: {suffixes}",
+        source=source.name,
+    )
 
 
 def _value_by_session(frame: pl.DataFrame, column: str, source: str) -> dict[str, str]:
@@ -409,6 +434,7 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
             raise InputError("query numbers must start at 1, got 0", source=source)
     else:
         numbers = keys.select(pl.int_range(pl.len()).over("system", "session") + 1).to_series()
+        _warn_of_query_ids(keys, source)
     keys = keys.with_columns(number=numbers)
     if keys.select("system", "session", "number").is_duplicated().any():
         got = "got the same number with and without leading zeros"
@@ -451,6 +477,25 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
     )
 
 
+def _warn_of_query_ids(keys: pl.DataFrame, source: str) -> None:
+    """Warn if ids of queries such as `31_10` and `31_2` are not in the order of their numbers."""
+    prefix, number = (pl.col("query").str.extract(r"^(.*\D)(\d{1,4})$", k) for k in (1, 2))
+    group = ["system", "session"]
+    ids = keys.with_columns(prefix=prefix, number=number.cast(pl.Int64))
+    ids = ids.with_columns(
+        previous=pl.col("query").shift().over(group),
+        is_out_of_order=(pl.col("number").diff() < 0).over(group),
+        n_prefixes=pl.col("prefix").n_unique().over(group),
+    )
+    wrong = ids.filter("is_out_of_order", pl.col("n_prefixes") == 1)
+    if wrong.height:
+        pair = f"{quoted(wrong['previous'][0])} before {quoted(wrong['query'][0])}"
+        warn(
+            f"{source}: queries are numbered in order of appearance, which contradicts the numbers"
+            f" in their ids ({pair}); sort the rows, or number the queries from 1"
+        )
+
+
 def _read_clicks(
     clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str], results: pl.DataFrame
 ) -> pl.DataFrame:
@@ -458,12 +503,20 @@ def _read_clicks(
     if clicks is None:
         return pl.DataFrame(schema=CLICK_SCHEMA)
     table = read_table(clicks, CLICK_COLUMNS)
+    if not {"rank", "doc"} & {*table.names}:
+        raise InputError("expected a column rank or doc, got neither", source=table.source)
+    has_no_key = table.frame["rank"].is_null() & table.frame["doc"].is_null()
+    table.refuse(has_no_key, lambda _: "a click must have a rank or a document")
     if "system" not in table.names and len(systems) > 1:
         reason = f"expected a column system, as the sessions are of {len(systems)} systems"
         raise InputError(reason, source=table.source)
     if "clicks" in table.names:
         table = table.gather(table.frame.select(pl.arg_where(pl.col("clicks") > 0)).to_series())
     frame = table.frame.with_columns(pl.col("system").fill_null(systems[0]))
+    if "dwell" in table.names:
+        # Without times, clicks are in the order of the file.
+        start = pl.col("start") if "start" in table.names else pl.lit(0.0)
+        frame = frame.with_columns(end=pl.coalesce("end", start + pl.col("dwell")), start=start)
     frame = _encode(frame, keys, names, systems)
     by_rank = results.select(*RESULT_KEY, shown="doc").with_columns(pl.col("rank").cast(pl.Int32))
     frame = frame.join(by_rank, on=RESULT_KEY, how="left", maintain_order="left")
@@ -472,8 +525,9 @@ def _read_clicks(
         key = [*LIST_KEY, "doc"]
         by_doc = results.sort("rank").unique(key, keep="first").select(*key, doc_rank="rank")
         frame = frame.join(by_doc, on=key, how="left", maintain_order="left")
+        has_rank = frame["rank"].is_not_null()
         frame = frame.with_columns(rank=pl.when(is_other).then("doc_rank").otherwise("rank"))
-        if n_moved := int((is_other & frame["rank"].is_not_null()).sum()):
+        if n_moved := int((is_other & has_rank & frame["rank"].is_not_null()).sum()):
             number = f"{counted(n_moved, 'click')} whose rank has another document"
             warn(f"{table.source}: {number}, counted as clicks on the document")
     return frame

@@ -23,6 +23,7 @@ from cranfield.sources.archives import check_size, is_url
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Origin, Source
 from cranfield.sources.parquet import check_parquet, quiet_panics
 from cranfield.sources.schemas import (
+    FRAMES,
     NO_OWN_NAMES,
     SUCCESS,
     Lines,
@@ -99,7 +100,10 @@ class Columns:
             reason = "repeats the names of the columns; remove the row"
             raise error_at_row(repeated[0], reason, self.source, self.lines)
         unused, others, decisive = schema.unused(self.names, used)
+        read = {schema.column_of(self.names[k]) for k in used}
         for k, kind in decisive.items():
+            if kind == "support" and kind in read:
+                continue
             values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
             if not _is_harmless(kind, spelt(self.names[k]), {*values}):
                 subject = f"column {quoted(self.names[k])} ({some_of(map(quoted, values), 3)})"
@@ -318,8 +322,9 @@ def _shape(row: Any) -> type[Mapping[Any, Any]] | tuple[str, ...] | int | None:
 def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     """Read a file with named columns, or lines of text if the schema allows them."""
     form = form or FORMAT_OF_SUFFIX.get(source.suffix, "")
+    is_other_table = form in FRAMES and form not in schema.formats and schema.lines is None
     form = form if form in schema.formats else schema.otherwise
-    if not form and schema.lines is None:
+    if is_other_table or (not form and schema.lines is None):
         suffixes = [suffix for suffix, name in FORMAT_OF_SUFFIX.items() if name in schema.formats]
         expected = f"expected one of: {', '.join(suffixes)}"
         reason = f"the suffix does not name a format of {schema.things}; {expected}"

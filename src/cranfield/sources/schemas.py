@@ -50,8 +50,9 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "topic of scores": (
             f"{_TOPIC[0]} topic_no topic_num topic_number query_no query_num query_number q_no",
             *_TOPIC[1:],
-            # Of ragas.
-            "user_input",
+            # Of ragas; of TruLens and DeepEval; of LangSmith and the LM Evaluation Harness.
+            "user_input input",
+            "example_id doc_id",
         ),
         "doc": _DOC,
         # Google Search Console calls the URL of a result its page.
@@ -60,7 +61,8 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "rank": (_RANK,),
         "clicked rank": ("clicked_rank", _RANK),
         "score": ("score sim similarity",),
-        "system": (_SYSTEM,),
+        # The last are of TruLens.
+        "system": (_SYSTEM, "app_version", "app_id"),
         "grade": (_GRADE,),
         # BEIR, ranx and OpenSearch call the grade of a judgment its score.
         "judgment": (_GRADE, "vote answer gold prediction", "score"),
@@ -109,7 +111,17 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "user": ("user user_id visitor visitor_id client client_id",),
         "session": ("session session_id sid",),
         "topic of session": ("topic_id tid", "topic"),
-        "query of session": ("query_number qnum", "query query_id qid interaction"),
+        "query of session": (
+            "query_number qnum",
+            "turn turn_number turn_no",
+            "query_id qid interaction",
+            "query",
+        ),
+        "user of session": (
+            "user user_id visitor visitor_id client client_id",
+            "participant participant_id subject subject_id student student_id worker worker_id"
+            " member member_id customer customer_id account account_id uid",
+        ),
         "start": (_START, *_TIME[:1]),
         "time": _TIME,
         "clicked at": ("click_time clicked_at",),
@@ -145,10 +157,24 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "predicted": ("predicted q_hat",),
         "offset": ("offset pos position",),
         "support": ("support assignment",),
-        "text": ("text answer summary reference",),
+        "text": ("text answer summary",),
+        # A table may have the text of a system beside the reference.
+        "system text": (
+            "prediction prediction_text predicted_answer generated generated_text generated_answer"
+            " generated_summary response output completion candidate hypothesis",
+            "text answer summary",
+        ),
+        "reference text": (
+            "reference references reference_text reference_answer reference_summary ground_truth"
+            " gold gold_answer golden_answer golden_answers expected expected_answer"
+            " expected_output ideal_answer target highlights",
+            "text answer answers summary",
+        ),
+        "topic of a text": (*_TOPIC, "user_input input", "id"),
         "nugget": ("nugget nugget_id iunit iunit_id",),
         "vital length": ("vital_length vital_string_length",),
         "importance": ("importance", "label"),
+        "vital": ("vital is_vital essential is_essential must_have",),
         "sentence": ("sentence sentence_id statement",),
         "measure": ("measure measure_name metric metric_name",),
         "value": ("score value metric_value measure_value",),
@@ -173,7 +199,9 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         "votes": "votes vote_count number_of_votes num_votes n_votes",
         "weight": "weight weights sample_weight sampling_weight survey_weight",
         "assignment weight": "ipw iptw ip_weight inverse_probability_weight",
-        "support": "match matched found present label",
+        "support": "match matched is_match found present is_present label hit covered is_covered"
+        " supported is_supported entailed recalled captured answered verdict grade judgment"
+        " judgement relevance score value",
         "user": "user user_id user_pseudo_id visitor visitor_id full_visitor_id client client_id"
         " customer customer_id member member_id subscriber subscriber_id account account_id"
         " person person_id subject subject_id participant participant_id patient patient_id"
@@ -234,7 +262,7 @@ _QUANTILE = re.compile(r"\d+(\.\d+)?%")
 PLAIN = (
     "id q0 topic doc docid document text title body contents content snippet abstract url"
     " description name comment comments note notes passage query question answer prediction"
-    " explanation reason reasoning rationale"
+    " explanation reason reasoning rationale reference response ground_truth"
 )
 """Names of columns that only describe rows; they are ignored without a warning."""
 

@@ -41,6 +41,7 @@ from cranfield.texts.gold import (
     Nuggets,
     add_value,
     build_nuggets,
+    check_gold,
     check_name_used,
     input_files,
     read_nuggets,
@@ -284,7 +285,10 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
                     reason = f"nugget {quoted(nugget)} is matched twice by system {quoted(system)}"
                     raise table.wrong(row, reason, topic)
                 matches[match] = (position, 1.0 if isnan(support) else support)
-    warn_skipped(f"{tables[0].source}: answers to", unknown_topics, "nuggets")
+    source = tables[0].source
+    known = {system for _, system in lengths}
+    check_gold(systems, known, unknown_topics, topics, "answer", "nuggets", source)
+    warn_skipped(f"{source}: answers to", unknown_topics, "nuggets")
     shape = (len(gold.topics), len(systems))
     length, answered = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
     for answer, value in lengths.items():
@@ -317,7 +321,7 @@ ASSIGNMENTS = Schema(
     "table of nugget assignments",
     (
         TOPIC,
-        optional("run_id", NAME, None),
+        optional("run_id", NAME, "system"),
         Column("nuggets", _NONEMPTY_LIST, None),
         optional("answer_text", ANSWER_TEXT, None),
         optional("candidate_text", ANSWER_TEXT, None),

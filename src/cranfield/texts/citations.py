@@ -12,7 +12,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, MeasureError, PolicyError, quoted, warn
-from cranfield.base.text import counted
+from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.coverage import Scorable
 from cranfield.collection.pairs import number_values
 from cranfield.sources.columns import Table, pairs_of, read_table, transpose_rows
@@ -33,16 +33,26 @@ from cranfield.texts.gold import (
 def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
     """Convert answers of TREC RAG to columns with a row for each citation; None for other JSON."""
     records = data if isinstance(data, list) else [data]
-    if not all(isinstance(r, Mapping) and isinstance(r.get("answer"), list) for r in records):
-        return None
+    if not all(isinstance(r, Mapping) and _find_sentences(r) is not None for r in records):
+        if isinstance(data, list):
+            return None
+        names = some_of(map(quoted, data), 5) if isinstance(data, Mapping) else "another value"
+        raise InputError(
+            "expected a table of citations (topic, system, sentence, citation, support) or answers"
+            f" of TREC RAG (topic_id, run_id, references, answer), got JSON with {names}",
+            source=source,
+        )
     cells: list[tuple[Any, ...]] = []
     rows: list[int] = []
     for row, record in enumerate(records):
         fields = {**record, **(record.get("metadata") or {})}
         topic = next((fields[name] for name in _TOPIC_FIELDS if fields.get(name) is not None), None)
-        references = record.get("references") or []
-        for number, sentence in enumerate(record["answer"], 1):
+        system = next((fields[name] for name in SYSTEM.names if fields.get(name) is not None), None)
+        references, sentences = record.get("references"), _find_sentences(record) or []
+        for number, sentence in enumerate(sentences, 1):
             citations = sentence.get("citations") if isinstance(sentence, Mapping) else None
+            if isinstance(citations, Mapping):
+                citations = list(citations)
             if not isinstance(citations, list):
                 reason = f"answer {row + 1}: expected text and citations in sentence {number}"
                 raise InputError(reason, source=source, topic=str(topic))
@@ -52,10 +62,10 @@ def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] 
                 reason = f"citation {citation} of sentence {number} is not among the references"
                 raise InputError(f"answer {row + 1}: {reason}", source=source, topic=str(topic))
             documents = documents or [None]
-            cells += [(topic, number, fields.get("run_id"), doc) for doc in documents]
+            cells += [(topic, number, system, doc) for doc in documents]
             rows += [row] * len(documents)
-        if not record["answer"]:
-            cells.append((topic, None, fields.get("run_id"), None))
+        if not sentences:
+            cells.append((topic, None, system, None))
             rows.append(row)
     return dict(transpose_rows(("topic", "sentence", "system", "citation"), cells)), rows
 
@@ -64,9 +74,17 @@ _TOPIC_FIELDS = ("topic_id", "narrative_id", "qid", "query_id", "topic")
 """Fields that may contain the topic of an answer."""
 
 
+def _find_sentences(record: Mapping[Any, Any]) -> list[Any] | None:
+    """Return the sentences of an answer of TREC RAG, or of RAGTIME and BioGen (`responses`)."""
+    fields = (record.get(name) for name in ("answer", "responses"))
+    return next((sentences for sentences in fields if isinstance(sentences, list)), None)
+
+
 def _find_document(citation: Any, references: Any) -> Any:
     """Return a cited document, identified by its index among the references or by its id."""
     if isinstance(citation, int) and not isinstance(citation, bool):
+        if references is None:
+            return citation
         is_listed = isinstance(references, list) and 0 <= citation < len(references)
         return references[citation] if is_listed else None
     return citation if isinstance(citation, str) else None
@@ -195,9 +213,10 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
         number from 0 to 1), and optionally `system`, `joint` and `without` (yes or no, as in
         :class:`JudgedCitations`). A sentence without citations has one row whose citation and
         support are empty; an empty answer has one row that is also without a sentence. Or JSON of
-        TREC RAG with a record for each answer: `topic_id`, `run_id`, `references` and `answer`, a
-        list of sentences with `citations`; or a list of such files. Or a mapping `{system: {topic:
-        sentences}}`, where a sentence is a list with the support of each of its citations.
+        TREC RAG with a record for each answer: `topic_id`, `run_id`, `references` and `answer` (or
+        `responses`), a list of sentences with `citations`; or a list of such files. Or a mapping
+        `{system: {topic: sentences}}`, where a sentence is a list with the support of each of its
+        citations.
     name
         Name of the system, if the data do not name it; by default the stem of the file.
     support
@@ -256,6 +275,9 @@ def _add_support(table: Table, degrees: Table) -> Table:
     """Add the support of citations, of their system or else of any; exclude those without it."""
     if table.frame["support"].is_not_null().any():
         raise PolicyError("a table of support cannot be combined with citations that have support")
+    if "0" not in table.frame["sentence"]:
+        reason = f"expected numbers of sentences from 1, as in {table.source}, got 0"
+        degrees.refuse(degrees.frame["sentence"] == "0", lambda _: reason)
     frame, keys = table.frame, ["topic", "sentence", "citation"]
     for names in ([*keys, "system"], keys):
         labels = (

@@ -17,9 +17,17 @@ from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.collection.pairs import number_values
 from cranfield.sources.chunks import Source
-from cranfield.sources.columns import Table, pairs_of, read_table
+from cranfield.sources.columns import Table, read_table, transpose_rows
 from cranfield.sources.schemas import Column, Lines, Schema, differs, is_repeated, optional, unnamed
-from cranfield.sources.values import LABEL, NAME, Kind, absent, finite, truths_as_grades
+from cranfield.sources.values import (
+    LABEL,
+    NAME,
+    Cells,
+    Kind,
+    absent,
+    finite,
+    truths_as_grades,
+)
 
 Key = TypeVar("Key")
 
@@ -30,9 +38,10 @@ _IMPORTANCE_LABELS = {"vital": 1.0, "okay": 0.0, "ok": 0.0}
 """Values of the labels of importance."""
 
 _SUPPORT_LABELS = {
-    **dict.fromkeys(("support", "full", "fullsupport", "fs", "supported"), 1.0),
-    **dict.fromkeys(("partialsupport", "partial", "ps"), 0.5),
-    **dict.fromkeys(("notsupport", "nosupport", "none", "ns"), 0.0),
+    **dict.fromkeys(("support", "full", "fullsupport", "fs", "supported", "fullysupported"), 1.0),
+    **dict.fromkeys(("partialsupport", "partial", "ps", "partiallysupported"), 0.5),
+    **dict.fromkeys(("notsupport", "nosupport", "none", "ns", "notsupported", "unsupported"), 0.0),
+    **{"yes": 1.0, "no": 0.0},
 }
 """Values of the labels of support, written without blanks, hyphens and underscores."""
 
@@ -71,7 +80,12 @@ TEXT = Kind(lambda cell: cell if isinstance(cell, str) else None, problem="not t
 AMOUNT = Kind(_parse_amount, pl.Float64, _amount_problem, absent)
 """A number >= 0."""
 
-IMPORTANCE = Kind(_parse_importance, pl.Float64, "not vital or okay", absent)
+IMPORTANCE = Kind(
+    _parse_importance,
+    pl.Float64,
+    "not vital or okay; numbers require a column weight or vital (yes or no)",
+    absent,
+)
 """1 for `vital`, 0 for `okay`."""
 
 SUPPORT = Kind(
@@ -127,6 +141,26 @@ def warn_missing(
         warn(f"{answers} missing and counted as 0: topic {some_of(examples, 5)}")
 
 
+def check_gold(
+    systems: Mapping[str, int],
+    known: Collection[int],
+    unknown_topics: Collection[str],
+    topics: Collection[str],
+    text: str,
+    gold: str,
+    source: str,
+) -> None:
+    """Refuse a system of whose topics none has a gold standard; `known` has all other systems."""
+    for name, system in systems.items():
+        if system not in known:
+            raise InputError(
+                f"system {quoted(name)} has no {text} of a topic with {gold}: topics such as"
+                f" {some_of(map(quoted, unknown_topics), 3)}, {gold} of"
+                f" {some_of(map(quoted, topics), 3)}",
+                source=source,
+            )
+
+
 def warn_skipped(texts: str, topics: Collection[str], gold: str) -> None:
     """Warn of texts of topics that have no gold standard."""
     if topics:
@@ -151,18 +185,42 @@ def name_systems(table: Table, name: str | None, data: Any) -> Table:
 
 _NTCIR_COLUMNS = ("topic", "nugget", "weight", "vital_length")
 
+
+def _read_lists(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
+    """Convert records of AutoNuggetizer, with a list of nuggets, to columns; None for others."""
+    records = data if isinstance(data, list) else [data]
+    if not all(isinstance(r, Mapping) and isinstance(r.get("nuggets"), list) for r in records):
+        return None
+    cells: list[tuple[Any, ...]] = []
+    rows: list[int] = []
+    for row, record in enumerate(records):
+        names = [*record]
+        topic = next((record[names[k]] for k in TOPIC.named_in(names)), None)
+        for nugget in record["nuggets"]:
+            if not isinstance(nugget, Mapping) or "text" not in nugget:
+                reason = "expected nuggets as objects with text and importance"
+                raise InputError(reason, source=source, topic=str(topic))
+            cells.append((topic, nugget["text"], nugget.get("importance")))
+        rows += [row] * len(record["nuggets"])
+    return dict(transpose_rows(("topic", "nugget", "importance"), cells)), rows
+
+
 NUGGETS = Schema(
     "table of nuggets",
     (
         *(TOPIC, NUGGET, optional("weight", AMOUNT)),
         optional("vital_length", AMOUNT, "vital length", noun="vital length"),
         optional("importance", IMPORTANCE),
+        optional("vital", YES_OR_NO),
         optional("assessor", LABEL, "worker"),
     ),
     noun="nuggets",
     lines=Lines(_NTCIR_COLUMNS, 4, has_more=True),
     tuples=_NTCIR_COLUMNS,
+    nested=_read_lists,
     suspicions={
+        "expected importance or vital, got both": pl.col("importance").is_not_null()
+        & pl.col("vital").is_not_null(),
         "nugget {nugget} occurs twice": is_repeated("topic", "nugget", "assessor")
         & pl.col("assessor").is_null(),
         "nugget {nugget} occurs twice for assessor {assessor}": is_repeated(
@@ -226,11 +284,13 @@ def read_nuggets(data: Any) -> Nuggets:
     ----------
     data
         A table with the columns `topic` and `nugget` and any of `weight`, `vital_length`
-        (characters) and `importance` (vital, okay or ok): CSV, TSV, JSON, JSON lines, Parquet, a
-        data frame, or an iterable of records. With a column `assessor`, a nugget has a row for the
-        vote of each assessor. Or a file of NTCIR, such as `1C2.nuggets`, with topic, nugget, weight
-        and vital string length on each line. Or a mapping `{topic: {nugget: value}}`, where a value
-        is a weight, `"vital"` or `"okay"`, a list of such votes, or a mapping of the columns above.
+        (characters) and `importance` (vital, okay or ok) or `vital` (yes or no): CSV, TSV, JSON,
+        JSON lines, Parquet, a data frame, or an iterable of records. With a column `assessor`, a
+        nugget has a row for the vote of each assessor. Or JSON of AutoNuggetizer, with a list of
+        `nuggets` for each `qid`. Or a file of NTCIR, such as `1C2.nuggets`, with topic, nugget,
+        weight and vital string length on each line. Or a mapping `{topic: [nugget, ...]}` or
+        `{topic: {nugget: value}}`, where a value is a weight, `"vital"` or `"okay"`, a list of such
+        votes, or a mapping of the columns above.
 
     Returns
     -------
@@ -260,7 +320,13 @@ def read_nuggets(data: Any) -> Nuggets:
 
 
 def _nugget_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
-    for topic, nuggets in pairs_of(data, "topic", "nugget: weight", "nuggets"):
+    for topic, nuggets in data.items():
+        if isinstance(nuggets, (list, tuple)):
+            yield from ({"topic": topic, "nugget": nugget} for nugget in nuggets)
+            continue
+        if not isinstance(nuggets, Mapping):
+            expected = f"expected {{nugget: weight}} or a list of nuggets for topic {quoted(topic)}"
+            raise InputError(f"{expected}, got {type(nuggets).__name__}", source="nuggets")
         for nugget, value in nuggets.items():
             row = {"topic": topic, "nugget": nugget}
             if isinstance(value, Mapping):
@@ -282,7 +348,8 @@ def add_value(values: dict[Key, float], key: Key, value: float) -> bool:
 
 def build_nuggets(table: Table) -> Nuggets:
     n_vital, n_votes = pl.col("n_vital"), pl.col("n_votes")
-    rows = table.frame.group_by("topic", "nugget", maintain_order=True).agg(
+    frame = table.frame.with_columns(importance=pl.coalesce("importance", "vital"))
+    rows = frame.group_by("topic", "nugget", maintain_order=True).agg(
         pl.col("weight", "vital_length").drop_nulls().first(),
         n_vital=pl.col("importance").sum(),
         n_votes=pl.col("importance").count(),

@@ -15,12 +15,21 @@ from numpy.typing import NDArray
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.coverage import Scorable
-from cranfield.sources.columns import read_table, three_columns
+from cranfield.sources.columns import (
+    Table,
+    convert_columns,
+    read_columns,
+    read_table,
+    three_columns,
+    two_columns,
+)
 from cranfield.sources.schemas import Column, Schema, unnamed
+from cranfield.sources.values import absent
 from cranfield.texts.gold import (
     SYSTEM,
     TEXT,
     TOPIC,
+    check_gold,
     check_name_used,
     stem_of,
     warn_missing,
@@ -32,11 +41,21 @@ Sentences = tuple[tuple[int, ...], ...]
 """Indices of the words of a text, by sentence."""
 
 
+def _text_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+    """Convert `{topic: text}` or `{system: {topic: text}}` to columns."""
+    if all(isinstance(value, str) for value in data.values()):
+        return two_columns("topic", "text")(data, source)
+    return three_columns("system", "topic", "text", inner_form="topic: text")(data, source)
+
+
 def _reference_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-    """Convert `{topic: text}` or `{topic: [text, ...]}` to columns."""
+    """Convert `{topic: text}`, `{topic: [text, ...]}` or a data set of SQuAD to columns."""
+    articles = data.get("data")
+    if isinstance(articles, list) and articles and isinstance(articles[0], Mapping):
+        data = _squad_references(articles, source)
     columns: dict[str, list[Any]] = {"topic": [], "text": []}
     for topic, value in data.items():
-        texts = value if isinstance(value, (list, tuple)) else [value]
+        texts = _list_texts(value)
         if not texts:
             raise InputError("expected a reference text, got none", source=source, topic=str(topic))
         columns["topic"] += [topic] * len(texts)
@@ -44,16 +63,55 @@ def _reference_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[A
     return columns
 
 
+def _squad_references(articles: list[Any], source: str) -> dict[Any, list[Any]]:
+    """Return the answers of each question of a data set of SQuAD."""
+    try:
+        paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
+        questions = [question for paragraph in paragraphs for question in paragraph["qas"]]
+        return {q["id"]: [answer["text"] for answer in q["answers"]] for q in questions}
+    except (KeyError, TypeError):
+        reason = (
+            "expected {topic: [text, ...]} or a data set of SQuAD, got other JSON; write a table"
+            " with a row for each topic: topic, reference"
+        )
+        raise InputError(reason, source=source) from None
+
+
+def _data_records(data: Any, _source: str) -> tuple[dict[str, list[Any]], list[int]] | None:
+    """Convert `{"data": records}` of ALCE to columns; None for other JSON, such as SQuAD."""
+    records = data.get("data") if isinstance(data, Mapping) else None
+    if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
+        return None
+    names = dict.fromkeys(name for record in records for name in record)
+    if not names or "paragraphs" in names:
+        return None
+    return {name: [r.get(name) for r in records] for name in names}, [*range(len(records))]
+
+
+def _list_texts(value: Any) -> list[Any]:
+    """Return the texts of a cell: a text, a list of texts, or `{"text": texts}` as in SQuAD."""
+    value = value.get("text", value) if isinstance(value, Mapping) else value
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+_TEXT_TOPIC = replace(TOPIC, meaning="topic of a text")
 _TEXTS = Schema(
     "table of texts",
-    (TOPIC, Column("text", TEXT), SYSTEM),
+    (_TEXT_TOPIC, Column("text", replace(TEXT, missing=absent), "system text"), SYSTEM),
     noun="summaries",
     otherwise="csv",
-    mapping=three_columns("system", "topic", "text", inner_form="topic: text"),
+    mapping=_text_columns,
+    nested=_data_records,
     suspicions=unnamed("system"),
     decisive=("status", "replicate"),
 )
-_REFERENCES = replace(_TEXTS, noun="references", mapping=_reference_columns, decisive=("status",))
+_REFERENCES = replace(
+    _TEXTS,
+    columns=(_TEXT_TOPIC, Column("text", TEXT, "reference text"), SYSTEM),
+    noun="references",
+    mapping=_reference_columns,
+    decisive=("status",),
+)
 
 _OTHER_LETTER = re.compile(r"[^\W_a-z0-9]")
 _ADVICE = "; use tokeniser='unicode' for words of all scripts"
@@ -169,11 +227,12 @@ def judge_summaries(
     Parameters
     ----------
     texts
-        A mapping `{system: {topic: text}}`, or a table with the columns `topic`, `text` and
-        optionally `system`.
+        A mapping `{topic: text}` or `{system: {topic: text}}`, or a table with the columns `topic`,
+        `text` (or `prediction`, `response` and others) and optionally `system`.
     references
-        A mapping `{topic: text}` or `{topic: [text, ...]}`, or a table with the columns `topic` and
-        `text`; a topic may have several rows.
+        A mapping `{topic: text}` or `{topic: [text, ...]}`, a data set of SQuAD, or a table with
+        the columns `topic` and `reference` (or `text` and others); a topic may have several rows or
+        a list of texts.
     tokeniser
         Tokeniser of lines: `alphanumeric` (lower case, runs of a to z and digits, as in Google's
         rouge-score), `unicode` (lower case, runs of letters and digits of any script; single
@@ -187,13 +246,14 @@ def judge_summaries(
     Returns
     -------
     JudgedSummaries
-        Texts of all topics that have a reference; a missing text scores 0.
+        Texts of all topics that have a reference; a missing or empty text scores 0.
 
     Raises
     ------
     InputError
-        For a second text of a system for a topic, for a value that is not text, and for a text with
-        letters or digits in which the tokeniser finds no word.
+        For a second text of a system for a topic, for a system without a text of a topic with
+        references, for a value that is not text, and for a text with letters or digits in which the
+        tokeniser finds no word.
     PolicyError
         For an unknown tokeniser.
 
@@ -214,7 +274,7 @@ def judge_summaries(
     table = read_table(texts, _TEXTS)
     rows = list(table.rows())
     if tokeniser is None:
-        used_texts = [(topic, text) for topic, text, _ in rows if topic in topics]
+        used_texts = [(topic, text or "") for topic, text, _ in rows if topic in topics]
         used_texts += [(topic, text) for topic, group in reference_texts.items() for text in group]
         tokeniser = _default_tokeniser(used_texts)
     tokenise = find_tokeniser(tokeniser)
@@ -239,15 +299,19 @@ def judge_summaries(
     sentences: dict[tuple[int, int], Sentences] = {}
     unknown_topics: dict[str, None] = {}
     check_name_used(name, not all(system for _, _, system in rows))
+    default = name or stem_of(texts)
+    advice = "" if "system" in table.names else "; a column system names the system of each text"
     for row, (topic, text, named_system) in enumerate(rows):
-        system = named_system or name or stem_of(texts)
+        system = named_system or default
         system_index = systems.setdefault(system, len(systems))
         if topic not in topics:
             unknown_topics[topic] = None
         elif (topics[topic], system_index) in sentences:
-            raise table.wrong(row, f"is a second text of system {quoted(system)}", topic)
-        else:
+            raise table.wrong(row, f"is a second text of system {quoted(system)}{advice}", topic)
+        elif text is not None:
             sentences[topics[topic], system_index] = encode(text, topic)
+    known = {systems[system or default] for topic, _, system in rows if topic in topics}
+    check_gold(systems, known, unknown_topics, topics, "text", "references", table.source)
     warn_skipped("texts of", unknown_topics, "references")
     encoded_references = tuple(
         tuple(encode(text, topic) for text in group) for topic, group in reference_texts.items()
@@ -304,9 +368,21 @@ def _tokenise(tokenise: Tokeniser, line: str) -> list[str]:
     return list(words)
 
 
+def _reference_table(data: Any) -> Table:
+    """Read references, with a row for each text of a list."""
+    columns = read_columns(data, _REFERENCES)
+    cells = columns.select(_REFERENCES)
+    texts = [_list_texts(cell) or [None] for cell in cells["text"]]
+    rows = [row for row, group in enumerate(texts) for _ in group]
+    repeated = {name: [column[row] for row in rows] for name, column in cells.items()}
+    repeated["text"] = [text for group in texts for text in group]
+    lines = None if columns.lines is None else [columns.lines[row] for row in rows]
+    return convert_columns(repeated, _REFERENCES, columns.source, lines)
+
+
 def _read_references(data: Any) -> dict[str, list[str]]:
     """Return the reference texts of each topic."""
-    table = read_table(data, _REFERENCES)
+    table = _reference_table(data)
     empty = table.frame.filter(pl.col("text").str.strip_chars() == "")["topic"].to_list()
     if empty and not isinstance(data, Mapping):
         warn(f"{table.source}: the reference text of topic {quoted(empty[0])} is empty")

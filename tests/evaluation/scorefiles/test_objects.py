@@ -100,3 +100,39 @@ def test_scores_are_a_read_only_copy() -> None:
     assert scores.values.tolist() == [[0.1, 0.2], [0.3, 0.4]]
     with pytest.raises(ValueError, match="read-only"):
         scores.values[0, 0] = 9
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"columns": ["question", "text", "f1"], "data": [["q1", "x", 0.5], ["q2", "y", 1]]},
+        {"question": {"0": "q1", "1": "q2"}, "f1": {"0": 0.5, "1": 1}},
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*columns not used")
+def test_tables_of_pandas_and_mlflow(table: dict[str, Any], tmp_path: Path) -> None:
+    scores = read(json.dumps(table), tmp_path, "mine.json", measure="f1")
+    assert (scores.topics, scores.systems) == (("q1", "q2"), ("mine",))
+    assert scores.values.tolist() == [[0.5], [1]]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"columns": ["q", "a"], "data": [["q1"]]}, "expected a list of columns, and rows of as"),
+        (
+            {"testCases": [{"name": "c1", "metricsData": [{"name": "F", "score": 1}]}]},
+            "nested values: an object with 'testCases', .* write a table with columns topic, sys",
+        ),
+        (
+            [{"question": "q1", "output": {"metric_score": {"f1": 1}}}],
+            "nested values: an object with 'output', .* write a table with columns topic, system",
+        ),
+    ],
+)
+def test_nested_values_are_described(table: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        read(json.dumps(table), tmp_path, "mine.json")
+    (tmp_path / "s.json").write_text(json.dumps(table))
+    with pytest.raises(InputError, match=message):
+        cf.read_scores(f"a={tmp_path / 's.json'}")

@@ -150,11 +150,7 @@ REFUSED = [
     ("s.json", f'{{"a": {{"q1": 1{"0" * 400}}}}}', "is not a finite number"),
     ("s.json", '{"a": {"q1": [1]}}', r"score '\[1\]' is not a finite number"),
     ("s.json", '{"a": {" ": 1}}', "has no topic"),
-    (
-        "s.json",
-        '{"topic": {"0": "q1"}, "a": {"0": 1}}',
-        r"dict; in pandas, write the table by to_json\(orient='records'\)",
-    ),
+    ("s.json", '{"topic": {"0": "q1"}, "a": {"1": 1}}', "expected lists as the columns"),
     ("s.json", '{"topic": ["q1", "q2"], "a": [1]}', "expected columns of equal length"),
     ("s.json", '[{"topic": "q1", "a": 1}, 7]', "row 2: expected a record as in the first row"),
     ("s.json", '{"a":\n {"q1": }}', ":2: is not valid JSON: Expecting value"),

@@ -19,7 +19,7 @@ from cranfield.collection.run import Run
 
 SortKeys = NDArray[np.floating[Any]]
 
-_BY_ROW = {"input", "rank"}
+BY_ROW = {"input", "rank"}
 """Policies under which tied documents keep the order of the input."""
 
 _MAX_PADDING = 4
@@ -130,7 +130,7 @@ class RunOrder:
         """Return the positions of groups, and the permutation that orders their documents."""
         group, positions = ranges(firsts, firsts + sizes)
         rows = positions if self._unresolved is None else self._unresolved[positions]
-        if self.ties in _BY_ROW:
+        if self.ties in BY_ROW:
             return positions, np.lexsort((rows, group))
         docs = pl.DataFrame({"group": group, "doc": self.run.docs[rows]})
         descending = [False, self.ties != "id-ascending"]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, islice
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import join_with_and, some_of
+from cranfield.collection.files.named_columns import describe_structure
 from cranfield.evaluation.scorefiles.cells import (
     AGGREGATE,
     CUTOFF,
@@ -232,7 +233,7 @@ def read_table(table: ScoreTable) -> ScorePart:
         )
     topics = topics or [str(k) for k in range(1, len(table.column(0)) + 1)]
     if "system" not in roles and "score" in roles:
-        if score_columns and "topic" in roles:
+        if score_columns and "topic" in roles and not _describe_rows(table, score_columns, topics):
             raise InputError(
                 f"has scores in {quoted(table.names[roles['score']])}, but no column"
                 f" of systems; rename {quoted(table.names[score_columns[0]])} to system if it has"
@@ -240,13 +241,11 @@ def read_table(table: ScoreTable) -> ScorePart:
             )
         if "topic" not in roles:
             score_columns = sorted([*score_columns, roles.pop("score")])
-    text_columns = [k for k in score_columns if _is_text_column(table, k)]
     if "score" in roles:
+        _check_requested(table, roles, score_columns)
         table.columns.check_unused(SCORES, [*roles.values(), *directions])
-    elif 0 < len(text_columns) < len(score_columns):
-        score_columns = [k for k in score_columns if k not in text_columns]
-        unused = some_of([quoted(table.names[k]) for k in text_columns], 5)
-        warn(f"{table.source.name}: columns not used: {unused}; they contain text, not scores")
+    else:
+        score_columns = _without_texts(table, score_columns)
     frame = _table_frame(table, roles, score_columns, topics)
     part = make_part(frame, _join_directions(table, directions, roles.get("measure"), frame))
     distinction = _distinction(table, frame, used) if "score" in roles else ""
@@ -373,6 +372,41 @@ def _is_text_column(table: ScoreTable, k: int) -> bool:
 
 
 _NUMBER_LIKE = re.compile(r"[-+−]?[.,]?\d|[-+−]?inf", re.IGNORECASE)
+
+
+def _check_requested(table: ScoreTable, roles: Mapping[str, int], others: Sequence[int]) -> None:
+    """Refuse a requested measure that has a column beside the column of scores."""
+    names = {table.names[k] for k in others}
+    if "measure" not in roles and (requested := names.intersection(table.source.requested)):
+        scores = quoted(table.names[roles["score"]])
+        raise InputError(f"has scores in {scores}, but also a column {quoted(requested.pop())}")
+
+
+def _without_texts(table: ScoreTable, score_columns: list[int]) -> list[int]:
+    """Return the columns without those of text, with a warning, unless all have text."""
+    text_columns = [k for k in score_columns if _is_text_column(table, k)]
+    if 0 < len(text_columns) < len(score_columns):
+        unused = some_of([quoted(table.names[k]) for k in text_columns], 5)
+        warn(f"{table.source.name}: columns not used: {unused}; they contain text, not scores")
+        return [k for k in score_columns if k not in text_columns]
+    first_cells = {table.names[k]: table.column(k)[0] for k in text_columns}
+    nested = {name: cell for name, cell in first_cells.items() if isinstance(cell, Mapping | list)}
+    if nested:
+        _refuse_nested(nested)
+    return score_columns
+
+
+def _refuse_nested(values: Mapping[Any, Any]) -> NoReturn:
+    raise InputError(
+        f"expected scores, got nested values: {describe_structure(values)}; write a table with"
+        " columns topic, system and score"
+    )
+
+
+def _describe_rows(table: ScoreTable, columns: Sequence[int], topics: Sequence[str]) -> bool:
+    """Return True if columns are texts of a single system, with a row for each topic."""
+    has_one_system = len({*topics}) == len(topics)
+    return has_one_system and all(_is_text_column(table, k) for k in columns)
 
 
 def _find_topics(
@@ -510,6 +544,8 @@ def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
             parsed = row if is_complete else parsed
     else:
         parsed = parse_json(text, source.name)
+    if isinstance(parsed, Mapping) and {"columns", "data"} <= parsed.keys():
+        return read_table(ScoreTable(source, _split_columns(parsed, source.name)))
     if isinstance(parsed, Mapping):
         return read_mapping(parsed, source)
     if not lines and not (isinstance(parsed, list) and any(isinstance(r, Mapping) for r in parsed)):
@@ -518,6 +554,15 @@ def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
     if not columns.names:
         raise InputError("expected columns of scores, got none")
     return read_table(ScoreTable(source, columns))
+
+
+def _split_columns(data: Mapping[str, Any], source: str) -> Columns:
+    """Read `{"columns": names, "data": rows}`, as MLflow and pandas (orient="split") write."""
+    names, rows = data["columns"], data["data"]
+    are_lists = isinstance(names, list) and isinstance(rows, list)
+    if not are_lists or any(not isinstance(r, list) or len(r) != len(names) for r in rows):
+        raise InputError("expected a list of columns, and rows of as many cells in data")
+    return Columns.from_rows(names, rows, source)
 
 
 def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
@@ -550,16 +595,31 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         }
         return make_part(_frame_of_systems({source.stem: scores}))
     if any(SCORES.column_of(name) == "topic" for name in data):
+        if _are_columns_of_pandas(data):
+            data = {name: [*cells.values()] for name, cells in data.items()}
         values_by_column = columns_of_mapping(SCORES.kind)(data, source.name)
         if not any(values_by_column.values()):
             raise InputError("expected at least one row, got none")
         return read_table(ScoreTable(source, Columns.from_mapping(values_by_column, source.name)))
+    nested = {
+        name: scores
+        for name, scores in data.items()
+        if isinstance(scores, list) and any(isinstance(cell, (Mapping, list)) for cell in scores)
+    }
+    if nested:
+        _refuse_nested(nested)
     systems = _arrange_by_system(data, source)
     topic_names = _keys(scores for scores in systems.values() if isinstance(scores, Mapping))
     _warn_if_transposed(source, [*map(str, systems)], topic_names)
     if [*systems] == [source.stem] and [*map(str, data)] == topic_names:
         _warn_of_systems(source, topic_names)
     return make_part(_frame_of_systems(systems))
+
+
+def _are_columns_of_pandas(data: Mapping[Any, Any]) -> bool:
+    """Return True for columns `{name: {index: value}}` with the same index."""
+    columns = [*data.values()]
+    return all(isinstance(cells, Mapping) and [*cells] == [*columns[0]] for cells in columns)
 
 
 _TOPIC_ID = re.compile(r"(q|qid|query|topic)?[\W_]?\d+", re.IGNORECASE)

@@ -187,10 +187,21 @@ def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScoreP
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
         parts = [part for item in data for part in _read_parts(item, layout, requested)]
         if parts:
+            _warn_of_numbered_rows(parts)
             return parts
     raise InputError(
         f"expected scores as a file, a data frame or a mapping, got {type(data).__name__}"
     )
+
+
+def _warn_of_numbered_rows(parts: Sequence[ScorePart]) -> None:
+    """Warn if several sources have no topics, so that their rows are paired by position."""
+    sources = [part.source for part in parts if not part.has_topics]
+    if len(sources) > 1:
+        warn(
+            f"{some_of(sources, 3)} have no column of topics: their rows are paired in order; a"
+            " column topic pairs rows of the same topic"
+        )
 
 
 def _from_scores(by_measure: Mapping[str | None, Scores]) -> ScorePart:

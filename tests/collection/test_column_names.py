@@ -156,6 +156,50 @@ def test_labels_that_were_discarded() -> None:
     assert len(cf.assess.read_labels(frame.drop("status"))) == 2
 
 
+@pytest.mark.parametrize("name", ["criterion", "metric", "aspect", "dimension"])
+def test_grades_of_several_criteria(name: str) -> None:
+    frame = pl.DataFrame({"qid": ["q", "q"], "docid": ["a", "b"], "label": [2, 0]})
+    mixed = frame.with_columns(pl.Series(name, ["relevance", "fluency"]))
+    labels = mixed.with_columns(worker=pl.lit("w"))
+    for read, table in (
+        (cf.read_qrels, mixed),
+        (cf.assess.read_judges, mixed),
+        (cf.assess.read_labels, labels),
+    ):
+        with pytest.raises(cf.InputError, match=f"'{name}' .'relevance', 'fluency'. may be the"):
+            read(table)
+        read(table.with_columns(pl.lit("relevance").alias(name)))
+
+
+def test_names_and_values_of_scores() -> None:
+    """Langfuse exports a row for each named score."""
+    table = pl.DataFrame({"qid": ["q", "q"], "docid": ["a", "b"], "value": [2, 0]})
+    scores = table.with_columns(name=pl.Series(["relevance", "toxicity"]))
+    with pytest.raises(cf.InputError, match="'name' .* may be the criterion"):
+        cf.assess.read_judges(scores, columns={"grade": "value"})
+    titles = scores.rename({"value": "grade"})
+    assert len(cf.assess.read_judges(titles)[0].labels) == 2
+
+
+def test_labels_that_failed() -> None:
+    table = pl.DataFrame({"qid": ["q", "q"], "docid": ["a", "b"], "label": [2, 0]})
+    failed = table.with_columns(success=pl.Series([True, False]))
+    with pytest.raises(cf.InputError, match="'success' .* may be the outcome of rows"):
+        cf.assess.read_judges(failed)
+    with pytest.raises(cf.InputError, match="'success' .* may be the outcome of rows"):
+        cf.assess.read_labels(failed.with_columns(worker=pl.lit("w")))
+
+
+def test_labels_of_several_workers_in_the_file_of_one() -> None:
+    table = pl.DataFrame({"doc": ["a", "b"], "grade": [1, 0], "worker": ["ann", "bob"]})
+    with pytest.raises(cf.InputError, match="'worker' .'ann', 'bob'. may be the assessor of rows"):
+        cf.assess.read_labels({"batch1": table})
+    judge = table.with_columns(topic=pl.lit("q")).rename({"worker": "annotator"})
+    with pytest.raises(cf.InputError, match="'annotator' .* may be the assessor of rows"):
+        cf.assess.read_judges(judge)
+    assert len(cf.assess.read_labels({"ann": table.with_columns(worker=pl.lit("ann"))})) == 2
+
+
 def test_answers_without_a_grade_are_not_grade_0() -> None:
     rows = {"topic": ["1", "1"], "doc": ["a", "b"], "judgment": [0, 0]}
     frame = pl.DataFrame({**rows, "result_status": [1, 0]})

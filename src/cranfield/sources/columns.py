@@ -170,6 +170,8 @@ _ADVICE = {
     "event": "keep the rows of clicks, and remove the column",
     "judge": "write a table for each judge",
     "assessor": "write a table for each assessor, or remove the column if each answer has one",
+    "criterion": "keep the rows of one criterion, and remove the column",
+    "outcome": "keep the valid rows, and remove the column",
     "replicate": "name the systems SYSTEM@REPLICATE, and remove the column",
 }
 """Advice on tables with a column that changes the meaning of rows, by kind of column."""

@@ -182,8 +182,14 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         "exposure": "exposed is_exposed triggered is_triggered",
         "event": "event event_name event_type event_action type action action_name action_type"
         " user_action interaction interaction_type activity_type",
-        "judge": "judge judge_id judge_name model model_id model_name",
-        "assessor": "assessor assessor_id annotator annotator_id rater rater_id worker worker_id",
+        "judge": "judge judge_id judge_name judge_model evaluator evaluator_name model model_id"
+        " model_name",
+        "assessor": "assessor assessor_id annotator annotator_id rater rater_id worker worker_id"
+        " coder labeler labeller grader",
+        "criterion": "criterion criteria aspect dimension rubric",
+        "outcome": "success is_success ok is_ok is_error has_error parse_error parse_ok"
+        " parse_success is_parsed refused is_refused refusal is_spam spammer is_spammer banned"
+        " is_banned reject",
         "replicate": "replicate replicate_id repetition trial attempt",
     }
 )
@@ -499,6 +505,9 @@ class Schema:
         """
         unused = {k: spelt(name) for k, name in enumerate(names) if k not in used}
         kinds = {k: _kind_of_decisive(name) for k, name in unused.items()}
+        if "value" in {spelt(names[k]) for k in used}:
+            # As in Langfuse: a row has the name of a criterion and its value.
+            kinds |= {k: "criterion" for k, name in unused.items() if name == "name"}
         decisive = {k: kind for k, kind in kinds.items() if kind in self.decisive}
         if self.is_selected:
             return [], {}, decisive

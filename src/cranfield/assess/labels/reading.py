@@ -225,7 +225,7 @@ LABELS = Schema(
         optional("stratum", replace(ID, missing=absent)),
     ),
     noun="labels",
-    decisive=("status", "count", "weight"),
+    decisive=("status", "outcome", "count", "weight", "measure", "criterion"),
     tuples=("topic", "doc", "worker", "grade", "order"),
     hint="; use worker_columns=[...] if each worker has a column, columns={{'{name}': ...}} if its"
     " name is unusual, or NAME=FILE for a file of one worker; if workers are unknown, number the"
@@ -238,6 +238,7 @@ WORKER_JUDGMENTS = replace(
     kind="table of judgments",
     noun="judgments",
     columns=tuple(column for column in LABELS.columns if column.name != "worker"),
+    decisive=(*LABELS.decisive, "judge", "assessor"),
     tuples=("topic", "doc", "grade"),
     hint="; use columns={{'{name}': ...}} if its name is unusual",
 )

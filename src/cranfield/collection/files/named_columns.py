@@ -267,6 +267,7 @@ QRELS = _JudgmentSchema(
     tuples=("topic", "doc", "grade"),
     lines_as_rows=("topic", "subtopic", "doc", "grade"),
     hint=_HINT,
+    decisive=("status", "measure", "criterion"),
     mapping=partial(_convert_topics, "grade"),
     nested=partial(columns_of_nested, "qrels"),
 )

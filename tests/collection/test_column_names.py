@@ -97,6 +97,13 @@ def test_ids_win_over_texts() -> None:
         cf.read_run(other.with_columns(query_id=pl.Series(["1", "2", "3"])), columns={"doc": "pid"})
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_name_with_a_prefix_wins_in_any_order(order: int) -> None:
+    table = pl.DataFrame({"qid": ["q"], "docid": ["a"], "human": [2], "llm": [0]})
+    columns = dict([("grade", "llm"), ("qrels.grade", "human")][::order])
+    assert cf.read_qrels(table, columns=columns).grades.tolist() == [2]
+
+
 def test_other_identifiers_and_grades_are_listed_as_unused() -> None:
     docs = pl.DataFrame({"qid": ["q", "q"], "docno": ["a", "b"], "doc_id": ["x", "y"]})
     run = docs.with_columns(score=pl.Series([2.0, 1.0]))

@@ -331,9 +331,11 @@ def requested_columns(
             "columns must be a mapping such as {'doc': 'product_id'}, got"
             f" {type(columns).__name__}"
         )
+    # A name with the prefix of the kind takes precedence, so it comes last.
+    keys = sorted(columns or {}, key=lambda key: "." in str(key))
     names = {
-        column: str(name)
-        for key, name in (columns or {}).items()
+        column: str((columns or {})[key])
+        for key in keys
         for kind_of_column, column in _find_columns(key)
         if kind_of_column == kind
     }

@@ -89,7 +89,11 @@ READERS = {
 
 
 FORMS = (
-    ("Amazon MTurk", "batch CSV, with `Input.` and `Answer.` before names", "`labels`"),
+    (
+        "Amazon MTurk, Toloka",
+        "CSV and TSV, with `Input.`, `Answer.`, `INPUT:`, ... before names",
+        "`labels`",
+    ),
     ("Label Studio", "JSON, JSON_MIN and CSV", "`labels`, with `--columns grade=QUESTION`"),
     ("Kili, Prodigy, doccano", "JSON and JSON lines", "`labels`; one file each as `NAME=FILE`"),
     ("Quepid, spreadsheets", "a column for each judge", "`labels --worker-columns A,B`"),

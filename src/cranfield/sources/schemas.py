@@ -61,7 +61,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "system": (_SYSTEM,),
         "grade": (_GRADE,),
         # BEIR, ranx and OpenSearch call the grade of a judgment its score.
-        "judgment": (_GRADE, "vote answer gold prediction", "score"),
+        "judgment": (_GRADE, "vote answer gold prediction annotation", "score"),
         "subtopic": ("subtopic subtopic_id", "iteration iter"),
         "intent": ("intent intent_id", "subtopic subtopic_id", "iteration iter"),
         "class": ("class equivalence_class ec",),
@@ -251,12 +251,16 @@ NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
 """Names that pandas or Polars give to an index or to a second column; an index may have none."""
 
 
+_PREFIX_OR_BLANKS = re.compile(r"^(?:(?:Input|Answer)\.|(?:INPUT|OUTPUT|ASSIGNMENT):)|[\s_.:-]+")
+
+
 def spelt(name: object) -> str:
     """Normalise the name of a column: lower case, without blanks, hyphens, dots and colons.
 
-    The prefixes `Input.` and `Answer.` of MTurk are removed, too.
+    The prefixes `Input.` and `Answer.` of MTurk, and `INPUT:`, `OUTPUT:` and `ASSIGNMENT:` of
+    Toloka, are removed, too.
     """
-    return re.sub(r"^(Input|Answer)\.|[\s_.:-]+", "", str(name)).casefold()
+    return _PREFIX_OR_BLANKS.sub("", str(name)).casefold()
 
 
 _PLAIN = frozenset(map(spelt, PLAIN.split()))

@@ -180,6 +180,28 @@ def test_mturk_batch(tmp_path: Path) -> None:
         read_labels(path)
 
 
+def test_toloka_pool(tmp_path: Path) -> None:
+    path = tmp_path / "pool.tsv"
+    names = ["INPUT:query", "INPUT:docid", "OUTPUT:result", "GOLDEN:result", "ASSIGNMENT:worker_id"]
+    rows = [[*names, "ASSIGNMENT:status"], ["q", "d", "1", "", "w1", "APPROVED"]]
+    rows += [[], ["q", "d", "0", "", "w2", "APPROVED"]]
+    path.write_text("\n".join("\t".join(row) for row in rows))
+    labels = read_labels(path, columns={"grade": "result"})
+    assert _rows(labels) == [("q", "d", "w1", 1), ("q", "d", "w2", 0)]
+    path.write_text(path.read_text().replace("w2\tAPPROVED", "w2\tREJECTED"))
+    with pytest.raises(InputError, match="'ASSIGNMENT:status' .'APPROVED', 'REJECTED'."):
+        read_labels(path, columns={"grade": "result"})
+
+
+def test_columns_of_workers_without_documents(tmp_path: Path) -> None:
+    """A matrix of ratings of R: a row for each unit."""
+    path = tmp_path / "ratings.csv"
+    path.write_text("rater1,rater2\n1,1\n2,\n0,1\n")
+    labels = read_labels(path, worker_columns=["rater1", "rater2"])
+    first = [("all", "1", "rater1", 1), ("all", "1", "rater2", 1), ("all", "2", "rater1", 2)]
+    assert _rows(labels) == [*first, ("all", "3", "rater1", 0), ("all", "3", "rater2", 1)]
+
+
 def test_kili(tmp_path: Path) -> None:
     def label(email: str, name: str, **more: Any) -> dict[str, Any]:
         response = {"JOB": {"categories": [{"name": name, "confidence": 100}]}}

@@ -45,7 +45,15 @@ from cranfield.sources.columns import (
     read_table,
     two_columns,
 )
-from cranfield.sources.schemas import SUMMARIES, Column, Schema, optional, schema_of_lines, spelt
+from cranfield.sources.schemas import (
+    GROUPS,
+    SUMMARIES,
+    Column,
+    Schema,
+    optional,
+    schema_of_lines,
+    spelt,
+)
 from cranfield.sources.values import (
     GRADE,
     GRADE_OR_NONE,
@@ -296,6 +304,12 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
 REPEATS = ("error", "last", "keep")
 MISSING = ("error", "drop")
 
+_TIMES = {
+    *map(spelt, " ".join(GROUPS["time"]).split()),
+    *("date", "createdat", "updatedat", "submittedat", "submittime", "annotatedat", "started"),
+}
+"""Names of columns of times, as spelt by `schemas.spelt`."""
+
 NO_TOPIC = "all"  # Topic of the items of labels without topics
 
 
@@ -329,7 +343,8 @@ def read_labels(
         `{"worker": "rated_by"}`.
     worker_columns
         For a table with a column for each worker: the names of these columns. Empty values mean
-        that the worker has not labelled the document.
+        that the worker has not labelled the document. Without a column of documents, each row is
+        a document.
     grades
         Scale of integer grades; a label outside it is an error. By default the grades that occur.
         Or a mapping of values to grades, for labels in words: `{"Relevant": 1, "Not relevant": 0}`;
@@ -337,7 +352,8 @@ def read_labels(
         regular expression whose group is the grade.
     repeats
         How to treat several labels of one worker for the same document and topic: `error`; `last`
-        keeps the last, by order if known, else by row; `keep` keeps all.
+        keeps the last, by order if known, else by row, where rows must not contradict a column of
+        times; `keep` keeps all.
     missing
         How to treat a label whose grade is empty, null, NaN or `NA`: `error`, or `drop`, which
         excludes it and adds a note with the number of excluded labels.
@@ -410,8 +426,10 @@ def _read_scale(grades: Any) -> tuple[GradeMap | None, NDArray[np.int32] | None]
     return None, np.sort(np.array(levels, dtype=np.int32))
 
 
-def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> tuple[Columns, int]:
-    """Convert columns of workers to a row for each label; also return the number of empty cells."""
+def _unpivot(
+    table: Columns, schema: Schema, workers: Sequence[str], has_docs: bool
+) -> tuple[Columns, list[str]]:
+    """Convert columns of workers to a row for each label; also return notes."""
     names = [str(name) for name in table.names]
     if unknown := next((worker for worker in workers if worker not in names), None):
         reason = f"worker_columns: unknown column {quoted(unknown)}"
@@ -438,9 +456,42 @@ def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> tuple[Co
     columns: dict[str, Any] = {k: [cells[i] for i in rows] for k, cells in cells_by_name.items()}
     columns["worker"] = [workers[worker] for _, worker in labels]
     columns["grade"] = [grades[worker][row] for row, worker in labels]
+    notes = []
+    if n_empty := len(grades[0]) * len(workers) - len(labels):
+        cells_noun = counted(n_empty, "empty cell")
+        notes.append(f"{cells_noun} of the worker columns: the worker gave no label")
+    if not has_docs:
+        columns["doc"] = [row + 1 for row in rows]
+        notes.append("no documents: each row is one, named by its number")
     lines = None if table.lines is None else [table.lines[row] for row in rows]
-    n_empty = len(grades[0]) * len(workers) - len(labels)
-    return Columns.from_mapping(columns, table.source, lines), n_empty
+    return Columns.from_mapping(columns, table.source, lines), notes
+
+
+def _check_row_order(table: Columns, labels: pl.DataFrame) -> None:
+    """Refuse repeated labels whose rows are not in the order of a column of times."""
+    key = [name for name in ("topic", "doc", "worker") if name in labels.columns]
+    repeated = labels.select(pl.struct(key).is_duplicated()).to_series()
+    place = next((k for k, name in enumerate(table.names) if spelt(name) in _TIMES), None)
+    if place is None or labels["order"].null_count() < labels.height or not repeated.any():
+        return
+    texts = pl.Series([str(cell).strip() for cell in table.cells(place)])
+    numbers = texts.cast(pl.Float64, strict=False)
+    is_text = numbers.null_count() > 0
+    times = labels.with_columns(time=texts if is_text else numbers).filter(repeated)
+    is_earlier = pl.col("time") < pl.col("time").shift(1).over(key)
+    # The order of other forms of dates is not that of their texts.
+    is_sortable = not is_text or times["time"].str.contains(r"^\d{4}-\d\d-\d\d").all()
+    if is_sortable and not times.select(is_earlier.any()).item():
+        return
+    column = quoted(table.names[place])
+    remedy = "sort the rows by time, or remove the column if they are in order"
+    if is_sortable:
+        remedy = "sort the rows by it, or remove the column"
+    raise InputError(
+        f"column {column} may order repeated labels otherwise than the rows, of which the last one"
+        f" counts; {remedy}",
+        source=table.source,
+    )
 
 
 @dataclass(frozen=True)
@@ -489,11 +540,13 @@ class _Reader:
         else:
             table = read_columns(data, schema)
         if workers is not None:
-            table, n_empty = _unpivot(table, schema, workers)
-            if n_empty:
-                cells = counted(n_empty, "empty cell")
-                self.notes.append(f"{cells} of the worker columns: the worker gave no label")
-        return map_grades(table.table(schema, own_names), self.grade_map)
+            has_docs = "doc" in own_names or bool(DOC.named_in(table.names))
+            table, notes = _unpivot(table, schema, workers, has_docs)
+            self.notes.extend(notes)
+        labels = table.table(schema, own_names)
+        if self.repeats == "last":
+            _check_row_order(table, labels.frame)
+        return map_grades(labels, self.grade_map)
 
     def read_worker(self, judgments: Any) -> Table:
         """Read the judgments of one worker."""

@@ -84,8 +84,8 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         # A column `query` beside an `id` is a text.
         "id of a topic": (_TOPIC[0], "id number", "topic", "query"),
         "id of a document": (*_DOC[:2], "id", "doc document"),
-        "id of a prompt": ("custom_id prompt_id", "id"),
-        "text of an answer": ("text", "answer output content completion response"),
+        "id of a prompt": ("custom_id prompt_id", "id", "key"),
+        "text of an answer": ("text", "answer output content completion response", "result"),
         "tag": ("tag run_tag run_id",),
         "type of run": ("type run_type",),
         "priority": ("priority precedence",),

@@ -95,7 +95,11 @@ FORMS = (
         "`labels`",
     ),
     ("Label Studio", "JSON, JSON_MIN and CSV", "`labels`, with `--columns grade=QUESTION`"),
-    ("Kili, Prodigy, doccano", "JSON and JSON lines", "`labels`; one file each as `NAME=FILE`"),
+    (
+        "Kili, Prodigy, Argilla, doccano",
+        "JSON and JSON lines",
+        "`labels`; one file each as `NAME=FILE`",
+    ),
     ("Quepid, spreadsheets", "a column for each judge", "`labels --worker-columns A,B`"),
     ("Quepid", "`query,docid,rating`", "judgments, with the setting `ungraded: drop`"),
     ("Quepid, LETOR, RankLib", "`GRADE qid:TOPIC ... # DOCUMENT`", "judgments"),

@@ -75,7 +75,9 @@ def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[in
     """Return the columns and tasks of the labels of an export; None for other data."""
     if not (isinstance(data, list) and data and isinstance(data[0], Mapping)):
         return None
-    reader = _reader_of(data[0])
+    # The first records may have no labels yet.
+    records = (task for task in data[:100] if isinstance(task, Mapping))
+    reader = next(filter(None, map(_reader_of, records)), None)
     if reader is None:
         return None
     n_skipped, rows, labels = 0, list[int](), list[_Label]()
@@ -109,8 +111,13 @@ def _reader_of(task: Mapping[Any, Any]) -> Any:
         return _prodigy
     if isinstance(task.get("label"), list) and "id" in task:
         return _doccano
+    annotations = task.get("annotations")
+    if isinstance(annotations, list) and annotations and all(map(_is_doccano_label, annotations)):
+        return _doccano_users
     if isinstance(task.get("labels"), list) and "externalId" in task:
         return _kili
+    if _argilla_responses(task):
+        return _argilla
     return None
 
 
@@ -220,6 +227,72 @@ def _doccano(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
         columns["doc"] = columns.pop("id", None)
     position = f"document {quoted(task.get('id', number))}"
     yield columns, {"grade": _single_value(task.get("label"), position)}
+
+
+def _is_doccano_label(label: Any) -> bool:
+    return (
+        isinstance(label, Mapping) and {"label", "user"} <= {*label} and "start_offset" not in label
+    )
+
+
+def _doccano_users(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
+    """Yield the labels of all users for a document, as doccano exported them before version 1.5."""
+    position = f"document {quoted(task.get('id', number))}"
+    columns = {**_scalar_values(task.get("meta")), **_scalar_values(task)}
+    if not DOC.named_in([*columns]):
+        columns["doc"] = columns.pop("id", None)
+    for label in _records(task.get("annotations"), "annotations", position):
+        yield {**columns, "worker": label.get("user")}, {"grade": label.get("label")}
+
+
+def _argilla_responses(task: Mapping[Any, Any]) -> list[tuple[str, Any]]:
+    """Return the questions and responses of an Argilla record: nested, flat, or of version 1."""
+    responses: list[tuple[str, Any]] = []
+    nested = task.get("responses")
+    if isinstance(nested, Mapping):
+        return [(name, answer) for name, answers in nested.items() for answer in answers or []]
+    for answer in nested if isinstance(nested, list) else []:
+        values = answer.get("values") if isinstance(answer, Mapping) else None
+        responses += [(name, {**answer, **value}) for name, value in (values or {}).items()]
+    for name, answers in task.items():
+        question, _, kind = str(name).rpartition(".")
+        if not isinstance(answers, list):
+            continue
+        if question and kind == "responses":
+            users = task.get(f"{name}.users") or [None] * len(answers)
+            status = task.get(f"{name}.status") or [None] * len(answers)
+            keys = ("value", "user_id", "status")
+            rows = zip(answers, users, status, strict=True)
+            responses += [(question, dict(zip(keys, row, strict=True))) for row in rows]
+        elif answers and all(
+            isinstance(a, Mapping) and {"user_id", "value"} <= {*a} for a in answers
+        ):
+            responses += [(str(name), answer) for answer in answers]
+    return responses
+
+
+def _argilla(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
+    position = f"record {quoted(task.get('id', number))}"
+    responses = _argilla_responses(task)
+    columns = {**_scalar_values(task.get("fields")), **_scalar_values(task.get("metadata"))}
+    # The status is that of the record, whose responses have their own.
+    own = {"id", "status", "external_id", "inserted_at", "updated_at"}
+    questions = tuple(f"{name}{mark}" for name, _ in responses for mark in (".", "-"))
+    columns |= {
+        name: value
+        for name, value in _scalar_values(task).items()
+        if name not in own and not name.startswith(questions)
+    }
+    columns = _add_doc(columns, task.get("external_id") or task.get("id"))
+    answers: dict[Any, dict[str, Any]] = {}
+    for question, response in responses:
+        if response.get("status") not in (None, "submitted"):
+            yield None
+            continue
+        value = _single_value(response.get("value"), position)
+        answers.setdefault(response.get("user_id"), {})[question] = value
+    for worker, by_question in answers.items():
+        yield {**columns, "worker": worker}, by_question
 
 
 LABELS = Schema(
@@ -333,9 +406,9 @@ def read_labels(
         Files are CSV, TSV, JSON lines, JSON or Parquet by their suffix; with any other suffix, they
         are lines of fields separated by blanks. Or rows: tuples (topic, doc, worker, grade),
         mappings or named tuples. Or a dict `{worker: judgments}`, whose values are any input of
-        `read_qrels`. JSON exports of Label Studio, Prodigy and doccano are read unchanged (from
-        doccano, a file for each worker). Without topics, all items belong to one topic, `all`, with
-        a note.
+        `read_qrels`. JSON exports of Label Studio, Kili, Prodigy, Argilla and doccano are read
+        unchanged (from doccano, a file for each worker, unless its labels have users). Without
+        topics, all items belong to one topic, `all`, with a note.
     columns
         For lines without a header, their fields in order, such as `"worker doc grade"`; `-` skips a
         field. By default lines of four or five fields are topic, doc, worker, grade and order;

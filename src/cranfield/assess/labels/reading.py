@@ -344,6 +344,8 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
     if fields is None:
         reason = f"expected lines of 4 or 5 fields, got {n_fields}"
         remedy = "name the fields, such as columns='worker doc grade'"
+        if first_line.count(b",") > 1:
+            remedy = "a file with commas between columns requires the suffix .csv"
         raise InputError(f"{reason}; {remedy}", source=source.name)
     names = fields.split() if isinstance(fields, str) else [str(name) for name in fields]
     column_names = iter(LABELS.columns_of(name for name in names if name != "-"))

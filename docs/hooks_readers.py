@@ -90,9 +90,17 @@ READERS = {
 
 
 FORMS = (
-    ("Amazon MTurk", "batch CSV, with `Input.` and `Answer.` before names", "`labels`"),
+    (
+        "Amazon MTurk, Toloka",
+        "CSV and TSV, with `Input.`, `Answer.`, `INPUT:`, ... before names",
+        "`labels`",
+    ),
     ("Label Studio", "JSON, JSON_MIN and CSV", "`labels`, with `--columns grade=QUESTION`"),
-    ("Kili, Prodigy, doccano", "JSON and JSON lines", "`labels`; one file each as `NAME=FILE`"),
+    (
+        "Kili, Prodigy, Argilla, doccano",
+        "JSON and JSON lines",
+        "`labels`; one file each as `NAME=FILE`",
+    ),
     ("Quepid, spreadsheets", "a column for each judge", "`labels --worker-columns A,B`"),
     ("Quepid", "`query,docid,rating`", "judgments, with the setting `ungraded: drop`"),
     ("Quepid, LETOR, RankLib", "`GRADE qid:TOPIC ... # DOCUMENT`", "judgments"),

@@ -97,6 +97,13 @@ def test_ids_win_over_texts() -> None:
         cf.read_run(other.with_columns(query_id=pl.Series(["1", "2", "3"])), columns={"doc": "pid"})
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_name_with_a_prefix_wins_in_any_order(order: int) -> None:
+    table = pl.DataFrame({"qid": ["q"], "docid": ["a"], "human": [2], "llm": [0]})
+    columns = dict([("grade", "llm"), ("qrels.grade", "human")][::order])
+    assert cf.read_qrels(table, columns=columns).grades.tolist() == [2]
+
+
 def test_other_identifiers_and_grades_are_listed_as_unused() -> None:
     docs = pl.DataFrame({"qid": ["q", "q"], "docno": ["a", "b"], "doc_id": ["x", "y"]})
     run = docs.with_columns(score=pl.Series([2.0, 1.0]))
@@ -154,6 +161,50 @@ def test_labels_that_were_discarded() -> None:
     with pytest.raises(cf.InputError, match="'status' .'done', 'discarded'. may be the status"):
         cf.assess.read_labels(frame)
     assert len(cf.assess.read_labels(frame.drop("status"))) == 2
+
+
+@pytest.mark.parametrize("name", ["criterion", "metric", "aspect", "dimension"])
+def test_grades_of_several_criteria(name: str) -> None:
+    frame = pl.DataFrame({"qid": ["q", "q"], "docid": ["a", "b"], "label": [2, 0]})
+    mixed = frame.with_columns(pl.Series(name, ["relevance", "fluency"]))
+    labels = mixed.with_columns(worker=pl.lit("w"))
+    for read, table in (
+        (cf.read_qrels, mixed),
+        (cf.assess.read_judges, mixed),
+        (cf.assess.read_labels, labels),
+    ):
+        with pytest.raises(cf.InputError, match=f"'{name}' .'relevance', 'fluency'. may be the"):
+            read(table)
+        read(table.with_columns(pl.lit("relevance").alias(name)))
+
+
+def test_names_and_values_of_scores() -> None:
+    """Langfuse exports a row for each named score."""
+    table = pl.DataFrame({"qid": ["q", "q"], "docid": ["a", "b"], "value": [2, 0]})
+    scores = table.with_columns(name=pl.Series(["relevance", "toxicity"]))
+    with pytest.raises(cf.InputError, match="'name' .* may be the criterion"):
+        cf.assess.read_judges(scores, columns={"grade": "value"})
+    titles = scores.rename({"value": "grade"})
+    assert len(cf.assess.read_judges(titles)[0].labels) == 2
+
+
+def test_labels_that_failed() -> None:
+    table = pl.DataFrame({"qid": ["q", "q"], "docid": ["a", "b"], "label": [2, 0]})
+    failed = table.with_columns(success=pl.Series([True, False]))
+    with pytest.raises(cf.InputError, match="'success' .* may be the outcome of rows"):
+        cf.assess.read_judges(failed)
+    with pytest.raises(cf.InputError, match="'success' .* may be the outcome of rows"):
+        cf.assess.read_labels(failed.with_columns(worker=pl.lit("w")))
+
+
+def test_labels_of_several_workers_in_the_file_of_one() -> None:
+    table = pl.DataFrame({"doc": ["a", "b"], "grade": [1, 0], "worker": ["ann", "bob"]})
+    with pytest.raises(cf.InputError, match="'worker' .'ann', 'bob'. may be the assessor of rows"):
+        cf.assess.read_labels({"batch1": table})
+    judge = table.with_columns(topic=pl.lit("q")).rename({"worker": "annotator"})
+    with pytest.raises(cf.InputError, match="'annotator' .* may be the assessor of rows"):
+        cf.assess.read_judges(judge)
+    assert len(cf.assess.read_labels({"ann": table.with_columns(worker=pl.lit("ann"))})) == 2
 
 
 def test_answers_without_a_grade_are_not_grade_0() -> None:

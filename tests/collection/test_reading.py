@@ -9,6 +9,7 @@ import json
 import lzma
 import sys
 import types
+import zipfile
 from collections import namedtuple
 from pathlib import Path
 from typing import Any
@@ -506,3 +507,26 @@ def test_scores_of_several_systems_that_rise_like_distances(tmp_path: Path) -> N
 def test_groups_that_may_be_missing_are_reported(mark: str) -> None:
     with pytest.warns(cf.CranfieldWarning, match=f"group is '{mark}' in 1 row, read as text"):
         read_groups({"doc": ["a", "b"], "group": ["x", mark]})
+
+
+@pytest.mark.parametrize("orient", ["columns", "index", "split", "records", "table"])
+def test_json_of_pandas(orient: Any, tmp_path: Path) -> None:
+    rows = {"query_id": ["q", "q", "r"], "doc_id": ["a", "b", "a"], "label": [2, 0, 1]}
+    pd.DataFrame(rows).to_json(tmp_path / "t.json", orient=orient)
+    qrels = cf.read_qrels(tmp_path / "t.json")
+    assert qrels.to_polars().rows() == [("q", "a", 2), ("q", "b", 0), ("r", "a", 1)]
+    pd.DataFrame({**rows, "worker": "ann"}).to_json(tmp_path / "l.json", orient=orient)
+    assert len(cf.assess.read_labels(tmp_path / "l.json")) == 3
+
+
+def test_ids_that_are_numbers_are_not_rows_of_pandas(tmp_path: Path) -> None:
+    (tmp_path / "q.json").write_text('{"0": {"0": 1, "1": 0}, "1": {"0": 0, "1": 2}}')
+    assert cf.read_qrels(tmp_path / "q.json").grades.tolist() == [1, 0, 0, 2]
+
+
+def test_spreadsheets_are_named(tmp_path: Path) -> None:
+    for name in ("[Content_Types].xml", "mimetype"):
+        with zipfile.ZipFile(tmp_path / "book.xlsx", "w") as book:
+            book.writestr(name, "x")
+        with pytest.raises(cf.InputError, match="is a spreadsheet .* save a sheet as CSV"):
+            cf.read_qrels(tmp_path / "book.xlsx")

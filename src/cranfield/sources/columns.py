@@ -176,6 +176,8 @@ _ADVICE = {
     "event": "keep the rows of clicks, and remove the column",
     "judge": "write a table for each judge",
     "assessor": "write a table for each assessor, or remove the column if each answer has one",
+    "criterion": "keep the rows of one criterion, and remove the column",
+    "outcome": "keep the valid rows, and remove the column",
     "replicate": "name the systems SYSTEM@REPLICATE, and remove the column",
 }
 """Advice on tables with a column that changes the meaning of rows, by kind of column."""
@@ -354,6 +356,8 @@ def _columns_of_json(
     data: Any, schema: Schema, source: str, lines: Sequence[int] | None = None
 ) -> Columns | None:
     """Read records or a mapping from JSON; None if the schema does not allow their form."""
+    if isinstance(data, Mapping):
+        data = _unwrap_pandas(data, schema)
     nested = None if schema.nested is None else schema.nested(data, source)
     if nested is not None:
         columns, rows = nested
@@ -366,6 +370,26 @@ def _columns_of_json(
     if isinstance(data, list) and schema.tuples is not None:
         return columns_of_records(data, schema, source, lines)
     return None
+
+
+def _unwrap_pandas(data: Mapping[Any, Any], schema: Schema) -> Any:
+    """Return the rows of a table that pandas wrote as JSON; other data are returned unchanged."""
+    values = list(data.values())
+    if {*data} == {"columns", "index", "data"} and all(isinstance(v, list) for v in values):
+        names, rows = list(map(str, data["columns"])), data["data"]
+        are_rows = all(isinstance(row, list) and len(row) == len(names) for row in rows)
+        return [dict(zip(names, row, strict=True)) for row in rows] if are_rows else data
+    if {*data} == {"schema", "data"} and isinstance(data["data"], list):
+        return data["data"]
+    if not all(isinstance(value, Mapping) for value in values) or not values:
+        return data
+    are_columns = schema.is_table(data)
+    are_rows = schema.is_table({name: [cell] for name, cell in values[0].items()})
+    if not (are_columns or are_rows) or any({*value} != {*values[0]} for value in values):
+        return data
+    if are_rows:
+        return values
+    return [{name: column[row] for name, column in data.items()} for row in values[0]]
 
 
 def _columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:

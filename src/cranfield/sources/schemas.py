@@ -65,7 +65,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "system": (_SYSTEM, "app_version", "app_id"),
         "grade": (_GRADE,),
         # BEIR, ranx and OpenSearch call the grade of a judgment its score.
-        "judgment": (_GRADE, "vote answer gold prediction", "score"),
+        "judgment": (_GRADE, "vote answer gold prediction annotation", "score"),
         "subtopic": ("subtopic subtopic_id", "iteration iter"),
         "intent": ("intent intent_id", "subtopic subtopic_id", "iteration iter"),
         "class": ("class equivalence_class ec",),
@@ -88,8 +88,8 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         # A column `query` beside an `id` is a text.
         "id of a topic": (_TOPIC[0], "id number", "topic", "query"),
         "id of a document": (*_DOC[:2], "id", "doc document"),
-        "id of a prompt": ("custom_id prompt_id", "id"),
-        "text of an answer": ("text", "answer output content completion response"),
+        "id of a prompt": ("custom_id prompt_id", "id", "key"),
+        "text of an answer": ("text", "answer output content completion response", "result"),
         "tag": ("tag run_tag run_id",),
         "type of run": ("type run_type",),
         "priority": ("priority precedence",),
@@ -221,8 +221,14 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         "exposure": "exposed is_exposed triggered is_triggered",
         "event": "event event_name event_type event_action type action action_name action_type"
         " user_action interaction interaction_type activity_type",
-        "judge": "judge judge_id judge_name model model_id model_name",
-        "assessor": "assessor assessor_id annotator annotator_id rater rater_id worker worker_id",
+        "judge": "judge judge_id judge_name judge_model evaluator evaluator_name model model_id"
+        " model_name",
+        "assessor": "assessor assessor_id annotator annotator_id rater rater_id worker worker_id"
+        " coder labeler labeller grader",
+        "criterion": "criterion criteria aspect dimension rubric",
+        "outcome": "success is_success ok is_ok is_error has_error parse_error parse_ok"
+        " parse_success is_parsed refused is_refused refusal is_spam spammer is_spammer banned"
+        " is_banned reject",
         "replicate": "replicate replicate_id repetition trial attempt",
     }
 )
@@ -284,12 +290,16 @@ NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
 """Names that pandas or Polars give to an index or to a second column; an index may have none."""
 
 
+_PREFIX_OR_BLANKS = re.compile(r"^(?:(?:Input|Answer)\.|(?:INPUT|OUTPUT|ASSIGNMENT):)|[\s_.:-]+")
+
+
 def spelt(name: object) -> str:
     """Normalise the name of a column: lower case, without blanks, hyphens, dots and colons.
 
-    The prefixes `Input.` and `Answer.` of MTurk are removed, too.
+    The prefixes `Input.` and `Answer.` of MTurk, and `INPUT:`, `OUTPUT:` and `ASSIGNMENT:` of
+    Toloka, are removed, too.
     """
-    return re.sub(r"^(Input|Answer)\.|[\s_.:-]+", "", str(name)).casefold()
+    return _PREFIX_OR_BLANKS.sub("", str(name)).casefold()
 
 
 _PLAIN = frozenset(map(spelt, PLAIN.split()))
@@ -538,6 +548,9 @@ class Schema:
         """
         unused = {k: spelt(name) for k, name in enumerate(names) if k not in used}
         kinds = {k: _kind_of_decisive(name) for k, name in unused.items()}
+        if "value" in {spelt(names[k]) for k in used}:
+            # As in Langfuse: a row has the name of a criterion and its value.
+            kinds |= {k: "criterion" for k, name in unused.items() if name == "name"}
         decisive = {k: kind for k, kind in kinds.items() if kind in self.decisive}
         if self.is_selected:
             return [], {}, decisive

@@ -16,7 +16,7 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield import CranfieldError, PolicyError
-from cranfield.assess import agreement_of
+from cranfield.assess import agreement_of, read_labels
 from cranfield.assess.agreement.coefficients import (
     COEFFICIENTS,
     cohen_kappa,
@@ -390,3 +390,45 @@ def test_columns_that_are_no_assessors(name: str) -> None:
     with pytest.warns(cf.CranfieldWarning, match=f"read as assessors: '{name}'"):
         agreement_of(ratings.with_columns(pl.Series(name, [0, 1, 2])))
     agreement_of(ratings.with_columns(pl.Series("meana", [0, 1, 2])))
+
+
+@pytest.mark.parametrize("name", ["id", "Subject", "wine"])
+def test_ids_of_units_are_not_ratings(name: str) -> None:
+    """Frames of R and pandas often count the units in their first column."""
+    ratings = pl.DataFrame({"ann": [0, 1, 2, 2, 0, 1], "bob": [0, 1, 1, 2, 0, 0]})
+    units = pl.DataFrame({name: [1, 2, 3, 4, 5, 6]})
+    expected = agreement_of(ratings).value
+    with pytest.warns(cf.CranfieldWarning, match=f"columns read as ids of units: '{name}'"):
+        agreement = agreement_of(pl.concat([units, ratings], how="horizontal"))
+    assert agreement.comparisons == (("ann", "bob"),)
+    assert agreement.value == pytest.approx(expected)
+
+
+def test_ranks_are_ratings() -> None:
+    ranks = pl.DataFrame({"ann": [1, 2, 3, 4, 5], "bob": [2, 1, 3, 5, 4]})
+    assert agreement_of(ranks).comparisons == (("ann", "bob"),)
+
+
+def test_counts_of_labels_are_not_ratings() -> None:
+    """The input of statsmodels' fleiss_kappa has a column for each grade."""
+    counts = np.array([[3, 0], [0, 3], [1, 2], [3, 0]])
+    with pytest.warns(cf.CranfieldWarning, match="all units have the sum 3, like counts"):
+        agreement_of(counts, axis=1)
+    agreement_of(np.array([[3, 0], [0, 3], [1, 2], [3, 1]]), axis=1)
+
+
+def test_ratings_of_words_and_truth_values() -> None:
+    truths = pl.DataFrame({"ann": [True, False, True], "bob": [True, True, True]})
+    assert agreement_of(truths, "observed").value.item() == pytest.approx(2 / 3)
+    words = pl.DataFrame({"ann": ["yes", "no"], "bob": ["yes", "yes"]})
+    with pytest.raises(cf.InputError, match="got other values in column 'ann'; use cf.assess.read"):
+        agreement_of(words)
+    labels = read_labels(words, worker_columns=["ann", "bob"], grades={"yes": 1, "no": 0})
+    assert "no documents: each row is one, named by its number" in labels.notes
+    assert agreement_of(labels, "observed").value.item() == 0.5
+
+
+def test_advice_names_the_function_with_the_option() -> None:
+    rows = [{"doc": "a", "who": "ann", "grade": 1}]
+    with pytest.raises(cf.InputError, match="use cf.assess.read_labels with worker_columns="):
+        agreement_of(rows)

@@ -6,12 +6,14 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
+from cranfield import PolicyError
 from cranfield.assess import allocation, ppi_mean, stratified_mean
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
@@ -401,3 +403,20 @@ def test_allocation_is_near_the_best(strata: list[tuple[int, float]], data: Any)
     assert (
         variance_of(sizes, spreads, found) <= brute(sizes, spreads, max(labels - 1, least)) + 1e-9
     )
+
+
+def test_series_of_items_in_another_order() -> None:
+    """Labels are matched by position, so indices that differ are refused."""
+    human, judge = pd.Series(HUMAN), pd.Series(JUDGE)
+    expected = ppi_mean(HUMAN, JUDGE).estimate
+    assert ppi_mean(human, judge).estimate == expected
+    assert ppi_mean(human, JUDGE).estimate == expected
+    assert (
+        ppi_mean([None if label != label else label for label in HUMAN], JUDGE).estimate == expected
+    )
+    for pair in ((human[::-1], judge), (human, judge.rename(lambda item: item + 1))):
+        with pytest.raises(PolicyError, match="must have the same index, in the same order"):
+            ppi_mean(*pair)
+    strata = pd.Series(np.repeat(["a", "b"], 10), index=human.index[::-1])
+    with pytest.raises(PolicyError, match="must have the same index"):
+        stratified_mean(human, strata, judge)

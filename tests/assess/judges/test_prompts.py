@@ -109,6 +109,61 @@ def test_refusals(pairs: Any, topics: Any, documents: Any, template: str, reason
     assert reason in str(error.value)
 
 
+def choice(text: str | None, **more: Any) -> dict[str, Any]:
+    return {"index": 0, "message": {"role": "assistant", "content": text}, **more}
+
+
+def openai(*choices: Any) -> dict[str, Any]:
+    return {"response": {"status_code": 200, "body": {"id": "x", "choices": [*choices]}}}
+
+
+def anthropic(*parts: Any, **more: Any) -> dict[str, Any]:
+    return {"result": {"type": "succeeded", "message": {"content": [*parts], **more}}}
+
+
+def gemini(*parts: Any) -> dict[str, Any]:
+    return {"response": {"candidates": [{"content": {"parts": [*parts]}, "finishReason": "STOP"}]}}
+
+
+def openai_output(*items: Any, status: str) -> dict[str, Any]:
+    return {"response": {"status_code": 200, "body": {"status": status, "output": [*items]}}}
+
+
+MESSAGE = {"type": "message", "content": [{"type": "output_text", "text": "score: 1"}]}
+
+
+@pytest.mark.parametrize(
+    ("key", "record", "grade"),
+    [
+        ("custom_id", openai(choice("score: 2", finish_reason="stop")), 2),
+        ("custom_id", openai(choice("score: 2", finish_reason="length")), None),
+        ("custom_id", openai(choice(None, refusal="I cannot score: 2")), None),
+        ("custom_id", {"response": None, "error": {"code": "batch_expired"}}, None),
+        ("custom_id", {"response": {"status_code": 400, "body": {"error": "1"}}}, None),
+        ("custom_id", openai_output({"type": "reasoning"}, MESSAGE, status="completed"), 1),
+        ("custom_id", openai_output(MESSAGE, status="incomplete"), None),
+        ("custom_id", anthropic({"type": "thinking"}, {"type": "text", "text": "score: 2"}), 2),
+        ("custom_id", anthropic({"text": "score: 2"}, stop_reason="max_tokens"), None),
+        ("custom_id", {"result": {"type": "expired"}}, None),
+        ("key", gemini({"text": "score: 0", "thought": True}, {"text": "score: 1"}), 1),
+        ("key", {"response": {"candidates": [{"finishReason": "SAFETY"}]}}, None),
+    ],
+)
+def test_results_of_batches(key: str, record: Any, grade: int | None, tmp_path: Path) -> None:
+    prompts = make_prompts(PAIRS[:1], TOPICS, DOCUMENTS, TEMPLATE)
+    (tmp_path / "out.jsonl").write_text(json.dumps({key: prompts["id"][0], **record}) + "\n")
+    row = parse_answers(prompts, tmp_path / "out.jsonl").rows.row(0, named=True)
+    assert row["grade"] == grade
+    assert row["outcome"] == ("refused" if grade is None else "parsed")
+
+
+@pytest.mark.parametrize("record", [openai(choice("1"), choice("2")), {"response": {"x": "1"}}])
+def test_responses_without_a_single_text(record: Any) -> None:
+    prompts = make_prompts(PAIRS[:1], TOPICS, DOCUMENTS, TEMPLATE)
+    with pytest.raises(InputError, match="write the content of the message to a column text"):
+        parse_answers(prompts, [{"id": prompts["id"][0], **record}])
+
+
 def test_truncated_emoji(tmp_path: Path) -> None:
     prompts = make_prompts(PAIRS[:2], TOPICS, DOCUMENTS, TEMPLATE)
     path, ends = tmp_path / "a.jsonl", "x\ud83d"
@@ -160,4 +215,4 @@ def test_answers_that_are_numbers_or_objects() -> None:
     parsed = parse_answers(prompts, [{"id": identifier, "text": 2}])
     assert parsed.labels.rows() == [("q", "a", 2)]
     with pytest.raises(InputError, match="is not text"):
-        parse_answers(prompts, [{"id": identifier, "text": {"content": "2"}}])
+        parse_answers(prompts, [{"id": identifier, "text": {"score": "2"}}])

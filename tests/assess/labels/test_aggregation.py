@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -236,6 +237,23 @@ def test_weights() -> None:
     assert nothing.posterior == pytest.approx(np.full((3, 3), 1 / 3))
     for weights in ([1, 2], [1, 2, -1], [1, 2, np.nan], "x"):
         with pytest.raises(PolicyError, match="weights"):
+            majority(labels, weights=weights)
+
+
+def test_weights_by_worker() -> None:
+    """Weights with names, such as the skills of crowd-kit, are in any order of workers."""
+    labels = read_labels([("q", "d", "ann", 1), ("q", "d", "bob", 0), ("q", "d", "cat", 0)])
+    skills = {"cat": 1.0, "bob": 1.0, "ann": 5.0}
+    for weights in (skills, pd.Series(skills)):
+        assert majority(labels, weights=weights).qrels.grades.tolist() == [1]
+        assert majority(labels, weights=weights).quality.tolist() == [5, 1, 1]
+    assert majority(labels, weights=pd.Series([1, 1, 5])).qrels.grades.tolist() == [0]
+    for weights in (
+        {"ann": 1, "bob": 1},
+        {**skills, "zoe": 1},
+        pd.Series({"a": 1, "b": 2, "c": 3}),
+    ):
+        with pytest.raises(PolicyError, match="weights must name the workers"):
             majority(labels, weights=weights)
 
 

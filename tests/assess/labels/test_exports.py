@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,78 @@ def test_mturk_batch(tmp_path: Path) -> None:
     path.write_text("\n".join([head, *rows]).replace("w2,Approved", "w2,Rejected"))
     with pytest.raises(InputError, match="'AssignmentStatus' .'Approved', 'Rejected'."):
         read_labels(path)
+
+
+def test_toloka_pool(tmp_path: Path) -> None:
+    path = tmp_path / "pool.tsv"
+    names = ["INPUT:query", "INPUT:docid", "OUTPUT:result", "GOLDEN:result", "ASSIGNMENT:worker_id"]
+    rows = [[*names, "ASSIGNMENT:status"], ["q", "d", "1", "", "w1", "APPROVED"]]
+    rows += [[], ["q", "d", "0", "", "w2", "APPROVED"]]
+    path.write_text("\n".join("\t".join(row) for row in rows))
+    labels = read_labels(path, columns={"grade": "result"})
+    assert _rows(labels) == [("q", "d", "w1", 1), ("q", "d", "w2", 0)]
+    path.write_text(path.read_text().replace("w2\tAPPROVED", "w2\tREJECTED"))
+    with pytest.raises(InputError, match="'ASSIGNMENT:status' .'APPROVED', 'REJECTED'."):
+        read_labels(path, columns={"grade": "result"})
+
+
+def test_columns_of_workers_without_documents(tmp_path: Path) -> None:
+    """A matrix of ratings of R: a row for each unit."""
+    path = tmp_path / "ratings.csv"
+    path.write_text("rater1,rater2\n1,1\n2,\n0,1\n")
+    labels = read_labels(path, worker_columns=["rater1", "rater2"])
+    first = [("all", "1", "rater1", 1), ("all", "1", "rater2", 1), ("all", "2", "rater1", 2)]
+    assert _rows(labels) == [*first, ("all", "3", "rater1", 0), ("all", "3", "rater2", 1)]
+
+
+FIELDS = {"query": "q", "docid": "d"}
+ARGILLA = {
+    "nested": {
+        **{"id": "r", "status": "pending", "fields": FIELDS, "metadata": {}, "suggestions": {}},
+        "responses": {"rel": [{"user_id": "u1", "value": 2}, {"user_id": "u2", "value": 0}]},
+    },
+    "flat": {
+        **{"id": "r", "status": "pending", **FIELDS, "rel.suggestion": 1},
+        **{"rel.responses": [2, 0, 1], "rel.responses.users": ["u1", "u2", "u3"]},
+        "rel.responses.status": ["submitted", "submitted", "discarded"],
+    },
+    "columns of version 1": {
+        **{"id": "r", **FIELDS, "rel-suggestion": 1},
+        "rel": [
+            {"user_id": "u1", "value": 2, "status": "submitted"},
+            {"user_id": "u2", "value": 0, "status": "submitted"},
+            {"user_id": "u3", "value": 1, "status": "draft"},
+        ],
+    },
+    "records of version 1": {
+        **{"id": "r", "fields": FIELDS},
+        "responses": [
+            {"user_id": "u1", "status": "submitted", "values": {"rel": {"value": 2}}},
+            {"user_id": "u2", "status": "submitted", "values": {"rel": {"value": 0}}},
+            {"user_id": "u3", "status": "discarded", "values": {"rel": {"value": 1}}},
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize("form", ARGILLA)
+def test_argilla(form: str, tmp_path: Path) -> None:
+    """Responses that are drafts or discarded are not labels."""
+    path = tmp_path / "records.json"
+    unanswered = {"id": "s", "fields": {"query": "q", "docid": "e"}, "responses": {}}
+    path.write_text(json.dumps([unanswered, ARGILLA[form]]))
+    skipped = "1 skipped or unsubmitted answer excluded"
+    with nullcontext() if form == "nested" else pytest.warns(CranfieldWarning, match=skipped):
+        labels = read_labels(path)
+    assert _rows(labels) == [("q", "d", "u1", 2), ("q", "d", "u2", 0)]
+
+
+def test_doccano_with_users(tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+    label = {"label": 2, "user": 3}
+    row = {"id": 1, "text": "a", "annotations": [label, {**label, "user": 4}], "meta": {}}
+    path.write_text(json.dumps(row) + "\n")
+    assert _rows(read_labels(path)) == [("all", "1", "3", 2), ("all", "1", "4", 2)]
 
 
 def test_kili(tmp_path: Path) -> None:

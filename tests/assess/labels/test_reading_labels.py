@@ -322,3 +322,26 @@ def test_gold_grades_are_read_from_a_pipe(lines: bytes) -> None:
     gold = read_gold(f"/dev/fd/{output}", labels)
     os.close(output)
     assert gold.to_polars()["grade"].to_list() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("times", "is_refused"),
+    [
+        (["2024-01-02T10:00", "2024-01-01T09:00", "2024-01-01T09:00"], True),
+        (["2024-01-01T09:00", "2024-01-02T10:00", "2024-01-01T09:00"], False),
+        (["1/9/2024 9:00", "1/10/2024 9:00", "1/9/2024 9:00"], True),
+        ([1700000100, 1700000000, 1700000000], True),
+        ([99, 100, 1], False),
+    ],
+)
+def test_the_last_label_by_time(times: list[Any], is_refused: bool) -> None:
+    rows = {"doc": ["a", "a", "b"], "worker": ["ann"] * 3, "grade": [2, 0, 1]}
+    frame = pl.DataFrame({**rows, "timestamp": times})
+    with pytest.warns(CranfieldWarning, match="columns not used: 'timestamp'"):
+        read_labels(frame[1:], repeats="last")
+        if is_refused:
+            with pytest.raises(InputError, match="column 'timestamp' may order repeated"):
+                read_labels(frame, repeats="last")
+        else:
+            labels = read_labels(frame, repeats="last")
+            assert labels.to_polars()["grade"].to_list() == [0, 1]

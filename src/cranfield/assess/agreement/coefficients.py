@@ -13,7 +13,15 @@ import numpy as np
 from cranfield.assess.labels.reading import LABELS, read_labels
 from cranfield.assess.labels.table import Labels
 from cranfield.base.arrays import Bools, Floats, Indices, Ints, row_slices
-from cranfield.base.errors import CranfieldError, PolicyError, as_array, check_integer, quoted, warn
+from cranfield.base.errors import (
+    CranfieldError,
+    InputError,
+    PolicyError,
+    as_array,
+    check_integer,
+    quoted,
+    warn,
+)
 from cranfield.base.spec import Registry
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, some_of
@@ -169,9 +177,10 @@ class Ratings:
         """Refuse tables of pairs of grades that are too large for memory."""
         n_topics, n_grades = len(self.topics), self.scale.size
         if n_topics * n_pairs * n_grades**2 > MAX_ENTRIES:
+            remedy = "merge grades" if n_pairs == 1 else "use against='...', or merge grades"
             raise CranfieldError(
                 f"too many distinct grades for tables of their pairs: {sizes} in"
-                f" {counted(n_topics, 'topic')}; merge grades"
+                f" {counted(n_topics, 'topic')}; {remedy}"
             )
 
 
@@ -196,6 +205,12 @@ def read_ratings(
                 raise PolicyError(
                     "names apply to arrays only; columns of a data frame name the assessors"
                 )
+            is_id = [_is_unit_id(name, ratings, k) for k, name in enumerate(columns)]
+            if any(is_id):
+                ids = [name for name, excluded in zip(columns, is_id, strict=True) if excluded]
+                warn(f"columns read as ids of units: {some_of(map(quoted, ids), 5)}")
+                columns = [name for name in columns if name not in ids]
+                ratings = ratings[:, ~np.array(is_id)]
             dubious = [k for k in columns if spelt(k) in SUMMARIES or NO_NAME.fullmatch(spelt(k))]
             if dubious:
                 warn(
@@ -214,12 +229,33 @@ def read_ratings(
     if topics is not None or names is not None or axis is not None:
         raise PolicyError("topics, names and axis apply to arrays and data frames, got labels")
     scale = None if isinstance(annotations, Labels) else grades
-    return _ratings_from_labels(read_labels(annotations, grades=scale))
+    try:
+        return _ratings_from_labels(read_labels(annotations, grades=scale))
+    except InputError as error:
+        advice = "; use cf.assess.read_labels with worker_columns="
+        error.args = (str(error).replace("; use worker_columns=", advice),)
+        raise
+
+
+_UNIT_IDS = {"id", "subject", "subjectid", "case", "caseid", "target", "row", "rowid"}
+"""Names of columns with ids of units, as spelt by `schemas.spelt`, beside those of documents."""
+
+
+def _is_unit_id(name: str, ratings: Floats, column: int) -> bool:
+    """Return True for a column with an id of each unit: by its name, or because it counts rows."""
+    ids, n_units = ratings[:, column], len(ratings)
+    if spelt(name) in _UNIT_IDS:
+        return np.unique(ids).size == n_units
+    others = np.delete(ratings, column, axis=1)
+    n_grades = np.unique(others[~np.isnan(others)]).size
+    counts_rows = bool((np.diff(ids) == 1).all()) and ids[0] in (0, 1)
+    return n_units >= 5 and 0 < n_grades <= n_units / 2 and counts_rows
 
 
 def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | None:
     """Return assessors, ratings and topics of a data frame of numbers; None for labels."""
     import narwhals.stable.v1 as nw
+    from narwhals.stable.v1 import selectors
 
     frame = nw.from_native(data, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
@@ -230,10 +266,17 @@ def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | N
     topics = [frame[frame.columns[k]].to_list() for k in columns["topic"][:1]]
     # Without ids nothing is dropped, since pandas columns may be named by numbers.
     ratings = frame.drop(ids) if ids else frame
-    is_numeric = all(dtype.is_numeric() for dtype in ratings.schema.values())
-    is_labels = columns["worker"] or columns["grade"] or columns["order"]
-    if not is_numeric or not ratings.columns or is_labels:
+    if columns["worker"] or columns["grade"] or columns["order"] or not ratings.columns:
         return None
+    ratings = ratings.with_columns(selectors.boolean().cast(nw.Int8))
+    text = next((k for k, dtype in ratings.schema.items() if not dtype.is_numeric()), None)
+    if text is not None:
+        raise InputError(
+            "expected labels with the columns worker and grade, or a column of numbers for each"
+            f" assessor, got other values in column {quoted(text)}; use cf.assess.read_labels with"
+            " columns={'worker': ..., 'grade': ...}, or with worker_columns=[...] and grades={...}",
+            source="labels",
+        )
     return list(map(str, ratings.columns)), ratings.to_numpy(), topics[0] if topics else None
 
 
@@ -254,6 +297,18 @@ def _ratings_from_labels(labels: Labels) -> Ratings:
         labels.level[rows],
         (note,) if n_replaced else (),
     )
+
+
+def _warn_of_counts(ratings: Floats) -> None:
+    """Warn of a table of counts of labels: they have a constant sum, which is one of the counts."""
+    sums = ratings.sum(axis=1)
+    has_sum = len(sums) > 2 and sums[0] > 1 and bool((sums == sums[0]).all())
+    are_counts = has_sum and ratings.min() == 0 and not (ratings % 1).any()
+    if are_counts and (ratings == sums[0]).any() and np.ptp(ratings, axis=0).any():
+        warn(
+            f"all units have the sum {sums[0]:g}, like counts of the labels of each grade; ratings"
+            " must be the grades by each assessor"
+        )
 
 
 def _ratings_from_array(
@@ -280,6 +335,7 @@ def _ratings_from_array(
     check_integer("axis", axis, 0, 1)
     ratings = ratings.T if axis == 0 else ratings
     is_rated = ~np.isnan(ratings)
+    _warn_of_counts(ratings)
     used_grades = np.unique(ratings[is_rated])
     scale = used_grades
     if grades is not None:

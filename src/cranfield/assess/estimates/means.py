@@ -340,7 +340,7 @@ def estimate_means(
     human: Any, judge: Any, fit: Fit, clusters: Any = None, *, has_grade_intervals: bool = True
 ) -> PPIMeans:
     """Compute :func:`ppi_mean`; without `has_grade_intervals`, grades have t intervals."""
-    y, f, is_single = check_labels(human, judge)
+    y, f, is_single = check_labels(human, judge, clusters)
     units = np.arange(y.shape[1]) if clusters is None else cluster_codes(clusters, y.shape[1])
     means = fit_means(y, f, units, fit)
     count, n_others = means.count, y.shape[1] - means.count
@@ -537,7 +537,7 @@ def stratified_mean(
     if judge is None:
         judge, lambda_ = np.zeros(np.shape(human)[-1:]), lambda_ or 0.0
     fit = Fit(lambda_, folds, seed, alpha)
-    y, f, is_single = check_labels(human, judge)
+    y, f, is_single = check_labels(human, judge, strata)
     code = cluster_codes(strata, y.shape[1])
     n_means, n_strata = y.shape[0], int(code.max(initial=-1)) + 1
     size = np.bincount(code, minlength=n_strata).astype(np.float64)
@@ -621,8 +621,15 @@ def _independent_corrections(
     return np.asarray(pred * (1 - other_counts) + other_sums)
 
 
-def check_labels(human: Any, judge: Any) -> tuple[Floats, Floats, bool]:
+def check_labels(human: Any, judge: Any, groups: Any) -> tuple[Floats, Floats, bool]:
     """Return human and judge's labels, shape (means, items), and whether there is one mean."""
+    data = (human, judge, groups)
+    # Lists have a method of this name.
+    indices = [values.index for values in data if hasattr(values, "to_dict")]
+    if not all(index.equals(indices[0]) for index in indices):
+        raise PolicyError("series of pandas must have the same index, in the same order")
+    if isinstance(human, list):
+        human = [np.nan if label is None else label for label in human]
     y, f = as_numbers(human, "human labels"), as_numbers(judge, "labels of the judge")
     if y.ndim not in {1, 2} or f.shape not in {y.shape, y.shape[-1:]}:
         reason = f"human labels must have the shape of the judge's labels, {f.shape}"

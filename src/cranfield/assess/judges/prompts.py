@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -18,7 +19,7 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_columns, read_table, two_columns
 from cranfield.sources.schemas import Lines, Schema
-from cranfield.sources.values import ID, LABEL, Kind
+from cranfield.sources.values import ID, LABEL, Cells, Kind
 
 
 def _answer_text(cell: Any) -> str | None:
@@ -26,9 +27,49 @@ def _answer_text(cell: Any) -> str | None:
     return str(cell) if is_number or isinstance(cell, str) else None
 
 
+_MESSAGES = {"body", "choices", "message", "candidates", "content", "parts", "output"}
+"""Keys under which the interfaces of OpenAI, Anthropic and Gemini nest the text of an answer."""
+
+_FAILURES = {"error", "type", "finishReason", "promptFeedback"}
+"""Keys of responses without a text."""
+
+_TRUNCATED = {"length", "max_tokens", "MAX_TOKENS", "incomplete", "content_filter"}
+
+
+def _text_of_response(cell: Any) -> Any:
+    """Return the text in the response of an LLM's interface; None if it failed or was truncated."""
+    if isinstance(cell, list) and all(isinstance(part, Mapping) for part in cell):
+        # Parts of one message: reasoning has no text, or is marked as a thought.
+        texts = [text for part in cell if isinstance(text := _text_of_response(part), str)]
+        return "".join(texts) or None
+    if not isinstance(cell, Mapping):
+        return cell
+    ends = (cell.get(name) for name in ("finish_reason", "finishReason", "stop_reason", "status"))
+    if cell.get("thought") or not _TRUNCATED.isdisjoint(map(str, ends)):
+        return None
+    if isinstance(cell.get("text"), str):
+        return cell["text"]
+    for several in ("choices", "candidates"):
+        if isinstance(cell.get(several), list) and len(cell[several]) > 1:
+            return cell
+    key = next((name for name in cell if name in _MESSAGES), None)
+    if key is not None:
+        return _text_of_response(cell[key])
+    return cell if _FAILURES.isdisjoint(cell) else None
+
+
+def _texts_of_responses(cells: Cells) -> Cells:
+    return cells if isinstance(cells, pl.Series) else [*map(_text_of_response, cells)]
+
+
 _NO_TEXT = "not text or a number; write the content of the message to a column text"
-_ANSWER = Kind(_answer_text, problem=_NO_TEXT, missing=lambda cell: cell is None)
-"""Text of an answer, null if the model refused to answer; JSON objects and lists are errors."""
+_ANSWER = Kind(
+    _answer_text,
+    problem=_NO_TEXT,
+    missing=lambda cell: cell is None,
+    prepare=_texts_of_responses,
+)
+"""Text of an answer, null if the model refused to answer; responses with several are errors."""
 
 _PLACEHOLDER = re.compile(r"(\{(?:topic|document)(?:\.\w+)?\})")
 _TEXT_COLUMNS = {
@@ -181,7 +222,7 @@ class ParsedAnswers(TableResult):
         "doc": Column("Document.", key=True),
         "grade": Column("Grade in the answer; null if it was not parsed."),
         "outcome": Column(
-            "parsed, unparsed, refused (answer without text) or missing (no answer)."
+            "parsed, unparsed, refused (failed, truncated or without text) or missing (no answer)."
         ),
     }
 
@@ -217,8 +258,9 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     answers
         JSON lines, or another table, with the `id` of the prompt (or `custom_id`, beside which the
         `id` is ignored) and the `text` of the answer (also `answer`, `output`, `content`,
-        `completion`). An answer without text is *refused*. If a
-        prompt has several answers, the last one counts.
+        `completion`), or the results of a batch of OpenAI, Anthropic or Gemini. An answer that
+        failed, was truncated or has no text is *refused*. If a prompt has several answers, the
+        last one counts.
     grades
         Rule for the grade of an answer: a regular expression whose group is the grade, and whose
         matches must all agree; or a mapping of words, `{"relevant": 1, "not relevant": 0}`, one of

@@ -38,7 +38,7 @@ _LABELS = replace(
     kind="label set",
     noun="labels",
     columns=(*QRELS.columns[:3], optional("result_status", _STATUS)),
-    decisive=("status", "judge"),
+    decisive=("status", "outcome", "judge", "assessor", "measure", "criterion"),
 )
 _IDS = {spelt(name) for column in _LABELS.columns[:2] for name in column.names}
 

@@ -14,7 +14,7 @@ from cranfield.assess.agreement.coefficients import (
     tables_from_joint,
 )
 from cranfield.assess.judges.reading import find_judged_topics, set_highest_grade
-from cranfield.assess.labels.consensus import majority, proportions
+from cranfield.assess.labels.consensus import in_order_of_workers, majority, proportions
 from cranfield.assess.labels.reading import gold_levels
 from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Bools, Floats
@@ -151,7 +151,7 @@ def aware(
         0). Without, the distance of an assessor's scores from those of random assessors: `rmse`,
         the root mean square difference, or `tau_ap`, 1 minus the AP correlation of the systems. Or
         numbers, 0 or more, of shape (assessors,) or (assessors, topics), in the order of the topics
-        of the scores.
+        of the scores, or a mapping or pandas series by assessor.
     gold
         Known grades of some of the pairs, for `accuracy` and `kappa`.
     by
@@ -215,7 +215,7 @@ def aware(
     scores, values, random = _score_by_assessor(runs, labels, measures[0], draws, seed, options)
     is_assessed: Bools = np.asarray(np.isfinite(values).all(axis=2))
     if not is_named:
-        weight = as_numbers(weights, "weights")
+        weight = as_numbers(in_order_of_workers(labels, weights), "weights")
         is_valid_shape = weight.shape in {is_assessed.shape, is_assessed.shape[:1]}
         if not is_valid_shape or not (np.isfinite(weight).all() and (weight >= 0).all()):
             raise PolicyError(

@@ -20,10 +20,11 @@ from cranfield.base.errors import (
     check_choice,
     check_integer,
     check_number,
+    quoted,
 )
 from cranfield.base.kinds import OneOf
 from cranfield.base.streams import named_stream
-from cranfield.base.text import counted
+from cranfield.base.text import counted, some_of
 from cranfield.collection.probabilities import Probabilities
 from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result
@@ -313,9 +314,26 @@ def proportions(part: Any, total: Any, default: float = np.nan) -> Floats:
     return np.asarray(np.divide(part, total, out=np.full(part.shape, default), where=total > 0))
 
 
+def in_order_of_workers(labels: Labels, weights: Any) -> Any:
+    """Return the values of a mapping or a pandas series of workers in the order of the labels."""
+    if hasattr(weights, "index") and hasattr(weights, "to_dict"):
+        # Numbers from 0, which a series has by default, do not name workers.
+        is_unnamed = getattr(weights.index, "start", 1) == 0
+        are_workers = {*map(str, weights.index)} == {*labels.workers}
+        weights = weights if is_unnamed and not are_workers else weights.to_dict()
+    if not isinstance(weights, Mapping):
+        return weights
+    weight_of = {str(worker): weight for worker, weight in weights.items()}
+    if different := [*({*weight_of} ^ {*labels.workers})]:
+        listed = some_of(map(quoted, sorted(different)), 3)
+        raise PolicyError(f"weights must name the workers of the labels, differ in {listed}")
+    return [weight_of[worker] for worker in labels.workers]
+
+
 def _worker_weights(labels: Labels, weights: Any) -> Floats:
     """Return the checked weight of each worker, 1 by default."""
     n_workers = len(labels.workers)
+    weights = in_order_of_workers(labels, weights)
     weight = np.ones(n_workers) if weights is None else as_numbers(weights, "weights")
     if weight.shape != (n_workers,) or not (np.isfinite(weight).all() and (weight >= 0).all()):
         reason = f"weights must be {counted(n_workers, 'finite number')} >= 0, one per worker"
@@ -334,7 +352,8 @@ def majority(
     labels
         Labels, as returned by :func:`read_labels`.
     weights
-        Weight of the labels of each worker, 0 or more; shape (workers,). By default 1.
+        Weight of the labels of each worker, 0 or more; shape (workers,), or a mapping or pandas
+        series by worker. By default 1.
     tie
         How to resolve ties: `low` or `high` takes the lowest or highest tied grade, `random` a
         random one, `median` the lowest grade with a cumulative proportion of at least one half, and
@@ -483,8 +502,7 @@ class LeadRule:
             Labels, as returned by :func:`read_labels`; those of a pair are in order of their
             `order`, or of their rows.
         weights
-            Weight of the labels of each worker, such as its quality; shape (workers,). By default
-            1.
+            Weight of the labels of each worker, such as its quality; as for :func:`majority`.
         """
         weight = _worker_weights(labels, weights)
         check_size({"label": len(labels), "grade": labels.grades.size})

@@ -45,7 +45,15 @@ from cranfield.sources.columns import (
     read_table,
     two_columns,
 )
-from cranfield.sources.schemas import SUMMARIES, Column, Schema, optional, schema_of_lines, spelt
+from cranfield.sources.schemas import (
+    GROUPS,
+    SUMMARIES,
+    Column,
+    Schema,
+    optional,
+    schema_of_lines,
+    spelt,
+)
 from cranfield.sources.values import (
     GRADE,
     GRADE_OR_NONE,
@@ -67,7 +75,9 @@ def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[in
     """Return the columns and tasks of the labels of an export; None for other data."""
     if not (isinstance(data, list) and data and isinstance(data[0], Mapping)):
         return None
-    reader = _reader_of(data[0])
+    # The first records may have no labels yet.
+    records = (task for task in data[:100] if isinstance(task, Mapping))
+    reader = next(filter(None, map(_reader_of, records)), None)
     if reader is None:
         return None
     n_skipped, rows, labels = 0, list[int](), list[_Label]()
@@ -101,8 +111,13 @@ def _reader_of(task: Mapping[Any, Any]) -> Any:
         return _prodigy
     if isinstance(task.get("label"), list) and "id" in task:
         return _doccano
+    annotations = task.get("annotations")
+    if isinstance(annotations, list) and annotations and all(map(_is_doccano_label, annotations)):
+        return _doccano_users
     if isinstance(task.get("labels"), list) and "externalId" in task:
         return _kili
+    if _argilla_responses(task):
+        return _argilla
     return None
 
 
@@ -214,6 +229,72 @@ def _doccano(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
     yield columns, {"grade": _single_value(task.get("label"), position)}
 
 
+def _is_doccano_label(label: Any) -> bool:
+    return (
+        isinstance(label, Mapping) and {"label", "user"} <= {*label} and "start_offset" not in label
+    )
+
+
+def _doccano_users(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
+    """Yield the labels of all users for a document, as doccano exported them before version 1.5."""
+    position = f"document {quoted(task.get('id', number))}"
+    columns = {**_scalar_values(task.get("meta")), **_scalar_values(task)}
+    if not DOC.named_in([*columns]):
+        columns["doc"] = columns.pop("id", None)
+    for label in _records(task.get("annotations"), "annotations", position):
+        yield {**columns, "worker": label.get("user")}, {"grade": label.get("label")}
+
+
+def _argilla_responses(task: Mapping[Any, Any]) -> list[tuple[str, Any]]:
+    """Return the questions and responses of an Argilla record: nested, flat, or of version 1."""
+    responses: list[tuple[str, Any]] = []
+    nested = task.get("responses")
+    if isinstance(nested, Mapping):
+        return [(name, answer) for name, answers in nested.items() for answer in answers or []]
+    for answer in nested if isinstance(nested, list) else []:
+        values = answer.get("values") if isinstance(answer, Mapping) else None
+        responses += [(name, {**answer, **value}) for name, value in (values or {}).items()]
+    for name, answers in task.items():
+        question, _, kind = str(name).rpartition(".")
+        if not isinstance(answers, list):
+            continue
+        if question and kind == "responses":
+            users = task.get(f"{name}.users") or [None] * len(answers)
+            status = task.get(f"{name}.status") or [None] * len(answers)
+            keys = ("value", "user_id", "status")
+            rows = zip(answers, users, status, strict=True)
+            responses += [(question, dict(zip(keys, row, strict=True))) for row in rows]
+        elif answers and all(
+            isinstance(a, Mapping) and {"user_id", "value"} <= {*a} for a in answers
+        ):
+            responses += [(str(name), answer) for answer in answers]
+    return responses
+
+
+def _argilla(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
+    position = f"record {quoted(task.get('id', number))}"
+    responses = _argilla_responses(task)
+    columns = {**_scalar_values(task.get("fields")), **_scalar_values(task.get("metadata"))}
+    # The status is that of the record, whose responses have their own.
+    own = {"id", "status", "external_id", "inserted_at", "updated_at"}
+    questions = tuple(f"{name}{mark}" for name, _ in responses for mark in (".", "-"))
+    columns |= {
+        name: value
+        for name, value in _scalar_values(task).items()
+        if name not in own and not name.startswith(questions)
+    }
+    columns = _add_doc(columns, task.get("external_id") or task.get("id"))
+    answers: dict[Any, dict[str, Any]] = {}
+    for question, response in responses:
+        if response.get("status") not in (None, "submitted"):
+            yield None
+            continue
+        value = _single_value(response.get("value"), position)
+        answers.setdefault(response.get("user_id"), {})[question] = value
+    for worker, by_question in answers.items():
+        yield {**columns, "worker": worker}, by_question
+
+
 LABELS = Schema(
     "table of labels",
     (
@@ -225,7 +306,7 @@ LABELS = Schema(
         optional("stratum", replace(ID, missing=absent)),
     ),
     noun="labels",
-    decisive=("status", "count", "weight"),
+    decisive=("status", "outcome", "count", "weight", "measure", "criterion"),
     tuples=("topic", "doc", "worker", "grade", "order"),
     hint="; use worker_columns=[...] if each worker has a column, columns={{'{name}': ...}} if its"
     " name is unusual, or NAME=FILE for a file of one worker; if workers are unknown, number the"
@@ -238,6 +319,7 @@ WORKER_JUDGMENTS = replace(
     kind="table of judgments",
     noun="judgments",
     columns=tuple(column for column in LABELS.columns if column.name != "worker"),
+    decisive=(*LABELS.decisive, "judge", "assessor"),
     tuples=("topic", "doc", "grade"),
     hint="; use columns={{'{name}': ...}} if its name is unusual",
 )
@@ -262,6 +344,8 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
     if fields is None:
         reason = f"expected lines of 4 or 5 fields, got {n_fields}"
         remedy = "name the fields, such as columns='worker doc grade'"
+        if first_line.count(b",") > 1:
+            remedy = "a file with commas between columns requires the suffix .csv"
         raise InputError(f"{reason}; {remedy}", source=source.name)
     names = fields.split() if isinstance(fields, str) else [str(name) for name in fields]
     column_names = iter(LABELS.columns_of(name for name in names if name != "-"))
@@ -295,6 +379,12 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
 REPEATS = ("error", "last", "keep")
 MISSING = ("error", "drop")
 
+_TIMES = {
+    *map(spelt, " ".join(GROUPS["time"]).split()),
+    *("date", "createdat", "updatedat", "submittedat", "submittime", "annotatedat", "started"),
+}
+"""Names of columns of times, as spelt by `schemas.spelt`."""
+
 NO_TOPIC = "all"  # Topic of the items of labels without topics
 
 
@@ -318,9 +408,9 @@ def read_labels(
         Files are CSV, TSV, JSON lines, JSON or Parquet by their suffix; with any other suffix, they
         are lines of fields separated by blanks. Or rows: tuples (topic, doc, worker, grade),
         mappings or named tuples. Or a dict `{worker: judgments}`, whose values are any input of
-        `read_qrels`. JSON exports of Label Studio, Prodigy and doccano are read unchanged (from
-        doccano, a file for each worker). Without topics, all items belong to one topic, `all`, with
-        a note.
+        `read_qrels`. JSON exports of Label Studio, Kili, Prodigy, Argilla and doccano are read
+        unchanged (from doccano, a file for each worker, unless its labels have users). Without
+        topics, all items belong to one topic, `all`, with a note.
     columns
         For lines without a header, their fields in order, such as `"worker doc grade"`; `-` skips a
         field. By default lines of four or five fields are topic, doc, worker, grade and order;
@@ -328,7 +418,8 @@ def read_labels(
         `{"worker": "rated_by"}`.
     worker_columns
         For a table with a column for each worker: the names of these columns. Empty values mean
-        that the worker has not labelled the document.
+        that the worker has not labelled the document. Without a column of documents, each row is
+        a document.
     grades
         Scale of integer grades; a label outside it is an error. By default the grades that occur.
         Or a mapping of values to grades, for labels in words: `{"Relevant": 1, "Not relevant": 0}`;
@@ -336,7 +427,8 @@ def read_labels(
         regular expression whose group is the grade.
     repeats
         How to treat several labels of one worker for the same document and topic: `error`; `last`
-        keeps the last, by order if known, else by row; `keep` keeps all.
+        keeps the last, by order if known, else by row, where rows must not contradict a column of
+        times; `keep` keeps all.
     missing
         How to treat a label whose grade is empty, null, NaN or `NA`: `error`, or `drop`, which
         excludes it and adds a note with the number of excluded labels.
@@ -409,8 +501,10 @@ def _read_scale(grades: Any) -> tuple[GradeMap | None, NDArray[np.int32] | None]
     return None, np.sort(np.array(levels, dtype=np.int32))
 
 
-def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> tuple[Columns, int]:
-    """Convert columns of workers to a row for each label; also return the number of empty cells."""
+def _unpivot(
+    table: Columns, schema: Schema, workers: Sequence[str], has_docs: bool
+) -> tuple[Columns, list[str]]:
+    """Convert columns of workers to a row for each label; also return notes."""
     names = [str(name) for name in table.names]
     if unknown := next((worker for worker in workers if worker not in names), None):
         reason = f"worker_columns: unknown column {quoted(unknown)}"
@@ -437,9 +531,42 @@ def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> tuple[Co
     columns: dict[str, Any] = {k: [cells[i] for i in rows] for k, cells in cells_by_name.items()}
     columns["worker"] = [workers[worker] for _, worker in labels]
     columns["grade"] = [grades[worker][row] for row, worker in labels]
+    notes = []
+    if n_empty := len(grades[0]) * len(workers) - len(labels):
+        cells_noun = counted(n_empty, "empty cell")
+        notes.append(f"{cells_noun} of the worker columns: the worker gave no label")
+    if not has_docs:
+        columns["doc"] = [row + 1 for row in rows]
+        notes.append("no documents: each row is one, named by its number")
     lines = None if table.lines is None else [table.lines[row] for row in rows]
-    n_empty = len(grades[0]) * len(workers) - len(labels)
-    return Columns.from_mapping(columns, table.source, lines), n_empty
+    return Columns.from_mapping(columns, table.source, lines), notes
+
+
+def _check_row_order(table: Columns, labels: pl.DataFrame) -> None:
+    """Refuse repeated labels whose rows are not in the order of a column of times."""
+    key = [name for name in ("topic", "doc", "worker") if name in labels.columns]
+    repeated = labels.select(pl.struct(key).is_duplicated()).to_series()
+    place = next((k for k, name in enumerate(table.names) if spelt(name) in _TIMES), None)
+    if place is None or labels["order"].null_count() < labels.height or not repeated.any():
+        return
+    texts = pl.Series([str(cell).strip() for cell in table.cells(place)])
+    numbers = texts.cast(pl.Float64, strict=False)
+    is_text = numbers.null_count() > 0
+    times = labels.with_columns(time=texts if is_text else numbers).filter(repeated)
+    is_earlier = pl.col("time") < pl.col("time").shift(1).over(key)
+    # The order of other forms of dates is not that of their texts.
+    is_sortable = not is_text or times["time"].str.contains(r"^\d{4}-\d\d-\d\d").all()
+    if is_sortable and not times.select(is_earlier.any()).item():
+        return
+    column = quoted(table.names[place])
+    remedy = "sort the rows by time, or remove the column if they are in order"
+    if is_sortable:
+        remedy = "sort the rows by it, or remove the column"
+    raise InputError(
+        f"column {column} may order repeated labels otherwise than the rows, of which the last one"
+        f" counts; {remedy}",
+        source=table.source,
+    )
 
 
 @dataclass(frozen=True)
@@ -488,11 +615,13 @@ class _Reader:
         else:
             table = read_columns(data, schema)
         if workers is not None:
-            table, n_empty = _unpivot(table, schema, workers)
-            if n_empty:
-                cells = counted(n_empty, "empty cell")
-                self.notes.append(f"{cells} of the worker columns: the worker gave no label")
-        return map_grades(table.table(schema, own_names), self.grade_map)
+            has_docs = "doc" in own_names or bool(DOC.named_in(table.names))
+            table, notes = _unpivot(table, schema, workers, has_docs)
+            self.notes.extend(notes)
+        labels = table.table(schema, own_names)
+        if self.repeats == "last":
+            _check_row_order(table, labels.frame)
+        return map_grades(labels, self.grade_map)
 
     def read_worker(self, judgments: Any) -> Table:
         """Read the judgments of one worker."""

@@ -269,6 +269,7 @@ QRELS = _JudgmentSchema(
     tuples=("topic", "doc", "grade"),
     lines_as_rows=("topic", "subtopic", "doc", "grade"),
     hint=_HINT,
+    decisive=("status", "measure", "criterion"),
     mapping=partial(_convert_topics, "grade"),
     nested=partial(columns_of_nested, "qrels"),
 )
@@ -332,9 +333,11 @@ def requested_columns(
             "columns must be a mapping such as {'doc': 'product_id'}, got"
             f" {type(columns).__name__}"
         )
+    # A name with the prefix of the kind takes precedence, so it comes last.
+    keys = sorted(columns or {}, key=lambda key: "." in str(key))
     names = {
-        column: str(name)
-        for key, name in (columns or {}).items()
+        column: str((columns or {})[key])
+        for key in keys
         for kind_of_column, column in _find_columns(key)
         if kind_of_column == kind
     }

@@ -9,7 +9,6 @@ import json
 import lzma
 import sys
 import types
-import zipfile
 from collections import namedtuple
 from pathlib import Path
 from typing import Any
@@ -522,11 +521,3 @@ def test_json_of_pandas(orient: Any, tmp_path: Path) -> None:
 def test_ids_that_are_numbers_are_not_rows_of_pandas(tmp_path: Path) -> None:
     (tmp_path / "q.json").write_text('{"0": {"0": 1, "1": 0}, "1": {"0": 0, "1": 2}}')
     assert cf.read_qrels(tmp_path / "q.json").grades.tolist() == [1, 0, 0, 2]
-
-
-def test_spreadsheets_are_named(tmp_path: Path) -> None:
-    for name in ("[Content_Types].xml", "mimetype"):
-        with zipfile.ZipFile(tmp_path / "book.xlsx", "w") as book:
-            book.writestr(name, "x")
-        with pytest.raises(cf.InputError, match="is a spreadsheet .* save a sheet as CSV"):
-            cf.read_qrels(tmp_path / "book.xlsx")

@@ -65,8 +65,9 @@ def test_bars_of_tied_scores_overlap_unless_pairs_differ(
     for _ in range(30):
         shape = int(random.integers(8, 30)), int(random.integers(3, 7))
         scores = np.round(random.random(shape) * 0.3 + random.random(shape[1]) * 0.4, 1) + 0.1
-        options = {"test": test, "correction": correction, "statistic": statistic}
-        found = cf.compare(scores, resamples=199, **options)
+        found = cf.compare(
+            scores, test=test, correction=correction, statistic=statistic, resamples=199
+        )
         assert found.half_widths is not None
         assert contradictions(found) == []
 

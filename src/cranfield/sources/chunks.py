@@ -143,9 +143,6 @@ class Source:
                 files = f" ({some_of(map(quoted, names), 3)})" if names else ""
                 advice = "extract it, and name the folder or its files"
                 reason = f"is a {kind} archive of files{files}; {advice}"
-                # Of Office and of OpenDocument.
-                if names and names[0] in {"[Content_Types].xml", "mimetype"}:
-                    reason = "is a spreadsheet or another document; save a sheet as CSV"
                 raise InputError(reason, source=self.name)
             yield stream
 

@@ -375,7 +375,8 @@ def _columns_of_json(
 def _unwrap_pandas(data: Mapping[Any, Any], schema: Schema) -> Any:
     """Return the rows of a table that pandas wrote as JSON; other data are returned unchanged."""
     values = list(data.values())
-    if {*data} == {"columns", "index", "data"} and all(isinstance(v, list) for v in values):
+    is_split = {"columns", "data"} <= {*data} <= {"columns", "index", "data"}
+    if is_split and all(isinstance(value, list) for value in values):
         names, rows = list(map(str, data["columns"])), data["data"]
         are_rows = all(isinstance(row, list) and len(row) == len(names) for row in rows)
         return [dict(zip(names, row, strict=True)) for row in rows] if are_rows else data

@@ -62,7 +62,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "run list --team": ("run list news --team nobody", "nobody"),
     "run list --task": ("run list news --task nothing", "nothing"),
     "pool --judgments": ("pool news --judgments 1", "--unjudged"),
-    "pool --seed": ("pool news --seed 3", "--arranged"),
+    "pool --seed": ("pool news --seed 3", "seed requires setting arranged shuffled or --assessors"),
     "pool --format": ("pool news --format tsv", "--output"),
     "pool --without": ("pool news --without nobody", "nobody"),
     "judgments --version": ("judgments news --version 2", "QRELS"),

@@ -166,7 +166,7 @@ def verdict_sentence(meaning: Meaningfulness) -> str:
         return f"This conclusion is meaningful: {reason}."
     if verdict == "unknown":
         return f"Whether this conclusion is meaningful is unknown: {reason}."
-    # Two lines of the page; what depends on the scale is told in the lines that can be unfolded.
+    # Two lines of the page; lines that can be unfolded say what depends on the scale.
     return sentence(reason.partition(";")[0])
 
 

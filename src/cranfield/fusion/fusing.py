@@ -299,8 +299,9 @@ def _warn_of_other_documents(
     n_runs = np.zeros(len(ids), dtype=np.int64)
     for top in tops:
         n_runs[np.unique(top.docs)] += 1
-    alone = [k for k, top in enumerate(tops) if top.docs.size and (n_runs[top.docs] == 1).all()]
-    if alone:
+    filled = [k for k, top in enumerate(tops) if top.docs.size]
+    alone = [k for k in filled if (n_runs[tops[k].docs] == 1).all()]
+    if alone and len(filled) > 1:
         example = f"{quoted(names[alone[0]])} has {quoted(ids[int(tops[alone[0]].docs[0])])}"
         warn(
             f"{_count_runs(alone, names)} no document in common with any other run ({example});"

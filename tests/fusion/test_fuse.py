@@ -399,6 +399,7 @@ def test_topics_of_one_run(topics: tuple[str, ...], note: str | None) -> None:
     [
         ({"D1": 2.0, "D2": 1.0}, {}, "2 of 2 runs have no document in common .*'a' has 'd1'"),
         ({"D1": 2.0, "D2": 1.0}, {"depth": 5}, None),
+        ({}, {}, None),
         ({"d1": 0.5, "d2": 0.5, "d3": 0.5}, {}, "1 of 2 runs has mostly tied scores .100%.*'b'"),
         ({"d1": 0.5, "d2": 0.5, "d3": 0.5}, {"method": "CombSUM"}, None),
         ({"d1": 0.5, "d2": 0.5, "d3": 0.5}, {"ties": "input"}, None),

@@ -77,3 +77,22 @@ def test_a_preset_scores() -> None:
     assert [scores.mean()[0] for scores in found.values()] == [1.0, 3 / 16]
     in_order = cf.evaluate(run, qrels, ["RR", "Hit@0001"], compat="ntcireval")
     assert [scores.mean()[0] for scores in in_order.values()] == [0.25, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("rouge1", "RougeN(n=1, of='F')"),
+        ("ROUGE-2", "RougeN(n=2, of='F')"),
+        ("rouge_l", "RougeL"),
+        ("ROUGE-Lsum", "RougeLsum"),
+    ],
+)
+def test_names_of_rouge(name: str, form: str) -> None:
+    assert cf.parse_measure(name) == cf.parse_measure(form)
+
+
+@pytest.mark.parametrize("name", ["EM", "exact_match", "BLEU", "BERTScore", "faithfulness"])
+def test_measures_of_other_programs_are_named(name: str) -> None:
+    with pytest.raises(MeasureError, match="`compare --scores` reads scores of other programs"):
+        cf.parse_measure(name)

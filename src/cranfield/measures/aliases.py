@@ -21,6 +21,9 @@ _SIMILARITY = r"(?:cosine|cos_sim|dot|dot_score|euclidean|manhattan|maxsim)[-_]"
 """Prefixes of names in sentence-transformers, whose MAP is divided by min(k, RB)."""
 
 _PAPER_FORMS: Forms = (
+    # The F-measure, as rouge1 and rouge2 of Hugging Face.
+    (r"rouge[-_]?(?P<n>[1-9])", r"RougeN(n=\g<n>, of='F')"),
+    (r"rouge[-_]?(?P<l>L|Lsum)", r"Rouge\g<l>"),
     (rf"(D|DIN)[{_SHARP}]-(?P<inner>.+)", r"Sharp(\1(\g<inner>))"),
     (r"(D|DIN)-(?P<inner>.+)", r"\1(\g<inner>)"),
     (r"EC-(?P<inner>.+)", r"Classes(\g<inner>)"),
@@ -180,6 +183,10 @@ _REASONS = {
         "RougeN, RougeL, RougeLsum, RougeS and RougeSU score summaries against reference texts"
         " (`cranfield answers --references`, evaluate_answers)"
     ),
+    "em exact_match exactmatch bleu meteor chrf bertscore bert_score faithfulness groundedness": (
+        "it is not computed here, but `compare --scores` reads scores of other programs by topic"
+    ),
+    "token_f1 squad_f1": "RougeN(of='F') is the F-measure of the words in common with a reference",
     "hole": "Unjudged@k is the proportion of documents without a judgment for their topic",
     "f_measure f_score f1_score fscore fmeasure": (
         "F@k combines P@k and R@k; SetF is the F-measure of all retrieved documents"

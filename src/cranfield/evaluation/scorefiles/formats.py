@@ -149,7 +149,7 @@ def _order_measures_first(columns: list[list[str]], requested: Sequence[str]) ->
             return columns if first else columns[::-1]
     raise InputError(
         f"the column of measures is ambiguous: that of {quoted(labels[0][0])} or that of"
-        f" {quoted(labels[1][0])}; pass measure=, or a table with a header"
+        f" {quoted(labels[1][0])}; select one, as in measure={labels[0][0]!r}, or write a header"
     )
 
 

@@ -189,7 +189,7 @@ class ClickU(Measure):
             if self.length is None:
                 raise MeasureError(
                     f"{self}: {int(is_unknown.sum())} of {length.size} clicks are on"
-                    " documents without a known length; pass lengths=, or one length for all as"
+                    " documents without a known length; pass lengths, or one length for all as"
                     " ClickU(length=...)"
                 )
             length = np.where(np.isnan(length), self.length, length)

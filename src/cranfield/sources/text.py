@@ -111,6 +111,8 @@ def split_rows(text: str, source: str, separator: str) -> tuple[list[tuple[str, 
     """Split text into rows with as many cells as the first, the header; also return their lines."""
     # If CR ends the lines, it is also the line end in cells.
     text = text if "\n" in text else text.replace("\r", "\n")
+    # For Excel, the first line may declare the separator.
+    text = re.sub(r"\Asep=[,;\t]\r?\n", "\n", text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows: list[tuple[str, ...]] = []
     lines: list[int] = []

@@ -54,6 +54,15 @@ def test_what_is_no_number(cell: str, tmp_path: Path) -> None:
         cf.read_scores({"a": {"q1": cell}})
 
 
+def test_a_separator_declared_for_excel(tmp_path: Path) -> None:
+    for mark in ",;":
+        text = f"sep={mark}\ntopic,a,b\nq1,0.5,1\n".replace(",", mark)
+        assert read(text, tmp_path).values.tolist() == [[0.5, 1]]
+    (tmp_path / "q.csv").write_text("sep=,\ntopic,doc,grade\nq1,d1,x\n")
+    with pytest.raises(InputError, match="q.csv:3: grade 'x'"):
+        cf.read_qrels(tmp_path / "q.csv")
+
+
 def test_semicolons(tmp_path: Path) -> None:
     for name in ("s.csv", "s.txt"):
         scores = read("topic;a;b\nq1;0.5;1\nq2;;.25\n", tmp_path, name)

@@ -69,7 +69,7 @@ def test_files_of_different_measures(tmp_path: Path) -> None:
     assert cf.read_scores([a, b]).values.tolist() == [[0.5, 0.25]]
     c.write_text("topic,c\n1,1\n")
     for files in ([a, c], [c, a]):
-        with pytest.raises(InputError, match=r"c\.csv.* name its measure"):
+        with pytest.raises(InputError, match=r"c\.csv.* name its measure; pass measure='map'"):
             cf.read_scores(files)
     assert cf.read_scores([a, c], measure="AP").systems == ("a", "c")
 

@@ -93,6 +93,21 @@ def test_what_we_write_reads_back(tmp_path: Path) -> None:
         cf.read_scores(tmp_path / "long.csv", measure="RR")
 
 
+def test_output_of_ntcireval(tmp_path: Path) -> None:
+    lines = [
+        "{0} # syslen=9 jrel=4 jnonrel=2",
+        "{0} # r1=1 rp=2",
+        "{0} RR=                  {1}",
+        "{0} MSnDCG@0010=         0.2500",
+    ]
+    text = "".join(f"{line.format(*row)}\n" for row in (("01", 0.5), ("02", 1.0)) for line in lines)
+    scores = read(text, tmp_path, "bm25.nev", measure="RR")
+    assert (scores.systems, scores.topics) == (("bm25",), ("01", "02"))
+    assert scores.values.tolist() == [[0.5], [1.0]]
+    with pytest.raises(InputError, match="has no scores"):
+        read(f"{lines[0].format('01')}\n", tmp_path, "bm25.nev")
+
+
 def test_lines_of_other_programs(tmp_path: Path) -> None:
     trec = "map \t1\t0.5\nP_5 \t1\t0.2\nmap \t2\t1\nP_5\t2\t0\nrunid\tall\tbest\nmap\tall\t.75\n"
     (tmp_path / "a.eval").write_text(trec)

@@ -343,7 +343,7 @@ def _check_compatible(
             named_part, other_part = (first, part) if kind is None else (part, first)
             raise InputError(
                 f"has scores of {kind or first_kind}, but {other_part.source} does not name its"
-                " measure; pass measure=",
+                f" measure; pass measure={kind or first_kind!r} if it is the same",
                 source=named_part.source,
             )
         if not same_measure(kind, first_kind):

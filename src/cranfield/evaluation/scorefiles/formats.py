@@ -56,14 +56,23 @@ _NOT_MEASURES = {RUNID, "num_q", "NumQ"}
 """First fields of lines with the run tag and with the number of topics."""
 
 
+_NTCIREVAL = re.compile(r"(\S+) +(\S+)= +(\S+)")
+_NTCIREVAL_COMMENT = re.compile(r"\S+ # ?\w+=")
+"""Lines of the output of NTCIREVAL: topic, measure and value, or numbers of documents."""
+
+
 def split_cells(line: str) -> list[str]:
     """Split a line into 3 or 4 cells at tabs, or else into cells at any whitespace."""
+    if match := _NTCIREVAL.fullmatch(line.strip()):
+        return [*match.groups()]
     cells = [cell.strip() for cell in line.strip("\r\n").split("\t")]
     return cells if len(cells) in {3, 4} else line.split()
 
 
 def is_score_line(head: str) -> bool:
     """Return True if the first line of a text has a score, rather than the names of columns."""
+    if _NTCIREVAL_COMMENT.match(head):
+        return True
     cells = split_cells(head)
     if not 2 <= len(cells) <= 4 or not cells[0] or SCORES.column_of(cells[0]) == "topic":
         return False
@@ -77,7 +86,11 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
     """Read lines of measure, topic and value, or topic, measure and value, or four cells."""
     # Lines of four cells begin with the system, which otherwise is the value of the line `runid`,
     # or the stem of the file.
-    numbered_lines = split_lines(text)
+    numbered_lines = [
+        (number, line) for number, line in split_lines(text) if not _NTCIREVAL_COMMENT.match(line)
+    ]
+    if not numbered_lines:
+        raise InputError("has no scores")
     lines = [number for number, _ in numbered_lines]
     rows = [split_cells(line) for _, line in numbered_lines]
     width = 4 if len(rows[0]) == 4 else 3
@@ -137,7 +150,7 @@ def _order_measures_first(columns: list[list[str]], requested: Sequence[str]) ->
             return columns if first else columns[::-1]
     raise InputError(
         f"the column of measures is ambiguous: that of {quoted(labels[0][0])} or that of"
-        f" {quoted(labels[1][0])}; pass measure=, or a table with a header"
+        f" {quoted(labels[1][0])}; select one, as in measure={labels[0][0]!r}, or write a header"
     )
 
 

@@ -63,7 +63,8 @@ def read_scores(
         with a row for each topic and a column for each system (or for each measure of one system),
         the topics in a column `topic` or in a first column of text; or long, with columns `topic`,
         `system`, `score` and perhaps `measure` and `shard` or `replicate`. Text lines are those
-        of `trec_eval -q` (measure, topic, value) or ir_measures (topic, measure, value). Empty
+        of NTCIREVAL, `trec_eval -q` (measure, topic, value) or ir_measures (topic, measure, value),
+        and JSON may be a response of rank_eval. Empty
         cells, `NaN` and `NA` are missing scores; the topic `all`, the summary of these programs,
         is skipped, in tables with a warning.
     measure

@@ -314,7 +314,7 @@ class UserModel(UnitGains, family="user models"):
         if n_unknown:
             raise MeasureError(
                 f"{self}: {counted(n_unknown, 'retrieved document')} without a known"
-                " length; pass missing=, a length to assume for them"
+                " length; the parameter missing=100 of the measure assumes that length for them"
             )
 
 

@@ -307,6 +307,7 @@ def table_from_frame(
     *,
     left: Collection[str] | None = None,
     places: Mapping[str, int] | int = 4,
+    pvalues: Collection[str] = (),
 ) -> Table:
     """Return a data frame as a table; `left` names the columns that are aligned to the left."""
     check_list("left", left)
@@ -315,6 +316,8 @@ def table_from_frame(
 
     def cell(name: str, value: Any) -> str:
         if isinstance(value, float):
+            if name in pvalues and not isnan(value):
+                return format_pvalue(value)
             decimals = places.get(name, 4) if isinstance(places, Mapping) else places
             return format_number(value, decimals)
         if isinstance(value, bool):

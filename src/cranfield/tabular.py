@@ -309,8 +309,9 @@ def table_from_frame(
     places: Mapping[str, int] | int = 4,
     pvalues: Collection[str] = (),
 ) -> Table:
-    """Return a data frame as a table; `left` names the columns that are aligned to the left."""
+    """Return a data frame as a table, with columns aligned to the left and columns of p-values."""
     check_list("left", left)
+    check_list("pvalues", pvalues)
     if left is None:
         left = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
 

@@ -160,7 +160,8 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " valid is_valid deleted is_deleted deleted_at skipped is_skipped was_cancelled excluded"
         " is_excluded exclude outlier is_outlier fraud is_fraud is_internal is_employee is_qa"
         " qa_user eligible is_eligible qualified is_qualified multiple_exposures tainted parsed"
-        " failed error finish_reason rejection_time is_bot bot is_test retracted is_retracted"
+        " failed error finish_reason rejection_time is_bot bot is_test test_account"
+        " is_test_account test_user is_test_user retracted is_retracted"
         " withdrawn is_withdrawn",
         "split": "split dataset data_set subset phase challenge_phase task track",
         "count": "impressions impression_count views view_count shows searches search_count count"
@@ -187,7 +188,8 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " goal_name goal_id",
         "experiment": "experiment experiment_id experiment_name experiment_key exp exp_id test_id"
         " test_name test_key feature_key flag_key",
-        "exposure": "exposed is_exposed triggered is_triggered",
+        "exposure": "exposed is_exposed triggered is_triggered in_experiment is_in_experiment"
+        " enrolled is_enrolled",
         "event": "event event_name event_type event_action type action action_name action_type"
         " user_action interaction interaction_type activity_type",
         "judge": "judge judge_id judge_name model model_id model_name",

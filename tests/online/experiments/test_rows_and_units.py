@@ -279,6 +279,8 @@ def test_a_covariate_in_all_rows_of_a_unit_is_taken_once() -> None:
         ("revenue_currency", ["EUR", "USD"], "may be the currency of rows"),
         ("experiment_key", ["a", "b"], "may be the experiment of rows"),
         ("is_outlier", [1, 0], "may be the status of rows"),
+        ("test_account", [1, 0], "may be the status of rows"),
+        ("in_experiment", [True, False], "may be the exposure of rows"),
         ("totalUsers", [20, 30], "rows seem to be totals of many units"),
         ("user", [None, "u1"], "'user' is empty in 3 rows: remove these rows, or set unit='row'"),
     ],

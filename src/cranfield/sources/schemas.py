@@ -168,7 +168,7 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " n num frequency freq occurrences sessions visits pageviews screen_page_views"
         " event_count exposures cnt impr total_impressions num_impressions n_impressions"
         " nb_impressions total_views num_views nb_views num_shown nb_shown n_shown"
-        " shown_count displays display_count search_volume",
+        " shown_count displays display_count search_volume count(*) count(1) count_star()",
         "weight": "weight weights sample_weight sampling_weight survey_weight",
         "assignment weight": "ipw iptw ip_weight inverse_probability_weight",
         "support": "match matched found present label",

@@ -276,6 +276,7 @@ def test_a_covariate_in_all_rows_of_a_unit_is_taken_once() -> None:
         ("goal_id", ["click", "order"], "may be the measure of rows"),
         ("ipw", [1.5, 3], "rows seem to be totals of many units"),
         ("n_obs", [20, 30], "rows seem to be totals of many units"),
+        ("COUNT(*)", [20, 30], "rows seem to be totals of many units"),
         ("revenue_currency", ["EUR", "USD"], "may be the currency of rows"),
         ("experiment_key", ["a", "b"], "may be the experiment of rows"),
         ("is_outlier", [1, 0], "may be the status of rows"),

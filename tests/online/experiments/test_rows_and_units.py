@@ -341,6 +341,8 @@ def test_a_usual_name_of_variants_is_suggested() -> None:
         analyse_experiment(table, "value")
     with pytest.raises(InputError, match="are in 'group', set variant='group'"):
         analyse_experiment({"group": table["bucket"], "value": table["value"]}, "value")
+    with pytest.raises(InputError, match="values of one column, got a column 'Control'"):
+        analyse_experiment({"Control": [1, 2], "Treatment": [2, 3]}, "Control")
     with pytest.raises(InputError, match="has no cost column; columns: 'bucket', 'value'$"):
         analyse_experiment(table, "cost")
     slash = {"variant": ["a", "b"] * 2, "clicks/view": [1, 2, 3, 4]}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import groupby
 from math import isnan
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -370,6 +370,8 @@ class ResultSet:
         Main tables, one of each kind of result, to which text is limited; empty for all tables.
     verdict_last
         Whether the conclusion stands at the end of the text instead of at its beginning.
+    pvalues
+        Columns of p-values by name of table.
     """
 
     heading: Sequence[str]
@@ -379,6 +381,7 @@ class ResultSet:
     verdict: Sequence[str] = ()
     main_tables: Sequence[Table] = ()
     verdict_last: bool = False
+    pvalues: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def write(self, format: str, table: str | None = None) -> str:
         """Return the results as text in a format.
@@ -396,7 +399,8 @@ class ResultSet:
         elif table is not None:
             check_table(table, self.frames)
             frame, keys = self.frames[table]
-            tables = [table_from_frame(frame, table, left=keys)]
+            pvalues = self.pvalues.get(table, ())
+            tables = [table_from_frame(frame, table, left=keys, pvalues=pvalues)]
             results = replace(self, tables=tables, frames={table: (frame, keys)}, main_tables=())
         return WRITERS[format](results)
 
@@ -426,6 +430,7 @@ def combine_results(
 
     heading: list[str] = []
     frames: dict[str, tuple[pl.DataFrame, Sequence[str]]] = {}
+    pvalues: dict[str, list[str]] = {}
     for result in results:
         lines = [*result.heading(), *result.note_lines()]
         heading += [line for line in lines if not any(line in text for text in heading)]
@@ -433,6 +438,8 @@ def combine_results(
             previous = [frames[name][0]] if name in frames else []
             keys = [key for key in result.keys_of(name) if key in frame.columns]
             frames[name] = pl.concat([*previous, frame]), keys
+            columns = result.declared()[name]
+            pvalues[name] = [column for column in columns if columns[column].pvalue]
     tables: list[Table] = []
     main_tables: list[Table] = []
     for _, group in groupby(results, type):
@@ -452,7 +459,15 @@ def combine_results(
         merged["measures"] = measures
     verdicts = [(v,) if isinstance(v, str) else v for v in (result.verdict for result in results)]
     verdict = [" ".join(sentences) for sentences in verdicts if any(sentences)]
-    return ResultSet([*heading, *notes], tables, frames, {**merged, **facts}, verdict, main_tables)
+    return ResultSet(
+        [*heading, *notes],
+        tables,
+        frames,
+        {**merged, **facts},
+        verdict,
+        main_tables,
+        pvalues=pvalues,
+    )
 
 
 def check_table(table: str, names: Iterable[str]) -> None:

@@ -307,14 +307,18 @@ def table_from_frame(
     *,
     left: Collection[str] | None = None,
     places: Mapping[str, int] | int = 4,
+    pvalues: Collection[str] = (),
 ) -> Table:
-    """Return a data frame as a table; `left` names the columns that are aligned to the left."""
+    """Return a data frame as a table, with columns aligned to the left and columns of p-values."""
     check_list("left", left)
+    check_list("pvalues", pvalues)
     if left is None:
         left = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
 
     def cell(name: str, value: Any) -> str:
         if isinstance(value, float):
+            if name in pvalues and not isnan(value):
+                return format_pvalue(value)
             decimals = places.get(name, 4) if isinstance(places, Mapping) else places
             return format_number(value, decimals)
         if isinstance(value, bool):

@@ -71,6 +71,13 @@ def test_a_log(tmp_path: Path) -> None:
         assert f"{option[2:]} requires a table of units, got a log" in error
 
 
+def test_small_pvalues_of_a_complete_table() -> None:
+    totals = ("experiment", "--counts", "control=500/10000,new=900/10000")
+    for command in (totals, (*totals, "--table", "effects")):
+        row = next(line for line in said(*command).splitlines() if line.startswith("proportion"))
+        assert row.split()[-3:] == ["1e-28", "1e-28", "better"]
+
+
 def test_every_output_names_the_control(tmp_path: Path) -> None:
     units, page = tmp_path / "u.csv", tmp_path / "page.html"
     units.write_text("variant,revenue\nnew,3\nold,1\nnew,4\nold,2\nnew,5\nold,2\n")

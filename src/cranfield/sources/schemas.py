@@ -189,13 +189,14 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " is_excluded exclude outlier is_outlier fraud is_fraud is_internal is_employee is_qa"
         " qa_user eligible is_eligible qualified is_qualified multiple_exposures tainted parsed"
         " failed error finish_reason rejection_time is_bot bot is_robot is_crawler is_test"
-        " retracted is_retracted withdrawn is_withdrawn",
+        " test_account is_test_account test_user is_test_user retracted is_retracted withdrawn"
+        " is_withdrawn",
         "split": "split dataset data_set subset phase challenge_phase task track",
         "count": "impressions impression_count views view_count shows searches search_count count"
         " n num frequency freq occurrences sessions visits pageviews screen_page_views"
         " event_count exposures cnt impr total_impressions num_impressions n_impressions"
         " nb_impressions total_views num_views nb_views num_shown nb_shown n_shown"
-        " shown_count displays display_count search_volume",
+        " shown_count displays display_count search_volume count(*) count(1) count_star()",
         "votes": "votes vote_count number_of_votes num_votes n_votes",
         "weight": "weight weights sample_weight sampling_weight survey_weight",
         "assignment weight": "ipw iptw ip_weight inverse_probability_weight",
@@ -218,7 +219,8 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " goal_name goal_id",
         "experiment": "experiment experiment_id experiment_name experiment_key exp exp_id test_id"
         " test_name test_key feature_key flag_key",
-        "exposure": "exposed is_exposed triggered is_triggered",
+        "exposure": "exposed is_exposed triggered is_triggered in_experiment is_in_experiment"
+        " enrolled is_enrolled",
         "event": "event event_name event_type event_action type action action_name action_type"
         " user_action interaction interaction_type activity_type",
         "judge": "judge judge_id judge_name judge_model evaluator evaluator_name model model_id"

@@ -276,9 +276,12 @@ def test_a_covariate_in_all_rows_of_a_unit_is_taken_once() -> None:
         ("goal_id", ["click", "order"], "may be the measure of rows"),
         ("ipw", [1.5, 3], "rows seem to be totals of many units"),
         ("n_obs", [20, 30], "rows seem to be totals of many units"),
+        ("COUNT(*)", [20, 30], "rows seem to be totals of many units"),
         ("revenue_currency", ["EUR", "USD"], "may be the currency of rows"),
         ("experiment_key", ["a", "b"], "may be the experiment of rows"),
         ("is_outlier", [1, 0], "may be the status of rows"),
+        ("test_account", [1, 0], "may be the status of rows"),
+        ("in_experiment", [True, False], "may be the exposure of rows"),
         ("totalUsers", [20, 30], "rows seem to be totals of many units"),
         ("user", [None, "u1"], "'user' is empty in 3 rows: remove these rows, or set unit='row'"),
     ],
@@ -338,6 +341,8 @@ def test_a_usual_name_of_variants_is_suggested() -> None:
         analyse_experiment(table, "value")
     with pytest.raises(InputError, match="are in 'group', set variant='group'"):
         analyse_experiment({"group": table["bucket"], "value": table["value"]}, "value")
+    with pytest.raises(InputError, match="values of one column, got a column 'Control'"):
+        analyse_experiment({"Control": [1, 2], "Treatment": [2, 3]}, "Control")
     with pytest.raises(InputError, match="has no cost column; columns: 'bucket', 'value'$"):
         analyse_experiment(table, "cost")
     slash = {"variant": ["a", "b"] * 2, "clicks/view": [1, 2, 3, 4]}

@@ -67,6 +67,16 @@ def test_totals_of_rows_are_analysed_as_the_rows() -> None:
         assert_allclose(report.to_polars()[name], rows.to_polars()[name], rtol=1e-9)
 
 
+def test_a_method_of_the_lift_that_permutation_does_not_use_is_noted() -> None:
+    totals, weights = {"control": (900, 9000), "new": (130, 1000)}, {"control": 0.9, "new": 0.1}
+    found = online.analyse_totals(totals, weights=weights, lift="linear")
+    assert found.tests == (("permutation",),)
+    assert any(note.startswith("lift='linear' has no effect") for note in found.notes)
+    for lift, rates in (("fieller", totals), ("linear", {"control": (90, 900), "new": (99, 900)})):
+        found = online.analyse_totals(rates, weights=weights, lift=lift, srm="warn")
+        assert not any("has no effect" in note for note in found.notes)
+
+
 def test_unequal_variants_are_a_mismatch() -> None:
     report = online.analyse_totals({"control": (500, 10_000), "new": (575, 12_000)})
     assert report.stopped

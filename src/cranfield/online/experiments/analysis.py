@@ -367,6 +367,9 @@ def analyse_units(
     notes += [*_note_constants(units, arms, rows), *_note_undefined(units, arms, rows, by_arm)]
     notes += _note_looks(units, options)
     notes += _note_skewness(units, metrics, rows, options)
+    if options.lift == "linear" and any("permutation" in row["test"] for row in rows):
+        effect = "has no effect on metrics tested by permutation, whose intervals are Fieller's"
+        notes.append(f"lift='linear' {effect}")
     by_segment = interactions = None
     if segments and not is_stopped:
         by_segment, interactions = _estimate_segment_effects(units, segments, options)

@@ -405,6 +405,8 @@ def _read_table(
 def _hint_at_names(missing_names: Names, names: Names, variant: str | None) -> str:
     """Return a hint at another name of the variant, or at a name that is read as a ratio."""
     if missing_names == [variant]:
+        if controls := [quoted(name) for name in names if spelt(name) == CONTROLS[0]]:
+            return f"; variants must be the values of one column, got a column {controls[0]}"
         usual_names = _VARIANT_NAMES | {*map(spelt, GROUPS["variant"][1].split())}
         if named := [quoted(name) for name in names if spelt(name) in usual_names]:
             return f"; if the variants are in {named[0]}, set variant={named[0]}"

@@ -327,3 +327,20 @@ def test_integers_written_with_a_point(tmp_path: Path) -> None:
     path.write_text("\n".join(["page,query,rank,doc,clicks", "1,q,1.5,a,1", ""]))
     with pytest.raises(InputError, match="rank '1.5' is not an integer"):
         cf.online.read_log(path)
+
+
+def test_variants_may_be_true_and_false() -> None:
+    log = cf.online.read_log(
+        pl.DataFrame({"page": [1, 2], "query": ["q", "q"], "treatment": [True, False]}),
+        {"page": [1, 2], "rank": [1, 1], "doc": ["a", "b"]},
+    )
+    assert log.pages["variant"].to_list() == ["true", "false"]
+
+
+@pytest.mark.parametrize("unit", ["session", "user"])
+def test_ids_of_queries_are_not_ids_of_pages(unit: str) -> None:
+    rows = {"query_id": [7] * 4, "query": ["q"] * 4, "rank": [1, 2] * 2, "doc": ["a", "b"] * 2}
+    with pytest.raises(
+        InputError, match=f"'query_id' is not the id of a page, .* in several {unit}s"
+    ):
+        cf.online.read_log(rows | {unit: ["x", "x", "y", "y"]}, on_anomaly="count")

@@ -206,6 +206,8 @@ def _read_one_source(
             )
             remedy = "rename the column with the ids of pages to 'page'"
             raise InputError(f"{reason}; {remedy}", source=flat_table.source)
+        if spelt(name) == "queryid":
+            _check_query_ids(flat_table, name)
         table = keep_first_records(flat_table, anomalies, drop_duplicates=False)
         return formats.split_flat_table(table)._replace(anomalies=anomalies)
     if log_format == "sessions":
@@ -221,6 +223,16 @@ def _read_one_source(
     if log_format == "living-labs":
         return formats.split_flat_table(formats.read_living_labs(raw, name))
     return (formats.read_yandex if log_format == "yandex" else formats.read_pyclick)(raw, name)
+
+
+def _check_query_ids(table: Table, name: object) -> None:
+    """Refuse ids of queries as ids of pages if several sessions or users have the same one."""
+    units = pl.col("session", "user")
+    is_other = table.frame.select(units.ne_missing(units.first().over("page")))
+    problem = f"column {quoted(name)} is not the id of a page, as it is the same in several"
+    remedy = "add a column page with an id for each page view"
+    table.refuse(is_other["session"], lambda row: f"{problem} sessions; {remedy}")
+    table.refuse(is_other["user"], lambda row: f"{problem} users; {remedy}")
 
 
 def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any) -> SourceTables:

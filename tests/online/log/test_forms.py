@@ -344,3 +344,11 @@ def test_ids_of_queries_are_not_ids_of_pages(unit: str) -> None:
         InputError, match=f"'query_id' is not the id of a page, .* in several {unit}s"
     ):
         cf.online.read_log(rows | {unit: ["x", "x", "y", "y"]}, on_anomaly="count")
+
+
+def test_nested_results_in_an_array(tmp_path: Path) -> None:
+    record = {"page": 1, "query": "q", "results": [{"doc": "a", "clicks": 1}, {"doc": "b"}]}
+    (tmp_path / "log.json").write_text(json.dumps([record], indent=1))
+    with pytest.warns(CranfieldWarning, match="1 row without a number of clicks"):
+        log = cf.online.read_log(tmp_path / "log.json")
+    assert log.results["doc"].to_list() == ["a", "b"] and log.clicks["doc"].to_list() == ["a"]

@@ -172,10 +172,17 @@ def open_columns(data: Any, schema: Schema) -> Columns:
     """Read the columns of a table without converting their cells."""
     if isinstance(data, Columns):
         return data
-    source = Source.of(data) if isinstance(data, (str, PathLike)) else None
-    if source is None or FORMAT_OF_SUFFIX.get(source.suffix) != "jsonl":
+    if not isinstance(data, (str, PathLike)):
         return read_columns(data, schema)
-    raw, name = source.read(), source.name
+    source = Source.of(data)
+    form, name = FORMAT_OF_SUFFIX.get(source.suffix), source.name
+    if form not in {None, "json", "jsonl"}:
+        return read_columns(source, schema)
+    raw = source.read()
+    is_nested = form == "json" and is_listing(raw) and b'"results"' in raw
+    is_json = form is None and raw.removeprefix(BOM_UTF8).lstrip().startswith((b"{", b"["))
+    if not (form == "jsonl" or is_nested or is_json):
+        return read_columns(replace(source, content=raw), schema)
     if is_blank(raw):
         # An empty file of JSON lines has no header, and is a table without rows.
         names = ["page", "query"] if schema is PAGES else ["page", "query", "rank", "doc"]

@@ -152,6 +152,9 @@ def _read_tables(
     # A second table has clicks, or in the format of tables perhaps results, which is detected.
     clicks = second_table if clicks is None else clicks
     is_file = isinstance(source, (str, PathLike))
+    if is_file and fspath(source) == "-":
+        # Standard input can be read only once, but its format is detected first.
+        source = Source("-", content=Source("-").read())
     warn_without_results = is_file or log_format == "flat"
     if is_file and (folder := Path(fspath(source))).is_dir():
         if results is not None or clicks is not None:
@@ -324,7 +327,7 @@ def _read_raw(source: Any, log_format: str, may_be_empty: bool = False) -> tuple
     if not isinstance(source, (str, PathLike)):
         reason = f"must be a file, got {type(source).__name__}"
         raise InputError(f"a log of format {log_format} {reason}")
-    file = Source(fspath(source))
+    file = Source.of(source)
     if (suffix := FORMAT_OF_SUFFIX.get(file.suffix)) in {"csv", "tsv", "parquet"}:
         records = "JSON lines" if log_format in {"ubi", "living-labs"} else "lines of text"
         reason = f"a log of format {log_format} must be {records}, got a file of {suffix}"
@@ -373,7 +376,7 @@ def _detect_format(source: Any, has_tables: bool) -> str:
     table = "tables" if has_tables else "flat"
     if not isinstance(source, (str, PathLike)):
         return table
-    file = Source(fspath(source))
+    file = Source.of(source)
     suffix = FORMAT_OF_SUFFIX.get(file.suffix)
     if suffix in {"csv", "tsv", "parquet"}:
         return table
@@ -393,8 +396,8 @@ def _detect_format(source: Any, has_tables: bool) -> str:
     for log_format, pattern in _PATTERNS:
         if pattern.match(head):
             return log_format
-    table_files = "a table with a header requires a suffix such as .csv or .tsv"
-    reason = f"is not a log of a known format; {table_files}, other files format=..."
+    table_files = "a table with a header must be a file with a suffix such as .csv or .tsv"
+    reason = f"is not a log of a known format; {table_files}, other files require format=..."
     raise InputError(reason if head.strip() else _EMPTY_LOG, source=file.name)
 
 

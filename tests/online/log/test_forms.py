@@ -352,3 +352,27 @@ def test_nested_results_in_an_array(tmp_path: Path) -> None:
     with pytest.warns(CranfieldWarning, match="1 row without a number of clicks"):
         log = cf.online.read_log(tmp_path / "log.json")
     assert log.results["doc"].to_list() == ["a", "b"] and log.clicks["doc"].to_list() == ["a"]
+
+
+@pytest.mark.parametrize("by", ["hits", "impressions"])
+def test_objects_with_internal_ids(tmp_path: Path, by: str) -> None:
+    """Hits may have the ids of the engine, and events those of the shop beside them."""
+    hit_ids = ["1", "2"] if by == "hits" else []
+    query = {"query_id": "p", "user_query": "q", "query_response_hit_ids": hit_ids}
+    thing = {"object_id": "ean-7", "internal_id": "2"}
+    shown = [
+        {"action_name": "impression", "object": {"object_id": f"ean-{k}"}, "rank": rank}
+        for rank, k in enumerate((6, 7), 1)
+        if by == "impressions"
+    ]
+    events = [
+        {
+            "action_name": event["action_name"],
+            "query_id": "p",
+            "event_attributes": {"object": event["object"], "position": {"ordinal": event["rank"]}},
+        }
+        for event in [*shown, {"action_name": "click", "object": thing, "rank": 2}]
+    ]
+    paths = lines(tmp_path / "q.jsonl", [query]), lines(tmp_path / "e.jsonl", events)
+    log = cf.online.read_log(paths[0], clicks=paths[1])
+    assert log.clicks["doc"].to_list() == ["2" if by == "hits" else "ean-7"]

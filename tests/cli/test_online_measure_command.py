@@ -160,3 +160,19 @@ def test_what_is_refused(logged: Path, arguments: tuple[str, ...], said: str) ->
     assert out == ""
     assert said in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "7\t0\tQ\t1\t6\t11\t12\n7\t9\tC\t12\n",
+        '{"page":1,"query":"q","results":[{"doc":"a","clicks":0},{"doc":"b","clicks":1}]}\n',
+        '[{"page":1,"query":"q","results":[{"doc":"a","clicks":0},{"doc":"b","clicks":1}]}]',
+    ],
+)
+def test_logs_on_standard_input(tmp_path: Path, log: str) -> None:
+    command = ("online", "measure", "-", "-m", "CTR", "-f", "csv")
+    out, _ = cranfield(tmp_path, *command, stdin=log.encode())
+    assert "CTR,0.5,page" in out
+    _, err = cranfield(tmp_path, *command, stdin=b"page,query\n1,q\n", status=2)
+    assert "standard input: is not a log of a known format; a table with a header must be" in err

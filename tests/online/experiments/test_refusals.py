@@ -15,6 +15,7 @@ from cranfield.base.errors import CranfieldError
 from cranfield.online import (
     analyse_experiment,
     experiment_size,
+    read_log,
     sample_ratio,
     simulate_aa_tests,
     simulated_log,
@@ -124,3 +125,19 @@ def test_refused_in_one_line(topic: str) -> None:
         with pytest.raises(CranfieldError, match=words) as error:
             call()
         assert "\n" not in str(error.value)
+
+
+def test_users_of_both_variants_leave_one() -> None:
+    log = read_log(
+        {
+            "page": ["1", "2", "3"],
+            "query": ["q"] * 3,
+            "user": ["u", "u", "v"],
+            "variant": ["a", "b", "b"],
+            "rank": [1] * 3,
+            "doc": ["x"] * 3,
+            "clicks": [1, 0, 1],
+        }
+    )
+    with pytest.raises(CranfieldError, match="got one; .*1 unit in more than one variant excluded"):
+        analyse_experiment(log, "CTR")

@@ -213,3 +213,15 @@ def test_equal_topics_have_no_interval() -> None:
 def test_words_for_ties(word: str) -> None:
     result = side_by_side([("1", "x", "y", "a"), ("2", "x", "y", "b"), ("3", "x", "y", word)])
     assert result.strengths["ties"].to_list() == [1, 1]
+
+
+def test_many_topics_are_drawn_by_their_preferences(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        (f"t{k}", *pair, "ab"[k % 3 > 0]) for k in range(60) for pair in (("x", "y"), ("y", "z"))
+    ]
+    rows += [(f"t{k}", "z", "x", "a") for k in range(0, 60, 5)]
+    expected = side_by_side(rows, resamples=4000, seed=1).strengths
+    monkeypatch.setattr("cranfield.online.interleaving.side_by_side._MAX_DRAWS", 0)
+    found = side_by_side(rows, resamples=4000, seed=1).strengths
+    for name in ("strength", "low", "high"):
+        assert found[name].to_list() == pytest.approx(expected[name].to_list(), abs=0.05)

@@ -327,3 +327,52 @@ def test_integers_written_with_a_point(tmp_path: Path) -> None:
     path.write_text("\n".join(["page,query,rank,doc,clicks", "1,q,1.5,a,1", ""]))
     with pytest.raises(InputError, match="rank '1.5' is not an integer"):
         cf.online.read_log(path)
+
+
+def test_variants_may_be_true_and_false() -> None:
+    log = cf.online.read_log(
+        pl.DataFrame({"page": [1, 2], "query": ["q", "q"], "treatment": [True, False]}),
+        {"page": [1, 2], "rank": [1, 1], "doc": ["a", "b"]},
+    )
+    assert log.pages["variant"].to_list() == ["true", "false"]
+
+
+@pytest.mark.parametrize("unit", ["session", "user"])
+def test_ids_of_queries_are_not_ids_of_pages(unit: str) -> None:
+    rows = {"query_id": [7] * 4, "query": ["q"] * 4, "rank": [1, 2] * 2, "doc": ["a", "b"] * 2}
+    with pytest.raises(
+        InputError, match=f"'query_id' is not the id of a page, .* in several {unit}s"
+    ):
+        cf.online.read_log(rows | {unit: ["x", "x", "y", "y"]}, on_anomaly="count")
+
+
+def test_nested_results_in_an_array(tmp_path: Path) -> None:
+    record = {"page": 1, "query": "q", "results": [{"doc": "a", "clicks": 1}, {"doc": "b"}]}
+    (tmp_path / "log.json").write_text(json.dumps([record], indent=1))
+    with pytest.warns(CranfieldWarning, match="1 row without a number of clicks"):
+        log = cf.online.read_log(tmp_path / "log.json")
+    assert log.results["doc"].to_list() == ["a", "b"] and log.clicks["doc"].to_list() == ["a"]
+
+
+@pytest.mark.parametrize("by", ["hits", "impressions"])
+def test_objects_with_internal_ids(tmp_path: Path, by: str) -> None:
+    """Hits may have the ids of the engine, and events those of the shop beside them."""
+    hit_ids = ["1", "2"] if by == "hits" else []
+    query = {"query_id": "p", "user_query": "q", "query_response_hit_ids": hit_ids}
+    thing = {"object_id": "ean-7", "internal_id": "2"}
+    shown = [
+        {"action_name": "impression", "object": {"object_id": f"ean-{k}"}, "rank": rank}
+        for rank, k in enumerate((6, 7), 1)
+        if by == "impressions"
+    ]
+    events = [
+        {
+            "action_name": event["action_name"],
+            "query_id": "p",
+            "event_attributes": {"object": event["object"], "position": {"ordinal": event["rank"]}},
+        }
+        for event in [*shown, {"action_name": "click", "object": thing, "rank": 2}]
+    ]
+    paths = lines(tmp_path / "q.jsonl", [query]), lines(tmp_path / "e.jsonl", events)
+    log = cf.online.read_log(paths[0], clicks=paths[1])
+    assert log.clicks["doc"].to_list() == ["2" if by == "hits" else "ean-7"]

@@ -129,7 +129,7 @@ def test_lines_of_living_labs(tmp_path: Path) -> None:
             '{"page":1,"query":"q","results":[{"doc":"a","clicked":1}],"clicked":["a"]}\n',
             "jsonl:1: has 'clicked' both beside results and in them",
         ),
-        ("log.txt", "hello\n", "not a log of a known format; a table with a header requires"),
+        ("log.txt", "hello\n", "not a log of a known format; a table with a header must be"),
         ("yandex", "1\t0\tQ\t77\t13\ta\n1\t0\tX\tb\n", "yandex:2: expected a line of Yandex"),
         ("pyclick", "7_1\ta,b : b\n7_1 a b\n", "pyclick:2: expected a line of pages"),
         ("empty.jsonl", "\ufeff", "is empty"),

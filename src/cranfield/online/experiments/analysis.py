@@ -347,7 +347,8 @@ def analyse_units(
 ) -> ExperimentReport:
     """Check the sample ratio, and compare each variant with the control on each metric."""
     if len(units.variants) < 2:
-        raise CranfieldError(f"{units.source}: expected at least two variants, got one")
+        causes = "; ".join(["expected at least two variants, got one", *units.notes])
+        raise CranfieldError(f"{units.source}: {causes}")
     for name, count in units.counts.items():
         if count < 2:
             raise CranfieldError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -290,6 +291,7 @@ _MAX_STEPS = 200  # Maximum number of Newton steps
 _GRADIENT_TOLERANCE = 1e-12  # Largest gradient at the maximum, per comparison
 _MIN_RANGE = 1e-9  # Range of resampled strengths below which they differ by rounding only
 _BLOCK = 2**22  # Number of values in memory at a time
+_MAX_DRAWS = 2**25  # Number of draws above which equal topics are drawn together
 
 
 def parse_signs(table: Table, column: str) -> list[int | None]:
@@ -361,10 +363,21 @@ def _bootstrap_strengths(
 ) -> tuple[Floats, Floats, list[str]]:
     """Return percentile intervals of strengths by a bootstrap of topics, and notes."""
     n_topics, n_systems = wins.shape[:2]
-    draws = stream(seed).multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=resamples)
-    topic_wins = wins.reshape(n_topics, -1)
-    shape = -1, n_systems, n_systems
-    blocks = (draws[rows] @ topic_wins for rows in row_slices(resamples, n_systems**2, _BLOCK))
+    topic_wins, counts = wins.reshape(n_topics, -1), np.ones(n_topics)
+    if n_topics * resamples > _MAX_DRAWS:
+        # The numbers of drawn topics with the same preferences are multinomial, too.
+        groups = Counter(row.tobytes() for row in topic_wins)
+        topic_wins = np.frombuffer(b"".join(groups), wins.dtype).reshape(len(groups), -1)
+        counts = np.array([*groups.values()], dtype=np.float64)
+    random, shape = stream(seed), (-1, n_systems, n_systems)
+
+    def draw(n_samples: int) -> Floats:
+        sizes = (rows.stop - rows.start for rows in row_slices(n_samples, len(counts), _BLOCK))
+        draws = (random.multinomial(n_topics, counts / n_topics, size=size) for size in sizes)
+        return np.concatenate([block @ topic_wins for block in draws])
+
+    slices = row_slices(resamples, n_systems**2, _BLOCK)
+    blocks = (draw(rows.stop - rows.start) for rows in slices)
     samples = np.concatenate([bradley_terry(block.reshape(shape)) for block in blocks])
     is_finite = ~np.isnan(samples).any(axis=1)
     n_excluded = int((~is_finite).sum())

@@ -140,6 +140,11 @@ def _convert_id(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return column.cast(pl.String) if is_convertible else _nulls(column, pl.String)
 
 
+def _convert_variant(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    is_treated = isinstance(dtype, pl.Boolean)
+    return column.cast(pl.String) if is_treated else _convert_id(column, dtype)
+
+
 def _convert_real(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if isinstance(dtype, pl.String):
         column = column.str.strip_chars()
@@ -267,6 +272,7 @@ def _read_dates_as_numbers(cells: Any) -> Any:
 # Integers are converted to text.
 ID = Cell(convert=_convert_id, problem="not text or an integer", is_required=True)
 NAME = Cell(convert=_convert_id, problem="not text or an integer", blank=("",))
+VARIANT = replace(NAME, convert=_convert_variant)  # Also whether a page is treated
 _INT_32 = (-(2**31), 2**31 - 1)
 
 
@@ -320,7 +326,7 @@ def _schema(kind: str, *columns: Column, more_decisive: tuple[str, ...] = ()) ->
     return Schema(kind, columns, mapping=columns_of_mapping(kind), decisive=decisive)
 
 
-_PAGE_KINDS = {"user": NAME, "session": NAME, "time": TIME, "variant": NAME, "found": NUMBER}
+_PAGE_KINDS = {"user": NAME, "session": NAME, "time": TIME, "variant": VARIANT, "found": NUMBER}
 _PAGE_COLUMNS = tuple(optional(*item) for item in {**_PAGE_KINDS, "method": NAME}.items())
 _RANK, _TEAM = optional("rank", RANK), optional("team", NAME, "ranker")
 _ATTRIBUTES = (_TEAM, optional("propensity", PROPENSITY), optional("grade", GRADE))

@@ -172,10 +172,17 @@ def open_columns(data: Any, schema: Schema) -> Columns:
     """Read the columns of a table without converting their cells."""
     if isinstance(data, Columns):
         return data
-    source = Source.of(data) if isinstance(data, (str, PathLike)) else None
-    if source is None or FORMAT_OF_SUFFIX.get(source.suffix) != "jsonl":
+    if not isinstance(data, (str, PathLike)):
         return read_columns(data, schema)
-    raw, name = source.read(), source.name
+    source = Source.of(data)
+    form, name = FORMAT_OF_SUFFIX.get(source.suffix), source.name
+    if form not in {None, "json", "jsonl"}:
+        return read_columns(source, schema)
+    raw = source.read()
+    is_nested = form == "json" and is_listing(raw) and b'"results"' in raw
+    is_json = form is None and raw.removeprefix(BOM_UTF8).lstrip().startswith((b"{", b"["))
+    if not (form == "jsonl" or is_nested or is_json):
+        return read_columns(replace(source, content=raw), schema)
     if is_blank(raw):
         # An empty file of JSON lines has no header, and is a table without rows.
         names = ["page", "query"] if schema is PAGES else ["page", "query", "rank", "doc"]
@@ -353,7 +360,7 @@ EVENTS: dict[str, Any] = {
     **dict.fromkeys(("action_name", "query_id", "session_id", "timestamp"), pl.String),
     "event_attributes": pl.Struct(
         {
-            "object": _text_struct("object_id"),
+            "object": _text_struct("object_id", "internal_id"),
             "position": _text_struct("ordinal"),
             **dict.fromkeys(("dwell", "censored", *_ATTRIBUTES), pl.String),
         }
@@ -394,8 +401,7 @@ def read_ubi(
     is_click = pl.col("action_name").is_in(click_actions)
     has_page = pl.col("page").is_not_null()
     anomalies = Anomalies()
-    is_logged_in = query_rows["user_id"].is_not_null()
-    anomalies.has_mixed_users = is_logged_in.any() and not is_logged_in.all()
+    anomalies.has_mixed_users = 0 < query_rows["user_id"].count() < query_rows.height
     if events is not None:
         ordinal = pl.col("rank").cast(pl.Int64, strict=False)
         if event_rows.select(((is_click | is_impression) & (ordinal == 0)).any()).item():
@@ -408,6 +414,7 @@ def read_ubi(
         # Other events, such as purchases, are not part of a query log.
         n_other_events = event_rows.filter(~(is_click | is_impression).fill_null(False)).height
         anomalies.add("events of other kinds", n_other_events)
+    event_rows = _use_internal_ids(event_rows, query_rows["query_response_hit_ids"])
     impressions = event_rows.filter(is_impression & has_page).drop_nulls(["rank", "doc"])
     impressions = impressions.sort("event_time", nulls_last=True, maintain_order=True)
     impressions = impressions.unique(["page", "rank", "doc"], keep="first", maintain_order=True)
@@ -437,6 +444,19 @@ def read_ubi(
         None if events is None else convert_frame(clicks, CLICKS, events[1]),
         anomalies,
     )
+
+
+def _use_internal_ids(events: pl.DataFrame, hit_ids: pl.Series) -> pl.DataFrame:
+    """Name objects by their internal ids, as hits may do, if they are unknown by their own."""
+    if not events["internal_id"].count():
+        return events
+    impressions = events.filter(pl.col("action_name") == _IMPRESSION)["doc"]
+    docs = pl.concat([hit_ids.explode(), impressions]).unique().implode()
+    is_known, is_hit = (
+        pl.col(name).is_in(docs).fill_null(False) for name in ("doc", "internal_id")
+    )
+    doc = pl.when(~is_known & is_hit).then("internal_id").otherwise("doc")
+    return events.with_columns(doc=doc)
 
 
 def _check_actions(events: pl.DataFrame, click_actions: Sequence[str], source: str) -> None:

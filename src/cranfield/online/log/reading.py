@@ -152,6 +152,9 @@ def _read_tables(
     # A second table has clicks, or in the format of tables perhaps results, which is detected.
     clicks = second_table if clicks is None else clicks
     is_file = isinstance(source, (str, PathLike))
+    if is_file and fspath(source) == "-":
+        # Standard input can be read only once, but its format is detected first.
+        source = Source("-", content=Source("-").read())
     warn_without_results = is_file or log_format == "flat"
     if is_file and (folder := Path(fspath(source))).is_dir():
         if results is not None or clicks is not None:
@@ -206,6 +209,8 @@ def _read_one_source(
             )
             remedy = "rename the column with the ids of pages to 'page'"
             raise InputError(f"{reason}; {remedy}", source=flat_table.source)
+        if spelt(name) == "queryid":
+            _check_query_ids(flat_table, name)
         table = keep_first_records(flat_table, anomalies, drop_duplicates=False)
         return formats.split_flat_table(table)._replace(anomalies=anomalies)
     if log_format == "sessions":
@@ -221,6 +226,16 @@ def _read_one_source(
     if log_format == "living-labs":
         return formats.split_flat_table(formats.read_living_labs(raw, name))
     return (formats.read_yandex if log_format == "yandex" else formats.read_pyclick)(raw, name)
+
+
+def _check_query_ids(table: Table, name: object) -> None:
+    """Refuse ids of queries as ids of pages if several sessions or users have the same one."""
+    units = pl.col("session", "user")
+    is_other = table.frame.select(units.ne_missing(units.first().over("page")))
+    problem = f"column {quoted(name)} is not the id of a page, as it is the same in several"
+    remedy = "add a column page with an id for each page view"
+    table.refuse(is_other["session"], lambda row: f"{problem} sessions; {remedy}")
+    table.refuse(is_other["user"], lambda row: f"{problem} users; {remedy}")
 
 
 def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any) -> SourceTables:
@@ -312,7 +327,7 @@ def _read_raw(source: Any, log_format: str, may_be_empty: bool = False) -> tuple
     if not isinstance(source, (str, PathLike)):
         reason = f"must be a file, got {type(source).__name__}"
         raise InputError(f"a log of format {log_format} {reason}")
-    file = Source(fspath(source))
+    file = Source.of(source)
     if (suffix := FORMAT_OF_SUFFIX.get(file.suffix)) in {"csv", "tsv", "parquet"}:
         records = "JSON lines" if log_format in {"ubi", "living-labs"} else "lines of text"
         reason = f"a log of format {log_format} must be {records}, got a file of {suffix}"
@@ -361,7 +376,7 @@ def _detect_format(source: Any, has_tables: bool) -> str:
     table = "tables" if has_tables else "flat"
     if not isinstance(source, (str, PathLike)):
         return table
-    file = Source(fspath(source))
+    file = Source.of(source)
     suffix = FORMAT_OF_SUFFIX.get(file.suffix)
     if suffix in {"csv", "tsv", "parquet"}:
         return table
@@ -381,8 +396,8 @@ def _detect_format(source: Any, has_tables: bool) -> str:
     for log_format, pattern in _PATTERNS:
         if pattern.match(head):
             return log_format
-    table_files = "a table with a header requires a suffix such as .csv or .tsv"
-    reason = f"is not a log of a known format; {table_files}, other files format=..."
+    table_files = "a table with a header must be a file with a suffix such as .csv or .tsv"
+    reason = f"is not a log of a known format; {table_files}, other files require format=..."
     raise InputError(reason if head.strip() else _EMPTY_LOG, source=file.name)
 
 

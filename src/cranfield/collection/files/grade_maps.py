@@ -140,6 +140,16 @@ class GradeMap:
     def grades_of(self, values: pl.Series) -> pl.Series:
         """Return the grade of each text of a column; null without a grade."""
         grade_of = {value: self.grade(value) for value in values.unique().drop_nulls()}
+        integers = [value for value in grade_of if whole_in(value) is not None]
+        if self.keeps_integers and self.grades:
+            kept = sorted({*integers} - {*self.grades})
+            changed = sorted(value for value in integers if grade_of[value] != whole_in(value))
+            if kept and changed:
+                raise PolicyError(
+                    f"the mapping of grades changes {some_of(map(quoted, changed), 3)} of the"
+                    f" judgments, but has no {some_of(map(quoted, kept), 3)}; map all grades, or"
+                    " write labels with the grades of the judgments"
+                )
         return values.replace_strict(grade_of, default=None, return_dtype=pl.Int32).alias("grade")
 
     def reason(self, value: str) -> str:

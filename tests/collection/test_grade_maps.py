@@ -201,3 +201,13 @@ def test_part_of_a_number_is_refused() -> None:
         InputError, match=r"in 'score: 10', got '1', which is part of a longer number"
     ):
         cf.read_qrels([("q", "d", "score: 10")], grades=r"score: (\d)")
+
+
+def test_a_line_of_names_is_not_a_word_to_map(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.txt"
+    path.write_text("query_id iter doc_id label\nq 0 d 1\n")
+    with pytest.raises(cf.InputError, match=r"qrels.txt:1: .*; if the line names the columns, rem"):
+        cf.read_qrels(path)
+    path.write_text("topic doc worker grade\nq d w 1\n")
+    with pytest.raises(cf.InputError, match=r"qrels.txt:1: .*; if the line names the columns, rem"):
+        cf.assess.read_labels(path)

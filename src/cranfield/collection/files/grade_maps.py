@@ -13,13 +13,16 @@ import polars as pl
 from cranfield.base.errors import PolicyError, check_list, quoted
 from cranfield.base.text import some_of
 from cranfield.sources.columns import Table
-from cranfield.sources.schemas import Schema
+from cranfield.sources.schemas import GROUPS, Schema, spelt
 from cranfield.sources.values import NO_GRADE, Kind, absent, finite, no_integer, plain, whole_in
 
 PROBABILITIES_ADVICE = (
     "for probabilities, use `cranfield evaluate --as expected` or cf.evaluate_probabilities"
 )
 """Advice for probabilities of relevance, which are not grades."""
+
+
+_GRADE_NAMES = {*map(spelt, " ".join(GROUPS["judgment"]).split())}
 
 
 def describe_invalid_grade(cell: Any) -> str:
@@ -29,6 +32,8 @@ def describe_invalid_grade(cell: Any) -> str:
     if advice and number is not None:
         reason += "; grades=[0.5, 0.8] cuts real numbers into grades 0, 1 and 2"
         return reason + (f"; {PROBABILITIES_ADVICE}" if 0 < number < 1 else "")
+    if advice and spelt(cell) in _GRADE_NAMES:
+        return f"{reason}; if the line names the columns, remove it"
     if advice and re.search(r"\d", str(cell)):
         return f"{reason}; grades='score: (\\d)' extracts the number from a text"
     return reason + (

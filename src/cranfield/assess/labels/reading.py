@@ -394,7 +394,7 @@ def read_labels(
     *,
     columns: str | Sequence[str] | Mapping[str, str] | None = None,
     worker_columns: Sequence[str] | None = None,
-    grades: Iterable[float] | Mapping[Any, int] | str | None = None,
+    grades: Iterable[float] | Mapping[Any, int | None] | str | None = None,
     repeats: Annotated[str, OneOf(REPEATS)] = "error",
     missing: Annotated[str, OneOf(MISSING)] = "error",
     encoding: str = "utf-8",
@@ -423,7 +423,8 @@ def read_labels(
         a document.
     grades
         Scale of integer grades; a label outside it is an error. By default the grades that occur.
-        Or a mapping of values to grades, for labels in words: `{"Relevant": 1, "Not relevant": 0}`;
+        Or a mapping of values to grades, for labels in words: `{"Relevant": 1, "Not relevant": 0}`,
+        where None is no grade: `{"Unsure": None}`;
         or cut points of real numbers, at least one of them not an integer: `[0.5, 0.8]`; or a
         regular expression whose group is the grade.
     repeats

@@ -81,6 +81,9 @@ class GradeMap:
     grades: Mapping[str, int]
     cuts: tuple[float, ...] = ()
     pattern: re.Pattern[str] | None = None
+    no_grades: frozenset[str] = frozenset()
+    """Values mapped to None: their rows have no grade."""
+
     keeps_integers: bool = False
     """Whether unmapped integers are grades, for a map that applies to other files, too."""
 
@@ -102,7 +105,12 @@ class GradeMap:
         check_list("grades", data)
         if isinstance(data, Mapping) and data:
             values = {str(plain(value)).strip(): grade for value, grade in data.items()}
-            grades = {value: whole_in(str(grade)) for value, grade in values.items()}
+            no_grades = frozenset(value for value, grade in values.items() if grade is None)
+            grades = {
+                value: whole_in(str(grade))
+                for value, grade in values.items()
+                if value not in no_grades
+            }
             unmapped = next((value for value, grade in grades.items() if grade is None), None)
             if unmapped is not None:
                 raise PolicyError(
@@ -113,7 +121,8 @@ class GradeMap:
                 raise PolicyError(
                     f"grades must map each value once, got {some_of(map(quoted, data), 6)}"
                 )
-            return cls({value: grade for value, grade in grades.items() if grade is not None})
+            integers = {value: grade for value, grade in grades.items() if grade is not None}
+            return cls(integers, no_grades=no_grades)
         cells = [*data] if isinstance(data, Iterable) else []
         cuts = [finite(cut) for cut in cells]
         numbers = tuple(cut for cut in cuts if cut is not None)
@@ -169,6 +178,8 @@ class GradeMap:
             return f"the pattern {pattern} must match one integer in {quoted(value)}, got {got}"
         if self.cuts:
             return f"grade must be a finite number to compare with cut points, got {quoted(value)}"
+        if value in self.no_grades:
+            return f"grade {quoted(value)} is mapped to no grade; remove the row"
         expected = some_of(map(quoted, self.grades), 6)
         return f"grade {quoted(value)} is not in the mapping of grades; expected one of: {expected}"
 
@@ -187,7 +198,8 @@ def map_grades(table: Table, grade_map: GradeMap | None) -> Table:
         return table
     texts = table.frame["grade"]
     values = grade_map.grades_of(texts)
-    if (is_unknown := values.is_null() & texts.is_not_null()).any():
+    is_graded = texts.is_not_null() & ~texts.is_in(grade_map.no_grades)
+    if (is_unknown := values.is_null() & is_graded).any():
         row = int(is_unknown.arg_true()[0])
         raise table.wrong(row, grade_map.reason(texts[row]), table.frame["topic"][row])
     return replace(table, frame=table.frame.with_columns(values))

@@ -232,6 +232,11 @@ def test_words_without_a_grade(tmp_path: Path) -> None:
     words_option = "relevant=1,unrelated=0,NOT_PARSABLE="
     out, _ = cranfield(tmp_path, *command, "--grades", words_option)
     assert out.splitlines() == ["grade,labels,share", "0,1,0.5", "1,1,0.5"]
+    (tmp_path / "people.txt").write_text("q 0 a 1\nq 0 b 1\nq 0 c 0\n")
+    (tmp_path / "s.yml").write_text("map-grades: {relevant: 1, unrelated: 0, NOT_PARSABLE: null}\n")
+    judges = ("judges", "people.txt", "labels.csv", "--settings", "s.yml", "-f", "csv")
+    out, _ = cranfield(tmp_path, *judges, "--table", "agreement")
+    assert out.splitlines()[1].startswith("labels,2,2,1,0,0,1,0,1.0")
     (tmp_path / "q.txt").write_text("q 0 a relevant\nq 0 b NOT_PARSABLE\n")
     with pytest.raises(cf.InputError, match="q.txt:2: grade 'NOT_PARSABLE' is mapped to no grade"):
         cf.read_qrels(tmp_path / "q.txt", grades=words)

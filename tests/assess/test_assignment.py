@@ -96,6 +96,8 @@ def test_sheets_come_back_as_judgments(tmp_path: Path) -> None:
     assert (tmp_path / "a.jsonl").read_text() == (
         '{"topic":"q","doc":"d001","grade":null}\n{"topic":"q","doc":"d000","grade":null}\n'
     )
+    one.write(tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text() == "topic,doc,grade\nq,d001,\nq,d000,\n"
     one.write(tmp_path / "a.txt")
     assert (tmp_path / "a.txt").read_text() == "q 0 d001\nq 0 d000\n"
     nothing = sheets(frame({"q": 2}).clear(), assessors=2)
@@ -108,6 +110,7 @@ def test_sheets_come_back_as_judgments(tmp_path: Path) -> None:
     [
         ("{}.tsv", "topic\tdoc\tgrade\nq\tx\t1\nq\ty\t\n"),
         ("{}.tsv", "topic\tdoc\tgrade\r\nq\tx\tyes\r\n"),
+        ("{}.csv", "topic,doc,grade\nq,x,1\nq,y,\n"),
         ("{}.tsv.gz", "topic\tdoc\tgrade\nq\tx\t1\n"),
         ("{}.jsonl", '{"topic":"q","doc":"x","grade":2}\n'),
         ("{}.txt", "q 0 x 1\nq 0 y\n"),

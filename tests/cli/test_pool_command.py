@@ -137,7 +137,7 @@ def test_samples(campaign: Path) -> None:
         ("--sample stat --size 2 --judged qrels.txt --format xqrels", "has no column 'stratum'"),
         ("--size 2", "--size requires --sample"),
         ("--missing nonrelevant", "--missing requires --sample and --judged"),
-        ("--next 2 --format csv", "--format of documents to judge must be"),
+        ("--next 2 --format latex", "--format of documents to judge must be"),
         ("--format trec", "--format of this report must be"),
         ("--format prels", "--format of this report must be"),
         ("--next 2 --table topics", "--table applies to reports, not to documents"),

@@ -201,3 +201,42 @@ def test_part_of_a_number_is_refused() -> None:
         InputError, match=r"in 'score: 10', got '1', which is part of a longer number"
     ):
         cf.read_qrels([("q", "d", "score: 10")], grades=r"score: (\d)")
+
+
+def test_a_line_of_names_is_not_a_word_to_map(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.txt"
+    path.write_text("query_id iter doc_id label\nq 0 d 1\n")
+    with pytest.raises(cf.InputError, match=r"qrels.txt:1: .*; if the line names the columns, rem"):
+        cf.read_qrels(path)
+    path.write_text("topic doc worker grade\nq d w 1\n")
+    with pytest.raises(cf.InputError, match=r"qrels.txt:1: .*; if the line names the columns, rem"):
+        cf.assess.read_labels(path)
+
+
+def test_words_without_a_grade(tmp_path: Path) -> None:
+    """Unsure assessors, and answers that could not be parsed, as Phoenix marks them."""
+    words = {"relevant": 1, "unrelated": 0, "NOT_PARSABLE": None}
+    frame = pl.DataFrame(
+        {"qid": "q", "docid": ["a", "b", "c"], "label": ["relevant", "NOT_PARSABLE", "unrelated"]}
+    )
+    [judge] = cf.assess.read_judges(frame, grades=words)
+    assert (judge.labels.grades.tolist(), judge.unparsed) == ([1, 0], 1)
+    with pytest.raises(cf.InputError, match="has no grade; ungraded='drop'"):
+        cf.read_qrels(frame, grades=words)
+    with pytest.warns(cf.CranfieldWarning, match="1 of 3 rows ha"):
+        assert cf.read_qrels(frame, grades=words, ungraded="drop").grades.tolist() == [1, 0]
+    labels = frame.with_columns(worker=pl.lit("ann"))
+    assert len(cf.assess.read_labels(labels, grades=words, missing="drop")) == 2
+    frame.write_csv(tmp_path / "labels.csv")
+    command = ("labels", "ann=labels.csv", "--missing", "drop", "--table", "grades", "-f", "csv")
+    words_option = "relevant=1,unrelated=0,NOT_PARSABLE="
+    out, _ = cranfield(tmp_path, *command, "--grades", words_option)
+    assert out.splitlines() == ["grade,labels,share", "0,1,0.5", "1,1,0.5"]
+    (tmp_path / "people.txt").write_text("q 0 a 1\nq 0 b 1\nq 0 c 0\n")
+    (tmp_path / "s.yml").write_text("map-grades: {relevant: 1, unrelated: 0, NOT_PARSABLE: null}\n")
+    judges = ("judges", "people.txt", "labels.csv", "--settings", "s.yml", "-f", "csv")
+    out, _ = cranfield(tmp_path, *judges, "--table", "agreement")
+    assert out.splitlines()[1].startswith("labels,2,2,1,0,0,1,0,1.0")
+    (tmp_path / "q.txt").write_text("q 0 a relevant\nq 0 b NOT_PARSABLE\n")
+    with pytest.raises(cf.InputError, match="q.txt:2: grade 'NOT_PARSABLE' is mapped to no grade"):
+        cf.read_qrels(tmp_path / "q.txt", grades=words)

@@ -257,7 +257,7 @@ def test_ranks_and_distances_in_place_of_scores(rows: Any, rise: int, tmp_path: 
     assert not rise or cf.judge(run, qrels).coverage.systems[0].contradictions == 0
 
 
-WORKBENCH = {
+WORKBENCH: dict[str, Any] = {
     "name": "x",
     "judgmentRatings": [
         {"query": "red dress", "ratings": [{"docId": "d1", "rating": "3.000"}]},
@@ -268,7 +268,9 @@ WORKBENCH = {
 
 def test_judgments_of_the_search_relevance_workbench(tmp_path: Path) -> None:
     response = {"hits": {"hits": [{"_id": "j", "_source": WORKBENCH}]}}
-    for data in (WORKBENCH, response, WORKBENCH["judgmentRatings"]):
+    imported = {row["query"]: row["ratings"] for row in WORKBENCH["judgmentRatings"]}
+    request = {"type": "IMPORT_JUDGMENT", "judgmentRatings": imported}
+    for data in (WORKBENCH, response, WORKBENCH["judgmentRatings"], request):
         path = written(tmp_path, "judgments.json", data)
         with pytest.raises(InputError, match="judgments.json: row 2: grade '0.7' .* cuts real"):
             cf.read_qrels(path)

@@ -30,7 +30,7 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.sources.chunks import Source
 
 ARRANGEMENTS = ("judging", "id", "shuffled")
-FORMATS = ("auto", "tsv", "jsonl", "trec")
+FORMATS = ("auto", "tsv", "csv", "jsonl", "trec")
 DISTRIBUTIONS = ("document", "topic")
 
 MAX_ASSESSORS = 10_000  # Maximum number of assessors if only their number is given
@@ -80,7 +80,7 @@ class Sheets(TableResult):
             File name; with several assessors it must contain `{}`, which is replaced by the name of
             each. Files are compressed by their suffix; `-` is standard output.
         format
-            `tsv` or `jsonl`, with an empty column `grade` to fill in, after which
+            `tsv`, `csv` or `jsonl`, with an empty column `grade` to fill in, after which
             :func:`read_qrels` reads the file; or `trec`, with lines of topic, 0 and document, to
             which a grade can be appended. By default chosen by the suffix, else `trec`.
 
@@ -101,7 +101,8 @@ class Sheets(TableResult):
                 f"expected {{}} in the file name for {n_assessors} assessors, got {quoted(name)}"
             )
         if format == "auto":
-            format = {".tsv": "tsv", ".jsonl": "jsonl"}.get(Source(name).suffix, "trec")
+            suffix = Source(name).suffix.removeprefix(".")
+            format = suffix if suffix in FORMATS else "trec"
         files = {assessor: name.replace("{}", assessor) for assessor in self.assessors}
         for file in files.values():
             if file != "-" and Path(file).is_file() and not _is_ungraded(file):
@@ -211,7 +212,7 @@ def sheets(
     return Sheets(sheet_rows, names, frame.height, repeated, arranged, int(seed))
 
 
-_UNGRADED_LINE = re.compile(r'topic\tdoc\tgrade|.*\t|\{.*"grade":null\}|\S+ 0 \S+|')
+_UNGRADED_LINE = re.compile(r'topic[\t,]doc[\t,]grade|.*[\t,]|\{.*"grade":null\}|\S+ 0 \S+|')
 """A line of a sheet without a grade, in any format."""
 
 

@@ -17,7 +17,7 @@ from cranfield.collection.policies import OF_SAMPLES
 from cranfield.result import WRITERS, ResultSet, check_table
 from cranfield.tabular import table_from_frame
 
-LISTS = ("trec", "tsv", "jsonl")  # formats of documents to judge
+LISTS = ("trec", "tsv", "csv", "jsonl")  # formats of documents to judge
 
 LIST_CONDITIONS = ("--next", "--budget", "--unjudged", "--sample !--judged")
 """Conditions under which documents are listed; for a judged sample a report is written."""
@@ -228,8 +228,8 @@ def pool(
     missing
         How to treat documents of the sample without a judgment.
     format
-        Output format: trec, tsv or jsonl for documents; prels or xqrels for judgments of a sample;
-        the other formats for reports.
+        Output format: trec, tsv, csv or jsonl for documents; prels or xqrels for judgments of a
+        sample; text, markdown, latex, html, csv or json for reports.
     table
         Write this table of a report only: topics, systems, stops, relevant.
 

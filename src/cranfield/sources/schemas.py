@@ -41,7 +41,12 @@ _DOC = (
     "url",
 )
 
-_TOPIC = ("qid topic_id query_id tid question_id narrative_id", "topic", "query question")
+_TOPIC = (
+    "qid topic_id query_id tid question_id narrative_id",
+    "topic",
+    "query question",
+    "query_text search_query search_term user_query",
+)
 _SHARD = ("shard shard_id", "part partition")
 
 GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(

@@ -67,7 +67,7 @@ def test_estimates_are_those_of_stratified_sampling() -> None:
 
 def test_refusals() -> None:
     judge, people = judged_pairs(2)
-    with pytest.raises(cf.InputError, match="judged a document that 'judge' did not label"):
+    with pytest.raises(cf.InputError, match="judged 1 document that 'judge' did not label; add"):
         cf.assess.ppi_grades({**people, "q0": {"other": 1}}, judge)
     only = {"q0": {next(doc for doc, label in judge["q0"].items() if label == 0): 0}}
     with pytest.raises(cf.PolicyError, match="at least 2 items of each stratum, .* got 1 of"):

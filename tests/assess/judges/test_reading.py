@@ -191,6 +191,19 @@ def test_answers_as_words_and_texts(tmp_path: Path) -> None:
     assert out.splitlines()[1].startswith("judge,2,2,0,0,0,0,0,1.0")
 
 
+def test_a_map_of_some_grades_of_people(tmp_path: Path) -> None:
+    """A map of 1..3 to 0..2 for a judge must not change two of the three grades of people."""
+    (tmp_path / "people.qrels").write_text("q 0 a 2\nq 0 b 1\nq 0 c 0\n")
+    (tmp_path / "llm.qrels").write_text("q 0 a 3\nq 0 b 2\nq 0 c 1\n")
+    (tmp_path / "s.yml").write_text("map-grades: {1: 0, 2: 1, 3: 2}\n")
+    command = ("judges", "people.qrels", "llm.qrels", "--settings", "s.yml", "-f", "csv")
+    _, error = cranfield(tmp_path, *command, status=2)
+    assert "changes '1', '2' of the judgments, but has no '0'; map all grades, or" in error
+    (tmp_path / "people.qrels").write_text("q 0 a 3\nq 0 b 2\nq 0 c 1\n")
+    out, _ = cranfield(tmp_path, *command, "--table", "agreement")
+    assert out.splitlines()[1].startswith("llm,3,3,0,0,0,0,0,1.0")
+
+
 def test_records_of_umbrela_without_ids(tmp_path: Path) -> None:
     path = tmp_path / "judge.jsonl"
     row = record("q1", "a", 2)

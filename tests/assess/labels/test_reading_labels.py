@@ -345,3 +345,17 @@ def test_the_last_label_by_time(times: list[Any], is_refused: bool) -> None:
         else:
             labels = read_labels(frame, repeats="last")
             assert labels.to_polars()["grade"].to_list() == [0, 1]
+
+
+def test_workers_that_differ_in_case_only() -> None:
+    rows = [("q", "d", "Ann", 1), ("q", "e", "ann", 0), ("q", "d", "bob", 1)]
+    with pytest.warns(CranfieldWarning, match="'Ann', 'ann' are read as different workers"):
+        assert len(read_labels(rows).workers) == 3
+
+
+def test_texts_of_queries_are_topics() -> None:
+    """Without them, labels of one document for two queries would be labels of one pair."""
+    frame = pl.DataFrame({"search_term": ["x", "y"], "doc_id": "d", "worker": "w", "label": [1, 0]})
+    assert read_labels(frame).topics == ("x", "y")
+    numbered = frame.with_columns(query_id=pl.Series(["1", "2"]))
+    assert read_labels(numbered).topics == ("1", "2")

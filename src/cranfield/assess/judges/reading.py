@@ -78,7 +78,7 @@ def read_judges(
     columns: Mapping[str, str] | RequestedColumns | None = None,
     separator: str = "auto",
     on_duplicate: str = "error",
-    grades: Mapping[Any, int] | Sequence[float] | str | GradeMap | None = None,
+    grades: Mapping[Any, int | None] | Sequence[float] | str | GradeMap | None = None,
 ) -> tuple[Judge, ...]:
     """Read the labels of judges, such as large language models; no model is called.
 
@@ -204,10 +204,12 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
         reason = f"expected answers with grades, got {counted(n_answers, 'answer')} without a grade"
         raise InputError(reason, source=table.source)
     table = map_grades(table.gather(rows), options["grades"])
+    # A map may give some words no grade.
+    table = table.gather(table.frame["grade"].is_not_null().arg_true())
     table = replace(table, frame=table.frame.drop("result_status"))
     in_memory = {name: options[name] for name in ("separator", "on_duplicate")}
     labels = read_qrels(SystemTable(table, {}, ""), **in_memory)
-    return Judge(name or "judge", labels, unparsed=n_answers - len(rows))
+    return Judge(name or "judge", labels, unparsed=n_answers - table.frame.height)
 
 
 def _check_ids(columns: Columns, own_names: Mapping[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
@@ -393,7 +394,7 @@ def read_labels(
     *,
     columns: str | Sequence[str] | Mapping[str, str] | None = None,
     worker_columns: Sequence[str] | None = None,
-    grades: Iterable[float] | Mapping[Any, int] | str | None = None,
+    grades: Iterable[float] | Mapping[Any, int | None] | str | None = None,
     repeats: Annotated[str, OneOf(REPEATS)] = "error",
     missing: Annotated[str, OneOf(MISSING)] = "error",
     encoding: str = "utf-8",
@@ -422,7 +423,8 @@ def read_labels(
         a document.
     grades
         Scale of integer grades; a label outside it is an error. By default the grades that occur.
-        Or a mapping of values to grades, for labels in words: `{"Relevant": 1, "Not relevant": 0}`;
+        Or a mapping of values to grades, for labels in words: `{"Relevant": 1, "Not relevant": 0}`,
+        where None is no grade: `{"Unsure": None}`;
         or cut points of real numbers, at least one of them not an integer: `[0.5, 0.8]`; or a
         regular expression whose group is the grade.
     repeats
@@ -674,6 +676,12 @@ class _Reader:
             listed = some_of(map(quoted, summaries), 3)
             note = f"{name} {listed} looks like a row of totals or means; it is read as labels"
             warn(f"{table.source}: {note}, so remove it if it summarises other rows")
+        worker_names = frame["worker"].unique(maintain_order=True).to_list()
+        spellings = Counter(name.casefold() for name in worker_names if name is not None)
+        alike = [name for name in worker_names if name and spellings[name.casefold()] > 1]
+        if alike:
+            names = some_of(map(quoted, alike), 4)
+            warn(f"{table.source}: {names} are read as different workers; they differ in case only")
         if frame["topic"].null_count() == frame.height:
             table = replace(table, frame=frame.with_columns(topic=pl.lit(NO_TOPIC)))
             notes.append(f"no topics: all items belong to one topic, {quoted(NO_TOPIC)}")

@@ -38,17 +38,17 @@ def parse_columns(text: str) -> dict[str, str]:
     return columns
 
 
-def parse_grades(text: str) -> dict[str, str] | list[str] | str:
-    """Parse `Relevant=2,Partly=1` or cut points `0.5,0.8`; return a pattern unchanged."""
+def parse_grades(text: str) -> dict[str, str | None] | list[str] | str:
+    """Parse `Relevant=2,Partly=1,Unsure=` or cut points `0.5,0.8`; return a pattern unchanged."""
     if "(" in text and not re.search(r"=-?\d+$", text):
         return text
-    grades: dict[str, str] = {}
+    grades: dict[str, str | None] = {}
     value = ""
     for part in text.split(","):
         start, equals, grade = part.rpartition("=")
         value += start if equals else f"{part},"
         if equals:
-            grades[value.strip()] = grade.strip()
+            grades[value.strip()] = grade.strip() or None
             value = ""
     if not grades:
         return text.strip("[] ").split(",")

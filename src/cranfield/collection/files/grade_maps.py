@@ -13,13 +13,16 @@ import polars as pl
 from cranfield.base.errors import PolicyError, check_list, quoted
 from cranfield.base.text import some_of
 from cranfield.sources.columns import Table
-from cranfield.sources.schemas import Schema
+from cranfield.sources.schemas import GROUPS, Schema, spelt
 from cranfield.sources.values import NO_GRADE, Kind, absent, finite, no_integer, plain, whole_in
 
 PROBABILITIES_ADVICE = (
     "for probabilities, use `cranfield evaluate --as expected` or cf.evaluate_probabilities"
 )
 """Advice for probabilities of relevance, which are not grades."""
+
+
+_GRADE_NAMES = {*map(spelt, " ".join(GROUPS["judgment"]).split())}
 
 
 def describe_invalid_grade(cell: Any) -> str:
@@ -29,6 +32,8 @@ def describe_invalid_grade(cell: Any) -> str:
     if advice and number is not None:
         reason += "; grades=[0.5, 0.8] cuts real numbers into grades 0, 1 and 2"
         return reason + (f"; {PROBABILITIES_ADVICE}" if 0 < number < 1 else "")
+    if advice and spelt(cell) in _GRADE_NAMES:
+        return f"{reason}; if the line names the columns, remove it"
     if advice and re.search(r"\d", str(cell)):
         return f"{reason}; grades='score: (\\d)' extracts the number from a text"
     return reason + (
@@ -76,6 +81,9 @@ class GradeMap:
     grades: Mapping[str, int]
     cuts: tuple[float, ...] = ()
     pattern: re.Pattern[str] | None = None
+    no_grades: frozenset[str] = frozenset()
+    """Values mapped to None: their rows have no grade."""
+
     keeps_integers: bool = False
     """Whether unmapped integers are grades, for a map that applies to other files, too."""
 
@@ -97,7 +105,12 @@ class GradeMap:
         check_list("grades", data)
         if isinstance(data, Mapping) and data:
             values = {str(plain(value)).strip(): grade for value, grade in data.items()}
-            grades = {value: whole_in(str(grade)) for value, grade in values.items()}
+            no_grades = frozenset(value for value, grade in values.items() if grade is None)
+            grades = {
+                value: whole_in(str(grade))
+                for value, grade in values.items()
+                if value not in no_grades
+            }
             unmapped = next((value for value, grade in grades.items() if grade is None), None)
             if unmapped is not None:
                 raise PolicyError(
@@ -108,7 +121,8 @@ class GradeMap:
                 raise PolicyError(
                     f"grades must map each value once, got {some_of(map(quoted, data), 6)}"
                 )
-            return cls({value: grade for value, grade in grades.items() if grade is not None})
+            integers = {value: grade for value, grade in grades.items() if grade is not None}
+            return cls(integers, no_grades=no_grades)
         cells = [*data] if isinstance(data, Iterable) else []
         cuts = [finite(cut) for cut in cells]
         numbers = tuple(cut for cut in cuts if cut is not None)
@@ -140,6 +154,16 @@ class GradeMap:
     def grades_of(self, values: pl.Series) -> pl.Series:
         """Return the grade of each text of a column; null without a grade."""
         grade_of = {value: self.grade(value) for value in values.unique().drop_nulls()}
+        integers = [value for value in grade_of if whole_in(value) is not None]
+        if self.keeps_integers and self.grades:
+            kept = sorted({*integers} - {*self.grades})
+            changed = sorted(value for value in integers if grade_of[value] != whole_in(value))
+            if kept and changed:
+                raise PolicyError(
+                    f"the mapping of grades changes {some_of(map(quoted, changed), 3)} of the"
+                    f" judgments, but has no {some_of(map(quoted, kept), 3)}; map all grades, or"
+                    " write labels with the grades of the judgments"
+                )
         return values.replace_strict(grade_of, default=None, return_dtype=pl.Int32).alias("grade")
 
     def reason(self, value: str) -> str:
@@ -154,6 +178,8 @@ class GradeMap:
             return f"the pattern {pattern} must match one integer in {quoted(value)}, got {got}"
         if self.cuts:
             return f"grade must be a finite number to compare with cut points, got {quoted(value)}"
+        if value in self.no_grades:
+            return f"grade {quoted(value)} is mapped to no grade; remove the row"
         expected = some_of(map(quoted, self.grades), 6)
         return f"grade {quoted(value)} is not in the mapping of grades; expected one of: {expected}"
 
@@ -172,7 +198,8 @@ def map_grades(table: Table, grade_map: GradeMap | None) -> Table:
         return table
     texts = table.frame["grade"]
     values = grade_map.grades_of(texts)
-    if (is_unknown := values.is_null() & texts.is_not_null()).any():
+    is_graded = texts.is_not_null() & ~texts.is_in(grade_map.no_grades)
+    if (is_unknown := values.is_null() & is_graded).any():
         row = int(is_unknown.arg_true()[0])
         raise table.wrong(row, grade_map.reason(texts[row]), table.frame["topic"][row])
     return replace(table, frame=table.frame.with_columns(values))

@@ -138,7 +138,8 @@ def is_nested(data: Any) -> bool:
 
 def _key_of(data: Mapping[Any, Any]) -> str:
     """Return the key that holds the topics of rank_eval, BioASQ or a Search Relevance Workbench."""
-    kinds = {"details": Mapping, "requests": list, "questions": list, _RATINGS: list}
+    kinds: dict[str, Any] = {"details": Mapping, "requests": list, "questions": list}
+    kinds[_RATINGS] = (list, Mapping)
     keys = (key for key, kind in kinds.items() if isinstance(data.get(key), kind))
     return next((key for key in keys if key != "details" or "metric_score" in data), "")
 
@@ -166,6 +167,10 @@ def _rankings(data: Any, kind: str, source: str) -> Iterable[_Ranking]:
 
 def _workbench_judgments(data: Any) -> Any:
     """Return the judgments inside a response of the Search Relevance Workbench, else the data."""
+    if isinstance(data, Mapping) and isinstance(ratings := data.get(_RATINGS), Mapping):
+        # The form of the request to import judgments.
+        records = [{"query": query, "ratings": documents} for query, documents in ratings.items()]
+        return {**data, _RATINGS: records}
     hits = _hits_of(data) if isinstance(data, Mapping) else None
     sources = [hit.get("_source") for hit in hits or () if isinstance(hit, Mapping)]
     judgments = [record for record in sources if isinstance(record, Mapping) and _RATINGS in record]

@@ -68,7 +68,7 @@ def read_qrels(
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
     on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     ungraded: Annotated[str, OneOf(tuple(UNGRADED))] = "error",
-    grades: Mapping[Any, int] | Sequence[float] | str | None = None,
+    grades: Mapping[Any, int | None] | Sequence[float] | str | None = None,
 ) -> Qrels:
     r"""Read relevance judgments.
 

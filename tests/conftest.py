@@ -20,6 +20,10 @@ settings.register_profile(
 )
 settings.load_profile("new")
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Until all tests are collected, see `pytest_collection_finish`.
+    gc.disable()
+
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data"
 TREC_EVAL = DATA / "trec_eval"
@@ -72,3 +76,4 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Exempt the collected tests from garbage collection, which would visit them each time."""
     gc.collect()
     gc.freeze()
+    gc.enable()

@@ -149,7 +149,7 @@ def experiment(
     cranfield online experiment users.csv --metric revenue --report experiment.html
     """
     from cranfield.cli.report import command_of
-    from cranfield.online.experiments.units import TotalsError
+    from cranfield.online.experiments.unit_rows import TotalsError
 
     if counts is None and bool(measures) == bool(metrics):
         raise PolicyError("expected -m MEASURE for a log, or --metric COLUMN for a table of units")

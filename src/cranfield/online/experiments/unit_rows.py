@@ -1,0 +1,253 @@
+"""Checks whether the rows of a table are the units of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import combinations
+
+import polars as pl
+
+from cranfield.base.errors import InputError, PolicyError, quoted, warn
+from cranfield.base.text import counted, some_of
+from cranfield.sources.columns import Columns, error_at_row
+from cranfield.sources.schemas import GROUPS, TOTALS, Schema, spelt
+from cranfield.sources.values import BLANKS, Cells, absent
+
+Names = Sequence[str]
+
+CONTROLS = ("control", "baseline", "old", "a", "0")  # Default controls, in any case
+
+TIMES = frozenset({"date", "day", "week", "month", "quarter", "year", "hour", "period"})
+"""Columns that are labels of rows even if their values are numbers."""
+
+
+class UnitTable:
+    """Columns of a table of units as text, with their uses, before values are converted."""
+
+    def __init__(self, columns: Columns, schema: Schema, variant: str | None) -> None:
+        self.columns, self.schema, self.source = columns, schema, columns.source
+        self.names = [*map(str, columns.names)]
+        self.spellings = [*map(spelt, columns.names)]
+        self.places = schema.places(columns.names, columns.source)
+        self.variant = None if variant is None else self.places[variant]
+        self.unused = [k for k in range(len(self.names)) if k not in self.places.values()]
+        self.texts = cache(lambda k: _convert_to_text(columns.cells(k)))
+
+    def is_number(self, k: int) -> bool:
+        """Return whether all values of a column are numbers or missing."""
+        texts = self.texts(k)
+        return texts.cast(pl.Float64, strict=False).null_count() == texts.null_count()
+
+    def count_ids(self, k: int) -> tuple[int, int]:
+        """Return the numbers of ids and of rows with an id; refuse lists and records."""
+        cells = self.columns.cells(k)
+        values = () if isinstance(cells, pl.Series) else cells
+        if nested_values := [value for value in values if isinstance(value, (list, dict))]:
+            reason = f"expected text or a number in {quoted(self.names[k])}"
+            raise InputError(f"{reason}, got {quoted(nested_values[0])}", source=self.source)
+        ids = self.texts(k).replace("", None).drop_nulls()
+        return ids.n_unique(), len(ids)
+
+    def count_clusters(self, *keys: int) -> int:
+        """Return the number of values of columns if each repeats in one variant only; else 0."""
+        values = self.count_arms(*keys)
+        n_repeats = values["rows"].sum() - values.height
+        n_arms = self.texts(self.variant).drop_nulls().n_unique()
+        is_cluster = n_repeats >= _MIN_REPEATS * len(keys) and values["arms"].max() == 1
+        is_time = all(self.spellings[k] in TIMES for k in keys)
+        return values.height if is_cluster and values.height > 2 * n_arms and not is_time else 0
+
+    def count_arms(self, *keys: int, step: int = 1) -> pl.DataFrame:
+        """Return the numbers of variants and of every `step`-th row of each value of columns."""
+        columns = {str(k): self.texts(k) for k in keys}
+        rows = pl.DataFrame({**columns, "arms": self.texts(self.variant)})
+        rows = rows.gather_every(step).drop_nulls()
+        return rows.group_by([*columns]).agg(pl.col("arms").n_unique(), pl.len().alias("rows"))
+
+
+def _convert_to_text(cells: Cells) -> pl.Series:
+    """Return cells as text without the blanks around it, which are not part of an id."""
+    if isinstance(cells, pl.Series) and not cells.dtype.is_nested():
+        texts = cells.cast(pl.String, strict=False)
+    else:
+        values = [None if absent(cell) else str(cell) for cell in cells]
+        texts = pl.Series(values, dtype=pl.String)
+    return texts.str.strip_chars(BLANKS)
+
+
+_MIN_REPEATS = 10  # All are in one variant with probability 2^-10 by chance
+
+
+class TotalsError(PolicyError):
+    """Raised for rows that are totals of many units."""
+
+
+def check_rows(table: UnitTable, metrics: Names, denominators: Names) -> None:
+    """Refuse rows that are parts of a unit, or totals of many units."""
+    for k in table.unused:
+        last = table.texts(k).tail(1).to_list()
+        if last and spelt(last[0]) in TOTALS and table.texts(k).n_unique() > 1:
+            reason = f"{quoted(last[0])} seems to be a row of totals; remove it"
+            raise error_at_row(len(table.texts(k)) - 1, reason, table.source, table.columns.lines)
+    kinds_of_totals = ("user", "session", "units", "count", "weight", "assignment weight")
+    schema = replace(table.schema, decisive=kinds_of_totals)
+    divisors = {table.places[name] for name in denominators}
+    *_, kinds = schema.unused(table.names, {*table.places.values()} - divisors)
+    users, sessions = ([k for k in kinds if kinds[k] == kind] for kind in ("user", "session"))
+    id_counts = {k: table.count_ids(k) for k in users + sessions}
+    for k, (n_ids, n_rows) in id_counts.items():
+        if 0 < n_ids < n_rows:
+            raise _make_cluster_error(table, k, n_rows, n_ids)
+    height = len(table.columns.cells(0))
+    # If the ids of users are all different, rows are users.
+    has_user_rows = any(id_counts[k][0] == height for k in users)
+    for k in table.unused if table.variant is not None else ():
+        n_values = table.count_clusters(k)
+        if n_values and not has_user_rows:
+            raise _make_cluster_error(table, k, height, n_values)
+        if n_values:
+            name = table.names[k]
+            note = f"column not used: {quoted(name)}, whose values are each in one variant only"
+            remedy = f"if it is the unit that was randomised, set unit={name!r}"
+            warn(f"{table.source}: {note}; {remedy}")
+    if has_user_rows:
+        return
+    _check_cluster_pairs(table)
+    for k in users:
+        if 0 < (n_rows := id_counts[k][1]) < height:
+            problem = f"{quoted(table.names[k])} is empty in {counted(height - n_rows, 'row')}"
+            remedy = "remove these rows, or set unit='row' if each row is a unit of its own"
+            raise PolicyError(f"{table.source}: {problem}: {remedy}")
+    # The denominator of a metric may be a number of impressions, but not of users.
+    kinds = {k: kind for k, kind in kinds.items() if kind == "units" or k not in divisors}
+    remedy = "pass the rows of the units, or set unit='row' if each row was randomised as a whole"
+    for evidence in _find_totals(table, kinds, metrics):
+        problem = f"got {evidence}, so rows seem to be totals of many units"
+        raise TotalsError(f"{table.source}: expected one row per unit, {problem}: {remedy}")
+
+
+_MAX_LABELS = 8  # Maximum number of columns whose pairs are checked
+
+
+def _check_cluster_pairs(table: UnitTable) -> None:
+    """Refuse rows if each pair of values of two columns, such as city and day, has one variant."""
+    if table.variant is None:
+        return
+    labels = []
+    for k in table.unused:
+        if table.spellings[k] in TIMES or not table.is_number(k):
+            values = table.count_arms(k)
+            # A column that determines the variant does so in every pair.
+            if values.height > 1 and (values["rows"] > 1).any() and (values["arms"] > 1).any():
+                labels.append(k)
+    n_rows = len(table.texts(table.variant))
+    step = n_rows // 5000 + 1
+    for pair in combinations(labels[:_MAX_LABELS], 2):
+        # Pairs in several variants are usually found in a few rows.
+        has_arms = (table.count_arms(*pair, step=step)["arms"] > 1).any()
+        if n_values := 0 if has_arms else table.count_clusters(*pair):
+            names = " and ".join(quoted(table.names[k]) for k in pair)
+            sizes = f"{n_rows:,} rows of {n_values:,} pairs of {names}, each in one variant only"
+            problem = f"expected one row per unit, got {sizes}, as in a switchback experiment"
+            remedy = "join the two columns to one, and set it as the unit"
+            or_row = "or set unit='row' if rows were randomised"
+            raise PolicyError(f"{table.source}: {problem}: {remedy}, {or_row}")
+
+
+def _make_cluster_error(table: UnitTable, k: int, n_rows: int, n_values: int) -> PolicyError:
+    name = table.names[k]
+    sizes = f"{n_rows:,} rows of {n_values:,} values of {quoted(name)}"
+    problem = f"expected one row per unit, got {sizes}; rows of the same value are not independent"
+    remedy = f"set the unit, such as unit={name!r}, or unit='row' if rows were randomised"
+    if table.variant is not None and (table.count_arms(k)["arms"] > 1).all():
+        reason = f"each {name} is in more than one variant, so it was not randomised"
+        remedy = f"{reason}; set unit='row' if rows were randomised"
+    return PolicyError(f"{table.source}: {problem}: {remedy}")
+
+
+def _find_totals(table: UnitTable, kinds: Mapping[int, str], metrics: Names) -> Iterator[str]:
+    """Yield signs that rows are totals of many units."""
+    for k, kind in kinds.items():
+        numbers = table.texts(k).cast(pl.Float64, strict=False).drop_nulls()
+        is_constant = kind in {"user", "session"} or (
+            kind.endswith("weight") and numbers.n_unique() < 2
+        )
+        if not (is_constant or numbers.is_in([0.0, 1.0]).all()):
+            yield f"a column {quoted(table.names[k])}"
+    if table.variant is None:
+        return
+    used = {table.variant, *(table.places[name] for name in metrics)}
+    labels = {}
+    for k, name in enumerate(table.names):
+        if k not in used and (table.spellings[k] in TIMES or not table.is_number(k)):
+            labels[name] = table.texts(k)
+    rows = pl.DataFrame({"(arm)": table.texts(table.variant), **labels}).drop_nulls("(arm)")
+    n_arms = rows["(arm)"].n_unique()
+    if 1 < n_arms == len(rows):
+        yield "one row per variant"
+    for names in [*([name] for name in labels), *([[*labels]] if len(labels) > 1 else [])]:
+        if n_arms > 1 and not rows.select("(arm)", *names).is_duplicated().any():
+            sizes = rows.group_by(names).len()["len"]
+            if 2 * sizes.filter(sizes == n_arms).sum() > len(rows):
+                yield f"one row per variant and {' and '.join(map(quoted, names))}"
+
+
+def hint_at_names(missing_names: Names, names: Names, variant: str | None) -> str:
+    """Return a hint at another name of the variant, or at a name that is read as a ratio."""
+    if missing_names == [variant]:
+        if controls := [quoted(name) for name in names if spelt(name) == CONTROLS[0]]:
+            return f"; variants must be the values of one column, got a column {controls[0]}"
+        usual_names = _VARIANT_NAMES | {*map(spelt, GROUPS["variant"][1].split())}
+        if named := [quoted(name) for name in names if spelt(name) in usual_names]:
+            return f"; if the variants are in {named[0]}, set variant={named[0]}"
+        return "; variant=... names another column"
+    parts = {*map(spelt, missing_names)}
+    with_slash = (name for name in names if "/" in name and {*map(spelt, name.split("/"))} & parts)
+    name = next(with_slash, None)
+    return f"; a name such as {quoted(name)} is read as a ratio: rename the column" if name else ""
+
+
+_VARIANT_NAMES = {*map(spelt, (*GROUPS["variant"][0].split(), "is_control", "is_treatment"))}
+
+
+def check_second_variants(table: UnitTable) -> None:
+    """Refuse a second column of variants that contradicts the first."""
+    if (variant := table.variant) is None:
+        return
+    for k in (k for k, name in enumerate(table.spellings) if name in _VARIANT_NAMES):
+        arms = pl.DataFrame({"arm": table.texts(variant), "other": table.texts(k)})
+        if arms["other"].n_unique() <= arms["arm"].n_unique() < arms.n_unique():
+            pair = f"{quoted(table.names[variant])} and {quoted(table.names[k])}"
+            reason = f"has two columns of variants that contradict each other: {pair}"
+            raise InputError(f"{reason}; remove one", source=table.source)
+
+
+def warn_of_long_table(table: UnitTable, unit: str) -> None:
+    """Warn of a column of which each unit has each value once, such as names of metrics."""
+    ids = table.texts(table.places[unit])
+    for k in (k for k in table.unused if table.spellings[k] not in TIMES - {"period"}):
+        labels = table.texts(k)
+        n_levels = labels.n_unique()
+        if n_levels < 2 or ids.n_unique() * n_levels != len(ids) or labels.null_count():
+            continue
+        # Texts with digits and numbers, such as dates, are times of rows, which may be summed.
+        is_time = n_levels > 2 and (table.is_number(k) or labels.str.contains("[0-9]").all())
+        if not is_time and not pl.DataFrame([ids.alias("id"), labels]).is_duplicated().any():
+            values = some_of(map(quoted, labels.unique(maintain_order=True)), 3)
+            rows = f"each {unit} has one row for each value of {quoted(table.names[k])} ({values})"
+            remedy = "if they are metrics or periods, keep the rows of one of them"
+            warn(f"{table.source}: {rows}, and these rows are summed; {remedy}")
+
+
+def note_unused_labels(table: UnitTable) -> list[str]:
+    """Return a note on unused columns that divide rows into groups; numbers are other metrics."""
+    schema = replace(table.schema, is_selected=False)
+    unused, *_ = schema.unused(table.names, table.places.values())
+    labels = []
+    for k in (k for k in unused if table.spellings[k] not in TIMES - {"period"}):
+        n_values = table.texts(k).n_unique()
+        if n_values == 2 or (2 < n_values < len(table.texts(k)) and not table.is_number(k)):
+            labels.append(quoted(table.names[k]))
+    return [f"columns not used: {some_of(labels, 12)}"] if labels else []

@@ -355,6 +355,9 @@ QUERIES: dict[str, Any] = {
     "query_attributes": _text_struct("session_id", "variant", "found", "method"),
 }
 _IMPRESSION = "impression"
+_IS_IMPRESSION = pl.col("action_name") == _IMPRESSION
+_HAS_PAGE = pl.col("page").is_not_null()
+_HAS_OBJECT = pl.col("rank").is_not_null() | pl.col("doc").is_not_null()
 _ATTRIBUTES = ("team", "propensity", "grade")
 EVENTS: dict[str, Any] = {
     **dict.fromkeys(("action_name", "query_id", "session_id", "timestamp"), pl.String),
@@ -397,25 +400,12 @@ def read_ubi(
         # Events before the first query have an empty id, or none.
         query_id=pl.when(pl.col("query_id").str.strip_chars() != "").then("query_id"),
     ).rename({"query_id": "page", "ordinal": "rank", "object_id": "doc", "timestamp": "time"})
-    is_impression = pl.col("action_name") == _IMPRESSION
-    is_click = pl.col("action_name").is_in(click_actions)
-    has_page = pl.col("page").is_not_null()
     anomalies = Anomalies()
     anomalies.has_mixed_users = 0 < query_rows["user_id"].count() < query_rows.height
     if events is not None:
-        ordinal = pl.col("rank").cast(pl.Int64, strict=False)
-        if event_rows.select(((is_click | is_impression) & (ordinal == 0)).any()).item():
-            warn(f"{events[1]}: ordinals count from 0, and are read as ranks from 1")
-            rank = pl.coalesce((ordinal + 1).cast(pl.String), "rank")
-            event_rows = event_rows.with_columns(rank=rank)
-        _check_actions(event_rows, click_actions, events[1])
-        n_without_page = event_rows.filter(is_click & ~has_page).height
-        anomalies.add("clicks on no page", n_without_page, events[1], "excluded")
-        # Other events, such as purchases, are not part of a query log.
-        n_other_events = event_rows.filter(~(is_click | is_impression).fill_null(False)).height
-        anomalies.add("events of other kinds", n_other_events)
+        event_rows = _check_events(event_rows, click_actions, events[1], anomalies)
     event_rows = _use_internal_ids(event_rows, query_rows["query_response_hit_ids"])
-    impressions = event_rows.filter(is_impression & has_page).drop_nulls(["rank", "doc"])
+    impressions = event_rows.filter(_IS_IMPRESSION & _HAS_PAGE).drop_nulls(["rank", "doc"])
     impressions = impressions.sort("event_time", nulls_last=True, maintain_order=True)
     impressions = impressions.unique(["page", "rank", "doc"], keep="first", maintain_order=True)
     # A query that is recorded again, such as for a facet, has other hits.
@@ -425,8 +415,9 @@ def read_ubi(
     hits = hits.with_columns(rank=_RANKS.cast(pl.String))
     impressions = impressions.select("page", "rank", "doc", *_ATTRIBUTES)
     columns = ("page", "rank", "doc", "time", "dwell", "censored", LINE)
-    clicks = event_rows.filter(is_click & has_page).select(columns)
-    sessions = event_rows.filter(has_page).drop_nulls("session_id")
+    is_click = pl.col("action_name").is_in(click_actions)
+    clicks = event_rows.filter(is_click & _HAS_PAGE & _HAS_OBJECT).select(columns)
+    sessions = event_rows.filter(_HAS_PAGE).drop_nulls("session_id")
     sessions = sessions.unique("page", keep="first", maintain_order=True)
     sessions = sessions.select(query_id="page", event_session="session_id")
     pages = query_rows.join(sessions, on="query_id", how="left", maintain_order="left").select(
@@ -446,11 +437,31 @@ def read_ubi(
     )
 
 
+def _check_events(
+    events: pl.DataFrame, click_actions: Sequence[str], source: str, anomalies: Anomalies
+) -> pl.DataFrame:
+    """Count ordinals from 1, and add the events that are not clicks on results to anomalies."""
+    is_click = pl.col("action_name").is_in(click_actions)
+    ordinal = pl.col("rank").cast(pl.Int64, strict=False)
+    if events.select(((is_click | _IS_IMPRESSION) & (ordinal == 0)).any()).item():
+        warn(f"{source}: ordinals count from 0, and are read as ranks from 1")
+        events = events.with_columns(rank=pl.coalesce((ordinal + 1).cast(pl.String), "rank"))
+    _check_actions(events, click_actions, source)
+    # Clicks may be on anything, such as a logo or a facet.
+    for noun, condition in {"page": ~_HAS_PAGE, "result": _HAS_PAGE & ~_HAS_OBJECT}.items():
+        n_clicks = events.filter(is_click & condition).height
+        anomalies.add(f"clicks on no {noun}", n_clicks, source, "excluded")
+    # Other events, such as purchases, are not part of a query log.
+    n_other_events = events.filter(~(is_click | _IS_IMPRESSION).fill_null(False)).height
+    anomalies.add("events of other kinds", n_other_events)
+    return events
+
+
 def _use_internal_ids(events: pl.DataFrame, hit_ids: pl.Series) -> pl.DataFrame:
     """Name objects by their internal ids, as hits may do, if they are unknown by their own."""
     if not events["internal_id"].count():
         return events
-    impressions = events.filter(pl.col("action_name") == _IMPRESSION)["doc"]
+    impressions = events.filter(_IS_IMPRESSION)["doc"]
     docs = pl.concat([hit_ids.explode(), impressions]).unique().implode()
     is_known, is_hit = (
         pl.col(name).is_in(docs).fill_null(False) for name in ("doc", "internal_id")

@@ -376,3 +376,15 @@ def test_objects_with_internal_ids(tmp_path: Path, by: str) -> None:
     paths = lines(tmp_path / "q.jsonl", [query]), lines(tmp_path / "e.jsonl", events)
     log = cf.online.read_log(paths[0], clicks=paths[1])
     assert log.clicks["doc"].to_list() == ["2" if by == "hits" else "ean-7"]
+
+
+def test_pages_with_lists_of_documents(tmp_path: Path) -> None:
+    pages = [
+        {"page": 1, "query": "q", "results": ["a", "b"], "url": "/search?q=q"},
+        {"page": 2, "query": "r", "results": []},
+    ]
+    for source in (lines(tmp_path / "p.jsonl", pages), pages):
+        log = cf.online.read_log(source, clicks={"page": [1], "doc": ["b"]})
+        assert log.pages["id"].to_list() == ["1", "2"]
+        assert log.results.rows() == [(0, 1, "a"), (0, 2, "b")]
+        assert log.clicks.rows() == [(0, 2, "b")]

@@ -122,7 +122,17 @@ def test_lines_of_living_labs(tmp_path: Path) -> None:
         (
             "pages.jsonl",
             '{"page":1,"query":"q","results":["a"],"clicks":[{"doc":"a"}]}\n',
-            r"jsonl:1: clicks \"\[\{'doc': 'a'\}\]\" .*; give the clicks as a table",
+            "jsonl:1: column 'clicks' is beside results, but each result has its own",
+        ),
+        (
+            "pages.jsonl",
+            '{"page":1,"query":"q","results":[{"url":"a"}],"doc":"b"}\n',
+            "jsonl:1: column 'doc' is beside results",
+        ),
+        (
+            "pages.jsonl",
+            '{"page":1,"query":"q","rank":1,"doc":"a","clicks":["a"]}\n',
+            r"jsonl:1: clicks \"\['a'\]\" .*; give the clicks as a table",
         ),
         (
             "pages.jsonl",

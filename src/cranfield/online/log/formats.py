@@ -31,6 +31,7 @@ from cranfield.sources.schemas import Schema, totals
 from cranfield.sources.text import decode_text, parse_json, parse_json_lines
 
 LINE = "(line)"  # Column with the line number of each row in its file
+_ATTRIBUTES = ("team", "propensity", "grade")  # Of results
 
 Types = Mapping[str, Any]
 _ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
@@ -172,6 +173,9 @@ def open_columns(data: Any, schema: Schema) -> Columns:
     """Read the columns of a table without converting their cells."""
     if isinstance(data, Columns):
         return data
+    if isinstance(data, list) and any(_has_results(row) for row in data):
+        raw = b"\n".join(json.dumps(row, default=str).encode() for row in data)
+        return replace(_columns_of_records(raw, schema.kind, schema), lines=None)
     if not isinstance(data, (str, PathLike)):
         return read_columns(data, schema)
     source = Source.of(data)
@@ -187,18 +191,46 @@ def open_columns(data: Any, schema: Schema) -> Columns:
         # An empty file of JSON lines has no header, and is a table without rows.
         names = ["page", "query"] if schema is PAGES else ["page", "query", "rank", "doc"]
         return columns_of_frame(pl.DataFrame(schema=names), name)
+    return _columns_of_records(raw, name, schema)
+
+
+def _has_results(row: Any) -> bool:
+    return isinstance(row, Mapping) and isinstance(row.get("results"), list)
+
+
+def _columns_of_records(raw: bytes, name: str, schema: Schema) -> Columns:
     frame = read_records(raw, name, f"a {schema.kind}")
-    if isinstance(kind := frame.schema.get("results"), pl.List) and kind.inner.is_nested():
-        # Each line is a page with a list of results.
-        if repeated := {field.name for field in getattr(kind.inner, "fields", ())} & {
-            *frame.columns
-        }:
-            name_text = quoted(min(repeated))
-            reason = f"has {name_text} both beside results and in them; remove or rename one"
-            raise InputError(reason, source=name, line=1)
-        frame = frame.explode("results", empty_as_null=True, keep_nulls=True).unnest("results")
+    if isinstance(kind := frame.schema.get("results"), pl.List):
+        frame = _explode_results(frame, kind, name)
     lines = frame.drop_in_place(LINE).to_list()
     return replace(columns_of_frame(frame, name), lines=lines)
+
+
+_OF_RESULTS = ("rank", "doc", "clicks", "click_time", "dwell", "censored", *_ATTRIBUTES)
+
+
+def _explode_results(frame: pl.DataFrame, kind: pl.List, source: str) -> pl.DataFrame:
+    """Make a row of each result of pages with a list of results, or of their documents."""
+    fields = ["doc"]
+    if isinstance(kind.inner, pl.Struct):
+        fields = [field.name for field in kind.inner.fields]
+    page_names = [name for name in frame.columns if name not in {"results", LINE}]
+    if repeated := {*fields} & {*page_names}:
+        place = "both beside results and in them; remove or rename one"
+        raise InputError(f"has {quoted(min(repeated))} {place}", source=source, line=1)
+    names = [*fields, *page_names]
+    for column in FLAT.columns:
+        places = column.named_in(names)[:1] if column.name in _OF_RESULTS else []
+        for name in (names[place] for place in places if place >= len(fields)):
+            reason = f"column {quoted(name)} is beside results, but each result has its own"
+            raise InputError(f"{reason}; write it into the results", source=source, line=1)
+    frame = frame.explode("results", empty_as_null=True, keep_nulls=True)
+    is_ranked = next(column for column in FLAT.columns if column.name == "rank").named_in(names)
+    if not is_ranked:
+        rank = pl.int_range(1, pl.len() + 1).over(LINE)
+        frame = frame.with_columns(rank=pl.when(pl.col("results").is_not_null()).then(rank))
+    is_record = isinstance(kind.inner, pl.Struct)
+    return frame.unnest("results") if is_record else frame.rename({"results": "doc"})
 
 
 def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
@@ -358,7 +390,6 @@ _IMPRESSION = "impression"
 _IS_IMPRESSION = pl.col("action_name") == _IMPRESSION
 _HAS_PAGE = pl.col("page").is_not_null()
 _HAS_OBJECT = pl.col("rank").is_not_null() | pl.col("doc").is_not_null()
-_ATTRIBUTES = ("team", "propensity", "grade")
 EVENTS: dict[str, Any] = {
     **dict.fromkeys(("action_name", "query_id", "session_id", "timestamp"), pl.String),
     "event_attributes": pl.Struct(

@@ -170,6 +170,11 @@ def test_arrays_of_records(tmp_path: Path, format: str, indent: int | None) -> N
     log = cf.online.read_log(arrays[0], clicks=arrays[1], format=format)
     expected = cf.online.read_log(lines[0], clicks=lines[1])
     assert log.results.equals(expected.results) and log.clicks.equals(expected.clicks)
+    arrays[1].write_text('[{"action_name": "click", "event_attributes": 3}]')
+    with pytest.raises(
+        InputError, match="e.json: row 1: .*an object in 'event_attributes', got '3'"
+    ):
+        cf.online.read_log(arrays[0], clicks=arrays[1], format=format)
 
 
 def test_fields_of_another_type_are_named(tmp_path: Path) -> None:

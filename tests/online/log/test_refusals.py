@@ -122,12 +122,12 @@ def test_lines_of_living_labs(tmp_path: Path) -> None:
         (
             "pages.jsonl",
             '{"page":1,"query":"q","results":["a"],"clicks":[{"doc":"a"}]}\n',
-            "jsonl:1: column 'clicks' is beside results, but each result has its own",
+            "jsonl: column 'clicks' is beside results, but each result has its own",
         ),
         (
             "pages.jsonl",
             '{"page":1,"query":"q","results":[{"url":"a"}],"doc":"b"}\n',
-            "jsonl:1: column 'doc' is beside results",
+            "jsonl: column 'doc' is beside results",
         ),
         (
             "pages.jsonl",
@@ -137,7 +137,7 @@ def test_lines_of_living_labs(tmp_path: Path) -> None:
         (
             "pages.jsonl",
             '{"page":1,"query":"q","results":[{"doc":"a","clicked":1}],"clicked":["a"]}\n',
-            "jsonl:1: has 'clicked' both beside results and in them",
+            "jsonl: has 'clicked' both beside results and in them",
         ),
         ("log.txt", "hello\n", "not a log of a known format; a table with a header must be"),
         ("yandex", "1\t0\tQ\t77\t13\ta\n1\t0\tX\tb\n", "yandex:2: expected a line of Yandex"),

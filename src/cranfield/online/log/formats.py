@@ -97,10 +97,26 @@ def extract_documents(raw: bytes, source: str, events: bool | None = None) -> by
 
 
 def read_records(
-    raw: bytes, source: str, record_name: str, types: Types | None = None
+    raw: bytes,
+    source: str,
+    record_name: str,
+    types: Types | None = None,
+    events: bool | None = None,
 ) -> pl.DataFrame:
-    """Read JSON objects, one per line, with their :data:`LINE`; by default all fields, as text."""
-    raw = extract_documents(raw, source)
+    """Read JSON objects, with their :data:`LINE` if it is known; by default all fields, as text."""
+    documents = extract_documents(raw, source, events)
+    if not is_listing(raw):
+        return _read_lines(documents, source, record_name, types)
+    try:
+        frame = _read_lines(documents, source, record_name, types)
+    except InputError as error:
+        reason = error.reason if error.line is None else f"row {error.line}: {error.reason}"
+        raise InputError(reason, source=source) from None
+    return frame.with_columns(pl.lit(None, pl.Int64).alias(LINE))
+
+
+def _read_lines(raw: bytes, source: str, record_name: str, types: Types | None) -> pl.DataFrame:
+    """Read JSON objects, one per line, with their :data:`LINE`."""
     if b"\\u" in raw and (surrogate := _LONE_SURROGATE.search(raw)):
         line = raw.count(b"\n", 0, surrogate.start()) + 1
         raise InputError("is not valid JSON: unpaired surrogate", source=source, line=line)
@@ -174,8 +190,7 @@ def open_columns(data: Any, schema: Schema) -> Columns:
     if isinstance(data, Columns):
         return data
     if isinstance(data, list) and any(_has_results(row) for row in data):
-        raw = b"\n".join(json.dumps(row, default=str).encode() for row in data)
-        return replace(_columns_of_records(raw, schema.kind, schema), lines=None)
+        return _columns_of_records(json.dumps(data, default=str).encode(), schema.kind, schema)
     if not isinstance(data, (str, PathLike)):
         return read_columns(data, schema)
     source = Source.of(data)
@@ -202,8 +217,9 @@ def _columns_of_records(raw: bytes, name: str, schema: Schema) -> Columns:
     frame = read_records(raw, name, f"a {schema.kind}")
     if isinstance(kind := frame.schema.get("results"), pl.List):
         frame = _explode_results(frame, kind, name)
-    lines = frame.drop_in_place(LINE).to_list()
-    return replace(columns_of_frame(frame, name), lines=lines)
+    lines = frame.drop_in_place(LINE)
+    known_lines = None if lines.null_count() else lines.to_list()
+    return replace(columns_of_frame(frame, name), lines=known_lines)
 
 
 _OF_RESULTS = ("rank", "doc", "clicks", "click_time", "dwell", "censored", *_ATTRIBUTES)
@@ -217,18 +233,19 @@ def _explode_results(frame: pl.DataFrame, kind: pl.List, source: str) -> pl.Data
     page_names = [name for name in frame.columns if name not in {"results", LINE}]
     if repeated := {*fields} & {*page_names}:
         place = "both beside results and in them; remove or rename one"
-        raise InputError(f"has {quoted(min(repeated))} {place}", source=source, line=1)
+        raise InputError(f"has {quoted(min(repeated))} {place}", source=source)
     names = [*fields, *page_names]
     for column in FLAT.columns:
         places = column.named_in(names)[:1] if column.name in _OF_RESULTS else []
         for name in (names[place] for place in places if place >= len(fields)):
             reason = f"column {quoted(name)} is beside results, but each result has its own"
-            raise InputError(f"{reason}; write it into the results", source=source, line=1)
-    frame = frame.explode("results", empty_as_null=True, keep_nulls=True)
+            raise InputError(f"{reason}; write it into the results", source=source)
+    frame = frame.with_row_index("(row)").explode("results", empty_as_null=True, keep_nulls=True)
     is_ranked = next(column for column in FLAT.columns if column.name == "rank").named_in(names)
     if not is_ranked:
-        rank = pl.int_range(1, pl.len() + 1).over(LINE)
+        rank = pl.int_range(1, pl.len() + 1).over("(row)")
         frame = frame.with_columns(rank=pl.when(pl.col("results").is_not_null()).then(rank))
+    frame = frame.drop("(row)")
     is_record = isinstance(kind.inner, pl.Struct)
     return frame.unnest("results") if is_record else frame.rename({"results": "doc"})
 
@@ -244,8 +261,9 @@ def convert_frame(
     frame: pl.DataFrame, schema: Schema, source: str, may_be_empty: bool = True
 ) -> Table:
     """Convert a frame with columns of a schema, and optionally the :data:`LINE` of each row."""
-    lines = frame[LINE].to_list() if LINE in frame.columns else None
-    return convert_columns(frame.to_dict(), schema, source, lines, allow_empty=may_be_empty)
+    lines = frame.drop_in_place(LINE) if LINE in frame.columns else None
+    known_lines = None if lines is None or lines.null_count() else lines.to_list()
+    return convert_columns(frame.to_dict(), schema, source, known_lines, allow_empty=may_be_empty)
 
 
 def rank_from_one(table: Table) -> Table:
@@ -407,8 +425,7 @@ def read_ubi(
 ) -> SourceTables:
     """Read UBI queries and their events, from bytes and the names of their sources."""
     # The results of a page are its `impression` events with a position, or the hits of the query.
-    raw = extract_documents(*queries, events=False)
-    query_rows = read_records(raw, queries[1], "UBI queries", QUERIES)
+    query_rows = read_records(*queries, "UBI queries", QUERIES, events=False)
     query_rows = query_rows.unnest("query_attributes")
     lines_without_id = query_rows.filter(pl.col("query_id").is_null())[LINE]
     if lines_without_id.len():
@@ -422,8 +439,7 @@ def read_ubi(
         query_rows = query_rows.with_columns(user_query=texts)
     event_rows = pl.DataFrame(schema=pl.Schema({**EVENTS, LINE: pl.Int64}))
     if events is not None and not is_blank(events[0]):
-        raw = extract_documents(*events, events=True)
-        event_rows = read_records(raw, events[1], "UBI events", EVENTS)
+        event_rows = read_records(*events, "UBI events", EVENTS, events=True)
     # Browsers send events out of order, and a page may be shown again later.
     event_rows = event_rows.unnest("event_attributes").unnest("object", "position")
     event_rows = event_rows.with_columns(

@@ -148,7 +148,10 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
             " experiment_group",
             "group variant_id variant_name variation_id variation_name",
         ),
-        "found": ("found number_found results_found num_found total_hits total_results",),
+        "found": (
+            "found number_found results_found num_found total_hits total_results",
+            "num_results number_of_results results_count result_count nb_hits",
+        ),
         "method": ("method interleaving interleaving_method",),
         "ranker": ("team ranker", "system"),
         "propensity": ("propensity propensity_score pscore",),

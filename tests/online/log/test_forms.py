@@ -376,3 +376,23 @@ def test_objects_with_internal_ids(tmp_path: Path, by: str) -> None:
     paths = lines(tmp_path / "q.jsonl", [query]), lines(tmp_path / "e.jsonl", events)
     log = cf.online.read_log(paths[0], clicks=paths[1])
     assert log.clicks["doc"].to_list() == ["2" if by == "hits" else "ean-7"]
+
+
+def test_pages_with_lists_of_documents(tmp_path: Path) -> None:
+    pages = [
+        {"page": 1, "query": "q", "results": ["a", "b"], "url": "/search?q=q"},
+        {"page": 2, "query": "r", "results": []},
+    ]
+    for source in (lines(tmp_path / "p.jsonl", pages), pages):
+        log = cf.online.read_log(source, clicks={"page": [1], "doc": ["b"]})
+        assert log.pages["id"].to_list() == ["1", "2"]
+        assert log.results.rows() == [(0, 1, "a"), (0, 2, "b")]
+        assert log.clicks.rows() == [(0, 2, "b")]
+
+
+@pytest.mark.parametrize("name", ["results_count", "num_results", "nbHits", "numFound"])
+def test_numbers_of_found_documents(name: str) -> None:
+    pages = {"page": [1, 2], "query": ["q", "r"], name: [0, 7]}
+    log = cf.online.read_log(pages, {"page": [2], "rank": [1], "doc": ["a"]})
+    assert log.pages["found"].to_list() == [0, 7]
+    assert cf.online.measure(log, "ZeroResults(by='found')").to_polars()["value"].to_list() == [0.5]

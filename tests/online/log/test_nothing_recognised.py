@@ -142,6 +142,16 @@ def test_events_before_the_first_query(tmp_path: Path, page: str | None) -> None
     assert log.clicks.rows() == [(0, 2, "b"), (1, 2, "b")]
 
 
+@pytest.mark.parametrize("attributes", [{}, {"object": {"object_id_field": "brand"}}])
+def test_clicks_on_something_else(tmp_path: Path, attributes: dict[str, Any]) -> None:
+    queries, events = ubi(tmp_path, "click")
+    event = {"action_name": "click", "query_id": "p", "event_attributes": attributes}
+    events.write_text(events.read_text() + json.dumps(event) + "\n")
+    with pytest.warns(CranfieldWarning, match="1 click on no result, excluded"):
+        log = cf.online.read_log(queries, clicks=events)
+    assert log.clicks.rows() == [(0, 2, "b"), (1, 2, "b")]
+
+
 def test_clicks_above_the_first_query_of_a_session(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("7\t9\tC\t12\n7\t10\tQ\t1\t6\t11\t12\n7\t12\tC\t11\n")
     with pytest.warns(CranfieldWarning, match="1 click on no page, excluded"):
@@ -160,6 +170,11 @@ def test_arrays_of_records(tmp_path: Path, format: str, indent: int | None) -> N
     log = cf.online.read_log(arrays[0], clicks=arrays[1], format=format)
     expected = cf.online.read_log(lines[0], clicks=lines[1])
     assert log.results.equals(expected.results) and log.clicks.equals(expected.clicks)
+    arrays[1].write_text('[{"action_name": "click", "event_attributes": 3}]')
+    with pytest.raises(
+        InputError, match="e.json: row 1: .*an object in 'event_attributes', got '3'"
+    ):
+        cf.online.read_log(arrays[0], clicks=arrays[1], format=format)
 
 
 def test_fields_of_another_type_are_named(tmp_path: Path) -> None:

@@ -122,12 +122,22 @@ def test_lines_of_living_labs(tmp_path: Path) -> None:
         (
             "pages.jsonl",
             '{"page":1,"query":"q","results":["a"],"clicks":[{"doc":"a"}]}\n',
-            r"jsonl:1: clicks \"\[\{'doc': 'a'\}\]\" .*; give the clicks as a table",
+            "jsonl: column 'clicks' is beside results, but each result has its own",
+        ),
+        (
+            "pages.jsonl",
+            '{"page":1,"query":"q","results":[{"url":"a"}],"doc":"b"}\n',
+            "jsonl: column 'doc' is beside results",
+        ),
+        (
+            "pages.jsonl",
+            '{"page":1,"query":"q","rank":1,"doc":"a","clicks":["a"]}\n',
+            r"jsonl:1: clicks \"\['a'\]\" .*; give the clicks as a table",
         ),
         (
             "pages.jsonl",
             '{"page":1,"query":"q","results":[{"doc":"a","clicked":1}],"clicked":["a"]}\n',
-            "jsonl:1: has 'clicked' both beside results and in them",
+            "jsonl: has 'clicked' both beside results and in them",
         ),
         ("log.txt", "hello\n", "not a log of a known format; a table with a header must be"),
         ("yandex", "1\t0\tQ\t77\t13\ta\n1\t0\tX\tb\n", "yandex:2: expected a line of Yandex"),

@@ -31,6 +31,7 @@ from cranfield.sources.schemas import Schema, totals
 from cranfield.sources.text import decode_text, parse_json, parse_json_lines
 
 LINE = "(line)"  # Column with the line number of each row in its file
+_ATTRIBUTES = ("team", "propensity", "grade")  # Of results
 
 Types = Mapping[str, Any]
 _ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
@@ -96,10 +97,26 @@ def extract_documents(raw: bytes, source: str, events: bool | None = None) -> by
 
 
 def read_records(
-    raw: bytes, source: str, record_name: str, types: Types | None = None
+    raw: bytes,
+    source: str,
+    record_name: str,
+    types: Types | None = None,
+    events: bool | None = None,
 ) -> pl.DataFrame:
-    """Read JSON objects, one per line, with their :data:`LINE`; by default all fields, as text."""
-    raw = extract_documents(raw, source)
+    """Read JSON objects, with their :data:`LINE` if it is known; by default all fields, as text."""
+    documents = extract_documents(raw, source, events)
+    if not is_listing(raw):
+        return _read_lines(documents, source, record_name, types)
+    try:
+        frame = _read_lines(documents, source, record_name, types)
+    except InputError as error:
+        reason = error.reason if error.line is None else f"row {error.line}: {error.reason}"
+        raise InputError(reason, source=source) from None
+    return frame.with_columns(pl.lit(None, pl.Int64).alias(LINE))
+
+
+def _read_lines(raw: bytes, source: str, record_name: str, types: Types | None) -> pl.DataFrame:
+    """Read JSON objects, one per line, with their :data:`LINE`."""
     if b"\\u" in raw and (surrogate := _LONE_SURROGATE.search(raw)):
         line = raw.count(b"\n", 0, surrogate.start()) + 1
         raise InputError("is not valid JSON: unpaired surrogate", source=source, line=line)
@@ -172,6 +189,8 @@ def open_columns(data: Any, schema: Schema) -> Columns:
     """Read the columns of a table without converting their cells."""
     if isinstance(data, Columns):
         return data
+    if isinstance(data, list) and any(_has_results(row) for row in data):
+        return _columns_of_records(json.dumps(data, default=str).encode(), schema.kind, schema)
     if not isinstance(data, (str, PathLike)):
         return read_columns(data, schema)
     source = Source.of(data)
@@ -187,18 +206,48 @@ def open_columns(data: Any, schema: Schema) -> Columns:
         # An empty file of JSON lines has no header, and is a table without rows.
         names = ["page", "query"] if schema is PAGES else ["page", "query", "rank", "doc"]
         return columns_of_frame(pl.DataFrame(schema=names), name)
+    return _columns_of_records(raw, name, schema)
+
+
+def _has_results(row: Any) -> bool:
+    return isinstance(row, Mapping) and isinstance(row.get("results"), list)
+
+
+def _columns_of_records(raw: bytes, name: str, schema: Schema) -> Columns:
     frame = read_records(raw, name, f"a {schema.kind}")
-    if isinstance(kind := frame.schema.get("results"), pl.List) and kind.inner.is_nested():
-        # Each line is a page with a list of results.
-        if repeated := {field.name for field in getattr(kind.inner, "fields", ())} & {
-            *frame.columns
-        }:
-            name_text = quoted(min(repeated))
-            reason = f"has {name_text} both beside results and in them; remove or rename one"
-            raise InputError(reason, source=name, line=1)
-        frame = frame.explode("results", empty_as_null=True, keep_nulls=True).unnest("results")
-    lines = frame.drop_in_place(LINE).to_list()
-    return replace(columns_of_frame(frame, name), lines=lines)
+    if isinstance(kind := frame.schema.get("results"), pl.List):
+        frame = _explode_results(frame, kind, name)
+    lines = frame.drop_in_place(LINE)
+    known_lines = None if lines.null_count() else lines.to_list()
+    return replace(columns_of_frame(frame, name), lines=known_lines)
+
+
+_OF_RESULTS = ("rank", "doc", "clicks", "click_time", "dwell", "censored", *_ATTRIBUTES)
+
+
+def _explode_results(frame: pl.DataFrame, kind: pl.List, source: str) -> pl.DataFrame:
+    """Make a row of each result of pages with a list of results, or of their documents."""
+    fields = ["doc"]
+    if isinstance(kind.inner, pl.Struct):
+        fields = [field.name for field in kind.inner.fields]
+    page_names = [name for name in frame.columns if name not in {"results", LINE}]
+    if repeated := {*fields} & {*page_names}:
+        place = "both beside results and in them; remove or rename one"
+        raise InputError(f"has {quoted(min(repeated))} {place}", source=source)
+    names = [*fields, *page_names]
+    for column in FLAT.columns:
+        places = column.named_in(names)[:1] if column.name in _OF_RESULTS else []
+        for name in (names[place] for place in places if place >= len(fields)):
+            reason = f"column {quoted(name)} is beside results, but each result has its own"
+            raise InputError(f"{reason}; write it into the results", source=source)
+    frame = frame.with_row_index("(row)").explode("results", empty_as_null=True, keep_nulls=True)
+    is_ranked = next(column for column in FLAT.columns if column.name == "rank").named_in(names)
+    if not is_ranked:
+        rank = pl.int_range(1, pl.len() + 1).over("(row)")
+        frame = frame.with_columns(rank=pl.when(pl.col("results").is_not_null()).then(rank))
+    frame = frame.drop("(row)")
+    is_record = isinstance(kind.inner, pl.Struct)
+    return frame.unnest("results") if is_record else frame.rename({"results": "doc"})
 
 
 def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
@@ -212,8 +261,9 @@ def convert_frame(
     frame: pl.DataFrame, schema: Schema, source: str, may_be_empty: bool = True
 ) -> Table:
     """Convert a frame with columns of a schema, and optionally the :data:`LINE` of each row."""
-    lines = frame[LINE].to_list() if LINE in frame.columns else None
-    return convert_columns(frame.to_dict(), schema, source, lines, allow_empty=may_be_empty)
+    lines = frame.drop_in_place(LINE) if LINE in frame.columns else None
+    known_lines = None if lines is None or lines.null_count() else lines.to_list()
+    return convert_columns(frame.to_dict(), schema, source, known_lines, allow_empty=may_be_empty)
 
 
 def rank_from_one(table: Table) -> Table:
@@ -355,7 +405,9 @@ QUERIES: dict[str, Any] = {
     "query_attributes": _text_struct("session_id", "variant", "found", "method"),
 }
 _IMPRESSION = "impression"
-_ATTRIBUTES = ("team", "propensity", "grade")
+_IS_IMPRESSION = pl.col("action_name") == _IMPRESSION
+_HAS_PAGE = pl.col("page").is_not_null()
+_HAS_OBJECT = pl.col("rank").is_not_null() | pl.col("doc").is_not_null()
 EVENTS: dict[str, Any] = {
     **dict.fromkeys(("action_name", "query_id", "session_id", "timestamp"), pl.String),
     "event_attributes": pl.Struct(
@@ -373,8 +425,7 @@ def read_ubi(
 ) -> SourceTables:
     """Read UBI queries and their events, from bytes and the names of their sources."""
     # The results of a page are its `impression` events with a position, or the hits of the query.
-    raw = extract_documents(*queries, events=False)
-    query_rows = read_records(raw, queries[1], "UBI queries", QUERIES)
+    query_rows = read_records(*queries, "UBI queries", QUERIES, events=False)
     query_rows = query_rows.unnest("query_attributes")
     lines_without_id = query_rows.filter(pl.col("query_id").is_null())[LINE]
     if lines_without_id.len():
@@ -388,8 +439,7 @@ def read_ubi(
         query_rows = query_rows.with_columns(user_query=texts)
     event_rows = pl.DataFrame(schema=pl.Schema({**EVENTS, LINE: pl.Int64}))
     if events is not None and not is_blank(events[0]):
-        raw = extract_documents(*events, events=True)
-        event_rows = read_records(raw, events[1], "UBI events", EVENTS)
+        event_rows = read_records(*events, "UBI events", EVENTS, events=True)
     # Browsers send events out of order, and a page may be shown again later.
     event_rows = event_rows.unnest("event_attributes").unnest("object", "position")
     event_rows = event_rows.with_columns(
@@ -397,25 +447,12 @@ def read_ubi(
         # Events before the first query have an empty id, or none.
         query_id=pl.when(pl.col("query_id").str.strip_chars() != "").then("query_id"),
     ).rename({"query_id": "page", "ordinal": "rank", "object_id": "doc", "timestamp": "time"})
-    is_impression = pl.col("action_name") == _IMPRESSION
-    is_click = pl.col("action_name").is_in(click_actions)
-    has_page = pl.col("page").is_not_null()
     anomalies = Anomalies()
     anomalies.has_mixed_users = 0 < query_rows["user_id"].count() < query_rows.height
     if events is not None:
-        ordinal = pl.col("rank").cast(pl.Int64, strict=False)
-        if event_rows.select(((is_click | is_impression) & (ordinal == 0)).any()).item():
-            warn(f"{events[1]}: ordinals count from 0, and are read as ranks from 1")
-            rank = pl.coalesce((ordinal + 1).cast(pl.String), "rank")
-            event_rows = event_rows.with_columns(rank=rank)
-        _check_actions(event_rows, click_actions, events[1])
-        n_without_page = event_rows.filter(is_click & ~has_page).height
-        anomalies.add("clicks on no page", n_without_page, events[1], "excluded")
-        # Other events, such as purchases, are not part of a query log.
-        n_other_events = event_rows.filter(~(is_click | is_impression).fill_null(False)).height
-        anomalies.add("events of other kinds", n_other_events)
+        event_rows = _check_events(event_rows, click_actions, events[1], anomalies)
     event_rows = _use_internal_ids(event_rows, query_rows["query_response_hit_ids"])
-    impressions = event_rows.filter(is_impression & has_page).drop_nulls(["rank", "doc"])
+    impressions = event_rows.filter(_IS_IMPRESSION & _HAS_PAGE).drop_nulls(["rank", "doc"])
     impressions = impressions.sort("event_time", nulls_last=True, maintain_order=True)
     impressions = impressions.unique(["page", "rank", "doc"], keep="first", maintain_order=True)
     # A query that is recorded again, such as for a facet, has other hits.
@@ -425,8 +462,9 @@ def read_ubi(
     hits = hits.with_columns(rank=_RANKS.cast(pl.String))
     impressions = impressions.select("page", "rank", "doc", *_ATTRIBUTES)
     columns = ("page", "rank", "doc", "time", "dwell", "censored", LINE)
-    clicks = event_rows.filter(is_click & has_page).select(columns)
-    sessions = event_rows.filter(has_page).drop_nulls("session_id")
+    is_click = pl.col("action_name").is_in(click_actions)
+    clicks = event_rows.filter(is_click & _HAS_PAGE & _HAS_OBJECT).select(columns)
+    sessions = event_rows.filter(_HAS_PAGE).drop_nulls("session_id")
     sessions = sessions.unique("page", keep="first", maintain_order=True)
     sessions = sessions.select(query_id="page", event_session="session_id")
     pages = query_rows.join(sessions, on="query_id", how="left", maintain_order="left").select(
@@ -446,11 +484,31 @@ def read_ubi(
     )
 
 
+def _check_events(
+    events: pl.DataFrame, click_actions: Sequence[str], source: str, anomalies: Anomalies
+) -> pl.DataFrame:
+    """Count ordinals from 1, and add the events that are not clicks on results to anomalies."""
+    is_click = pl.col("action_name").is_in(click_actions)
+    ordinal = pl.col("rank").cast(pl.Int64, strict=False)
+    if events.select(((is_click | _IS_IMPRESSION) & (ordinal == 0)).any()).item():
+        warn(f"{source}: ordinals count from 0, and are read as ranks from 1")
+        events = events.with_columns(rank=pl.coalesce((ordinal + 1).cast(pl.String), "rank"))
+    _check_actions(events, click_actions, source)
+    # Clicks may be on anything, such as a logo or a facet.
+    for noun, condition in {"page": ~_HAS_PAGE, "result": _HAS_PAGE & ~_HAS_OBJECT}.items():
+        n_clicks = events.filter(is_click & condition).height
+        anomalies.add(f"clicks on no {noun}", n_clicks, source, "excluded")
+    # Other events, such as purchases, are not part of a query log.
+    n_other_events = events.filter(~(is_click | _IS_IMPRESSION).fill_null(False)).height
+    anomalies.add("events of other kinds", n_other_events)
+    return events
+
+
 def _use_internal_ids(events: pl.DataFrame, hit_ids: pl.Series) -> pl.DataFrame:
     """Name objects by their internal ids, as hits may do, if they are unknown by their own."""
     if not events["internal_id"].count():
         return events
-    impressions = events.filter(pl.col("action_name") == _IMPRESSION)["doc"]
+    impressions = events.filter(_IS_IMPRESSION)["doc"]
     docs = pl.concat([hit_ids.explode(), impressions]).unique().implode()
     is_known, is_hit = (
         pl.col(name).is_in(docs).fill_null(False) for name in ("doc", "internal_id")

@@ -424,7 +424,7 @@ def read_labels(
     grades
         Scale of integer grades; a label outside it is an error. By default the grades that occur.
         Or a mapping of values to grades, for labels in words: `{"Relevant": 1, "Not relevant": 0}`,
-        where None is no grade: `{"Unsure": None}`;
+        where None marks a value without a grade: `{"Unsure": None}`;
         or cut points of real numbers, at least one of them not an integer: `[0.5, 0.8]`; or a
         regular expression whose group is the grade.
     repeats

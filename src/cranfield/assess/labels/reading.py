@@ -42,6 +42,8 @@ from cranfield.sources.columns import (
     Columns,
     Table,
     columns_of_file,
+    columns_of_frame,
+    is_frame,
     read_columns,
     read_table,
     two_columns,
@@ -64,6 +66,7 @@ from cranfield.sources.values import (
     Cells,
     absent,
     finite,
+    is_number,
 )
 
 _VALUES = ("choices", "rating", "number", "text")  # Answers of Label Studio that can be grades
@@ -770,6 +773,9 @@ _GOLD_ITEMS = schema_of_lines(
 
 def read_gold(data: Any, labels: Labels, **options: Any) -> Qrels:
     """Read gold judgments; for labels without topics, grades by item are accepted, too."""
+    if hasattr(data, "to_dict") and not hasattr(data, "columns"):
+        # A series of pandas by item, or by topic and item.
+        data = data.to_dict()
     has_items = False
     if labels.topics == (NO_TOPIC,) and isinstance(data, Mapping):
         has_items = not any(isinstance(value, Mapping) for value in data.values())
@@ -784,7 +790,30 @@ def read_gold(data: Any, labels: Labels, **options: Any) -> Qrels:
         if options.get("columns") or options.get("encoding", "utf-8") != "utf-8":
             raise PolicyError("columns and encoding apply to judgments, got items and grades")
         data, options = read_table(data, _GOLD_ITEMS).frame.with_columns(topic=pl.lit(NO_TOPIC)), {}
+    elif labels.topics == (NO_TOPIC,) and (items := _read_gold_table(data, **options)) is not None:
+        data, options = items, {}
     return read_qrels(data, **options)
+
+
+def _read_gold_table(
+    data: Any, columns: Mapping[str, str] | None = None, encoding: str = "utf-8"
+) -> pl.DataFrame | None:
+    """Read items and grades from a table without topics; None for other data."""
+    names = _GOLD_ITEMS.own_names({k: v for k, v in (columns or {}).items() if k != "topic"})
+    if is_frame(data):
+        table = columns_of_frame(data, "judgments")
+    elif isinstance(data, (str, PathLike)) and Source(fspath(data)).suffix in FORMAT_OF_SUFFIX:
+        source = Source(fspath(data))
+        form = FORMAT_OF_SUFFIX[source.suffix]
+        table = columns_of_file(source.in_encoding(encoding, form), _GOLD_ITEMS, form)
+    else:
+        return None
+    cells = [table.cells(k) for k in range(len(table.names))]
+    is_nested = any(isinstance(column[0], Mapping | list) for column in cells if len(column))
+    is_trec = len(table.names) > 2 and any(is_number(str(name)) for name in table.names)
+    if is_nested or is_trec or "topic" in (columns or {}) or TOPIC.named_in(table.names):
+        return None
+    return table.table(_GOLD_ITEMS, names).frame.with_columns(topic=pl.lit(NO_TOPIC))
 
 
 def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:

@@ -382,3 +382,14 @@ def test_gold_grades_of_items_in_tables(tmp_path: Path) -> None:
     assert len(read_gold(tmp_path / "trec.tsv", labels)) == 1
     (tmp_path / "nested.json").write_text('{"all": {"a": 1}}')
     assert len(read_gold(tmp_path / "nested.json", labels)) == 1
+
+
+def test_words_in_lines(tmp_path: Path) -> None:
+    """The input of get-another-label: worker, item and label between tabs."""
+    path = tmp_path / "labels.txt"
+    path.write_text("w1\ti1\tNot relevant\nw2\ti1\tRelevant\n")
+    words = {"Relevant": 1, "Not relevant": 0}
+    labels = read_labels(path, columns="worker doc grade", grades=words)
+    assert labels.to_polars().select("worker", "grade").rows() == [("w1", 0), ("w2", 1)]
+    with pytest.raises(InputError, match="labels.txt:1: grade 'Not relevant' is not in the map"):
+        read_labels(path, columns="worker doc grade", grades={"Relevant": 1})

@@ -335,8 +335,10 @@ ITERATIONS = ("0", "Q0")  # Second column of TREC qrels; never the only ids of d
 _FIELDS_BY_NUMBER = {4: "topic doc worker grade", 5: "topic doc worker grade order"}
 
 
-def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: str) -> Table:
-    """Read labels from lines of fields separated by blanks."""
+def read_lines(
+    source: Source, columns: str | Sequence[str] | None, encoding: str, has_words: bool = False
+) -> Table:
+    """Read labels from lines of fields separated by blanks; their grades may be any words."""
     source, start = read_head(source.in_encoding(encoding, "text"))
     lines = (line.strip() for line in start.splitlines())
     first_line = next((line for line in lines if line and not line.startswith(b"#")), b"")
@@ -357,6 +359,8 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
     if missing := [name for name in LABELS.required if name not in read_names]:
         raise PolicyError(f"columns must include {missing[0]}, got {quoted(' '.join(names))}")
     types = {name: _TYPES.get(name, pl.String) for name in read_names}
+    if has_words:
+        types["grade"] = pl.String
     layout = Layout("label", types, tuple(name for name in types if not name.startswith("-")))
     line_map = LineMap()
     frame = pl.concat(read_frames(source, layout, line_map))
@@ -600,11 +604,9 @@ class _Reader:
             if workers is not None:
                 reason = "worker_columns applies to tables with a header, got lines of text"
                 raise PolicyError(reason)
-            if self.grade_map is not None:
-                raise PolicyError(
-                    "a mapping of grades applies to tables with a header, got lines of text"
-                )
-            return read_lines(Source(fspath(data)), columns, encoding)
+            has_words = self.grade_map is not None
+            lines = read_lines(Source(fspath(data)), columns, encoding, has_words)
+            return map_grades(lines, self.grade_map)
         if is_field_list:
             expected = "columns must be a mapping of column names, such as columns={'worker': ...}"
             raise PolicyError(f"for a table with a header, {expected}, got {quoted(columns)}")

@@ -231,7 +231,8 @@ class NameList(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: Any, ctx: Any) -> list[str]:
         if not isinstance(value, str):
             return [*value]
-        return [name.strip() for name in next(csv.reader([value], skipinitialspace=True), [""])]
+        line = " ".join(value.splitlines())
+        return [name.strip() for name in next(csv.reader([line], skipinitialspace=True), [""])]
 
 
 class NumbersByName(NameList):

@@ -186,6 +186,9 @@ def test_labels_in_no_form_of_labels(folder: Path) -> None:
     assert (
         "2 workers" in cranfield(folder, *["labels", "wide.csv", "--worker-columns", "ann,bob"])[0]
     )
+    (folder / "wide.csv").write_text('doc,"Doe, J",bob\nd1,1,0\nd2,1,1\n')
+    names = ("--worker-columns", '"Doe, J", bob')
+    assert "2 workers" in cranfield(folder, "labels", "wide.csv", *names)[0]
     line = error_of(folder, "labels q.txt")
     assert "Python" not in line and "NAME=q.txt" in line
     assert cranfield(folder, "labels", "ann=q.txt", "bob=q.txt")[0]

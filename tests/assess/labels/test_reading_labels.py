@@ -359,3 +359,37 @@ def test_texts_of_queries_are_topics() -> None:
     assert read_labels(frame).topics == ("x", "y")
     numbered = frame.with_columns(query_id=pl.Series(["1", "2"]))
     assert read_labels(numbered).topics == ("1", "2")
+
+
+def test_gold_grades_of_items_in_tables(tmp_path: Path) -> None:
+    """As crowd-kit has them: a table or series of tasks and labels, without topics."""
+    labels = read_labels(pl.DataFrame({"task": ["a", "b"], "worker": "w", "label": [1, 0]}))
+    gold = pd.DataFrame({"task": ["b", "a"], "label": [0, 1]})
+    gold.to_csv(tmp_path / "gold.csv", index=False)
+    gold.to_json(tmp_path / "gold.json", orient="records")
+    (tmp_path / "map.json").write_text('{"a": 1, "b": 0}')
+    sources = [gold, gold.set_index("task")["label"], {"a": 1, "b": 0}]
+    for source in [*sources, *(tmp_path / name for name in ("gold.csv", "gold.json", "map.json"))]:
+        assert dict(read_gold(source, labels).to_polars().select("doc", "grade").rows()) == {
+            "a": 1,
+            "b": 0,
+        }
+    named = gold.rename(columns={"label": "truth"})
+    assert len(read_gold(named, labels, columns={"grade": "truth"})) == 2
+    topics = gold.assign(topic="all")
+    assert read_gold(topics, labels).topics == ("all",)
+    (tmp_path / "trec.tsv").write_text("all\t0\ta\t1\n")
+    assert len(read_gold(tmp_path / "trec.tsv", labels)) == 1
+    (tmp_path / "nested.json").write_text('{"all": {"a": 1}}')
+    assert len(read_gold(tmp_path / "nested.json", labels)) == 1
+
+
+def test_words_in_lines(tmp_path: Path) -> None:
+    """The input of get-another-label: worker, item and label between tabs."""
+    path = tmp_path / "labels.txt"
+    path.write_text("w1\ti1\tNot relevant\nw2\ti1\tRelevant\n")
+    words = {"Relevant": 1, "Not relevant": 0}
+    labels = read_labels(path, columns="worker doc grade", grades=words)
+    assert labels.to_polars().select("worker", "grade").rows() == [("w1", 0), ("w2", 1)]
+    with pytest.raises(InputError, match="labels.txt:1: grade 'Not relevant' is not in the map"):
+        read_labels(path, columns="worker doc grade", grades={"Relevant": 1})

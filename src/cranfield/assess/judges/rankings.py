@@ -115,17 +115,22 @@ def score_by_judges(
         return np.array(tables)
 
     values = np.empty((len(parsed), len(labels), *judged.shape))
+    missing = []
     for k, (name, qrels) in enumerate(labels.items()):
         try:
             values[:, k] = oriented(evaluate_aspect(judged.annotations.aspects[name]))
         except MeasureError as error:
             raise MeasureError(f"labels of {quoted(name)}: {error}") from None
         labelled_topics = find_judged_topics(qrels)
-        values[:, k, [topic not in labelled_topics for topic in judged.topics]] = np.nan
+        is_missing = [topic not in labelled_topics for topic in judged.topics]
+        values[:, k, is_missing] = np.nan
+        if any(is_missing):
+            topics = f"{sum(is_missing):,} of {counted(len(is_missing), 'topic')}"
+            missing.append(f"{name}: {topics} excluded from scores, as the judge has no label")
     by_people = evaluate_aspect(judged)
     gaps = [] if is_condensed else gap_notes(panel)
     advice = "to score only documents that people judged, use unjudged='condensed'"
-    notes = (*panel.notes, *(f"{gap}; {advice}" for gap in gaps), *by_people.notes)
+    notes = (*panel.notes, *missing, *(f"{gap}; {advice}" for gap in gaps), *by_people.notes)
     return JudgeScores(
         panel, parsed, judged.topics, judged.systems, oriented(by_people), values, notes
     )

@@ -203,9 +203,18 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     if rows.is_empty():
         reason = f"expected answers with grades, got {counted(n_answers, 'answer')} without a grade"
         raise InputError(reason, source=table.source)
-    table = map_grades(table.gather(rows), options["grades"])
+    table = table.gather(rows)
+    grade_map = options["grades"]
+    if grade_map is not None and grade_map.pattern is not None:
+        # Answers of a model without a match are unparsed.
+        values = grade_map.grades_of(table.frame["grade"])
+        table = replace(table, frame=table.frame.with_columns(values))
+    else:
+        table = map_grades(table, grade_map)
     # A map may give some words no grade.
     table = table.gather(table.frame["grade"].is_not_null().arg_true())
+    if not table.frame.height:
+        raise InputError("expected answers with grades, got none by the map", source=table.source)
     table = replace(table, frame=table.frame.drop("result_status"))
     in_memory = {name: options[name] for name in ("separator", "on_duplicate")}
     labels = read_qrels(SystemTable(table, {}, ""), **in_memory)

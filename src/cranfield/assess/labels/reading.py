@@ -42,6 +42,8 @@ from cranfield.sources.columns import (
     Columns,
     Table,
     columns_of_file,
+    columns_of_frame,
+    is_frame,
     read_columns,
     read_table,
     two_columns,
@@ -64,6 +66,7 @@ from cranfield.sources.values import (
     Cells,
     absent,
     finite,
+    is_number,
 )
 
 _VALUES = ("choices", "rating", "number", "text")  # Answers of Label Studio that can be grades
@@ -332,8 +335,10 @@ ITERATIONS = ("0", "Q0")  # Second column of TREC qrels; never the only ids of d
 _FIELDS_BY_NUMBER = {4: "topic doc worker grade", 5: "topic doc worker grade order"}
 
 
-def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: str) -> Table:
-    """Read labels from lines of fields separated by blanks."""
+def read_lines(
+    source: Source, columns: str | Sequence[str] | None, encoding: str, has_words: bool = False
+) -> Table:
+    """Read labels from lines of fields separated by blanks; their grades may be any words."""
     source, start = read_head(source.in_encoding(encoding, "text"))
     lines = (line.strip() for line in start.splitlines())
     first_line = next((line for line in lines if line and not line.startswith(b"#")), b"")
@@ -354,6 +359,8 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
     if missing := [name for name in LABELS.required if name not in read_names]:
         raise PolicyError(f"columns must include {missing[0]}, got {quoted(' '.join(names))}")
     types = {name: _TYPES.get(name, pl.String) for name in read_names}
+    if has_words:
+        types["grade"] = pl.String
     layout = Layout("label", types, tuple(name for name in types if not name.startswith("-")))
     line_map = LineMap()
     frame = pl.concat(read_frames(source, layout, line_map))
@@ -424,7 +431,7 @@ def read_labels(
     grades
         Scale of integer grades; a label outside it is an error. By default the grades that occur.
         Or a mapping of values to grades, for labels in words: `{"Relevant": 1, "Not relevant": 0}`,
-        where None is no grade: `{"Unsure": None}`;
+        where None marks a value without a grade: `{"Unsure": None}`;
         or cut points of real numbers, at least one of them not an integer: `[0.5, 0.8]`; or a
         regular expression whose group is the grade.
     repeats
@@ -597,11 +604,9 @@ class _Reader:
             if workers is not None:
                 reason = "worker_columns applies to tables with a header, got lines of text"
                 raise PolicyError(reason)
-            if self.grade_map is not None:
-                raise PolicyError(
-                    "a mapping of grades applies to tables with a header, got lines of text"
-                )
-            return read_lines(Source(fspath(data)), columns, encoding)
+            has_words = self.grade_map is not None
+            lines = read_lines(Source(fspath(data)), columns, encoding, has_words)
+            return map_grades(lines, self.grade_map)
         if is_field_list:
             expected = "columns must be a mapping of column names, such as columns={'worker': ...}"
             raise PolicyError(f"for a table with a header, {expected}, got {quoted(columns)}")
@@ -770,6 +775,9 @@ _GOLD_ITEMS = schema_of_lines(
 
 def read_gold(data: Any, labels: Labels, **options: Any) -> Qrels:
     """Read gold judgments; for labels without topics, grades by item are accepted, too."""
+    if hasattr(data, "to_dict") and not hasattr(data, "columns"):
+        # A series of pandas by item, or by topic and item.
+        data = data.to_dict()
     has_items = False
     if labels.topics == (NO_TOPIC,) and isinstance(data, Mapping):
         has_items = not any(isinstance(value, Mapping) for value in data.values())
@@ -784,7 +792,30 @@ def read_gold(data: Any, labels: Labels, **options: Any) -> Qrels:
         if options.get("columns") or options.get("encoding", "utf-8") != "utf-8":
             raise PolicyError("columns and encoding apply to judgments, got items and grades")
         data, options = read_table(data, _GOLD_ITEMS).frame.with_columns(topic=pl.lit(NO_TOPIC)), {}
+    elif labels.topics == (NO_TOPIC,) and (items := _read_gold_table(data, **options)) is not None:
+        data, options = items, {}
     return read_qrels(data, **options)
+
+
+def _read_gold_table(
+    data: Any, columns: Mapping[str, str] | None = None, encoding: str = "utf-8"
+) -> pl.DataFrame | None:
+    """Read items and grades from a table without topics; None for other data."""
+    names = _GOLD_ITEMS.own_names({k: v for k, v in (columns or {}).items() if k != "topic"})
+    if is_frame(data):
+        table = columns_of_frame(data, "judgments")
+    elif isinstance(data, (str, PathLike)) and Source(fspath(data)).suffix in FORMAT_OF_SUFFIX:
+        source = Source(fspath(data))
+        form = FORMAT_OF_SUFFIX[source.suffix]
+        table = columns_of_file(source.in_encoding(encoding, form), _GOLD_ITEMS, form)
+    else:
+        return None
+    cells = [table.cells(k) for k in range(len(table.names))]
+    is_nested = any(isinstance(column[0], Mapping | list) for column in cells if len(column))
+    is_trec = len(table.names) > 2 and any(is_number(str(name)) for name in table.names)
+    if is_nested or is_trec or "topic" in (columns or {}) or TOPIC.named_in(table.names):
+        return None
+    return table.table(_GOLD_ITEMS, names).frame.with_columns(topic=pl.lit(NO_TOPIC))
 
 
 def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:

@@ -7,6 +7,7 @@ is parsed here and its module is not imported, so that help appears at once.
 from __future__ import annotations
 
 import ast
+import csv
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -223,12 +224,15 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg]
-    """Comma-separated names."""
+    """Comma-separated names; one that contains a comma stands between double quotes."""
 
     name = "name,..."
 
     def convert(self, value: Any, param: Any, ctx: Any) -> list[str]:
-        return [name.strip() for name in value.split(",")] if isinstance(value, str) else [*value]
+        if not isinstance(value, str):
+            return [*value]
+        line = " ".join(value.splitlines())
+        return [name.strip() for name in next(csv.reader([line], skipinitialspace=True), [""])]
 
 
 class NumbersByName(NameList):

@@ -29,8 +29,9 @@ def describe_invalid_grade(cell: Any) -> str:
     if advice and number is not None:
         reason += "; grades=[0.5, 0.8] cuts real numbers into grades 0, 1 and 2"
         return reason + (f"; {PROBABILITIES_ADVICE}" if 0 < number < 1 else "")
-    if advice and re.search(r"\d", str(cell)):
-        return f"{reason}; grades='score: (\\d)' extracts the number from a text"
+    if advice and (numbers := re.findall(r"\d+", str(cell))):
+        pattern = r"(\d+)" if len(numbers) == 1 else r"score: (\d)"
+        return f"{reason}; grades='{pattern}' extracts the number from a text"
     return reason + (
         f"; grades={{{quoted(cell)}: GRADE, ...}} maps words to grades" if advice else ""
     )

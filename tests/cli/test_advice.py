@@ -136,6 +136,7 @@ def test_distances_beside_lines_of_trec(folder: Path) -> None:
             "unknown measure BLEU: it is not computed here, but `compare --scores` reads scores of"
             " other programs by topic",
         ),
+        ("xyzzy", "unknown measure 'xyzzy'; `cranfield measures` lists the measures"),
         ("kendall", "unknown measure 'kendall'; `cranfield measures` lists the measures"),
         ("precison@5", "unknown measure 'precison'; did you mean Precision?"),
         ("AP(rel='2')", "AP: rel must be an integer >= 0, got '2'"),

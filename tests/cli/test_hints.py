@@ -46,6 +46,13 @@ def test_options_of_the_command(hint: str, said: str) -> None:
     assert as_options(hint, None) == hint
 
 
+def test_a_similar_option_comes_before_one_of_another_purpose(tmp_path: Path) -> None:
+    words = ("online", "experiment", "users.csv", "--metrics", "clicks")
+    assert "did you mean --metric?" in cranfield(tmp_path, *words, status=2)[1]
+    words = ("evaluate", "qrels", "a.run", "--metrics", "AP")
+    assert "give measures with -m" in cranfield(tmp_path, *words, status=2)[1]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -90,7 +90,7 @@ def test_a_flag_of_a_setting_is_refused_with_advice(folder: Path) -> None:
 
 
 def test_the_key_of_a_short_flag_is_the_long_name(folder: Path) -> None:
-    words = ("plot", "intervals", "qrels", "a.run", "b.run", "-c", "holm")
+    words = ("online", "experiment", "--counts", "a=1/9,b=2/9", "-c", "holm")
     status, _, err = ended_with(folder, *words)
     assert status == 2
     assert "-c is a setting of this command: write correction: VALUE to a file" in err

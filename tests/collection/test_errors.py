@@ -64,6 +64,8 @@ def test_bad_run_lines(line: bytes, said: str, before: bytes, tmp_path: Path) ->
         (b"2 0 c", "expected 4 columns"),
         (b"2 0 c 1 1", "expected 4 columns"),
         (b"2 0 c 0.5", "grade '0.5' is not an integer (of 32 bits); grades=[0.5, 0.8] cuts real"),
+        (b"2 0 c grade=1", r"grades='(\d+)' extracts the number"),
+        (b"2 0 c 1,of_3", r"grades='score: (\d)' extracts the number"),
         (b"2 0 c 1e0", "grade '1e0' is not an integer"),
         (b"2 0 c 99999999999", "grade '99999999999' is not an integer"),
         (b"2 0 c relevant", "grade 'relevant' is not an integer"),

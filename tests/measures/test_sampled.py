@@ -194,3 +194,20 @@ def test_a_stratum_without_a_sample() -> None:
     assert values == pytest.approx(
         [(1 + (1 + 1 + 1 / 3) / 3) / 2, (1 + 0.5) / (1 + 1 / np.log2(3))], abs=1e-4
     )
+
+
+@pytest.mark.parametrize(
+    ("inclusion", "measures", "named"),
+    [
+        ([1, 0.3, 0.3], ["statAP"], ""),
+        ([1, 1, 1], ["AP", "P@2"], ""),
+        ([1, 0.3, 0.3], ["statAP", "AP", "P@2"], "AP and P@2"),
+    ],
+)
+def test_measures_that_ignore_inclusion_probabilities(
+    inclusion: list[float], measures: list[str], named: str
+) -> None:
+    run, qrels = sampled([1, 0, 1], {"inclusion": inclusion}, [])
+    notes = [note for note in cf.evaluate(run, qrels, measures).notes if "sample" in note]
+    assert [note.split("unjudged in ")[1].split(";")[0] for note in notes] == [named][: len(notes)]
+    assert bool(notes) == bool(named)

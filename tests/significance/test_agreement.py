@@ -111,5 +111,7 @@ def test_a_variant_of_a_base_among_unrelated_runs_is_noted() -> None:
     missed = int(((raw < 0.001) & ~found.is_significant()).sum())
     [note] = [note for note in found.notes if "unadjusted two-sided paired t-test" in note]
     assert note.startswith(f"{missed} of 66 pairs")
+    assert "can be compared alone" in note  # advice for authors, not for readers of a paper
+    assert "paired t-test" not in found.prose()
     without = cf.compare(scores[:, :11])
     assert not any("paired t-test" in note for note in without.notes)

@@ -24,7 +24,7 @@ OMITTED_OPTIONS = ("output", *cli.WORK, "page", "format", "table")
 
 
 COMPARISON_SETTINGS = (
-    "correction alpha seed statistic alternative missing resamples exact threshold compat"
+    "alpha seed statistic alternative missing resamples exact threshold compat"
     f" {cli.JUDGING_SETTINGS}"
 )
 

@@ -256,6 +256,28 @@ def _grade_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[s
         )
 
 
+def _sample_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
+    """Report measures that do not account for the inclusion probabilities of the judgments."""
+    inclusion = judged.judgments.columns.get("inclusion")
+    if inclusion is None or inclusion.dtype.kind not in "fiu" or not (inclusion < 1).any():
+        return
+    definitions = {name: table.definition for name, table in scores.items()}
+    names = [
+        name
+        for name, measure in definitions.items()
+        if isinstance(measure, Measure) and not _estimates_from_samples(measure)
+    ]
+    if names:
+        yield (
+            "judgments are of a sample (column inclusion): documents that were not drawn count as"
+            f" unjudged in {names_or_count(names, 'measure')}; statAP accounts for the sample"
+        )
+
+
+def _estimates_from_samples(measure: Measure) -> bool:
+    return measure.info.family == "incomplete judgments" and bool(measure.info.inputs)
+
+
 class NotEvaluatedError(MeasureError, KeyError):
     """Raised for a measure that was not evaluated; also a `KeyError`, as for other mappings."""
 
@@ -384,8 +406,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
     def _relevant_coverage(self) -> Coverage:
         """Return the coverage, without unjudged documents if all measures estimate from samples."""
         coverage = self.whole.coverage
-        infos = [measure.info for measure in self.measures]
-        if all(info.family == "incomplete judgments" and info.inputs for info in infos):
+        if all(_estimates_from_samples(measure) for measure in self.measures):
             return coverage.ignoring_unjudged()
         return coverage
 
@@ -393,7 +414,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
         judged = self.whole.judged
         if not isinstance(judged, JudgedRuns):
             return []
-        functions = (tie_notes, _empty_topic_notes, _grade_notes)
+        functions = (tie_notes, _empty_topic_notes, _grade_notes, _sample_notes)
         return [note for function in functions for note in function(judged, self.whole)]
 
     def warn(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import floor, isfinite, log10
 from typing import Any
@@ -20,15 +20,11 @@ from cranfield.reporting.summary import BETTER, WORSE, check_residuals, join_nam
 from cranfield.scales.statements import MEANINGFUL, describe_order, meaningfulness, measure_of
 from cranfield.significance.comparison.compared_pairs import MEANS
 from cranfield.significance.comparison.rank_sets import name_method
-from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
+from cranfield.significance.comparison.result import RESCALING, SEPARATE_PAIR, PairwiseComparison
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.significance.several.joint_measures import JointComparison
 
-FORMATS: dict[str, Callable[[str], str]] = {
-    "text": text.plain,
-    "markdown": text.markdown,
-    "latex": text.latex,
-}
+FORMATS = ("text", "markdown", "latex")
 
 MAX_DECIMALS = 12
 DIGITS = 2  # number of significant digits of half the width of an interval
@@ -52,25 +48,32 @@ Sentence = Sequence["str | Maths | Citation"]
 """A sentence in parts, which are escaped and joined by :func:`write_paragraph`."""
 
 
+class Method(tuple["str | Maths | Citation", ...]):
+    """A sentence on the method, which paragraphs after the first do not repeat."""
+
+
 def write_paragraph(sentences: Iterable[Sentence], format: str) -> str:
     """Write sentences as one paragraph."""
     check_choice("format", format, FORMATS)
-    return " ".join(
+    paragraph = " ".join(
         "".join(_write_part(part, format) for part in sentence) for sentence in sentences
     )
+    # Escapes of Markdown depend on the characters before and after.
+    return text.markdown(paragraph) if format == "markdown" else paragraph
 
 
 def _write_part(part: str | Maths | Citation, format: str) -> str:
+    is_latex = format == "latex"
     if isinstance(part, Maths):
-        return f"${part.text}$" if format == "latex" else FORMATS[format](part.text)
+        return f"${part.text}$" if is_latex else part.text
     if isinstance(part, str):
-        return FORMATS[format](part)
+        return text.latex(part) if is_latex else text.plain(part)
     works, _ = find_cited_works(part.source)
     if not works:
         return ""
-    if format == "latex":
+    if is_latex:
         return rf" \citep{{{','.join(work.key for work in works)}}}"
-    return FORMATS[format](f" ({'; '.join(map(_cite_shortly, works))})")
+    return f" ({'; '.join(map(_cite_shortly, works))})"
 
 
 def _cite_shortly(work: Entry) -> str:
@@ -196,10 +199,11 @@ def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
     if n_missing := comparison.without_interval:
         subject = f"{counted(n_missing, 'pair')} {'has' if n_missing == 1 else 'have'}"
         note = f"; {subject} no interval, because it would contradict the decision of the test"
-    yield [
+    intervals = [
         f"Intervals are for the {comparison.interval_of}, and hold for"
         f" {comparison.interval_kind}{note}."
     ]
+    yield intervals if note else Method(intervals)
     if comparison.baselines:
         yield from _describe_baselines(comparison)
     elif comparison.shows_pairs:
@@ -395,7 +399,7 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
             format_pvalue(float(comparison.pvalues[k, m]), comparison.alpha),
             ").",
         ]
-    yield ["We assume that topics are a random sample, of at least a dozen."]
+    yield ["We assume that topics are a random sample of at least a dozen."]
     ordinal: dict[str, list[str]] = {}
     for note in comparison.notes:
         if note.endswith(RESCALING):
@@ -467,9 +471,22 @@ def prose(comparison: Any, format: str = "text", margin: float | str | None = No
 def write_paragraphs(
     comparisons: Iterable[Any], format: str = "text", margin: float | str | None = None
 ) -> str:
-    """Write a paragraph for each comparison, in LaTeX with one comment on all cited works."""
+    """Write a paragraph for each comparison, in LaTeX with one comment on all cited works.
+
+    Sentences on the method are not repeated.
+    """
     check_choice("format", format, FORMATS)
-    paragraphs = [list(_write_sentences(comparison, margin)) for comparison in comparisons]
+    paragraphs: list[list[Sentence]] = []
+    method: set[Sentence] = set()
+    for comparison in comparisons:
+        sentences = list(_write_sentences(comparison, margin))
+        paragraphs.append(
+            [part for part in sentences if not (isinstance(part, Method) and part in method)]
+        )
+        method.update(part for part in sentences if isinstance(part, Method))
+    if len(paragraphs) > 1:
+        separate = f"The {len(paragraphs)} measures were tested separately, without a correction"
+        paragraphs.append([[f"{separate} for the number of measures."]])
     citations = [
         part
         for sentences in paragraphs
@@ -500,10 +517,10 @@ def _write_sentences(comparison: Any, margin: float | str | None) -> Iterator[Se
         yield from describe_equivalence(comparison, margin)
     yield from _describe_assumptions(comparison)
     for note in comparison.notes:
-        # These notes are reported by other sentences.
-        if not (note.startswith("lower scores of") or note.endswith(RESCALING)):
+        # These notes are reported by other sentences, or are advice for the author.
+        if not (note.startswith("lower scores of") or note.endswith((RESCALING, SEPARATE_PAIR))):
             yield [f"{capitalised(note)}."]
-    yield [f"Computed with cranfield {__version__}."]
+    yield Method([f"Computed with cranfield {__version__}."])
 
 
 def _describe_design(comparison: PairwiseComparison) -> Iterator[Sentence]:
@@ -521,7 +538,7 @@ def _describe_design(comparison: PairwiseComparison) -> Iterator[Sentence]:
         if isinstance(value, (str, int)) and not isinstance(value, bool)
     ]
     if policies:
-        yield [f"For judging, {'; '.join(policies)}."]
+        yield Method([f"For judging, {'; '.join(policies)}."])
 
 
 def _name_compared(comparison: PairwiseComparison | JointComparison) -> str:
@@ -551,13 +568,15 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
     side = alternative if alternative == "two-sided" else f"one-sided ({alternative})"
     if correction.heading:
         has_baselines = bool(comparison.baselines)
-        yield [
-            f"The test was {name_method(info, correction, baseline=has_baselines)}",
-            Citation(correction.baseline_source if has_baselines else correction.source),
-            f", {side}, {_describe_error_rate(correction.controls, comparison)}; the critical value"
-            f" was estimated from {counted(comparison.resamples or 0, 'resample')} of topics with"
-            f" seed {comparison.seed}.",
-        ]
+        critical = f"{counted(comparison.resamples or 0, 'resample')} of topics"
+        yield Method(
+            (
+                f"The test was {name_method(info, correction, baseline=has_baselines)}",
+                Citation(correction.baseline_source if has_baselines else correction.source),
+                f", {side}, {_describe_error_rate(correction.controls, comparison)}; the critical",
+                f" value was estimated from {critical} with seed {comparison.seed}.",
+            )
+        )
         return
     adjustment: Sentence = []
     if comparison.correction != "none":
@@ -565,17 +584,18 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
         adjustment = [f", with {correction.title}", Citation(correction.source), f", {error_rate}"]
     elif len(comparison) > 1:
         adjustment = [f"; p-values are not corrected for {len(comparison):,} comparisons"]
-    yield [
-        f"The test was the {_lower_title(info.title)}",
-        Citation(info.source),
-        f", {side}, at a significance level of {comparison.alpha:g}",
-        *adjustment,
-        ".",
-    ]
-    if comparison.resamples is not None:
-        yield [
-            f"It drew {counted(comparison.resamples, 'random sample')} with seed {comparison.seed}."
+    yield Method(
+        [
+            f"The test was the {_lower_title(info.title)}",
+            Citation(info.source),
+            f", {side}, at a significance level of {comparison.alpha:g}",
+            *adjustment,
+            ".",
         ]
+    )
+    if comparison.resamples is not None:
+        samples = counted(comparison.resamples, "random sample")
+        yield Method([f"It drew {samples} with seed {comparison.seed}."])
     if comparison.omnibus is not None:
         omnibus = comparison.omnibus
         yield [
@@ -605,7 +625,7 @@ def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
     if assumption == SAME_ASSUMPTIONS or comparison.info.family == "ranks":
         assumption = comparison.info.assumes.split(". ")[0].rstrip(".")
         assumption = assumption[:1].lower() + assumption[1:]
-    yield [f"We assume that {assumption}."]
+    yield Method([f"We assume that {assumption}."])
     assumptions = check_residuals(comparison)
     if assumptions is not None and CORRECTIONS[comparison.correction].one_variance:
         yield [

@@ -369,7 +369,8 @@ def describe_order(
     if n_significant == 1:
         opening = f"the {singular} {'keeps' if n_invariant else 'does not keep'} its order"
     else:
-        opening = f"{n_invariant:,} of {n_significant:,} {plural} keep their order"
+        verb = "keeps its" if n_invariant == 1 else "keep their"
+        opening = f"{n_invariant:,} of {n_significant:,} {plural} {verb} order"
     return (
         f"{opening} of means under every increasing transformation of the scores (stochastic"
         " dominance)"

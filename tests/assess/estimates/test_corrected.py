@@ -388,7 +388,10 @@ def test_variance_of_these_values(judged: int, topics: int) -> None:
 def test_no_sum_over_documents(measure: str) -> None:
     with pytest.raises(MeasureError) as error:
         ppi_scores(RUNS, HUMAN, JUDGE, measure, unit="document")
-    assert str(error.value).endswith("would be biased; use unit='topic'")
+    assert str(error.value).endswith(
+        "choose a measure such as P@10, DCG@10 or RBP, or, if people judged whole topics,"
+        " unit='topic'"
+    )
 
 
 @pytest.mark.parametrize(

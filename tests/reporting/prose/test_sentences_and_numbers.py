@@ -360,7 +360,7 @@ class Comparison(Reader):
         assert ("does not depend on" in found[0]) == enough == (", and " in found[0])
 
     @matches(
-        rf"(?:({N}) of ({N}) significantly different pairs? keep|The significantly different"
+        rf"(?:({N}) of ({N}) significantly different pairs keeps?|The significantly different"
         r" pair (does not keep|keeps)) (?:their|its) order of means under every increasing"
         r" transformation of the scores \(stochastic dominance\)\."
     )
@@ -484,6 +484,8 @@ def test_formats_and_hostile_names() -> None:
     assert "cranfield cite" in latex.splitlines()[-1] and latex.splitlines()[-1][0] == "%"
     assert "&lt;b&gt;" in comparison.prose("markdown")
     assert "(Student 1908; Ferro and Maistro 2024)" in comparison.prose()
+    # A number can begin a list at the start of a line only.
+    assert "p = 0.014), is" in comparison.prose("markdown")
     with pytest.raises(PolicyError, match="format"):
         comparison.prose("html")
 

@@ -33,7 +33,8 @@ def check_additive(measure: Measure) -> None:
     if measure.info.inputs or not measure.linear:
         raise MeasureError(
             f"{measure} is not a sum over documents, so its estimate from a sample of documents"
-            " would be biased; use unit='topic'"
+            " would be biased; choose a measure such as P@10, DCG@10 or RBP, or, if people judged"
+            " whole topics, unit='topic'"
         )
 
 

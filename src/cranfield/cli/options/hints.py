@@ -43,7 +43,8 @@ def describe_unknown(error: click.NoSuchOption, command: click.Command) -> str:
         key = keys.get(flag, "").removeprefix("--")
         return f"the setting {key}, in a file for --settings" if key else flag
 
-    hint = f": {advice}" if replacement in names else did_you_mean(name, options, 1, show=show)
+    has_purpose = replacement in names and name.removesuffix("s") not in options
+    hint = f": {advice}" if has_purpose else did_you_mean(name, options, 1, show=show)
     return f"unknown option {name}{hint}"
 
 

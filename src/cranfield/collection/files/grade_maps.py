@@ -34,8 +34,9 @@ def describe_invalid_grade(cell: Any) -> str:
         return reason + (f"; {PROBABILITIES_ADVICE}" if 0 < number < 1 else "")
     if advice and spelt(cell) in _GRADE_NAMES:
         return f"{reason}; if the line names the columns, remove it"
-    if advice and re.search(r"\d", str(cell)):
-        return f"{reason}; grades='score: (\\d)' extracts the number from a text"
+    if advice and (numbers := re.findall(r"\d+", str(cell))):
+        pattern = r"(\d+)" if len(numbers) == 1 else r"score: (\d)"
+        return f"{reason}; grades='{pattern}' extracts the number from a text"
     return reason + (
         f"; grades={{{quoted(cell)}: GRADE, ...}} maps words to grades" if advice else ""
     )

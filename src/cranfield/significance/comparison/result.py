@@ -41,6 +41,8 @@ from cranfield.tabular import Cell, Table, format_pvalue
 
 MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap over topics has little power
 RESCALING = "results may change if scores are rescaled"  # end of the note on the scale of a measure
+# End of the note on clear differences by paired t-tests.
+SEPARATE_PAIR = "a pair of interest before the scores were known can be compared alone"
 MIN_RESAMPLED_TOPICS = 10  # with fewer, two systems are also compared by exact sign flips
 MIN_SD_RATIO = 1.5  # smallest reported ratio of a deviation of differences to the common estimate
 
@@ -135,8 +137,7 @@ class AppliedTest:
                 f"{n_missed:,} of {counted(n_pairs, 'pair')} {has} p < {MAX_CLEAR_PVALUE:g} in an"
                 f" unadjusted two-sided paired t-test but {are} not significant here, where all"
                 f" pairs share one error term (about {n_expected:.2g}"
-                f" {'is' if n_expected == 1 else 'are'} expected by chance); compare the two"
-                " systems of such a pair alone"
+                f" {'is' if n_expected == 1 else 'are'} expected by chance); {SEPARATE_PAIR}"
             )
 
     def _sign_flip_notes(self) -> Iterator[str]:

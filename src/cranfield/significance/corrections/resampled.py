@@ -146,7 +146,7 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
         Dunnett's test; the distribution of the largest difference is estimated by drawing
         topics with replacement from centred scores, in a single step. Scores need not be
         normal, and systems may differ in variance and depend on each other
-    assumes: topics are a random sample, a dozen at least
+    assumes: topics are a random sample of at least a dozen
     source: Tukey (1949a); Westfall and Young (1993); Romano and Wolf (2005)
     baseline_source: Dunnett (1955); Westfall and Young (1993); Romano and Wolf (2005)
 
@@ -226,7 +226,7 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
 
     does: topics are drawn with replacement from centred scores, with a step-down procedure by the
         largest t of all pairs, each with its own variance; a few nearly equal runs lower its power
-    assumes: topics are a random sample, a dozen at least
+    assumes: topics are a random sample of at least a dozen
     source: Romano and Wolf (2005)
     """
     family = CentredPairs(pairs)

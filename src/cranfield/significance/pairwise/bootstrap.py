@@ -254,7 +254,7 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
 
     does: topics are drawn with replacement from centred scores; each difference is compared, in a
         single step, with the largest difference of all pairs, not divided by an error
-    assumes: topics are a random sample, a dozen at least
+    assumes: topics are a random sample of at least a dozen
     source: Westfall and Young (1993)
     """
     centred = resample_medians(pairs, options)

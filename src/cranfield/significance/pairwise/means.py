@@ -113,8 +113,8 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
 
     asks: Does the mean of the per-topic differences differ from zero?
     null: The mean difference is zero.
-    assumes: Topics are independent; the mean of the differences is nearly normal, which it is
-        from a few dozen topics on unless they are very skewed.
+    assumes: Topics are independent and the mean of their differences is nearly normal, which holds
+        from a few dozen topics on unless the differences are very skewed.
     when: Two systems on the same topics, for readers who expect it. For more systems use two-way
         ANOVA with Tukey's HSD, which for two systems equals this test.
     formula: t = \frac{\bar{d}}{s_d / \sqrt{n}}, \quad n - 1 \text{ degrees of freedom}

@@ -142,6 +142,9 @@ def test_overview(small: Make, tmp_path: Path) -> None:
     assert all(str(one["src"]).startswith("data:") and one["alt"] for one in page.all("img"))
     best = max(means, key=lambda tag: means[tag])
     assert f"<strong>{means[best]:.4f}</strong>" in page.html
+    assert "Low, high: " in page.html
+    for bound in ("low", "high"):
+        assert f">{board[bound][0]:.4f}</td>" in page.html
     latex = (tmp_path / "over/leaderboard.tex").read_text()
     assert rf"\textbf{{{means[best]:.4f}}}" in latex
     assert len(re.findall(r"tag-\w+-\d", latex)) == 10

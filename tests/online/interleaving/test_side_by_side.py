@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -225,3 +226,19 @@ def test_many_topics_are_drawn_by_their_preferences(monkeypatch: pytest.MonkeyPa
     found = side_by_side(rows, resamples=4000, seed=1).strengths
     for name in ("strength", "low", "high"):
         assert found[name].to_list() == pytest.approx(expected[name].to_list(), abs=0.05)
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_battles_in_json(tmp_path: Path, form: str) -> None:
+    winners = ["model_a", "model_b", "tie (bothbad)"]
+    rows = [
+        {"question_id": f"q{k}", "model_a": "x", "model_b": "y", "winner": winner, "messages": [{}]}
+        for k, winner in enumerate(winners)
+    ]
+    path = tmp_path / f"battles.{form}"
+    path.write_text(json.dumps(rows) if form == "json" else "\n".join(map(json.dumps, rows)))
+    table = side_by_side(path).strengths
+    assert table.select("wins", "losses", "ties").rows() == [(1, 1, 1)] * 2
+    path.write_text('{"question_id": ')
+    with pytest.raises(CranfieldError, match=f"battles.{form}:1: is not valid JSON"):
+        side_by_side(path)

@@ -141,6 +141,11 @@ def test_lines_of_living_labs(tmp_path: Path) -> None:
         ),
         ("log.txt", "hello\n", "not a log of a known format; a table with a header must be"),
         ("yandex", "1\t0\tQ\t77\t13\ta\n1\t0\tX\tb\n", "yandex:2: expected a line of Yandex"),
+        (
+            "train",
+            "0\tM\t5\t101\n0\t0\tQ\t0\t555\t1,2\t11,1\t12,2\n0\t9\tC\t0\t12\n",
+            "train: has lines of the Yandex challenge of 2014 .*; write tables of pages",
+        ),
         ("pyclick", "7_1\ta,b : b\n7_1 a b\n", "pyclick:2: expected a line of pages"),
         ("empty.jsonl", "\ufeff", "is empty"),
     ],
@@ -262,3 +267,10 @@ def test_relations_of_a_database(query: str, words: str) -> None:
     duckdb = pytest.importorskip("duckdb")
     with duckdb.connect() as base, pytest.raises(InputError, match=words):
         scan_log(LAZY, base.sql(query))
+
+
+def test_feedback_without_rankings(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"qid":"q","doclist":[{"docid":"a","clicked":true,"team":"site"}]}\n')
+    with pytest.raises(InputError, match="expected records .sid, qid, .* got none with a ranking"):
+        read_log(path, format="living-labs")

@@ -31,7 +31,7 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, adjust_pvalues
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_table
-from cranfield.sources.schemas import FRAMES, Schema, optional, totals
+from cranfield.sources.schemas import Schema, optional, totals
 from cranfield.sources.values import LABEL, any_value
 
 
@@ -268,7 +268,6 @@ PREFERENCES = Schema(
     "table of preferences",
     (*_PAIR, schemas.Column("preferred", _LABEL), optional("assessor", _LABEL, "worker")),
     noun="preferences",
-    formats=FRAMES | {"jsonl"},
     otherwise="csv",
     tuples=("topic", "first", "second", "preferred", "assessor"),
 )

@@ -351,6 +351,9 @@ _RANKINGS: dict[str, Any] = {
 def read_living_labs(raw: bytes, source: str) -> Table:
     """Read rankings `{sid, qid, time, ranking: [{docid, clicked, team}]}`, one per line."""
     frame = read_records(raw, source, "living labs", _RANKINGS)
+    if not frame["ranking"].count():
+        form = "{sid, qid, time, ranking: [{docid, clicked, team}]}"
+        raise InputError(f"expected records {form}, got none with a ranking", source=source)
     frame = frame.rename({"qid": "query", "sid": "session"})
     frame = frame.with_columns(page=pl.int_range(1, pl.len() + 1))
     frame = frame.explode("ranking", empty_as_null=True, keep_nulls=True).unnest("ranking")
@@ -543,6 +546,10 @@ def read_yandex(raw: bytes, source: str) -> SourceTables:
     )
     is_query, is_click = pl.col("kind") == "Q", pl.col("kind") == "C"
     is_valid = (is_query & (pl.col("size") >= 5)) | (is_click & (pl.col("size") == 4))
+    if (frame["time"] == "M").any():
+        form = "of the Yandex challenge of 2014 (session M day user), which are not read"
+        remedy = "write tables of pages, results and clicks"
+        raise InputError(f"has lines {form}; {remedy}", source=source)
     line_format = "Yandex (session time Q query region doc…, or session time C doc)"
     _refuse_lines(frame, ~is_valid.fill_null(False), line_format, source)
     query_number = is_query.cast(pl.Int64).cum_sum()

@@ -365,7 +365,7 @@ def _find_file(folder: Path, name: str) -> str | None:
 
 _PATTERNS = (
     ("sessions", re.compile(r"\s*<")),
-    ("yandex", re.compile(r"[^\t\n]*\t[^\t\n]*\t[QC]\t")),
+    ("yandex", re.compile(r"[^\t\n]*\t(?:[^\t\n]*\t[QC]|M)\t")),
     ("pyclick", re.compile(r"[^\t\n]*\t[^\t\n]*:")),
 )
 

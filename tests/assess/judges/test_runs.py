@@ -197,7 +197,8 @@ def test_families_in_any_form(campaign: Campaign, form: str, tmp_path: Path) -> 
 def test_a_judge_without_a_family_is_reported(campaign: Campaign) -> None:
     runs, people, label_sets = campaign
     found = cf.assess.self_preference(runs, people, label_sets, {"noisy": "s0"}, "AP")
-    assert found.notes[-1:] == (
+    assert found.notes == (
+        "kind: 1 of 12 topics excluded from scores, as the judge has no label",
         "no bias computed for judges that lack systems of their own family or of other"
         " families: kind",
     )
@@ -214,8 +215,9 @@ def test_a_judge_without_a_family_is_reported(campaign: Campaign) -> None:
 def test_names_of_families_that_match_nothing_are_reported(campaign: Campaign) -> None:
     runs, people, label_sets = campaign
     families = {"noisy": "s0", "S0": "noisy"}
-    notes = cf.assess.self_preference(runs, people, label_sets, families, "AP").notes
-    assert "1 of 2 names in the families without a judge or system of this name: 'S0'" in notes
+    topics, names, _ = cf.assess.self_preference(runs, people, label_sets, families, "AP").notes
+    assert topics == "kind: 1 of 12 topics excluded from scores, as the judge has no label"
+    assert names == "1 of 2 names in the families without a judge or system of this name: 'S0'"
     with pytest.raises(cf.PolicyError, match="got none; 1 of 1 name in the families without"):
         cf.assess.self_preference(runs, people, label_sets, {"Noisy": "s0"}, "AP")
 

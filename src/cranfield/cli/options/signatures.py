@@ -231,8 +231,9 @@ class NameList(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: Any, ctx: Any) -> list[str]:
         if not isinstance(value, str):
             return [*value]
-        line = " ".join(value.splitlines())
-        return [name.strip() for name in next(csv.reader([line], skipinitialspace=True), [""])]
+        names = next(csv.reader([" ".join(value.splitlines())], skipinitialspace=True), None)
+        # An empty text is a name that does not exist, not an empty list.
+        return [name.strip() for name in names or [""]]
 
 
 class NumbersByName(NameList):

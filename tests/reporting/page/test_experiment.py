@@ -156,6 +156,7 @@ def test_the_chart_has_the_lifts_of_the_report() -> None:
     assert {row["verdict"] for row in rows} == {"better"}
 
 
+@pytest.mark.filterwarnings("ignore:.*differ only in case")
 def test_names_are_text(tmp_path: Path) -> None:
     names = tuple(name for name in HOSTILE if name.strip())
     found = experiment(names, names[:2], sequential="CS(tuned=100)", looks=[300])

@@ -167,6 +167,12 @@ def read_units(
     if n_missing := sum(frame[name].null_count() for name in names):
         missing_values = counted(n_missing, "missing value")
         notes.append(f"{missing_values} excluded from the means of their metrics")
+    for name, metric in metrics.items():
+        value, divisor = metric.parts()[:2]
+        is_contradiction = (pl.col(divisor) == 0) & (pl.col(value) != 0)
+        if divisor and (n_rows := frame.filter(is_contradiction).height):
+            rows = counted(n_rows, unit or "row")
+            notes.append(f"{name}: {rows} with {divisor} = 0, but {value} other than 0")
     arms = order_variants(frame[variant], control, variants, source)
     columns = _collect_columns(frame, metrics)
     levels = {name: _encode_levels(frame[name]) for name in segments}

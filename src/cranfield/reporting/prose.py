@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, isfinite, log10
 from typing import Any
@@ -357,6 +357,7 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
         *_list_measures(comparison.measures),
         _count_pairs(comparison),
     ]
+    yield from _describe_policies(comparison.settings)
     correction = CORRECTIONS[comparison.correction]
     has_baseline_source = bool(comparison.baselines) and bool(correction.baseline_source)
     yield [
@@ -530,11 +531,16 @@ def _describe_design(comparison: PairwiseComparison) -> Iterator[Sentence]:
     yield [f"{_name_compared(comparison)} by {measure_name}", source, _count_pairs(comparison)]
     if comparison.scores.lower_is_better:
         yield [f"Lower scores of {measure_name} are better."]
+    yield from _describe_policies(comparison.scores.settings)
+
+
+def _describe_policies(settings: Mapping[str, Any]) -> Iterator[Sentence]:
+    """Write how documents were judged."""
     policies = [
         JUDGING_POLICIES.get(name, {}).get(
             str(value), _SETTINGS.get(name, f"{name} is {{}}").format(value)
         )
-        for name, value in comparison.scores.settings.items()
+        for name, value in settings.items()
         if isinstance(value, (str, int)) and not isinstance(value, bool)
     ]
     if policies:

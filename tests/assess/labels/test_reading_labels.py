@@ -115,7 +115,7 @@ def test_repeats() -> None:
 def test_missing_grades(tmp_path: Path) -> None:
     path = tmp_path / "some.csv"
     path.write_text("topic,doc,worker,grade\nq,a,w,1\nq,b,w,\nq,c,w,NaN\nq,d,w,NA\n")
-    with pytest.raises(InputError, match=r"some.csv:3: has no grade; .*'q'.*'b'"):
+    with pytest.raises(InputError, match=r"some.csv:3: has no grade, as 3 of 4 rows; .*'q'.*'b'"):
         read_labels(path)
     labels = read_labels(path, missing="drop")
     assert (len(labels), labels.notes) == (1, ("3 labels without a grade excluded",))

@@ -410,6 +410,12 @@ def test_a_value_that_is_missing_in_one_row_is_missing_in_the_unit() -> None:
     assert "1 missing value counted as 0" in zero.notes
 
 
+def test_clicks_on_no_pages_are_reported() -> None:
+    table = {"variant": [*"aabb"], "clicks": [1, 2, 1, 0], "pages": [2, 0, 4, 0]}
+    found = analyse_experiment(table, {"ctr": "clicks/pages"}, unit=None)
+    assert "ctr: 1 row with pages = 0, but clicks other than 0" in found.notes
+
+
 def test_pages_without_a_variant_are_counted() -> None:
     log = simulated_log()
     none = log.pages["variant"].null_count()

@@ -429,6 +429,7 @@ def test_several_measures_together(evaluation: Any) -> None:
         "AP and nDCG@10 are declared ordinal, but this test assumes an interval scale; results may"
         " change if scores are rescaled (Ferrante, Ferro and Fuhr 2021)." in told
     )
+    assert "For judging, documents with equal scores are in descending order" in told
     star = joint.pvalues <= joint.alpha
     some, every = int(star.any(axis=1).sum()), int(star.all(axis=1).sum())
     assert f"Of 15 pairs, {some} differ significantly by some measure, {every} in the same" in told

@@ -696,7 +696,9 @@ class _Reader:
         )
         is_missing = frame["grade"].is_null()
         if self.missing == "error":
-            table.refuse(is_missing, lambda _: "has no grade; use missing='drop' to exclude it")
+            rows = f"{int(is_missing.sum()):,} of {counted(frame.height, 'row')}"
+            reason = f"has no grade, as {rows}; use missing='drop' to exclude such rows"
+            table.refuse(is_missing, lambda _: reason)
         elif is_missing.any():
             if is_missing.all():
                 reason = (

@@ -122,7 +122,7 @@ _OPTIONS = declaring.in_group(
             "--baseline",
             multiple=True,
             metavar="SYSTEM",
-            help="Compare the other systems with this one only.",
+            help="Compare the other systems with this one only; may be given several times.",
         ),
         declaring.option(
             "--test",

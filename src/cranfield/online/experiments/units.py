@@ -170,9 +170,7 @@ def read_units(
     if n_excluded := frame[variant].null_count():
         notes.append(f"{counted(n_excluded, unit or 'row')} without a variant excluded")
         frame = frame.filter(pl.col(variant).is_not_null())
-    if n_missing := sum(frame[name].null_count() for name in names):
-        missing_values = counted(n_missing, "missing value")
-        notes.append(f"{missing_values} excluded from the means of their metrics")
+    notes += _note_values(frame, names, metrics, unit or "row")
     arms = order_variants(frame[variant], control, variants, source)
     columns = _collect_columns(frame, metrics)
     levels = {name: _encode_levels(frame[name]) for name in segments}
@@ -186,6 +184,20 @@ def read_units(
         notes += day_notes
     ids, codes = frame[unit] if unit else None, _encode_labels(frame[variant], arms)
     return Units(source, unit or "unit", ids, arms, codes, *columns, levels, tuple(notes))
+
+
+def _note_values(
+    frame: pl.DataFrame, names: Names, metrics: Mapping[str, Metric], noun: str
+) -> Iterator[str]:
+    """Report missing values, and values of a ratio whose denominator is 0."""
+    if n_missing := sum(frame[name].null_count() for name in names):
+        missing_values = counted(n_missing, "missing value")
+        yield f"{missing_values} excluded from the means of their metrics"
+    for name, metric in metrics.items():
+        value, divisor = metric.parts()[:2]
+        is_contradiction = (pl.col(divisor) == 0) & (pl.col(value) != 0)
+        if divisor and (n_rows := frame.filter(is_contradiction).height):
+            yield f"{name}: {counted(n_rows, noun)} with {divisor} = 0, but {value} other than 0"
 
 
 def _encode_days(

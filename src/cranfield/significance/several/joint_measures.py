@@ -81,6 +81,8 @@ class JointComparison(Result, WithProse):
         Options of :func:`compare_measures`.
     notes
         Notes for the user.
+    settings
+        Settings of the scores, such as how documents were judged, that all measures share.
     """
 
     columns: ClassVar[Columns] = {
@@ -118,6 +120,7 @@ class JointComparison(Result, WithProse):
     resamples: int
     seed: int
     notes: tuple[str, ...]
+    settings: Mapping[str, Any]
 
     def __len__(self) -> int:
         """Return the number of pairs."""
@@ -276,6 +279,11 @@ def compare_measures(
         resamples=resamples,
         seed=seed,
         notes=tuple(dict.fromkeys(notes)),
+        settings={
+            name: value
+            for name, value in next(iter(scores_of.values())).settings.items()
+            if all(scores.settings.get(name) == value for scores in scores_of.values())
+        },
     )
 
 

@@ -71,6 +71,14 @@ def test_compare_by_measures_together(folder: Path) -> None:
     assert "| AP | RR |" in cranfield(folder, *start, "--format", "markdown")[0]
 
 
+def test_one_table_of_all_measures_of_a_score_file(folder: Path) -> None:
+    (folder / "s.csv").write_text("topic,system,AP,RR\n1,a,0,1\n1,b,.5,1\n2,a,1,1\n2,b,.5,0\n")
+    start = ("compare", "--scores", "s.csv")
+    assert cranfield(folder, *start, "--joint")[0].count(" measures, 2 topics") == 1
+    assert "System      AP" in cranfield(folder, *start, "--marks", "groups")[0]
+    assert "expected scores of one measure, got AP, RR" in cranfield(folder, *start, status=2)[1]
+
+
 def test_compare_writes_tables(folder: Path) -> None:
     (folder / "s.csv").write_text(SCORES)
     start = ("compare", "--scores", "s.csv", "-m", "AP")

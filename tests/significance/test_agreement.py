@@ -115,3 +115,7 @@ def test_a_variant_of_a_base_among_unrelated_runs_is_noted() -> None:
     assert "paired t-test" not in found.prose()
     without = cf.compare(scores[:, :11])
     assert not any("paired t-test" in note for note in without.notes)
+    # A one-sided test says nothing about differences in the other direction.
+    for alternative, has_note in (("greater", True), ("less", False)):
+        one_sided = cf.compare(scores, baseline="11", alternative=alternative)
+        assert any("paired t-test" in note for note in one_sided.notes) == has_note

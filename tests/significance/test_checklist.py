@@ -163,7 +163,8 @@ def test_checklist_and_comparison_of_bundled_runs_agree() -> None:
     k = int(np.abs(comparison.difference).argmax())
     low, high = comparison.interval
     assert f"{comparison.difference[k]:.4f} ({low[k]:.4f} to {high[k]:.4f})" in by_name["effect"][1]
-    assert "corrected: " in by_name["multiple"][1]
+    for checklist in (found, against):
+        assert items(checklist)["multiple"][1].endswith(f"are corrected: {checklist.method}")
 
 
 def test_notes_on_changed_scores_are_kept() -> None:

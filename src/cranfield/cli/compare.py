@@ -165,7 +165,8 @@ def compare(
     ):
         raise PolicyError("--fail-if-worse requires a single --baseline and a two-sided test")
     options = cli.check_comparison(comparing) | {"jobs": judging["jobs"]}
-    scores = source.scores(judging, has_notes=True, scale=scale)
+    has_all_measures = joint or marks is not None
+    scores = source.scores(judging, all_measures=has_all_measures, has_notes=True, scale=scale)
     scores = _with_replicates(scores, options["test"], replicates)
     if view == "ranks" or joint:
         leaderboards = (_compare_jointly if joint else _compute_rank_sets)(scores, options)

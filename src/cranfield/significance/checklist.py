@@ -134,7 +134,8 @@ def _check_multiple(inputs: _ChecklistInput) -> Decision:
     elif n_families == 1:
         return (
             AVOIDED,
-            f"p-values of {n_tests:,} pairs, by one measure, are corrected: {correction.title}",
+            f"p-values of {n_tests:,} pairs, by one measure, are corrected:"
+            f" {inputs.first_comparison.title}",
         )
     else:
         problem = f"the correction is within each of {measures}, not over all {n_tests:,} tests"

@@ -134,9 +134,30 @@ def test_a_column_that_distinguishes_repeated_rows(tmp_path: Path) -> None:
     message = r":3: system 'a' has two scores; column 'seed' distinguishes them \('3', '4'\);"
     with (
         pytest.warns(cf.CranfieldWarning, match="columns not used: 'seed'"),
-        pytest.raises(InputError, match=f"{message} keep the rows of one value"),
+        pytest.raises(InputError, match=f"{message} keep the rows of one value, or rename it to r"),
     ):
         read(text, tmp_path)
+    datasets = "topic,system,dataset,ndcg@10\nq1,a,nq,0.5\nq1,a,fiqa,0.75\n"
+    with (
+        pytest.warns(cf.CranfieldWarning, match="columns not used: 'dataset'"),
+        pytest.raises(InputError, match="two scores; column 'dataset' distinguishes them"),
+    ):
+        read(datasets, tmp_path)
+    numbered = text.replace("score", "ndcg@10")
+    with pytest.raises(InputError, match="column 'seed' distinguishes them .'3', '4'."):
+        read(numbered, tmp_path, measure="ndcg@10")
+    with pytest.raises(InputError, match="got seed, ndcg@10; select one, as in measure='ndcg@10'"):
+        read(numbered, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a_se", "a.ci", "A_var", "Δ"])
+def test_errors_of_a_system_are_no_systems(name: str) -> None:
+    table = {"topic": ["1", "2"], "a": [0.5, 0.75], name: [0.125, 0.25]}
+    if name.startswith("A"):  # not the name of a column with an error
+        assert len(cf.read_scores(pl.DataFrame(table)).systems) == 2
+        return
+    with pytest.warns(cf.CranfieldWarning, match=f"read as systems: '{name}'"):
+        cf.read_scores(pl.DataFrame(table))
 
 
 @pytest.mark.parametrize("name", ["fold", "bm25_rank", "P-Value", "a_std", "mean", "seed", "worst"])

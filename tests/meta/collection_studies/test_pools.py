@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import cranfield as cf
 from cranfield.meta.collection_studies.pools import pools
 
@@ -95,6 +97,8 @@ def test_judged_contributors_are_those_with_all_their_top_documents_judged() -> 
     found = pools(runs, {"1": {"a": 1, "b": 0}}, contributors="judged", depth=2)
     assert found.contributes.tolist() == [True, False, True]
     assert found.by_team["unjudged"].to_list() == [0, 0, 0]
+    with pytest.raises(cf.PolicyError, match="at most the top 2; choose a depth of at most 2, or "):
+        pools({"in": runs["in"]}, {"1": {"a": 1, "b": 0}}, contributors="judged", depth=3)
 
 
 def test_documents_without_judgment_in_the_pool_are_counted() -> None:

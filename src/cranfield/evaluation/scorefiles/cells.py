@@ -131,8 +131,9 @@ def choose_measure(names: Sequence[str], measure: str | None) -> str:
         return names[0]
     listed = some_of(names, 10)
     if measure is None:
+        example = next(filter(resembles_measure, names), names[0])
         raise InputError(
-            f"expected scores of one measure, got {listed}; select one, as in measure={names[0]!r}"
+            f"expected scores of one measure, got {listed}; select one, as in measure={example!r}"
         )
     if measure in names:
         return measure

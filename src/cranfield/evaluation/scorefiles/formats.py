@@ -261,22 +261,29 @@ def read_table(table: ScoreTable) -> ScorePart:
         score_columns = _without_texts(table, score_columns)
     frame = _table_frame(table, roles, score_columns, topics)
     part = make_part(frame, _join_directions(table, directions, roles.get("measure"), frame))
-    distinction = _distinction(table, frame, used) if "score" in roles else ""
+    measures = () if "score" in roles else score_columns
+    distinction = _distinction(table, frame, roles, {*used, *measures})
     axis = _third_axis(table, roles)
     return replace(part, axis=axis, has_topics=has_topics, distinction=distinction)
 
 
-def _distinction(table: ScoreTable, frame: pl.DataFrame, used: Collection[int]) -> str:
+def _distinction(
+    table: ScoreTable, frame: pl.DataFrame, roles: Collection[str], used: Collection[int]
+) -> str:
     """Return advice on an unused column that distinguishes rows with the same labels, if any."""
     labels = frame.select("measure", "topic", "system", "shard")
-    if labels.is_unique().all():
+    if not ("score" in roles or "system" in roles) or labels.is_unique().all():
         return ""
-    for k in range(len(table.names)):
-        texts = pl.Series("other", [str(cell) for cell in table.column(k)])
-        if k not in used and labels.with_columns(texts).is_unique().all():
-            values = some_of(map(quoted, texts.unique(maintain_order=True)), 3)
-            column = f"column {quoted(table.names[k])} distinguishes them ({values})"
-            return f"; {column}; keep the rows of one value"
+    for k, name in enumerate(table.names):
+        cells = table.column(k)
+        texts = [str(cell) for cell in cells for _ in range(labels.height // len(cells))]
+        others = pl.Series("other", texts)
+        is_candidate = k not in used or spelt(name) in _NOT_TOPICS
+        if is_candidate and labels.with_columns(others).is_unique().all():
+            values = some_of(map(quoted, others.unique(maintain_order=True)), 3)
+            column = f"column {quoted(name)} distinguishes them ({values})"
+            advice = "keep the rows of one value, or rename it to replicate if it numbers runs of"
+            return f"; {column}; {advice} the same system"
     return ""
 
 
@@ -473,9 +480,11 @@ def _find_topics(
 
 _TOPIC_NAME = re.compile(r"(q|t|topic|query|question)[-_ ]?\d+", re.IGNORECASE)
 _STATISTIC_NAME = re.compile(
-    r"(.*[\W_])?(p[\W_]?values?|std|stdev|stderr|sd|diff|delta|gain|improvement|weights?|best|worst)",
+    r"(.*[\W_])?(p[\W_]?values?|std|stdev|stderr|sd|diff|delta|Δ|gain|improvement|weights?|best"
+    r"|worst)",
     re.IGNORECASE,
 )
+_ERROR_NAME = re.compile(r"(.+)[\W_](se|sem|ci|err|error|var)", re.IGNORECASE)
 _INTEGER_NAME = re.compile(
     r"(.*[\W_])?(ranks?|fold|seed|split|rel|relevant|recall_base|count|idx|index|year|row)|level_\d",
     re.IGNORECASE,
@@ -493,6 +502,7 @@ def _warn_about_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
         for k in columns
         if spelt(name := table.names[k]) in SUMMARIES
         or _STATISTIC_NAME.fullmatch(name)
+        or ((match := _ERROR_NAME.fullmatch(name)) and match[1] in table.names)
         or (_INTEGER_NAME.fullmatch(name) and not has_fractions[k])
         or (has_scores_to_1 and not has_fractions[k] and max(numbers[k], default=0) > 1)
     ]

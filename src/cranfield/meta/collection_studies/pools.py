@@ -153,9 +153,12 @@ def find_contributors(runs: TracedRuns, contributors: Any, depth: int | None) ->
     if isinstance(contributors, str) and contributors == "judged":
         is_contributor: Bools = runs.judged_depths >= (depth or 1)
         if not is_contributor.any():
+            largest = runs.judged_depths.max()
+            advice = f"choose a depth of at most {largest}, or " if largest else ""
             raise PolicyError(
                 f"contributors='judged' requires a run whose top {depth} documents (the depth of"
-                f" the pool) are all judged, got at most the top {runs.judged_depths.max()}"
+                f" the pool) are all judged, got at most the top {largest}; {advice}name the"
+                " contributing runs"
             )
         return is_contributor
     if isinstance(contributors, str) or not isinstance(contributors, Iterable):

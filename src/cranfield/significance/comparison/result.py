@@ -26,7 +26,7 @@ from cranfield.significance.comparison.compared_pairs import (
 )
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import name_method
-from cranfield.significance.differences import CorrectedResults, Outcome, Pairs
+from cranfield.significance.differences import CorrectedResults, Outcome, Pairs, orient
 from cranfield.significance.pairwise.means import apply_exchange_tests
 from cranfield.significance.prepare import cluster_notes
 from cranfield.significance.registry import (
@@ -123,8 +123,11 @@ class AppliedTest:
         """
         if not self.correction.pooled or self.pairs.n_systems < 3:
             return
-        raw_pvalues = paired_t_pvalues(self.pairs)
-        n_pairs, not_significant = len(self.pairs), self.corrected.pvalue > self.options.alpha
+        raw_pvalues, n_pairs = paired_t_pvalues(self.pairs), len(self.pairs)
+        # A one-sided test does not test differences in the other direction.
+        mean, _, _ = self.pairs.moments()
+        is_tested = orient(mean, self.options.alternative) > 0
+        not_significant = is_tested & (self.corrected.pvalue > self.options.alpha)
         n_missed = int(((raw_pvalues < MAX_CLEAR_PVALUE) & not_significant).sum())
         if not n_missed:
             return

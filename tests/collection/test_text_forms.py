@@ -404,7 +404,10 @@ def test_lines_of_ratings_with_times(tmp_path: Path) -> None:
 def test_topics_that_begin_with_the_sign_of_comments(tmp_path: Path) -> None:
     path = tmp_path / "q.txt"
     path.write_text("# grades by two assessors\n#blue 0 d1 1\nred 0 d2 1\n")
-    with pytest.warns(CranfieldWarning, match="q.txt: 1 line with the columns of a row skipped"):
+    with pytest.warns(
+        CranfieldWarning,
+        match="q.txt: 1 line with the columns of a row skipped as comments",
+    ):
         assert cf.read_qrels(path).topics == ("red",)
 
 

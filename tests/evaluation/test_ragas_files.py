@@ -51,7 +51,9 @@ def test_scores_of_one_system_beside_texts(tmp_path: Path) -> None:
     with pytest.warns(CranfieldWarning, match="columns not used: 'passing'"):
         scores = read_scores(path, measure="score")
     assert (scores.topics, scores.systems) == (("who?", "when?"), ("mine",))
-    with pytest.raises(cf.InputError, match="scores in 'score', but also a column 'passing'"):
+    with pytest.raises(
+        cf.InputError, match="has columns 'score' and 'passing' of scores; remove one"
+    ):
         read_scores(path, measure="passing")
     path.write_text("query,pipeline,score\nwho?,x,0.5\nwho?,y,1\n")
     with pytest.raises(cf.InputError, match="rename 'pipeline' to system"):

@@ -224,7 +224,10 @@ def test_clicks_are_on_the_document_that_they_name() -> None:
     rows = [{"session": "s", "query": 1, "rank": k + 1, "doc": d} for k, d in enumerate("abcd")]
     click = {"session": "s", "query": 1}
     clicks = [click | {"rank": rank, "doc": doc} for rank, doc in ((1, "c"), (4, "d"), (2, "b"))]
-    with pytest.warns(CranfieldWarning, match="1 click whose rank has another document, counted"):
+    with pytest.warns(
+        CranfieldWarning,
+        match="1 click whose document is at another rank, counted at the rank of the document",
+    ):
         sessions = read_sessions(rows, clicks=clicks)
     assert sessions.clicks["rank"].to_list() == [3, 4, 2]
     # A document of no list, and no document.

@@ -147,7 +147,7 @@ def test_tests_of_these_topics_only_say_so() -> None:
     assert not any("these topics" in one for one in cf.compare(values[:, :, 0]).notes)
     # Without an F there is none to refer to.
     equal = cf.compare(np.full((4, 3, 2), 0.5), test="anova-3", correction="tukey")
-    assert equal.notes[0].endswith("the error of the test random-topics includes it")
+    assert equal.notes[0].endswith("the error of the test random-topics includes this variation")
 
 
 def covarying(seed: int, topics: int, systems: int) -> Any:

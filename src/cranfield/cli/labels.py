@@ -51,7 +51,7 @@ MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
         "worker_columns grades repeats missing encoding",
         worker_columns={
             "metavar": "NAMES",
-            "help": "Columns with the labels of a worker each, such as 'Judge A,Judge B';"
+            "help": "Columns that each hold the labels of one worker, such as 'Judge A,Judge B';"
             " between double quotes if a name has a comma.",
         },
         grades={

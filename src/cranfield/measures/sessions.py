@@ -57,7 +57,7 @@ def click_u(
     share
         F: the proportion of a clicked document that is read, from 0 to 1.
     limit
-        L: the characters after which a document has no value.
+        L: the number of characters after which a document has no value.
 
     Raises
     ------
@@ -175,7 +175,9 @@ class ClickU(Measure):
         "characters of documents of unknown length; by default these are an error",
     )
     F: float = parameter(0.2, _PROPORTION, "proportion of a clicked document that is read")
-    L: float = parameter(132_000.0, _POSITIVE, "characters after which a document has no value")
+    L: float = parameter(
+        132_000.0, _POSITIVE, "number of characters after which a document has no value"
+    )
     once: bool = parameter(False, flag, "whether a document counts at its first click only")
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -230,7 +230,7 @@ class Sensitivity(Study):
                 " the difference in clicks per page."
             ),
             "low": Column("Lower bound of the confidence interval of the effect."),
-            "high": Column("Upper bound of the confidence interval."),
+            "high": Column("Upper bound of the same confidence interval as `low`."),
             "decides": Column("Proportion of impressions that are not ties."),
             "needed": Column(
                 "Impressions needed to detect the effect with the power; null if no number"

@@ -109,7 +109,7 @@ class Prediction(Study):
                 "sMARE of the first minus sMARE of the second, means over systems."
             ),
             "low": Column("Lower bound of the simultaneous 95% interval of the difference."),
-            "high": Column("Upper bound of the confidence interval."),
+            "high": Column("Upper bound of the same confidence interval as `low`."),
             "q": Column("Studentised difference; null if the model has no error variance."),
             "p": Column("Tukey's p-value, corrected for all pairs; null without q.", pvalue=True),
         },

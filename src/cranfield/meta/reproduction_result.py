@@ -200,7 +200,8 @@ class Reproduction(Study):
             "topics": Column("Number of topics on which both runs have documents."),
             "tau": Column("Mean Kendall's tau of the union of both rankings."),
             "KTU": Column(
-                "Mean Kendall's tau Union: tau of the ids at each rank of both rankings."
+                "Mean Kendall's tau Union, which compares the documents at each rank of the two"
+                " rankings and depends on document ids."
             ),
             "RBO": Column("Mean rank-biased overlap."),
         },

@@ -525,8 +525,8 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     is_count = parsed_measure.info.ignores_order and (parsed_measure.cutoff or longest) >= longest
     if not is_count and 2 ** (longest + 1) * largest_base > MAX_LISTED:
         raise PolicyError(
-            f"{measure} cannot be checked on S[{longest}, {largest_base}], which has too many runs;"
-            f" the maximum is {MAX_LISTED:,} runs"
+            f"{measure} cannot be checked on S[{longest}, {largest_base}]: runs up to length"
+            f" {longest} with recall bases up to {largest_base} are more than {MAX_LISTED:,}"
         )
     # For each value the first run that has it, and the recall base of its topic.
     values: dict[Any, tuple[RunGrades, int]] = {}

@@ -528,8 +528,8 @@ def _read_clicks(
         has_rank = frame["rank"].is_not_null()
         frame = frame.with_columns(rank=pl.when(is_other).then("doc_rank").otherwise("rank"))
         if n_moved := int((is_other & has_rank & frame["rank"].is_not_null()).sum()):
-            number = f"{counted(n_moved, 'click')} whose rank has another document"
-            warn(f"{table.source}: {number}, counted as clicks on the document")
+            number = f"{counted(n_moved, 'click')} whose document is at another rank"
+            warn(f"{table.source}: {number}, counted at the rank of the document")
     return frame
 
 

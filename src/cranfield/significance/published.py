@@ -56,7 +56,7 @@ class PublishedPower(TableResult):
             "Effect size t / sqrt(n): the mean divided by the standard deviation of differences."
         ),
         "low": Column("Lower bound of the confidence interval of the effect, of level 1 - alpha."),
-        "high": Column("Upper bound of the confidence interval."),
+        "high": Column("Upper bound of the same confidence interval as `low`."),
         "power": Column("Power of the test if the observed effect were the true effect."),
         "needed": Column(
             "Number of topics that reaches the required power if the observed effect were the true"

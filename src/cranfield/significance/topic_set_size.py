@@ -264,7 +264,7 @@ def _estimate_error_variance(scores: Scores, model: str) -> tuple[float, float]:
     """Return mean square and degrees of freedom of the error."""
     if not isinstance(scores, Scores):
         raise PolicyError(f"scores must be Scores, got {type(scores).__name__}")
-    values = scores.finite().flat("a variance over topics does not take scores by shard")
+    values = scores.finite().flat("a variance over topics cannot be estimated from scores by shard")
     if model == "anova-1":
         values = values[:, ~np.isnan(values).all(axis=0)]
         if (~np.isnan(values)).sum() <= values.shape[1]:

@@ -194,7 +194,7 @@ def _pages(data: memoryview, chunk: _Chunk) -> Iterator[int]:
     n_missing = chunk.values
     while n_missing > 0:
         if reader.position >= chunk.end:
-            raise _DamagedError("a column has fewer values than it declares")
+            raise _DamagedError("a column has fewer values than its metadata declare")
         page = reader.struct()
         start = reader.position
         reader.position += _count(page, 3, "bytes")
@@ -210,7 +210,7 @@ def _pages(data: memoryview, chunk: _Chunk) -> Iterator[int]:
             n_missing -= values if kind in (_DATA, _DATA_2) else 0
         yield _count(page, 2, "bytes")
     if n_missing:
-        raise _DamagedError("a column has more values than it declares")
+        raise _DamagedError("a column has more values than its metadata declare")
 
 
 def _struct(value: Any) -> Struct:

@@ -154,8 +154,8 @@ def check_gold(
     for name, system in systems.items():
         if system not in known:
             raise InputError(
-                f"system {quoted(name)} has no {text} of a topic with {gold}: topics such as"
-                f" {some_of(map(quoted, unknown_topics), 3)}, {gold} of"
+                f"system {quoted(name)} has no {text} for a topic with {gold}; topics without"
+                f" {gold}: {some_of(map(quoted, unknown_topics), 3)}; topics with {gold}:"
                 f" {some_of(map(quoted, topics), 3)}",
                 source=source,
             )

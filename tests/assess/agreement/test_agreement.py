@@ -412,7 +412,10 @@ def test_ranks_are_ratings() -> None:
 def test_counts_of_labels_are_not_ratings() -> None:
     """The input of statsmodels' fleiss_kappa has a column for each grade."""
     counts = np.array([[3, 0], [0, 3], [1, 2], [3, 0]])
-    with pytest.warns(cf.CranfieldWarning, match="all units have the sum 3, like counts"):
+    with pytest.warns(
+        cf.CranfieldWarning,
+        match="the values of each unit have the sum 3, like numbers of labels by grade",
+    ):
         agreement_of(counts, axis=1)
     agreement_of(np.array([[3, 0], [0, 3], [1, 2], [3, 1]]), axis=1)
 
@@ -424,7 +427,10 @@ def test_ratings_of_words_and_truth_values() -> None:
     with pytest.raises(cf.InputError, match="got other values in column 'ann'; use cf.assess.read"):
         agreement_of(words)
     labels = read_labels(words, worker_columns=["ann", "bob"], grades={"yes": 1, "no": 0})
-    assert "no documents: each row is one, named by its number" in labels.notes
+    assert (
+        "no column of documents: each row is a document, named by the number of the row"
+        in labels.notes
+    )
     assert agreement_of(labels, "observed").value.item() == 0.5
 
 

@@ -198,7 +198,7 @@ def test_a_judge_without_a_family_is_reported(campaign: Campaign) -> None:
     runs, people, label_sets = campaign
     found = cf.assess.self_preference(runs, people, label_sets, {"noisy": "s0"}, "AP")
     assert found.notes == (
-        "kind: 1 of 12 topics excluded from scores, as the judge has no label",
+        "kind: 1 of 12 topics without a label by the judge excluded from scores",
         "no bias computed for judges that lack systems of their own family or of other"
         " families: kind",
     )
@@ -216,7 +216,7 @@ def test_names_of_families_that_match_nothing_are_reported(campaign: Campaign) -
     runs, people, label_sets = campaign
     families = {"noisy": "s0", "S0": "noisy"}
     topics, names, _ = cf.assess.self_preference(runs, people, label_sets, families, "AP").notes
-    assert topics == "kind: 1 of 12 topics excluded from scores, as the judge has no label"
+    assert topics == "kind: 1 of 12 topics without a label by the judge excluded from scores"
     assert names == "1 of 2 names in the families without a judge or system of this name: 'S0'"
     with pytest.raises(cf.PolicyError, match="got none; 1 of 1 name in the families without"):
         cf.assess.self_preference(runs, people, label_sets, {"Noisy": "s0"}, "AP")
@@ -329,7 +329,7 @@ def test_topics_without_labels_of_a_judge_are_noted() -> None:
     other = {topic: {"a": 1.0, "b": 2.0} for topic in people}
     judges = {"whole": people, "part": {topic: people[topic] for topic in ("q1", "q2")}}
     rankings = cf.assess.judge_rankings({"x": run, "y": other}, people, judges, "P@1")
-    note = "part: 1 of 3 topics excluded from scores, as the judge has no label"
+    note = "part: 1 of 3 topics without a label by the judge excluded from scores"
     assert [text for text in rankings.notes if "excluded" in text] == [note]
     by_people = rankings.to_polars("systems").filter(system="x").sort("judge")["by people"]
     assert by_people.to_list() == pytest.approx([0.5, 2 / 3])

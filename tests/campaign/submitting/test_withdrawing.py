@@ -31,7 +31,7 @@ def test_withdrawn_and_purged(news: News, write: Write) -> None:
     purged = opened.purge("bm25", "names in it")
     assert (purged.state, purged.kept, purged.object) == ("withdrawn", False, run.object)
     assert not kept.exists()
-    with pytest.raises(PolicyError, match="run 'bm25' has no bytes to remove$"):
+    with pytest.raises(PolicyError, match="run 'bm25' has no stored file to purge$"):
         opened.purge("bm25", "again")
     told = [(one.action, one.subject) for one in opened.registry.events()][-2:]
     assert told == [("withdraw", "BM25"), ("purge", "bm25")]
@@ -107,7 +107,7 @@ def test_no_run_of_another_team_is_purged(news: News, write: Write) -> None:
         opened.purge("R1", "their wish")
     assert opened.purge("R1", "their wish", id=run.id).team == "delft"
     for id in (None, run.id, 4):
-        with pytest.raises(PolicyError, match="2 runs have the tag|has no bytes to remove"):
+        with pytest.raises(PolicyError, match="2 runs have the tag|has no stored file to purge"):
             opened.purge("R1", "their wish", id=id)
     with pytest.raises(PolicyError, match=r"^unknown run 'R2'$"):
         opened.purge("R2", "a mistake")

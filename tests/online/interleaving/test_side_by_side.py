@@ -207,7 +207,9 @@ def test_equal_topics_have_no_interval() -> None:
     rows = [("1", "x", "y", "a"), ("1", "x", "y", "b"), ("2", "x", "y", "tie")]
     result = side_by_side(rows)
     assert result.strengths.select("low", "high").rows() == [(None, None)] * 2
-    assert "strengths equal in all resamples of topics" in str(result)
+    assert "no confidence interval of strengths that are equal in all resamples of topics" in str(
+        result
+    )
 
 
 @pytest.mark.parametrize("word", ["draw", "bothbad", "both_bad", "Both bad", "tie (bothbad)"])

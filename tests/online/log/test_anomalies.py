@@ -238,7 +238,7 @@ def test_reading_by_loops(ids: list[str], shown: Any, clicked: Any) -> None:
     log = log_of({"page": ids, "query": ids}, results, frame)
     assert log.anomalies.get("clicks on no page", 0) == odd["page"]
     assert log.anomalies.get("clicks on no result", 0) == odd["result"]
-    assert log.anomalies.get("clicks whose rank has another document", 0) == odd["moved"]
+    assert log.anomalies.get("clicks whose document is at another rank", 0) == odd["moved"]
     assert log.anomalies.get("clicks logged twice", 0) == odd["twice"]
     read = log.clicks
     for name in ("time", "dwell"):

@@ -122,12 +122,12 @@ def test_lines_of_living_labs(tmp_path: Path) -> None:
         (
             "pages.jsonl",
             '{"page":1,"query":"q","results":["a"],"clicks":[{"doc":"a"}]}\n',
-            "jsonl: column 'clicks' is beside results, but each result has its own",
+            "jsonl: field 'clicks' of the record must be in each of its results",
         ),
         (
             "pages.jsonl",
             '{"page":1,"query":"q","results":[{"url":"a"}],"doc":"b"}\n',
-            "jsonl: column 'doc' is beside results",
+            "jsonl: field 'doc' of the record must be in each of its results",
         ),
         (
             "pages.jsonl",
@@ -137,7 +137,7 @@ def test_lines_of_living_labs(tmp_path: Path) -> None:
         (
             "pages.jsonl",
             '{"page":1,"query":"q","results":[{"doc":"a","clicked":1}],"clicked":["a"]}\n',
-            "jsonl: has 'clicked' both beside results and in them",
+            "jsonl: has 'clicked' both in the record and in its results; remove or rename one",
         ),
         ("log.txt", "hello\n", "not a log of a known format; a table with a header must be"),
         ("yandex", "1\t0\tQ\t77\t13\ta\n1\t0\tX\tb\n", "yandex:2: expected a line of Yandex"),
@@ -192,7 +192,10 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
             lambda: read_log(PAGES, {"page": ["1"], "rank": [1], "doc": ["a"]}),
             "expected results on pages .*'p', got none",
         ),
-        (lambda: read_log(PAGES, CLICKED, RESULTS), "must be the results"),
+        (
+            lambda: read_log(PAGES, CLICKED, RESULTS),
+            "seems to be the table of results, as it has more rows",
+        ),
     ],
     "clicks": [
         (

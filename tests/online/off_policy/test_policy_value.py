@@ -431,7 +431,12 @@ def bad() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], str]]:
     yield "estimator", right, {"estimator": "DRR"}, "unknown estimator 'DRR'; expected one of:"
     yield "depends", right, {"depends": "all"}, "unknown depends 'all'; expected one of:"
     yield "clip", right, {"clip": 0}, "clip must be a number above 0"
-    yield "candidates", right, {"estimator": "PI"}, "candidates is required by PI"
+    yield (
+        "candidates",
+        right,
+        {"estimator": "PI"},
+        "candidates and the estimator PI require each other",
+    )
     uneven = right | {"propensity": [0.3, 0.7], "anywhere": [0.5, 0.5]}
     yield "few", uneven, {"estimator": "PI", "candidates": 2}, "not 1 / candidates"
 
@@ -481,7 +486,9 @@ def test_dicts_of_columns_and_boolean_rewards(tmp_path: Path) -> None:
 
 def test_predictions_alone_have_no_weights_to_clip() -> None:
     rows = ROWS | {"expected": [0.5] * 4}
-    with pytest.raises(cf.PolicyError, match="clip cannot be used with DM"):
+    with pytest.raises(
+        cf.PolicyError, match="clip cannot be used with the estimator DM, which has no weights"
+    ):
         policy_value(rows, TARGET, "DM", clip=2)
 
 
@@ -512,5 +519,5 @@ def test_rows_without_an_action() -> None:
 
 
 def test_only_pi_knows_of_repeats() -> None:
-    with pytest.raises(cf.PolicyError, match="repeats cannot be used with other estimators"):
+    with pytest.raises(cf.PolicyError, match="repeats can be used with the estimator PI only"):
         policy_value(ROWS, TARGET, repeats=True)

@@ -177,7 +177,7 @@ class Ratings:
         """Refuse tables of pairs of grades that are too large for memory."""
         n_topics, n_grades = len(self.topics), self.scale.size
         if n_topics * n_pairs * n_grades**2 > MAX_ENTRIES:
-            remedy = "merge grades" if n_pairs == 1 else "use against='...', or merge grades"
+            remedy = "merge grades" if n_pairs == 1 else "use against='ASSESSOR', or merge grades"
             raise CranfieldError(
                 f"too many distinct grades for tables of their pairs: {sizes} in"
                 f" {counted(n_topics, 'topic')}; {remedy}"
@@ -306,8 +306,8 @@ def _warn_of_counts(ratings: Floats) -> None:
     are_counts = has_sum and ratings.min() == 0 and not (ratings % 1).any()
     if are_counts and (ratings == sums[0]).any() and np.ptp(ratings, axis=0).any():
         warn(
-            f"all units have the sum {sums[0]:g}, like counts of the labels of each grade; ratings"
-            " must be the grades by each assessor"
+            f"the values of each unit have the sum {sums[0]:g}, like numbers of labels by grade;"
+            " ratings must be the grades by each assessor"
         )
 
 

@@ -84,7 +84,7 @@ class Agreement(Result):
             "Value of the coefficient, or the difference of two values; null if undefined."
         ),
         "low": Column("Lower bound of the confidence interval over topics; null if undefined."),
-        "high": Column("Upper bound of the confidence interval."),
+        "high": Column("Upper bound of the same confidence interval as `low`."),
         "units": Column("Number of units, such as judged pairs, with at least two labels."),
         "topics": Column("Number of topics that have units with at least two labels."),
     }
@@ -172,7 +172,10 @@ class Agreement(Result):
                 raise PolicyError(f"both agreements must have the same {name.replace('_', ' ')}")
         n, n_other = len(self.comparisons), len(other.comparisons)
         if n_other not in {1, n}:
-            raise PolicyError(f"expected another agreement of 1 or {n} comparisons, got {n_other}")
+            raise PolicyError(
+                f"the agreement to subtract must have 1 comparison, or {n} like this one,"
+                f" got {n_other}"
+            )
         pairs = zip(self.comparisons, other.comparisons * (n // n_other), strict=True)
         names = [(f"{', '.join(first)} minus {', '.join(second)}",) for first, second in pairs]
         difference = replace(

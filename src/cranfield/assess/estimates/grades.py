@@ -47,7 +47,7 @@ class PPIGrades(Result):
             "quantity": Column("Mean `grade`, or proportion of pairs with `grade >= g`.", key=True),
             **{name: PPIMeans.columns[name] for name in _MEANS},
             "pairs": Column("Number of pairs of a topic and a document that the judge labelled."),
-            "by judge": Column("Value of the quantity by the labels of the judge alone."),
+            "by judge": Column("Estimate of the quantity from the labels of the judge alone."),
         },
         "strata": {
             "judge": Column("Judge.", key=True),

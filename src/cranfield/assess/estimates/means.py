@@ -77,9 +77,9 @@ class PPIMeans(Result):
             "Standard error of the estimate; 0, and not informative, if the labels do not vary."
         ),
         "low": Column(
-            "Lower bound of the confidence interval; NaN if labels do not vary and are not grades."
+            "Lower bound of the confidence interval; NaN if labels that are not grades do not vary."
         ),
-        "high": Column("Upper bound of the confidence interval."),
+        "high": Column("Upper bound of the same confidence interval as `low`."),
         "lambda": Column(
             "Weight of the judge's labels, from 0 (human labels only) to 1; mean over folds."
         ),
@@ -189,8 +189,8 @@ def compute_intervals(
         half_width = np.where(is_wider, human_half_width, half_width)
         freedom = np.where(is_wider, human_mean.freedom, freedom)
         reason = (
-            "interval as wide as from human labels alone, as they differ from the judge's labels"
-            " too rarely to estimate its errors"
+            "interval as wide as from human labels alone, as human and judge's labels"
+            " differ too rarely to estimate the judge's errors"
         )
         notes.append((is_wider & (human_half_width > 0), reason))
     bounds: Any = (estimate - half_width, estimate + half_width)

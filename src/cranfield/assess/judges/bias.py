@@ -90,10 +90,11 @@ class SelfPreference(TableResult):
             "Number of topics that have labels of the judge and scores of all systems."
         ),
         "shift of family": Column(
-            "Mean score by the judge minus mean score by people, of the systems of its family."
+            "Mean score by the judge's labels minus that by human labels, of the systems of its"
+            " family."
         ),
         "shift of others": Column(
-            "Mean score by the judge minus mean score by people, of all other systems."
+            "Mean score by the judge's labels minus that by human labels, of all other systems."
         ),
         "bias": Column(
             "`shift of family` minus `shift of others`: above 0 if the judge favours its family;"

@@ -184,7 +184,7 @@ class JudgeComparison(Result):
             "low": Column(
                 "Lower bound of its confidence interval over topics; null if undefined.", 3
             ),
-            "high": Column("Upper bound of the confidence interval.", 3),
+            "high": Column("Upper bound of the same confidence interval as `low`.", 3),
         },
         "calibration": {
             "judge": Column("Judge.", key=True),
@@ -214,7 +214,7 @@ class JudgeComparison(Result):
             "low": Column(
                 "Lower bound of its confidence interval over topics; null if undefined.", 4
             ),
-            "high": Column("Upper bound of the confidence interval.", 4),
+            "high": Column("Upper bound of the same confidence interval as `low`.", 4),
             "mean": Column("Mean over topics of the value for the pairs of a topic.", 4),
         },
     }

@@ -126,7 +126,7 @@ def score_by_judges(
         values[:, k, is_missing] = np.nan
         if any(is_missing):
             topics = f"{sum(is_missing):,} of {counted(len(is_missing), 'topic')}"
-            missing.append(f"{name}: {topics} excluded from scores, as the judge has no label")
+            missing.append(f"{name}: {topics} without a label by the judge excluded from scores")
     by_people = evaluate_aspect(judged)
     gaps = [] if is_condensed else gap_notes(panel)
     advice = "to score only documents that people judged, use unjudged='condensed'"

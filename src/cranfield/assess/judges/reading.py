@@ -214,7 +214,8 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     # A map may give some words no grade.
     table = table.gather(table.frame["grade"].is_not_null().arg_true())
     if not table.frame.height:
-        raise InputError("expected answers with grades, got none by the map", source=table.source)
+        reason = "expected answers with grades, got only answers to which the map gives no grade"
+        raise InputError(reason, source=table.source)
     table = replace(table, frame=table.frame.drop("result_status"))
     in_memory = {name: options[name] for name in ("separator", "on_duplicate")}
     labels = read_qrels(SystemTable(table, {}, ""), **in_memory)

@@ -145,7 +145,7 @@ class Decisions(TableResult):
         ),
         "estimate": Column("Estimate of the quantity."),
         "low": Column("Lower bound of the confidence interval of the estimate; null if undefined."),
-        "high": Column("Upper bound of the confidence interval."),
+        "high": Column("Upper bound of the same confidence interval as `low`."),
         "comparison": Column("Comparison with the tolerance: at least, at most, or within +/-."),
         "tolerance": Column("Tolerance of the quantity."),
         "verdict": Column("met: interval within the tolerance; not met: outside; or undecided."),

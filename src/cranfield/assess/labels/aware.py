@@ -210,7 +210,7 @@ def aware(
             needs = "require gold judgments" if gold is None else "do not use gold judgments"
             raise PolicyError(f"weights {quoted(weights)} {needs}")
     elif gold is not None:
-        raise PolicyError("numeric weights do not use gold judgments")
+        raise PolicyError("numeric weights cannot be combined with gold judgments")
     draws = draws if is_named and weights in UNSUPERVISED else 0
     scores, values, random = _score_by_assessor(runs, labels, measures[0], draws, seed, options)
     is_assessed: Bools = np.asarray(np.isfinite(values).all(axis=2))

@@ -326,7 +326,9 @@ def in_order_of_workers(labels: Labels, weights: Any) -> Any:
     weight_of = {str(worker): weight for worker, weight in weights.items()}
     if different := [*({*weight_of} ^ {*labels.workers})]:
         listed = some_of(map(quoted, sorted(different)), 3)
-        raise PolicyError(f"weights must name the workers of the labels, differ in {listed}")
+        raise PolicyError(
+            f"expected weights of the workers of the labels, got other or missing names: {listed}"
+        )
     return [weight_of[worker] for worker in labels.workers]
 
 

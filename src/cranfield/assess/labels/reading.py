@@ -543,10 +543,12 @@ def _unpivot(
     notes = []
     if n_empty := len(grades[0]) * len(workers) - len(labels):
         cells_noun = counted(n_empty, "empty cell")
-        notes.append(f"{cells_noun} of the worker columns: the worker gave no label")
+        notes.append(f"{cells_noun} of the worker columns read as no label by the worker")
     if not has_docs:
         columns["doc"] = [row + 1 for row in rows]
-        notes.append("no documents: each row is one, named by its number")
+        notes.append(
+            "no column of documents: each row is a document, named by the number of the row"
+        )
     lines = None if table.lines is None else [table.lines[row] for row in rows]
     return Columns.from_mapping(columns, table.source, lines), notes
 

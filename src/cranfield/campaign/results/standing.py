@@ -112,7 +112,7 @@ class Standing(Result):
         "mean": Column("Mean score of the other run."),
         "difference": Column("Mean score of the run minus mean score of the other run."),
         "low": Column("Lower bound of the simultaneous confidence interval of the difference."),
-        "high": Column("Upper bound of the confidence interval."),
+        "high": Column("Upper bound of the same confidence interval as `low`."),
         "raw p": Column("p-value without correction for multiple comparisons."),
         "p": Column("p-value, corrected for the comparisons of this run."),
         "significant": Column("Whether the two runs are significantly different."),

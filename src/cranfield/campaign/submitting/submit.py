@@ -598,5 +598,5 @@ def _run_to_purge(runs: Sequence[Submission], tag: str, id: int | None) -> Submi
         return matches[0]
     is_accepted = any(run.state == ACCEPTED and id in (None, run.id) for run in runs)
     name = quoted(tag) if id is None else f"{quoted(tag)} with id {id}"
-    problem = "is accepted; withdraw it first" if is_accepted else "has no bytes to remove"
+    problem = "is accepted; withdraw it first" if is_accepted else "has no stored file to purge"
     raise PolicyError(f"run {name} {problem}")

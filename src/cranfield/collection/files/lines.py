@@ -217,7 +217,7 @@ def detect_layout(
             if n_rows:
                 warn(
                     f"{source.name}: {counted(n_rows, 'line')} with the columns of a row skipped as"
-                    " comments, because of the # at the start"
+                    " comments, as lines that start with # are comments"
                 )
         layout = layout or (default if form == "text" else None)
     if layout is None:

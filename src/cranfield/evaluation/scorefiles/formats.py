@@ -399,7 +399,9 @@ def _check_requested(table: ScoreTable, roles: Mapping[str, int], others: Sequen
     names = {table.names[k] for k in others}
     if "measure" not in roles and (requested := names.intersection(table.source.requested)):
         scores = quoted(table.names[roles["score"]])
-        raise InputError(f"has scores in {scores}, but also a column {quoted(requested.pop())}")
+        raise InputError(
+            f"has columns {scores} and {quoted(requested.pop())} of scores; remove one"
+        )
 
 
 def _without_texts(table: ScoreTable, score_columns: list[int]) -> list[int]:
@@ -584,7 +586,9 @@ def _split_columns(data: Mapping[str, Any], source: str) -> Columns:
     names, rows = data["columns"], data["data"]
     are_lists = isinstance(names, list) and isinstance(rows, list)
     if not are_lists or any(not isinstance(r, list) or len(r) != len(names) for r in rows):
-        raise InputError("expected a list of columns, and rows of as many cells in data")
+        raise InputError(
+            "expected names of columns in columns, and a value for each name in each row of data"
+        )
     return Columns.from_rows(names, rows, source)
 
 

@@ -162,7 +162,9 @@ class UMeasure(UserModel):
     )
     max_grade: int | None = MAX_GRADE
     L: float = parameter(
-        132000.0, number(0, 1e15, open_low=True), "characters after which documents have no gain"
+        132000.0,
+        number(0, 1e15, open_low=True),
+        "number of characters after which documents have no gain",
     )
     snippet: float = parameter(200.0, LENGTH, "characters of a snippet")
     F: float = parameter(0.2, number(0, 1), "proportion of a relevant document that is read")

@@ -211,7 +211,7 @@ class ExpectedReciprocalRank(_ERR):
     summary="ERR divided by the ERR of the ideal ranking of all judged documents.",
     formula=r"ERR@k \,/\, iERR@k",
     source="Chapelle and others (2009); Sakai and Song (2011)",
-    scale_note="not on an interval scale; within a topic it is ERR divided by a constant",
+    scale_note="not on an interval scale, like ERR: within a topic it is ERR divided by a constant",
     elsewhere={"NTCIREVAL": "nERR@k with gains='linear'"},
     expectation="stop",
 )

@@ -260,7 +260,7 @@ class Concordance(Study):
         "both": Column("Number of disagreements in which both measures are concordant."),
         "neither": Column("Number of disagreements in which neither measure is concordant."),
         "p": Column(
-            "p-value of the exact two-sided sign test of the wins; 1 if both are 0.", pvalue=True
+            "p-value of the exact two-sided sign test of the wins; 1 without wins.", pvalue=True
         ),
     }
 

@@ -78,7 +78,7 @@ _COUNTS = {
     "low": Column(
         "Lower bound of the exact confidence interval of `predicted` (Clopper and Pearson 1934)."
     ),
-    "high": Column("Upper bound of the confidence interval."),
+    "high": Column("Upper bound of the same confidence interval as `low`."),
     "of decided": Column("`correct` / (`correct` + `wrong`); null if both are 0."),
     "p": Column("p-value of the exact two-sided sign test of `correct` and `wrong`.", pvalue=True),
     "no preference": Column(

@@ -146,7 +146,7 @@ class FalseAlarms(Study):
                 " pair; at most about alpha with a valid correction for the FWER."
             ),
             "low": Column("Lower bound of the exact (Clopper-Pearson) 95% interval of `any pair`."),
-            "high": Column("Upper bound of the confidence interval."),
+            "high": Column("Upper bound of the same confidence interval as `low`."),
             "failed": Column(
                 "Number of repeats in which the test could not be computed; excluded."
             ),

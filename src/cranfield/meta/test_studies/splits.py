@@ -283,8 +283,9 @@ class SplitStudy(Study):
                 "Publication bias computed from the mean counts.", decimals=1, percent=True
             ),
             "%MD1": Column(
-                "Difference of the active agreements (AA) from those of one-way ANOVA (MD1 on both"
-                " sets), in percent of the latter; null if the latter is below 1% of all pairs.",
+                "Difference of the active agreements (AA) from those of one-way ANOVA (MD1) on both"
+                " sets of topics, in percent of those of MD1; null if those of MD1 are below 1% of"
+                " all pairs.",
                 decimals=1,
             ),
             "%MD2": Column("The same difference for two-way ANOVA (MD2).", decimals=1),

@@ -260,7 +260,7 @@ class PerplexityGain(Result):
             "Lower bound of the confidence interval over queries drawn with replacement; NaN for"
             " one query."
         ),
-        "high": Column("Upper bound of the confidence interval."),
+        "high": Column("Upper bound of the same confidence interval as `low`."),
         "queries": Column("Number of queries."),
     }
 

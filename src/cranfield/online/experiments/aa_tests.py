@@ -56,7 +56,7 @@ class AATests(Result):
             "Proportion of simulated tests in which the null hypothesis is rejected."
         ),
         "low": Column("Lower bound of the 95% confidence interval of the proportion (Wilson)."),
-        "high": Column("Upper bound of the confidence interval."),
+        "high": Column("Upper bound of the same confidence interval as `low`."),
         "uniform p": Column(
             "p-value of the Kolmogorov-Smirnov test for uniform p-values; NaN for many tied ones.",
             pvalue=True,

@@ -166,7 +166,7 @@ _EFFECT_COLUMNS = {
         "Lower bound of the confidence interval; simultaneous only with the corrections"
         " `bonferroni` and `sidak`."
     ),
-    "high": Column("Upper bound of the confidence interval."),
+    "high": Column("Upper bound of the same confidence interval as `low`."),
     "lift": Column("Difference relative to the mean of the control."),
     "lift low": Column("Lower bound of the confidence interval of the lift."),
     "lift high": Column("Upper bound of the confidence interval of the lift."),
@@ -262,7 +262,7 @@ class ExperimentReport(Result):
             "units": Column("Number of units at the look.", key=True),
             "difference": Column("Mean minus the mean of the control."),
             "low": Column("Lower bound of the always-valid confidence interval."),
-            "high": Column("Upper bound of the confidence interval."),
+            "high": Column("Upper bound of the same confidence interval as `low`."),
             "p": Column("Smallest always-valid p-value up to this look.", pvalue=True),
         },
     }

@@ -93,7 +93,7 @@ class Preference(Result):
         ),
         "value": Column("Value of the statistic; null if it is not defined."),
         "low": Column("Lower bound of the confidence interval; null if there is none."),
-        "high": Column("Upper bound of the confidence interval."),
+        "high": Column("Upper bound of the same confidence interval as `low`."),
         "p": Column("p-value of the test named in `method`.", pvalue=True),
         "method": Column("Method of the confidence interval and the test."),
     }

@@ -63,7 +63,7 @@ class PreferenceMatrix(Result):
         "outcome": Column("wins / (wins + losses); null if there are only ties."),
         "Delta": Column("(wins + ties / 2) / (wins + losses + ties) - 1/2."),
         "low": Column("Lower bound of the unadjusted confidence interval of Delta."),
-        "high": Column("Upper bound of the confidence interval."),
+        "high": Column("Upper bound of the same confidence interval as `low`."),
         "Delta p": Column("Unadjusted p-value of the test of Delta = 0.", pvalue=True),
         "p": Column("Unadjusted p-value of the sign test.", pvalue=True),
         "corrected p": Column("p-value of the sign test after the correction.", pvalue=True),
@@ -388,8 +388,9 @@ def _bootstrap_strengths(
     bounds = np.array([percentiles(column, confidence) for column in samples[is_finite].T])
     is_constant = np.ptp(samples[is_finite], axis=0) <= _MIN_RANGE
     if is_constant.any():
-        cause = "strengths equal in all resamples of topics"
-        notes.append(f"{cause}: no confidence interval can be computed")
+        notes.append(
+            "no confidence interval of strengths that are equal in all resamples of topics"
+        )
         bounds[is_constant] = np.nan
     return *bounds.T, notes
 

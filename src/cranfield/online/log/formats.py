@@ -232,14 +232,14 @@ def _explode_results(frame: pl.DataFrame, kind: pl.List, source: str) -> pl.Data
         fields = [field.name for field in kind.inner.fields]
     page_names = [name for name in frame.columns if name not in {"results", LINE}]
     if repeated := {*fields} & {*page_names}:
-        place = "both beside results and in them; remove or rename one"
+        place = "both in the record and in its results; remove or rename one"
         raise InputError(f"has {quoted(min(repeated))} {place}", source=source)
     names = [*fields, *page_names]
     for column in FLAT.columns:
         places = column.named_in(names)[:1] if column.name in _OF_RESULTS else []
         for name in (names[place] for place in places if place >= len(fields)):
-            reason = f"column {quoted(name)} is beside results, but each result has its own"
-            raise InputError(f"{reason}; write it into the results", source=source)
+            reason = f"field {quoted(name)} of the record must be in each of its results"
+            raise InputError(reason, source=source)
     frame = frame.with_row_index("(row)").explode("results", empty_as_null=True, keep_nulls=True)
     is_ranked = next(column for column in FLAT.columns if column.name == "rank").named_in(names)
     if not is_ranked:

@@ -325,8 +325,8 @@ def _match_results(
         doc_rows = _match_rows(frame.filter(is_other_document), result_rows, "doc")
         rows = rows.scatter(is_other_document.arg_true(), doc_rows)
     is_moved = is_other_document & frame["rank"].is_not_null() & rows.is_not_null()
-    treatment = "counted as clicks on the document"
-    anomalies.add("clicks whose rank has another document", is_moved, source, treatment)
+    treatment = "counted at the rank of the document"
+    anomalies.add("clicks whose document is at another rank", is_moved, source, treatment)
     frame = frame.with_columns(rank=results["rank"].gather(rows), doc=results["doc"].gather(rows))
     anomalies.add("clicks on no result", frame["rank"].null_count(), source, "excluded")
     return frame.drop_nulls("rank")
@@ -351,7 +351,7 @@ def _drop_bots(log: QueryLog, max_queries: int) -> QueryLog:
         return log
     page_limit = counted(max_queries, "page")
     if is_bot.all():
-        reason = f"no {unit} has {page_limit} or fewer, so max_queries excludes all pages"
+        reason = f"each {unit} has more than {page_limit}, so max_queries excludes all pages"
         raise InputError(reason, source=log.source)
     kind = f"pages of {unit}s with more than {page_limit}"
     return replace(log.where(~is_bot), anomalies={**log.anomalies, kind: int(is_bot.sum())})

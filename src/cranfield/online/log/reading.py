@@ -275,7 +275,7 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any
         if has_more_rows and _looks_like_results(click_table):
             cause = f"has more rows than {result_table.source}, all ranks of its pages and no times"
             expected = "expected pages, results and clicks in this order"
-            reason = f"{cause}, so it must be the results; {expected}"
+            reason = f"seems to be the table of results, as it {cause}; {expected}"
             raise InputError(reason, source=click_table.source)
     if result_table is not None and result_table.frame.is_empty():
         _warn_of_no_results(result_table)

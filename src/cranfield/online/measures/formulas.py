@@ -298,7 +298,7 @@ def Abandonment() -> Sums:
     return Sums(_indicator(CLICKS == 0))
 
 
-_NO_RESULTS = "pages without results: none `shown`, or none `found` (column found of pages)"
+_NO_RESULTS = "'shown': pages that show no result; 'found': pages with 0 in column found"
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p [S_p = \emptyset]", LOGS, "lower")

@@ -146,7 +146,8 @@ class Survival(Result):
 
 
 INDEPENDENCE_NOTE = (
-    "the log-rank test assumes independent values; several values of one user are not independent"
+    "the log-rank test assumes independent values; if users have several values, its p-values may"
+    " be too small"
 )
 
 

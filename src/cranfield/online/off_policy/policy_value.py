@@ -202,7 +202,7 @@ class PolicyValue(Result):
         "estimate": Column("Mean over lists of the sum of rewards.", decimals=6),
         "standard_error": Column("Standard error of the estimate; null for one unit.", decimals=6),
         "low": Column("Lower bound of the confidence interval; null if there is none.", decimals=6),
-        "high": Column("Upper bound of the confidence interval.", decimals=6),
+        "high": Column("Upper bound of the same confidence interval as `low`.", decimals=6),
     }
 
     estimator: str
@@ -335,7 +335,7 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
         if name not in rows.columns:
             raise InputError(f"a policy by {name} requires a column {name}", source=source)
     if "action" in rows.columns and (n_missing := rows["action"].null_count()):
-        missing = f"{counted(n_missing, 'row')} without"
+        missing = f"{counted(n_missing, 'row')} without an action"
         raise InputError(f"a policy requires the action of each row, got {missing}", source=source)
     if "position" in keys:
         probabilities = _align_positions(probabilities, rows, isinstance(policy, Run), source)
@@ -644,12 +644,12 @@ def policy_value(
     if clip is not None:
         check_number("clip", clip, above=0, maximum=np.inf)
         if estimator == "DM":
-            raise PolicyError("clip cannot be used with DM, which has no weights")
+            raise PolicyError("clip cannot be used with the estimator DM, which has no weights")
     interval = confidence, resamples, seed
     if (estimator == "PI") != (candidates is not None):
-        raise PolicyError("candidates is required by PI, and cannot be used with other estimators")
+        raise PolicyError("candidates and the estimator PI require each other")
     if repeats and estimator != "PI":
-        raise PolicyError("repeats cannot be used with other estimators than PI")
+        raise PolicyError("repeats can be used with the estimator PI only")
     actions = read_actions(logged, policy)
     code = actions.rows["list"].to_numpy()
     n_lists = int(code[-1]) + 1

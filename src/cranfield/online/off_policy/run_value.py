@@ -195,7 +195,7 @@ class RankPropensities(TableResult):
         "low": Column(
             "Lower bound of the confidence interval, not adjusted for the number of ranks."
         ),
-        "high": Column("Upper bound of the confidence interval."),
+        "high": Column("Upper bound of the same confidence interval as `low`."),
     }
 
     method: str
@@ -464,7 +464,9 @@ def run_value(
         warnings.append(f"{counted(n_excluded, 'click')} at ranks of unknown examination excluded")
     if unseen > 1e-9:
         fraction = f"{100 * unseen:.1f}% of the weight of {measure}"
-        warnings.append(f"{fraction} is on documents that pages do not show and counts as 0")
+        warnings.append(
+            f"{fraction} is on documents of the run that pages do not show and counts as 0"
+        )
     warnings += means.notes(n_units, unit)
     click_weights = weight[is_clicked & is_known & (new_gain > 0)]
     summary = WeightSummary.from_weights(click_weights, clip) if click_weights.size else None

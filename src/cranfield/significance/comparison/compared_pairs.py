@@ -54,7 +54,7 @@ PAIRS: Columns = {
     "low": Column(
         "Lower bound of the confidence interval; NaN where it would contradict the decision."
     ),
-    "high": Column("Upper bound of the confidence interval."),
+    "high": Column("Upper bound of the same confidence interval as `low`."),
     "statistic": Column("Test statistic, such as t; its formula depends on the test."),
     "raw p": Column("p-value before the correction for multiple comparisons.", pvalue=True),
     "p": Column("Adjusted p-value.", pvalue=True),

@@ -86,7 +86,7 @@ class Equivalence(Result):
         **PAIR_COLUMNS,
         "difference": Column("Mean of the first system minus mean of the second."),
         "low": Column("Lower bound of the confidence interval that is compared with the margin."),
-        "high": Column("Upper bound of the confidence interval."),
+        "high": Column("Upper bound of the same confidence interval as `low`."),
         "margin": Column("Margin, in the unit of the difference."),
         "p difference": Column(
             "Adjusted p-value of the comparison, against the hypothesis that the systems do not"
@@ -238,9 +238,9 @@ class Equivalence(Result):
             f"{counted(len(comparison), 'pair')}: {verdicts}",
             f"low, high: {100 * self.level:.4g}% confidence interval of the"
             f" {comparison.interval_of}, {self.holds_for}",
-            "p difference: adjusted p-value of the comparison; p equivalence: against a difference"
-            " of the margin or more; p non-inferiority: against a first system that is worse by the"
-            " margin or more",
+            "p difference: adjusted p-value of the comparison; p equivalence: p-value of the null"
+            " hypothesis that the difference is the margin or more; p non-inferiority: that the"
+            " first system is worse by the margin or more",
             "ruled out: differences of at least this size, in either direction, are excluded by the"
             " interval",
         ]

@@ -425,7 +425,9 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         if self.half_widths is not None and len(np.unique(self.half_widths)) == 1:
             of_log = " of the log" if self.mean_of == "geometric mean" else ""
             width = f"half-width{of_log} {self.half_widths[0]:.{self.places}f}"
-            lines.append(f"intervals: {width}; systems whose intervals do not overlap differ")
+            lines.append(
+                f"intervals: {width}; systems with disjoint intervals differ significantly"
+            )
         return lines
 
     def tables(self, *, places: int | None = None) -> list[Table]:

@@ -74,7 +74,7 @@ class FactorialAnova(Result):
             "low": Column(
                 "Lower bound of the confidence interval, simultaneous for the pairs of a factor."
             ),
-            "high": Column("Upper bound of the confidence interval."),
+            "high": Column("Upper bound of the same confidence interval as `low`."),
             "q": Column("Studentised difference."),
             "p": Column("Tukey's p-value, corrected for the pairs of the factor.", pvalue=True),
         },

@@ -257,7 +257,7 @@ def fixed_topics_notes(table: AnovaTable, values: Floats) -> tuple[str, ...]:
     fixed_f, fixed_p = table.f_of("System")
     random_f, random_p = random_topics(values)[0].f_of("System")
     if np.isnan([fixed_f, fixed_p, random_f, random_p]).any():
-        return (f"{note}; the error of the test random-topics includes it",)
+        return (f"{note}; the error of the test random-topics includes this variation",)
     return (
         f"{note}: F of System divided by Error is {fixed_f:.4g} (p {format_pvalue(fixed_p)}); F"
         f" divided by Topic:System, which holds for other topics too, is {random_f:.4g}"

@@ -96,7 +96,7 @@ class JointComparison(Result, WithProse):
             "Lower bound of the confidence interval, simultaneous for all pairs and measures; null"
             " where it would contradict the decision."
         ),
-        "high": Column("Upper bound of the confidence interval."),
+        "high": Column("Upper bound of the same confidence interval as `low`."),
         "p": Column("p-value, adjusted jointly for all pairs and measures.", pvalue=True),
         "verdict": Column(
             "1 if the first system is significantly better, -1 if significantly worse, else 0."

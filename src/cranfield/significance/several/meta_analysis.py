@@ -351,7 +351,7 @@ class MetaAnalysis(Result):
         "collections": Column("Number of collections that have the pair."),
         "difference": Column("Pooled difference, first minus second."),
         "low": Column("Lower bound of the confidence interval; null with one collection."),
-        "high": Column("Upper bound of the confidence interval."),
+        "high": Column("Upper bound of the same confidence interval as `low`."),
         "p": Column("Adjusted p-value that the pooled difference is 0.", pvalue=True),
         "predicted low": Column(
             "Lower bound of the prediction interval of the true difference on another collection."
@@ -422,8 +422,8 @@ class MetaAnalysis(Result):
             f"{counted(len(collections), 'collection')}: {', '.join(collections)}",
             f"variance between collections by {TAU2_BY[self.tau2_by].title}, standard errors"
             f" {self.errors}",
-            f"low, high: {level} confidence interval of the mean difference over all such"
-            f" collections, {self.interval_kind}",
+            f"low, high: {level} confidence interval of the mean difference over the"
+            f" population of collections, {self.interval_kind}",
             f"predicted low, high: {level} prediction interval of the difference on another"
             f" collection, by parametric bootstrap, {self.resamples:,} samples, seed {self.seed}",
         ]

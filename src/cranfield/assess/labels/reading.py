@@ -676,19 +676,7 @@ class _Reader:
             table = table.gather((~is_unsampled.fill_null(False)).arg_true())
         table = replace(table, frame=table.frame.drop("stratum"))
         notes, frame, scale = [*self.notes], table.frame, self.scale
-        name = "doc" if frame["topic"].null_count() == frame.height else "topic"
-        ids = frame[name].unique(maintain_order=True).to_list()
-        summaries = [label for label in ids if spelt(label) in SUMMARIES]
-        if summaries and len(summaries) < len(ids):
-            listed = some_of(map(quoted, summaries), 3)
-            note = f"{name} {listed} looks like a row of totals or means; it is read as labels"
-            warn(f"{table.source}: {note}, so remove it if it summarises other rows")
-        worker_names = frame["worker"].unique(maintain_order=True).to_list()
-        spellings = Counter(name.casefold() for name in worker_names if name is not None)
-        alike = [name for name in worker_names if name and spellings[name.casefold()] > 1]
-        if alike:
-            names = some_of(map(quoted, alike), 4)
-            warn(f"{table.source}: {names} are read as different workers; they differ in case only")
+        _warn_of_odd_ids(frame, table.source)
         if frame["topic"].null_count() == frame.height:
             table = replace(table, frame=frame.with_columns(topic=pl.lit(NO_TOPIC)))
             notes.append(f"no topics: all items belong to one topic, {quoted(NO_TOPIC)}")
@@ -734,6 +722,23 @@ class _Reader:
             labels = counted(n_repeats, "label")
             notes.append(f"{labels} replaced by a later label of the document by the same worker")
         return table, notes
+
+
+def _warn_of_odd_ids(frame: pl.DataFrame, source: str) -> None:
+    """Warn of ids of rows that may be totals, and of workers that differ in case only."""
+    name = "doc" if frame["topic"].null_count() == frame.height else "topic"
+    ids = frame[name].unique(maintain_order=True).to_list()
+    summaries = [label for label in ids if spelt(label) in SUMMARIES]
+    if summaries and len(summaries) < len(ids):
+        listed = some_of(map(quoted, summaries), 3)
+        note = f"{name} {listed} looks like a row of totals or means; it is read as labels"
+        warn(f"{source}: {note}, so remove it if it summarises other rows")
+    workers = frame["worker"].drop_nulls().unique(maintain_order=True).to_list()
+    spellings = Counter(worker.casefold() for worker in workers)
+    alike = [worker for worker in workers if spellings[worker.casefold()] > 1]
+    if alike:
+        names = some_of(map(quoted, alike), 4)
+        warn(f"{source}: {names} are read as different workers; they differ in case only")
 
 
 def _make_labels(

@@ -1,0 +1,241 @@
+"""Exports of annotation tools: Label Studio, Kili, Prodigy, doccano, Argilla."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cranfield.base.errors import InputError, in_source, quoted, warn
+from cranfield.base.text import counted
+from cranfield.collection.files.named_columns import DOC, GRADED
+from cranfield.sources.schemas import spelt
+from cranfield.sources.values import Cells
+
+_VALUES = ("choices", "rating", "number", "text")  # Answers of Label Studio that can be grades
+
+
+_Label = tuple[Mapping[str, Any], Mapping[str, Any]]  # Columns of a label, and answers
+
+
+def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
+    """Return the columns and tasks of the labels of an export; None for other data."""
+    if not (isinstance(data, list) and data and isinstance(data[0], Mapping)):
+        return None
+    # The first records may have no labels yet.
+    records = (task for task in data[:100] if isinstance(task, Mapping))
+    reader = next(filter(None, map(_reader_of, records)), None)
+    if reader is None:
+        return None
+    n_skipped, rows, labels = 0, list[int](), list[_Label]()
+    with in_source(source):
+        for row, task in enumerate(data):
+            if not isinstance(task, Mapping):
+                raise InputError(f"task {row + 1} is not a record")
+            for label in reader(task, row + 1):
+                if label is None:
+                    n_skipped += 1
+                else:
+                    rows.append(row)
+                    labels.append(label)
+    if n_skipped:
+        warn(f"{source}: {counted(n_skipped, 'skipped or unsubmitted answer')} excluded")
+    questions = [*dict.fromkeys(name for _, answers in labels for name in answers)] or ["grade"]
+    columns: dict[str, Cells] = {}
+    for name in dict.fromkeys(name for label_columns, _ in labels for name in label_columns):
+        columns[name] = [label_columns.get(name) for label_columns, _ in labels]
+    for name in questions:
+        keeps_name = len(questions) > 1 or GRADED.named_in([name])
+        columns[name if keeps_name else "grade"] = [answers.get(name) for _, answers in labels]
+    return columns, rows
+
+
+def _reader_of(task: Mapping[Any, Any]) -> Any:
+    """Return the reader for the tool that exported a task; None for other records."""
+    if isinstance(task.get("data"), Mapping) and isinstance(task.get("annotations"), list):
+        return _label_studio
+    if isinstance(task.get("answer"), str) and ("_input_hash" in task or "accept" in task):
+        return _prodigy
+    if isinstance(task.get("label"), list) and "id" in task:
+        return _doccano
+    annotations = task.get("annotations")
+    if isinstance(annotations, list) and annotations and all(map(_is_doccano_label, annotations)):
+        return _doccano_users
+    if isinstance(task.get("labels"), list) and "externalId" in task:
+        return _kili
+    if _argilla_responses(task):
+        return _argilla
+    return None
+
+
+def _record(value: Any, field: str, position: str) -> Mapping[Any, Any]:
+    """Return a record of an export; empty if it is absent."""
+    if not isinstance(value or {}, Mapping):
+        raise InputError(f"{position}: expected a record in {field}, got {quoted(value)}")
+    return value or {}
+
+
+def _records(values: Any, field: str, position: str) -> list[Mapping[Any, Any]]:
+    """Return a list of records of an export; empty if it is absent."""
+    if not isinstance(values or [], list):
+        raise InputError(f"{position}: expected a list in {field}, got {quoted(values)}")
+    return [_record(value, field, position) for value in values or []]
+
+
+def _add_doc(columns: dict[str, Any], doc: Any) -> dict[str, Any]:
+    return columns if DOC.named_in([*columns]) else {**columns, "doc": doc}
+
+
+def _scalar_values(record: Any) -> dict[str, Any]:
+    """Return the values of a record that are neither lists nor records."""
+    items = record.items() if isinstance(record, Mapping) else ()
+    return {str(k): v for k, v in items if not isinstance(v, list | Mapping)}
+
+
+def _single_value(values: Any, position: str) -> Any:
+    """Return the value of a list with at most one; None for an empty list."""
+    if not isinstance(values, list):
+        return values
+    if len(values) > 1:
+        listing = ", ".join(map(quoted, values[:3]))
+        raise InputError(f"{position}: expected one label, got {listing}")
+    return values[0] if values else None
+
+
+def _label_studio(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
+    position = f"task {quoted(task.get('id', number))}"
+    if not isinstance(task.get("data"), Mapping) or not isinstance(task.get("annotations"), list):
+        raise InputError(f"{position}: expected the fields data and annotations")
+    columns = _add_doc(_scalar_values(task["data"]), task.get("id"))
+    for annotation in _records(task["annotations"], "annotations", position):
+        if annotation.get("was_cancelled"):
+            yield None
+            continue
+        worker = annotation.get("completed_by")
+        if isinstance(worker, Mapping):
+            worker = worker.get("email") or worker.get("id")
+        answers = {}
+        for result in _records(annotation.get("result"), "result", position):
+            value = _record(result.get("value"), "value", position)
+            kind = next((kind for kind in _VALUES if kind in value), None)
+            if result.get("from_name") is None or kind is None:
+                continue
+            question = str(result["from_name"])
+            if question in answers:
+                raise InputError(f"{position}: {quoted(question)} has two answers by one worker")
+            answers[question] = _single_value(value[kind], position)
+        yield {**columns, "worker": worker}, answers
+
+
+def _kili(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
+    """Yield the last label of each person for a Kili asset."""
+    position = f"asset {quoted(task.get('externalId'))}"
+    columns = _add_doc(_scalar_values(task.get("jsonMetadata")), task.get("externalId"))
+    for label in _records(task.get("labels"), "labels", position):
+        if label.get("isLatestLabelForUser") is False:
+            continue
+        if label.get("labelType", "DEFAULT") not in ("DEFAULT", "REVIEW"):
+            # Predictions, and labels that were not submitted.
+            yield None
+            continue
+        answers = {}
+        for job, value in _record(label.get("jsonResponse"), "jsonResponse", position).items():
+            answer = _record(value, "jsonResponse", position)
+            answers[job] = answer.get("text")
+            if (categories := answer.get("categories")) is not None:
+                records = _records(categories, "categories", position)
+                answers[job] = _single_value([record.get("name") for record in records], position)
+        author = _record(label.get("author"), "author", position)
+        yield {**columns, "worker": author.get("email") or author.get("id")}, answers
+
+
+def _prodigy(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
+    """Yield the label of a Prodigy task: the accepted option, or 1 (accept) and 0 (reject)."""
+    answer = task.get("answer")
+    if answer == "ignore" or ("accept" in task and answer != "accept"):
+        yield None
+        return
+    columns = {**_scalar_values(task.get("meta")), **_scalar_values(task)}
+    tool_columns = {name for name in columns if name.startswith("_")} | {"answer", "label"}
+    columns = {name: value for name, value in columns.items() if name not in tool_columns}
+    columns = _add_doc(columns, task.get("_input_hash"))
+    worker = task.get("_annotator_id") or task.get("_session_id")
+    grade: Any = int(answer == "accept")
+    if "accept" in task:
+        grade = _single_value(task["accept"], f"task {number}")
+    yield {**columns, "worker": worker}, {"grade": grade}
+
+
+def _doccano(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
+    """Yield the label of a doccano document; an export is the file of one annotator."""
+    columns = {**_scalar_values(task.get("meta")), **_scalar_values(task)}
+    columns = {name: value for name, value in columns.items() if spelt(name) != "label"}
+    if not DOC.named_in([*columns]):
+        columns["doc"] = columns.pop("id", None)
+    position = f"document {quoted(task.get('id', number))}"
+    yield columns, {"grade": _single_value(task.get("label"), position)}
+
+
+def _is_doccano_label(label: Any) -> bool:
+    return (
+        isinstance(label, Mapping) and {"label", "user"} <= {*label} and "start_offset" not in label
+    )
+
+
+def _doccano_users(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
+    """Yield the labels of all users for a document, as doccano exported them before version 1.5."""
+    position = f"document {quoted(task.get('id', number))}"
+    columns = {**_scalar_values(task.get("meta")), **_scalar_values(task)}
+    if not DOC.named_in([*columns]):
+        columns["doc"] = columns.pop("id", None)
+    for label in _records(task.get("annotations"), "annotations", position):
+        yield {**columns, "worker": label.get("user")}, {"grade": label.get("label")}
+
+
+def _argilla_responses(task: Mapping[Any, Any]) -> list[tuple[str, Any]]:
+    """Return the questions and responses of an Argilla record: nested, flat, or of version 1."""
+    responses: list[tuple[str, Any]] = []
+    nested = task.get("responses")
+    if isinstance(nested, Mapping):
+        return [(name, answer) for name, answers in nested.items() for answer in answers or []]
+    for answer in nested if isinstance(nested, list) else []:
+        values = answer.get("values") if isinstance(answer, Mapping) else None
+        responses += [(name, {**answer, **value}) for name, value in (values or {}).items()]
+    for name, answers in task.items():
+        question, _, kind = str(name).rpartition(".")
+        if not isinstance(answers, list):
+            continue
+        if question and kind == "responses":
+            users = task.get(f"{name}.users") or [None] * len(answers)
+            status = task.get(f"{name}.status") or [None] * len(answers)
+            keys = ("value", "user_id", "status")
+            rows = zip(answers, users, status, strict=True)
+            responses += [(question, dict(zip(keys, row, strict=True))) for row in rows]
+        elif answers and all(
+            isinstance(a, Mapping) and {"user_id", "value"} <= {*a} for a in answers
+        ):
+            responses += [(str(name), answer) for answer in answers]
+    return responses
+
+
+def _argilla(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
+    position = f"record {quoted(task.get('id', number))}"
+    responses = _argilla_responses(task)
+    columns = {**_scalar_values(task.get("fields")), **_scalar_values(task.get("metadata"))}
+    # The status is that of the record, whose responses have their own.
+    own = {"id", "status", "external_id", "inserted_at", "updated_at"}
+    questions = tuple(f"{name}{mark}" for name, _ in responses for mark in (".", "-"))
+    columns |= {
+        name: value
+        for name, value in _scalar_values(task).items()
+        if name not in own and not name.startswith(questions)
+    }
+    columns = _add_doc(columns, task.get("external_id") or task.get("id"))
+    answers: dict[Any, dict[str, Any]] = {}
+    for question, response in responses:
+        if response.get("status") not in (None, "submitted"):
+            yield None
+            continue
+        value = _single_value(response.get("value"), position)
+        answers.setdefault(response.get("user_id"), {})[question] = value
+    for worker, by_question in answers.items():
+        yield {**columns, "worker": worker}, by_question

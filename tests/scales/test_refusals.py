@@ -133,7 +133,10 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: scale_of(AP, 3, judgments=0), "recall base"),
     (lambda: scale_of(AP, 3, judgments=[2]), "grade 2"),
     (lambda: scale_of(AP, 3, judgments=[]), "recall base"),
-    (lambda: scale_over_topics(AP, 30, 2), "too many"),
+    (
+        lambda: scale_over_topics(AP, 30, 2),
+        "S[30, 2]: runs up to length 30 with recall bases up to 2 are more than",
+    ),
     (lambda: scale_over_topics(P, 0, 2), ">= 1"),
     (lambda: scale_over_topics(P, 2, 0), "from 1"),
     # Wrong types

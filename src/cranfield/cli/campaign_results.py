@@ -329,7 +329,7 @@ def overview(campaign: cf.campaign.Campaign, task: str | None, output: str, **op
 
 @release.command()
 @cli.campaign_argument
-@cli.option("--team", help="Team to write the packet for.")
+@cli.option("--team", help="Team whose packet is written.")
 @cli.option(
     "--all", "all_teams", is_flag=True, help="Write a packet for each team with accepted runs."
 )

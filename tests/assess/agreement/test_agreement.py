@@ -166,7 +166,9 @@ def test_of_two_with_gaps_all_labels_count_for_chance() -> None:
     np.testing.assert_allclose(found.value[0], [(2 / 3 - chance) / (1 - chance), 0.4, 2 / 3])
     assert found.units.tolist() == [3]
     # Only with this note do the values of both calls, with one row each, not contradict.
-    assert found.notes == ("AC1 and AC2: expected agreement includes 2 units with one label",)
+    assert found.notes == (
+        "expected agreement of AC1 and AC2 includes 2 units with only one label",
+    )
     paired = agreement_of(ratings, "AC1", axis=1, pairs=True, interval="none")
     assert paired.units.tolist() == [3] and paired.notes == ()
 

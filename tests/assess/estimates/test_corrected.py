@@ -459,7 +459,7 @@ def test_documents_that_the_judge_lacks_are_counted() -> None:
     found = ppi_scores(
         RUNS, people, judge, "P@2", unit="document", scale=(0, 3), lambda_=1
     )  # fmt: skip
-    assert "2 documents without a label of the judge" in found.notes[-1]
+    assert "2 documents without a label of the judge counted as grade 0" in found.notes[-1]
     assert found.means.items == 8
 
 

@@ -58,7 +58,10 @@ REFUSED: dict[str, tuple[str, str]] = {
         "run submit news . --from full.csv --received 2026-01-01T00:00:00Z",
         "'received' must not be set",
     ),
-    "run purge --id": ("run purge news bm25 --reason x --id 99", "with id 99 has no bytes"),
+    "run purge --id": (
+        "run purge news bm25 --reason x --id 99",
+        "with id 99 has no stored file to purge",
+    ),
     "run list --team": ("run list news --team nobody", "nobody"),
     "run list --task": ("run list news --task nothing", "nothing"),
     "pool --judgments": ("pool news --judgments 1", "--unjudged"),

@@ -119,7 +119,7 @@ def test_tables_of_pandas_and_mlflow(table: dict[str, Any], tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"columns": ["q", "a"], "data": [["q1"]]}, "expected a list of columns, and rows of as"),
+        ({"columns": ["q", "a"], "data": [["q1"]]}, "a value for each name in each row of data"),
         (
             {"testCases": [{"name": "c1", "metricsData": [{"name": "F", "score": 1}]}]},
             "nested values: an object with 'testCases', .* write a table with columns topic, sys",

@@ -448,7 +448,7 @@ def agreement_of(
     n_single = round(float(tables.proportions.sum() - tables.units.sum()))
     if not paired and n_single and any(str(measure).startswith("AC") for measure in parsed):
         units = counted(n_single, "unit")
-        notes = (*notes, f"AC1 and AC2: expected agreement includes {units} with one label")
+        notes = (*notes, f"expected agreement of AC1 and AC2 includes {units} with only one label")
     value = formula(tables.total())
     has_units = tables.units.sum(axis=(-2, -1)) > 0
     replicates = np.empty((0, *value.shape))

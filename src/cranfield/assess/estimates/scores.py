@@ -347,7 +347,7 @@ def ppi_scores(
         notes = (*panel.notes, *score(judged, parsed).notes)
         if labels.n_unlabelled:
             n_unlabelled = counted(labels.n_unlabelled, "document")
-            notes += (f"{n_unlabelled} without a label of the judge: its grade counts as 0",)
+            notes += (f"{n_unlabelled} without a label of the judge counted as grade 0",)
         has_design = {"inclusion", "stratum"} & {*panel.human.columns}
         if not (has_design or labels.is_sampled.all()):
             notes += (_population_note(labels, np.unique(judged.documents.judgment).size),)

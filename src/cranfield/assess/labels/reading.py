@@ -460,9 +460,8 @@ class _Reader:
             table.refuse(is_missing, lambda _: reason)
         elif is_missing.any():
             if is_missing.all():
-                reason = (
-                    f"expected labels with grades, got {counted(frame.height, 'label')} without"
-                )
+                labels_noun = counted(frame.height, "label")
+                reason = f"expected labels with grades, got {labels_noun} without a grade"
                 raise InputError(
                     f"{reason} a grade; check the column of grades", source=table.source
                 )

@@ -558,8 +558,8 @@ def purge(
     Raises
     ------
     PolicyError
-        If no such run has bytes, or several runs have the tag. An accepted run must be withdrawn
-        first.
+        If no such run has a stored file, or several runs have the tag. An accepted run must be
+        withdrawn first.
     """
     check_reason(reason)
     with campaign.registry.change("purge", tag, {"reason": reason}) as tx:

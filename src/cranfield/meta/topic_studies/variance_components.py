@@ -111,7 +111,9 @@ class Generalizability(Study):
                 "Number of topics needed if the coefficient is its upper confidence bound; null if"
                 " no number suffices."
             ),
-            "high": Column("Number of topics needed if it is its lower confidence bound."),
+            "high": Column(
+                "Number of topics needed if the coefficient is its lower confidence bound."
+            ),
         },
     }
 

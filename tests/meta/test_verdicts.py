@@ -185,6 +185,19 @@ def test_reproduction() -> None:
     )
 
 
+def test_a_reproduction_refers_to_evidence_that_it_has() -> None:
+    first = {"baseline": [0.2, 0.4, 0.3], "advanced": [0.3, 0.6, 0.3]}
+    other = {"baseline": [0.1, 0.4, 0.4], "advanced": [0.2, 0.5, 0.6]}
+    one, repeated = ({"baseline": scores["baseline"]} for scores in (first, other))
+    for study, evidence in (
+        (meta.reproduce_scores(first, other), "; see the errors and the confidence interval."),
+        (meta.reproduce_scores(one, repeated), "; see the errors."),
+        (meta.replicate_scores(first, other), "; see the confidence interval."),
+        (meta.replicate_scores(one, repeated), "are equally good."),
+    ):
+        assert study.verdict[1].endswith(evidence)
+
+
 def test_extrapolation() -> None:
     study: Any = studied("extrapolation")
     found = cf.compare(SCORED["AP"], test="anova-2", correction="tukey")

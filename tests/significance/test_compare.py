@@ -137,6 +137,9 @@ def test_another_level_moves_limits_too(some: cf.Scores) -> None:
     assert table.height == found.count(0.5)
     wider = cf.compare(some, test="t", alpha=0.5).to_polars()
     assert found.pairs_at(0.5).equals(wider)
+    assert not any("confidence level" in note for note in cf.compare(some, alpha=0.5).notes)
+    [note] = [note for note in cf.compare(some, alpha=0.95).notes if "confidence level" in note]
+    assert note.endswith("here 0.95; for a confidence level of 95% it must be 0.05")
 
 
 def test_low_scores_may_be_the_good_ones(some: cf.Scores) -> None:

@@ -141,3 +141,9 @@ def test_nothing_differs() -> None:
     few = compare({"a": OLD, "b": NEW}, test="sign").equivalence(0.03)
     assert few.verdicts == ("undecided",)
     assert np.isinf(few.ruled_out[0])
+
+
+def test_a_margin_of_mean_ranks_is_named() -> None:
+    unit = "the margin is in mean ranks, not in the unit of the scores"
+    assert unit in compare(scores(), test="friedman").equivalence(0.5).heading()
+    assert unit not in compare(scores(), test="t").equivalence(0.5).heading()

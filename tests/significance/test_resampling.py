@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tracemalloc
 from itertools import product
 from typing import Any
 
@@ -130,6 +131,15 @@ def test_integers_lose_nothing_that_counts() -> None:
     zeros, unit = as_integers(np.zeros((3, 2)), 6)
     assert not zeros.any()
     assert unit == 1.0
+
+
+def test_thousands_of_topics_need_little_memory() -> None:
+    values = np.random.default_rng(5).random((2000, 2))
+    tracemalloc.start()
+    cf.compare(values, resamples=10_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2000 * 10_000 * np.dtype(np.float64).itemsize
 
 
 def test_bootstrap_anova_fits_the_model_again() -> None:

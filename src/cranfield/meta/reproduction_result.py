@@ -287,10 +287,12 @@ class Reproduction(Study):
             for row in ratios.iter_rows(named=True)
         )
         scope = f", the first of {len(self.measures)} measures" if len(self.measures) > 1 else ""
+        evidence = ["errors"] if self.kind == "reproduction" else []
+        evidence += ["confidence interval"] if effect else []
+        advice = f"; see the {' and the '.join(evidence)}" if evidence else ""
         return (
             f"By {measure or 'these scores'}{scope}, {' and '.join(clauses)}.{effect}",
-            "A large p-value does not show that the runs are equally good; see the errors and the"
-            " confidence interval.",
+            f"A large p-value does not show that the runs are equally good{advice}.",
         )
 
     def heading(self) -> list[str]:

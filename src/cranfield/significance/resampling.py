@@ -26,6 +26,7 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.registry import Options
 
+Counts = NDArray[np.uint16]  # of draws of topics; as floats they need four times the memory
 EXACT_BITS = 52  # bits of integers that are exact as floats
 DRAWS_PER_BLOCK = 2**21  # random numbers at a time; a seed's results depend on it: never change it
 
@@ -130,9 +131,12 @@ def draw_counts(
         yield rows, counts.astype(np.float64)
 
 
-def draw_topic_counts(resamples: int, n_topics: int, seed: int) -> Floats:
+def draw_topic_counts(resamples: int, n_topics: int, seed: int) -> Counts:
     """Return how often each topic is drawn in each resample, shape (resamples, topics)."""
-    return np.concatenate([counts for _, counts in draw_counts(stream(seed), resamples, n_topics)])
+    counts = np.empty((resamples, n_topics), dtype=np.uint16)
+    for rows, drawn in draw_counts(stream(seed), resamples, n_topics):
+        counts[rows] = drawn
+    return counts
 
 
 class CentredRows:
@@ -154,7 +158,7 @@ class CentredRows:
         self.min_mean = np.maximum(n * MIN_RELATIVE_VARIANCE, relative)
         self.min_variance = np.maximum(n * MIN_RELATIVE_VARIANCE, relative**2)
 
-    def moments(self, counts: Floats) -> tuple[Floats, Floats]:
+    def moments(self, counts: Floats | Counts) -> tuple[Floats, Floats]:
         """Return means and variances (divisor n - 1) by row, for counts by resample and number."""
         n = counts.shape[1]
         mean = multiply_samples(self.numbers, counts)
@@ -176,8 +180,11 @@ class CentredRows:
 MAX_SMALL_PRODUCT = 2**18  # largest size of a matrix product for which OpenBLAS uses one thread
 
 
-def multiply_samples(numbers: Floats, counts: Floats) -> Floats:
+def multiply_samples(numbers: Floats, counts: Floats | Counts) -> Floats:
     """Compute `numbers @ counts.T`; small products in blocks of rows, each with one thread."""
+    if counts.dtype != np.float64:
+        blocks = row_slices(len(counts), counts.shape[1], DRAWS_PER_BLOCK)
+        return np.hstack([multiply_samples(numbers, counts[b].astype(float)) for b in blocks])
     if counts.size > MAX_SMALL_PRODUCT // 16:
         return np.asarray(numbers @ counts.T)
     out = np.empty((len(numbers), len(counts)))

@@ -244,6 +244,11 @@ class Equivalence(Result):
             "ruled out: differences of at least this size, in either direction, are excluded by the"
             " interval",
         ]
+        if comparison.mean_of not in LINEAR:
+            return [
+                *lines,
+                f"the margin is in {comparison.mean_of}s, not in the unit of the scores",
+            ]
         if "%" not in self.requested_margin:
             return lines
         meaning = (

@@ -44,6 +44,7 @@ RESCALING = "results may change if scores are rescaled"  # end of the note on th
 # End of the note on clear differences by paired t-tests.
 SEPARATE_PAIR = "a pair of interest before the scores were known can be compared alone"
 MIN_RESAMPLED_TOPICS = 10  # with fewer, two systems are also compared by exact sign flips
+MAX_ALPHA = 0.5  # a higher significance level is probably meant as a confidence level
 MIN_SD_RATIO = 1.5  # smallest reported ratio of a deviation of differences to the common estimate
 
 MAX_CLEAR_PVALUE, MAX_CHANCE_PROBABILITY = 0.001, 0.1
@@ -88,7 +89,13 @@ class AppliedTest:
         unreachable = list(self._unreachable_notes())
         # The note on few topics is omitted if no difference can be significant.
         assumptions = self._assumption_notes(is_unreachable=bool(unreachable))
-        return [*assumptions, *self._sign_flip_notes(), *self._paired_test_notes(), *unreachable]
+        alpha, notes = self.options.alpha, [*assumptions, *self._sign_flip_notes()]
+        if alpha > MAX_ALPHA:
+            notes.append(
+                f"alpha is the probability of a false positive, here {alpha:g}; for a confidence"
+                f" level of {100 * alpha:g}% it must be {1 - alpha:.4g}"
+            )
+        return [*notes, *self._paired_test_notes(), *unreachable]
 
     def _assumption_notes(self, *, is_unreachable: bool) -> Iterator[str]:
         """Yield notes on assumptions whose violation makes Type I errors too frequent."""

@@ -29,6 +29,7 @@ from cranfield.significance.registry import Options, declared_correction
 from cranfield.significance.resampling import (
     RELATIVE_TOLERANCE,
     CentredRows,
+    Counts,
     as_integers,
     draw_topic_counts,
     monte_carlo_pvalues,
@@ -67,7 +68,7 @@ class PooledErrors:
         """Differences divided by their error, by pair; 0 / 0 is 0, and x / 0 is infinite."""
         return standardised_difference(self.difference, np.full(len(self.pairs), self.error))
 
-    def resample(self, counts: Floats) -> tuple[Floats, Floats]:
+    def resample(self, counts: Floats | Counts) -> tuple[Floats, Floats]:
         """Return centred means, shape (systems, samples), and the error of each sample."""
         means, variances = self.residuals.moments(counts)
         # For scores centred by topic, the variances of systems determine those of differences.
@@ -207,7 +208,7 @@ class CentredPairs:
         """Student's t by pair; 0 for constant differences, which resamples cannot test."""
         return np.where(self.error == 0, 0.0, standardised_difference(self.difference, self.error))
 
-    def resample(self, counts: Floats) -> Floats:
+    def resample(self, counts: Floats | Counts) -> Floats:
         """Return t in samples of topics, shape (pairs, samples); `counts` is (samples, topics)."""
         mean, variance = self.pairs.moments(counts)
         variance /= counts.shape[1]

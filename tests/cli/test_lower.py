@@ -95,7 +95,10 @@ def test_board_chart_and_page(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("-m", "latency", "--lower", "latncy"), "expected one of: latency"),
+        (
+            ("-m", "latency", "--lower", "latncy"),
+            "unknown measure 'latncy', of which lower is better; expected one of: latency",
+        ),
         (
             ("-m", "nDCG@10", "--lower", "nDCG@10"),
             "higher is better for nDCG@10, but lower is better was requested",

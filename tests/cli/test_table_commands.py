@@ -108,6 +108,10 @@ def test_compare_writes_tables(folder: Path) -> None:
     assert text.splitlines()[2].split() == ["System", "AP"]
     assert "meaningfulness: " in text or "note: " in text
     assert "<sup" in cranfield(folder, *start, "--marks", "groups", "--format", "html")[0]
+    against = (*start, "-b", "a_b")
+    [comparison] = json.loads(cranfield(folder, *against, "-f", "json")[0])["comparisons"]
+    assert comparison["method"].startswith("Dunnett's test")
+    assert f"\nAP: {comparison['method']}; alpha" in cranfield(folder, *against)[0]
 
 
 @pytest.mark.parametrize(

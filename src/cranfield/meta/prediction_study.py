@@ -351,8 +351,17 @@ def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[s
     is_common = has_scores & is_complete
     topics = tuple(compress(scores.topics, is_common))
     if len(topics) < 2:
+        spelling = (
+            ""
+            if is_known.any()
+            else (
+                f"; a topic of the scores is {quoted(scores.topics[0])}, of the predictions"
+                f" {quoted(table['topic'][0])}"
+            )
+        )
         raise CranfieldError(
-            f"expected at least two topics with all scores and predictions, got {len(topics)}"
+            "expected at least two topics with all scores and predictions, got"
+            f" {len(topics)}{spelling}"
         )
     cube, common_scores = cube[:, :, is_common], system_scores[:, is_common]
     return _PredictionData(predictors, systems, topics, cube, common_scores), notes

@@ -263,6 +263,7 @@ def comparison_dict(comparison: PairwiseComparison) -> dict[str, Any]:
         name.replace("_", " "): getattr(comparison, name) for name in ATTRIBUTES
     }
     content |= {
+        "method": comparison.method,
         "title": comparison.info.title,
         "correction title": CORRECTIONS[comparison.correction].title,
         "significant pairs": comparison.count(),

@@ -93,18 +93,22 @@ def fill_missing(
     all_topics = np.ones(len(tables[0]), dtype=bool)
     if not n_missing:
         return list(tables), all_topics, ()
+    is_complete = ~np.any([mask.reshape(len(mask), -1).any(axis=1) for mask in masks], axis=0)
+    incomplete = f"no topic has a score of every system{suffix}"
     if missing == "error":
         first = next(k for k, mask in enumerate(masks) if mask.any())
+        gap = f"{cell(first, np.argwhere(masks[first])[0])} ({counted(n_missing, 'score')} missing)"
+        problem, advice = gap, "missing='drop' excludes topics that lack a score"
+        if not is_complete.any():
+            problem = f"{incomplete}: {gap}"
+            advice = "check that topics are spelt alike"
         raise CranfieldError(
-            f"{cell(first, np.argwhere(masks[first])[0])} ({counted(n_missing, 'score')} missing);"
-            " missing='drop' excludes topics that lack a score, missing='zero' counts missing"
-            f" scores as 0{hint}"
+            f"{problem}; {advice}, missing='zero' counts missing scores as 0{hint}"
         )
     if missing == "zero":
         filled = [np.where(mask, 0.0, table) for mask, table in zip(masks, tables, strict=True)]
         return filled, all_topics, (f"{counted(n_missing, 'missing score')} counted as 0",)
-    is_complete = ~np.any([mask.reshape(len(mask), -1).any(axis=1) for mask in masks], axis=0)
     if not is_complete.any():
-        raise CranfieldError(f"no topic has a score of every system{suffix}")
+        raise CranfieldError(incomplete)
     note = f"{counted(int((~is_complete).sum()), 'topic')} excluded: no score"
     return [table[is_complete] for table in tables], is_complete, (note,)

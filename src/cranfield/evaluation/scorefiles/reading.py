@@ -163,7 +163,7 @@ def with_directions(
             )
         if name not in marked:
             raise PolicyError(
-                f"unknown measure {name!r} in lower_is_better; expected one of:"
+                f"unknown measure {name!r}, of which lower is better; expected one of:"
                 f" {some_of(scores, 10)}"
             )
         marked[name] = marked[name].with_direction(lower_is_better=True)

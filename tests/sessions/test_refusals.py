@@ -151,3 +151,10 @@ def test_wrong_files(tmp_path: Path, name: str, content: str | bytes, words: str
 def test_wrong_topics_of_sessions(tmp_path: Path, content: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         read_session_topics(written(tmp_path, content))
+
+
+def test_a_record_is_not_a_mapping_of_sessions_to_topics(tmp_path: Path) -> None:
+    path = tmp_path / "topics.json"
+    path.write_text('{"topic": "1", "doc": "d01", "grade": 2}')
+    with pytest.raises(InputError, match="is one record; write an array of records"):
+        read_session_topics(path)

@@ -27,7 +27,7 @@ ODD = st.one_of(EXTREME, st.floats(0, 1), st.sampled_from([np.nan, np.inf]))
 
 
 @pytest.mark.parametrize("elements", [EXTREME, ODD, st.floats(-1, 1), st.sampled_from([0.0, 1.0])])
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_any_scores(elements: Any, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(list(TESTS)))

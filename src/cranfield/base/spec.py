@@ -563,7 +563,9 @@ class Registry(MutableMapping[str, T]):
         if isinstance(text, Spec) and isinstance(text, self.base or Spec):
             return text
         if not isinstance(text, str):
-            raise self.error(f"expected a {self.noun} or its text form, got {type(text).__name__}")
+            article = "an" if self.noun[0] in "aeiou" else "a"
+            got = type(text).__name__
+            raise self.error(f"expected {article} {self.noun} or its text form, got {got}")
         form = _FORM.fullmatch(text)
         message = f"{quoted(text)} is not a valid {self.noun}; expected Name(param=value)"
         if form is None or len(text) > _MAX_LENGTH:

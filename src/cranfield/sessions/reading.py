@@ -92,6 +92,8 @@ QUERY = Column("query", replace(ID, read=_parse_query, exact=None), "query of se
 
 def _topic_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     if all(isinstance(topic, (str, int)) for topic in data.values()):
+        if TOPIC.named_in([*data]):
+            raise InputError("is one record; write an array of records", source=source)
         return two_columns("session", "topic")(data, source)
     return columns_of_mapping("table of session topics")(data, source)
 

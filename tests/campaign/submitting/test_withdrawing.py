@@ -106,9 +106,11 @@ def test_no_run_of_another_team_is_purged(news: News, write: Write) -> None:
     ):
         opened.purge("R1", "their wish")
     assert opened.purge("R1", "their wish", id=run.id).team == "delft"
-    for id in (None, run.id, 4):
+    for id in (None, run.id):
         with pytest.raises(PolicyError, match="2 runs have the tag|has no stored file to purge"):
             opened.purge("R1", "their wish", id=id)
+    with pytest.raises(PolicyError, match=r"^unknown id 4 of a run 'R1'; expected one of: 1, 3$"):
+        opened.purge("R1", "their wish", id=4)
     with pytest.raises(PolicyError, match=r"^unknown run 'R2'$"):
         opened.purge("R2", "a mistake")
     assert [run.kept for run in opened.submissions(states=["refused"])] == [True, True]

@@ -60,7 +60,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "run purge --id": (
         "run purge news bm25 --reason x --id 99",
-        "with id 99 has no stored file to purge",
+        "unknown id 99 of a run 'bm25'; expected one of: ",
     ),
     "run list --team": ("run list news --team nobody", "nobody"),
     "run list --task": ("run list news --task nothing", "nothing"),

@@ -593,6 +593,9 @@ def _run_to_purge(runs: Sequence[Submission], tag: str, id: int | None) -> Submi
             f"{len(stored_runs)} runs have the tag {quoted(tag)}; choose one, such as"
             f" id={kept_ids[0]}: {', '.join(descriptions)}"
         )
+    if id is not None and id not in [run.id for run in runs]:
+        ids = ", ".join(str(run.id) for run in runs)
+        raise PolicyError(f"unknown id {id} of a run {quoted(tag)}; expected one of: {ids}")
     matches = [run for run in stored_runs if id in (None, run.id)]
     if any(run.kept for run in matches):
         return matches[0]

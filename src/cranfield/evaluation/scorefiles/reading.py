@@ -28,12 +28,11 @@ from cranfield.evaluation.scorefiles.formats import (
     ScoreTable,
     is_score_line,
     read_frame,
-    read_json,
     read_lines,
-    read_mapping,
     read_parquet,
     read_table,
 )
+from cranfield.evaluation.scorefiles.mappings import read_json, read_mapping
 from cranfield.measures import Measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import AXES

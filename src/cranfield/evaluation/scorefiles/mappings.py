@@ -1,0 +1,210 @@
+"""Read scores from JSON and mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.text import some_of
+from cranfield.evaluation.scorefiles.cells import (
+    SCORES,
+    ScorePart,
+    ScoreSource,
+    are_measures,
+    complete_part,
+    make_part,
+    read_labels,
+    score_frame,
+)
+from cranfield.evaluation.scorefiles.formats import (
+    ScoreTable,
+    read_table,
+    refuse_nested,
+    warn_if_transposed,
+    warn_of_systems,
+)
+from cranfield.scores import Scores
+from cranfield.sources.columns import (
+    Columns,
+    columns_of_mapping,
+    columns_of_records,
+    transpose_rows,
+)
+from cranfield.sources.text import parse_json, parse_json_lines
+from cranfield.sources.values import finite
+
+
+def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
+    """Read JSON or JSON lines: an object with a key per system, or an array of rows."""
+    parsed: Any
+    line_numbers = None
+    if lines:
+        parsed, line_numbers = parse_json_lines(text, source.name)
+        if len(parsed) == 1 and isinstance(row := parsed[0], Mapping):
+            # A single line may be the complete object of scores rather than a row.
+            is_complete = any(isinstance(value, (Mapping, list)) for value in row.values())
+            parsed = row if is_complete else parsed
+    else:
+        parsed = parse_json(text, source.name)
+    if isinstance(parsed, Mapping) and {"columns", "data"} <= parsed.keys():
+        return read_table(ScoreTable(source, _split_columns(parsed, source.name)))
+    if isinstance(parsed, Mapping):
+        return read_mapping(parsed, source)
+    if not lines and not (isinstance(parsed, list) and any(isinstance(r, Mapping) for r in parsed)):
+        raise InputError("expected an object or an array of objects in JSON")
+    columns = columns_of_records(parsed, SCORES, source.name, line_numbers)
+    if not columns.names:
+        raise InputError("expected columns of scores, got none")
+    return read_table(ScoreTable(source, columns))
+
+
+def _split_columns(data: Mapping[str, Any], source: str) -> Columns:
+    """Read `{"columns": names, "data": rows}`, as MLflow and pandas (orient="split") write."""
+    names, rows = data["columns"], data["data"]
+    are_lists = isinstance(names, list) and isinstance(rows, list)
+    if not are_lists or any(not isinstance(r, list) or len(r) != len(names) for r in rows):
+        raise InputError(
+            "expected names of columns in columns, and a value for each name in each row of data"
+        )
+    return Columns.from_rows(names, rows, source)
+
+
+def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
+    """Read {system: {topic: score}}, {system: {topic: {measure: score}}} or {system: scores}.
+
+    Others: {topic: {measure: score}} of one system (pytrec_eval), {system: {measure: {topic:
+    score}}} (ranx), output of `cranfield evaluate --format json`, and {column name: values}.
+    """
+    if not data:
+        raise InputError("expected at least one system, got none")
+    results = data.get("systems") if "measures" in data else None
+    if isinstance(results, Mapping) and all(
+        isinstance(system, Mapping) and "overall" in system for system in results.values()
+    ):
+        lower = data.get("lower is better")
+        names = lower if isinstance(lower, list) else []
+        topics = {name: system.get("topics", {}) for name, system in results.items()}
+        # Its overall values are not among the topics.
+        return complete_part(_frame_of_systems(topics), {str(name): True for name in names})
+    if {"metrics", "model_names"} <= data.keys():
+        raise InputError("is a report of ranx, with means only; scores by topic are required")
+    details = data.get("details")
+    if "metric_score" in data and isinstance(details, Mapping):
+        # The response of rank_eval of Elasticsearch and OpenSearch.
+        if failures := data.get("failures"):
+            warn(f"{source.name}: {some_of(map(quoted, failures), 3)} failed and have no score")
+        scores = {
+            topic: detail.get("metric_score") if isinstance(detail, Mapping) else detail
+            for topic, detail in details.items()
+        }
+        return make_part(_frame_of_systems({source.stem: scores}))
+    if any(SCORES.column_of(name) == "topic" for name in data):
+        if _are_columns_of_pandas(data):
+            data = {name: [*cells.values()] for name, cells in data.items()}
+        values_by_column = columns_of_mapping(SCORES.kind)(data, source.name)
+        if not any(values_by_column.values()):
+            raise InputError("expected at least one row, got none")
+        return read_table(ScoreTable(source, Columns.from_mapping(values_by_column, source.name)))
+    nested = {
+        name: scores
+        for name, scores in data.items()
+        if isinstance(scores, list) and any(isinstance(cell, (Mapping, list)) for cell in scores)
+    }
+    if nested:
+        refuse_nested(nested)
+    systems = _arrange_by_system(data, source)
+    topic_names = _keys(scores for scores in systems.values() if isinstance(scores, Mapping))
+    warn_if_transposed(source, [*map(str, systems)], topic_names)
+    if [*systems] == [source.stem] and [*map(str, data)] == topic_names:
+        warn_of_systems(source, topic_names)
+    return make_part(_frame_of_systems(systems))
+
+
+def _are_columns_of_pandas(data: Mapping[Any, Any]) -> bool:
+    """Return True for columns `{name: {index: value}}` with the same index."""
+    columns = [*data.values()]
+    return all(isinstance(cells, Mapping) and [*cells] == [*columns[0]] for cells in columns)
+
+
+def _arrange_by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[Any, Any]:
+    """Rearrange mappings with measures at another level as {system: {topic: {measure: score}}}."""
+    inner_mappings = [value for value in data.values() if isinstance(value, Mapping)]
+    cells = [
+        cell for values in inner_mappings for cell in values.values() if isinstance(cell, Mapping)
+    ]
+    requested, kind = source.requested, "" if cells else "keys"
+    if are_measures(_keys(cells), requested):
+        return data
+    if are_measures(map(str, data), requested, kind):
+        raise InputError(
+            f"expected systems or topics as keys, got measures ({some_of(map(quoted, data), 3)});"
+            " pass {topic: {measure: score}} or {system: {topic: {measure: score}}}; for an"
+            " evaluation ev, ev['AP'] has the scores of AP"
+        )
+    if not are_measures(_keys(inner_mappings), requested, kind):
+        return data
+    if not cells:
+        return {source.stem: data}
+    return {
+        system: _transpose_scores(measures, system) if isinstance(measures, Mapping) else measures
+        for system, measures in data.items()
+    }
+
+
+def _keys(level: Iterable[Mapping[Any, Any]]) -> list[str]:
+    return list(dict.fromkeys(str(key) for mapping in level for key in mapping))
+
+
+def _transpose_scores(measures: Mapping[Any, Any], system: Any) -> dict[Any, dict[Any, Any]]:
+    """Turn {measure: {topic: score}} into {topic: {measure: score}}."""
+    topics: dict[Any, dict[Any, Any]] = {}
+    for measure, scores in measures.items():
+        if not isinstance(scores, Mapping):
+            raise InputError(
+                f"expected {{topic: score}} for measure {quoted(measure)} of system"
+                f" {quoted(system)}, got {_describe_value(scores)}"
+            )
+        for topic, score in scores.items():
+            topics.setdefault(topic, {})[measure] = score
+    return topics
+
+
+def _frame_of_systems(data: Mapping[Any, Any]) -> pl.DataFrame:
+    """Return the scores of systems from {topic: score}, {topic: {measure: score}} or lists."""
+    rows: list[tuple[str, Any, Any, Any]] = []
+    for name, scores in data.items():
+        [system] = read_labels([name], "system")
+        is_series = hasattr(scores, "items") and hasattr(scores, "index")
+        if isinstance(scores, Mapping) or is_series:
+            topics = dict(scores.items())
+        elif isinstance(scores, Iterable) and not isinstance(scores, _NOT_LISTS):
+            topics = dict(enumerate(scores, 1))
+        else:
+            expected = f"expected {{topic: score}} or a list of scores for system {quoted(system)}"
+            advice = f"; if {quoted(system)} is a topic, write {{system: {{topic: score}}}}"
+            is_score = finite(scores) is not None
+            raise InputError(f"{expected}, got {_describe_value(scores)}{advice * is_score}")
+        has_measures = any(isinstance(value, Mapping) for value in topics.values())
+        for topic, value in topics.items():
+            if has_measures and not isinstance(value, Mapping):
+                raise InputError(
+                    f"expected {{measure: score}} for system {quoted(system)}, got"
+                    f" {_describe_value(value)}",
+                    topic=str(topic),
+                )
+            measures = read_labels([*value], "measure") if has_measures else [None]
+            cells = value.values() if has_measures else [value]
+            rows += [(system, topic, *pair) for pair in zip(measures, cells, strict=True)]
+    columns = transpose_rows(("system", "topic", "measure", "cell"), rows)
+    cells = columns.pop("cell")
+    return score_frame(columns | {"topic": read_labels(columns["topic"], "topic")}, cells)
+
+
+_NOT_LISTS = (Scores, str, bytes, set, frozenset)  # a set has no order of topics
+
+
+def _describe_value(value: Any) -> str:
+    return "null" if value is None else f"{quoted(value, 20)} ({type(value).__name__})"

@@ -84,7 +84,17 @@ CLICKS = (
 )
 PROPENSITY = "propensity propensity_score pscore"
 WEIGHT = "weight; share membership"
-TEXT = "text answer summary reference"
+TEXT = "text answer summary"
+SYSTEM_TEXT = (
+    "prediction prediction_text predicted_answer generated generated_text generated_answer"
+    " generated_summary response output completion candidate hypothesis; text answer summary"
+)
+REFERENCE_TEXT = (
+    "reference references reference_text reference_answer reference_summary ground_truth gold"
+    " gold_answer golden_answer golden_answers expected expected_answer expected_output"
+    " ideal_answer target highlights; text answer answers summary"
+)
+TURN = "query_number qnum; turn turn_number turn_no; query_id qid interaction; query"
 PLAIN = (
     "q0 text title body contents content snippet abstract url description name comment comments"
     " note notes passage query question answer prediction explanation reason reasoning rationale"
@@ -195,6 +205,11 @@ def text(cell: Any) -> str | None:
     return "" if isinstance(cell, str) and not cell.strip() else identifier(cell)
 
 
+def texts(cell: Any) -> str | list[Any] | None:
+    """Read a text, or a list of texts."""
+    return [text(one) for one in cell] if isinstance(cell, list) else text(cell)
+
+
 def truth(cell: Any) -> float | None:
     """Read a number, or a truth value as 1 or 0."""
     words = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
@@ -216,7 +231,7 @@ def score(cell: Any) -> float | None:
 
 KINDS: dict[str, Callable[[Any], Any]] = {
     "id": identifier, "name": name_or_none, "number": number, "score": score,
-    "whole": whole, "truth": truth, "text": text, "any": lambda cell: None,
+    "whole": whole, "truth": truth, "text": text, "texts": texts, "any": lambda cell: None,
 }  # fmt: skip
 
 

@@ -387,7 +387,7 @@ def read_answers(source: Any) -> Any:
 
 def supported(cell: Any) -> float:
     """Read the support of a nugget or a sentence."""
-    words = {"full": 1.0, "partial": 0.5, "none": 0.0}
+    words = {"full": 1.0, "partial": 0.5, "none": 0.0, "yes": 1.0, "no": 0.0}
     text = str(cell).strip().lower()
     value = words[text] if text in words else oracle.number(cell)
     if value is None or not 0 <= value <= 1:
@@ -520,6 +520,13 @@ def rouge_scores(texts: list[Record], references: list[Record], systems: bool) -
     if systems and any(row.get("system", "") is None for row in texts):
         raise RefusalError("no system")
     by = defaultdict(list)
+    expanded = []
+    for row in references:
+        several = row["text"] if isinstance(row["text"], list) else [row["text"]]
+        expanded += [{**row, "text": text} for text in several]
+        if not several:
+            raise RefusalError("no reference")
+    references = expanded
     for row in references:
         by[row["topic"]].append(row["text"])
     if any(row["topic"] not in by for row in texts):
@@ -1038,7 +1045,7 @@ READERS: dict[str, Reader] = {
         Schema(
             {
                 "session": C("id", O.SESSION),
-                "query": C("id", "query_number qnum; query query_id qid interaction"),
+                "query": C("id", O.TURN),
                 "doc": C("id", O.DOC),
                 "system": TAG,
                 "topic": some("id", "topic_id tid; topic"),
@@ -1057,7 +1064,7 @@ READERS: dict[str, Reader] = {
         Schema(
             {
                 "session": C("id", O.SESSION),
-                "query": C("whole", "query_number qnum; query query_id qid interaction"),
+                "query": C("whole", O.TURN),
                 "rank": C("whole", "clicked_rank; rank position ordinal pos"),
                 "system": TAG,
                 "start": some("number", O.TIME.split(";")[1] + "; " + O.TIME.split(";")[0]),
@@ -1132,7 +1139,7 @@ READERS: dict[str, Reader] = {
     ),
     "texts": Reader(
         Schema(
-            {"topic": C("id", O.TOPIC), "text": C("text", O.TEXT), "system": TAG},
+            {"topic": C("id", O.TOPIC), "text": C("text", O.SYSTEM_TEXT), "system": TAG},
             lambda rows: rouge_scores(rows, REFERENCES, True),
         ),
         text_rows,
@@ -1140,7 +1147,11 @@ READERS: dict[str, Reader] = {
     ),
     "references": Reader(
         Schema(
-            {"topic": C("id", O.TOPIC), "text": C("text", O.TEXT), "system": some("any", O.SYSTEM)},
+            {
+                "topic": C("id", O.TOPIC),
+                "text": C("texts", O.REFERENCE_TEXT),
+                "system": some("any", O.SYSTEM),
+            },
             lambda rows: rouge_scores(SUMMARIES, rows, False),
         ),
         reference_rows,

@@ -211,7 +211,7 @@ def detect_layout(
         separator = "tab" if form == "tsv" and separator == "auto" else separator
         layout = layout or _layout_of_head(head, text, kind, separator, grade)
         if layout is not None:
-            rows = [line for line in head.split(b"\n") if re.match(rb"#[^\s#]", line)]
+            rows = re.findall(rb"(?m)^#[^\s#][^\n]*", head) if b"#" in head else []
             lines = (line.decode("latin-1") for line in rows)
             n_rows = sum(_layout_of_line(line, kind, separator, grade) is layout for line in lines)
             if n_rows:

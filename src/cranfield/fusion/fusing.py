@@ -39,6 +39,7 @@ from cranfield.fusion.rankings import (
     Rankings,
     RunTop,
     all_topics,
+    count_runs,
     number_jointly,
     top_rows,
     warn_of_runs,
@@ -278,7 +279,7 @@ def _warn_of_scores(
     if tied and not fusion.by_score:
         worst = max(tied, key=lambda k: tops[k].tied)
         warn(
-            f"{_count_runs(tied, names)} mostly tied scores ({tops[worst].tied:.0%} of the"
+            f"{count_runs(tied, names)} mostly tied scores ({tops[worst].tied:.0%} of the"
             f" documents of {quoted(names[worst])}), whose ranks depend on the ids of documents;"
             " ties='rank' or ties='input' ranks them as in the run"
         )
@@ -286,7 +287,7 @@ def _warn_of_scores(
     negative = [k for k, top in enumerate(tops) if (top.scores < 0).any()]
     if negative and norm == "none":
         warn(
-            f"{_count_runs(negative, names)} scores below 0 ({quoted(names[negative[0]])}), so that"
+            f"{count_runs(negative, names)} scores below 0 ({quoted(names[negative[0]])}), so that"
             f" norm 'none' with {fusion.name} places their documents below others that they do not"
             " rank; min-max and the other norms avoid this"
         )
@@ -304,13 +305,9 @@ def _warn_of_other_documents(
     if alone and len(filled) > 1:
         example = f"{quoted(names[alone[0]])} has {quoted(ids[int(tops[alone[0]].docs[0])])}"
         warn(
-            f"{_count_runs(alone, names)} no document in common with any other run ({example});"
+            f"{count_runs(alone, names)} no document in common with any other run ({example});"
             " check whether their ids have the same form"
         )
-
-
-def _count_runs(affected: Sequence[int], names: Sequence[str]) -> str:
-    return f"{len(affected)} of {len(names)} runs {'has' if len(affected) == 1 else 'have'}"
 
 
 def _topic_blocks(tops: Sequence[NumberedTop], n_topics: int) -> Iterator[tuple[int, int]]:

@@ -67,6 +67,11 @@ def top_rows(
     return RunTop(run.name, stem, run.topics, sizes, docs, scores, order.contradictions, tied)
 
 
+def count_runs(affected: Sequence[int], names: Sequence[str]) -> str:
+    """Return the beginning of a sentence, such as `1 of 2 runs has`."""
+    return f"{len(affected)} of {len(names)} runs {'has' if len(affected) == 1 else 'have'}"
+
+
 def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:
     """Warn of ranks that contradict scores, and of runs without a common topic."""
     counts = {name: top.contradictions for name, top in zip(names, tops, strict=True)}
@@ -78,7 +83,7 @@ def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:
         if top.topics and all(n_runs[topic] == 1 for topic in top.topics)
     ]
     if alone and len(tops) > 1:
-        runs = f"{len(alone)} of {len(tops)} runs {'have' if len(alone) > 1 else 'has'}"
+        runs = count_runs(alone, names)
         example = f"{quoted(names[alone[0]])} has {some_of(map(quoted, tops[alone[0]].topics), 3)}"
         notes.append(f"{runs} no topic in common with any other run ({example})")
     for note in notes:

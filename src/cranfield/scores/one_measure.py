@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 LOWER_IS_BETTER_WORDS = frozenset(
     {"latency", "latencies", "time", "times", "cost", "costs", "loss", "losses", "error", "errors"}
     | {"rmse", "mse", "mae", "perplexity", "energy", "wer", "cer", "regret", "distance"}
+    | {"ppl", "ter", "eer", "ece", "fpr", "fnr", "brier", "hallucination", "hallucinations"}
+    | {"toxicity", "hole", "miss", "misses", "medr", "mrt", "ttft", "price", "usd", "eur"}
+    | {"tokens", "joules", "emissions", "memory"}
     | {"seconds", "secs", "millis", "milliseconds", "duration", "delay"}
     | {"bounce", "bounces", "bounced", "churn", "churned", "abandonment", "abandonments"}
     | {"abandoned", "refund", "refunds", "refunded", "crash", "crashes", "timeout", "timeouts"}

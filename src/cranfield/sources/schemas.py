@@ -66,8 +66,14 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "rank": (_RANK,),
         "clicked rank": ("clicked_rank", _RANK),
         "score": ("score sim similarity",),
-        # The last are of TruLens.
-        "system": (_SYSTEM, "app_version", "app_id"),
+        "system": (
+            _SYSTEM,
+            # Of TruLens.
+            "app_version",
+            "app_id",
+            "retriever retrievers retriever_name reranker embedding embeddings embedding_model"
+            " pipeline method approach algorithm configuration config experiment",
+        ),
         "grade": (_GRADE,),
         # BEIR, ranx and OpenSearch call the grade of a judgment its score.
         "judgment": (_GRADE, "vote answer gold prediction annotation", "score"),

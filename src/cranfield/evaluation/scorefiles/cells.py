@@ -70,13 +70,21 @@ MAX_NAMES = 50  # maximum number of names that are tested for being measures; ea
 
 
 _NAMES = """
-acc accuracy bertscore bleu chrf correctness coverage em exactmatch f1 fmeasure fscore faithfulness
-groundedness hits hitrate hole meteor pass pmrr precision recall rouge rougel success
-answercorrectness answerrelevance answerrelevancy contextentityrecall contextprecision contextrecall
-contextrelevance count len length n queries tokens
+acc accuracy auc bertscore bleu chrf correctness coverage em exactmatch f1 fmeasure fscore
+faithfulness groundedness hits hitrate hole meteor pass pmrr prec precision rec recall relevance
+rouge rougel success answercorrectness answerrelevance answerrelevancy averageprecision
+contextentityrecall contextprecision contextrecall contextrelevance meanrank medianrank
+reciprocalrank vitalscore allscore strictvitalscore strictallscore count len length n queries tokens
 """
 _UNKNOWN_MEASURES = frozenset(_NAMES.split())
 """Names, as normalised by `spelt`, of measures and counts that only other tools have."""
+
+_PREFIX = re.compile(r"(eval|metrics?)[/._]", re.IGNORECASE)
+_SUFFIX = re.compile(r"([@_ -]|_?at_?)?\d+$|([/_ -](score|mean|avg|full|v\d+))$", re.IGNORECASE)
+"""What other tools write before and after the name of a measure."""
+
+_LAST_WORD = re.compile(r".*[_ -](precision|recall|f1|accuracy)", re.IGNORECASE)
+"""Names such as `nugget_recall`; `bm25_recall` beside `dense_recall` are systems."""
 
 CUTOFF = re.compile(r"@\d")
 
@@ -85,9 +93,11 @@ CUTOFF = re.compile(r"@\d")
 def resembles_measure(name: str) -> bool:
     """Return True for names of measures of cranfield or other tools, with or without a cutoff."""
     # `q`, `p_1`, `r_2` and sentences are more likely names of topics or systems.
+    family = _PREFIX.sub("", name, count=1)
+    while (shorter := _SUFFIX.sub("", family)) != family:
+        family = shorter
     if re.match("[a-z]{1,2}([^A-Za-z]|$)|.* ", name):
-        return spelt(name) in _UNKNOWN_MEASURES
-    family = re.sub(r"([@_-]|_at_)?\d+$", "", name)
+        return not {spelt(name), spelt(family)}.isdisjoint(_UNKNOWN_MEASURES)
     return (
         not {spelt(name), spelt(family)}.isdisjoint(_UNKNOWN_MEASURES)
         or suggests_lower(name)
@@ -101,7 +111,10 @@ def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str 
     sample = list(islice(names, MAX_NAMES))
     if any(same_measure(name, measure) for name in sample for measure in requested):
         return True
-    known = [name for name in sample if resembles_measure(name)]
+    last_words = {name: match[1] for name in sample if (match := _LAST_WORD.fullmatch(name))}
+    if len({*last_words.values()}) < 2:
+        last_words = {}
+    known = [name for name in sample if name in last_words or resembles_measure(name)]
     cutoffs = [name for name in sample if name not in known and CUTOFF.search(name)]
     likely = [*known, *cutoffs]
     other_names = [name for name in sample if name not in likely and known_measure(name) is None]

@@ -120,6 +120,20 @@ def test_columns_without_a_name(tmp_path: Path) -> None:
         assert cf.read_run(tmp_path / "a.csv").scores.tolist() == [2, 1]
 
 
+@pytest.mark.parametrize("name", ["", "index", "_index", "id", "Unnamed: 0", "__index_level_0__"])
+def test_a_column_of_an_index_that_tells_systems_apart_is_reported(
+    name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "both.csv"
+    path.write_text(f"{name},topic,doc,score\nbm25,1,a,2\nbm25,1,b,1\ndense,2,a,1\n")
+    with pytest.warns(match=f"columns not used: '{name}'"):
+        cf.read_run(path)
+    for values in ("012", "010", "xyz"):
+        rows = [f"{value},1,{doc},1" for value, doc in zip(values, "abc", strict=True)]
+        path.write_text("\n".join([f"{name},topic,doc,score", *rows]))
+        assert len(cf.read_run(path)) == 3
+
+
 def test_a_mark_that_is_there_twice(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("\ufeff\ufefftopic,doc,score\n1,a,2\n")
     (tmp_path / "a.json").write_text('\ufeff\ufeff[{"topic": 1, "doc": "a", "score": 2}]')

@@ -55,9 +55,11 @@ def test_scores_of_one_system_beside_texts(tmp_path: Path) -> None:
         cf.InputError, match="has columns 'score' and 'passing' of scores; remove one"
     ):
         read_scores(path, measure="passing")
-    path.write_text("query,pipeline,score\nwho?,x,0.5\nwho?,y,1\n")
-    with pytest.raises(cf.InputError, match="rename 'pipeline' to system"):
+    path.write_text("query,setup,score\nwho?,x,0.5\nwho?,y,1\n")
+    with pytest.raises(cf.InputError, match="rename 'setup' to system"):
         read_scores(path)
+    path.write_text("query,pipeline,score\nwho?,x,0.5\nwho?,y,1\n")
+    assert read_scores(path).systems == ("x", "y")
 
 
 @pytest.mark.filterwarnings("ignore:.*they contain text")

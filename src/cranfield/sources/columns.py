@@ -110,9 +110,10 @@ class Columns:
                 effect = f"may be the {kind} of rows, which a {schema.kind} does not take into"
                 reason = f"{subject} {effect} account; {_ADVICE[kind]}"
                 raise InputError(reason, source=self.source)
-        # Not reported: columns with a single value, with a text for each identifier, or with a copy
-        # of a used column. Other identifiers and numbers may be the ones that the user means.
-        reported = [k for k in unused[:_MAX_CHECKED] if _texts(self.cells(k)).n_unique() > 1]
+        # Not reported: columns with a single value, with numbers of rows, with a text for each
+        # identifier, or with a copy of a used column. Other identifiers and numbers may be the ones
+        # that the user means.
+        reported = [k for k in unused[:_MAX_CHECKED] if self._varies(k, schema)]
         for k, (place, column) in others.items():
             texts, used_texts = _texts(self.cells(k)), _texts(self.cells(place))
             if not (texts != used_texts).any():
@@ -142,6 +143,14 @@ class Columns:
         if reported := sorted(reported) + unused[_MAX_CHECKED:]:
             listed = some_of((quoted(self.names[k]) for k in reported), 12)
             warn(f"{self.source}: columns not used: {listed}")
+
+    def _varies(self, k: int, schema: Schema) -> bool:
+        """Return True if a column has several values, and these do not only number the rows."""
+        texts = _texts(self.cells(k))
+        n_values = texts.n_unique()
+        if not schema.may_number_rows(self.names[k], k):
+            return n_values > 1
+        return 1 < n_values < len(texts) and not texts.str.contains("^[0-9]+$").all()
 
     def _header_rows(self, used: Collection[int]) -> list[int]:
         """Return the rows that repeat the names of the columns."""

@@ -553,6 +553,12 @@ class Schema:
         """Return True if a column of this name only describes rows."""
         return spelt(name) in _PLAIN
 
+    @staticmethod
+    def may_number_rows(name: object, place: int) -> bool:
+        """Return True if a column of this name and place often only has numbers of rows."""
+        spelling = spelt(name)
+        return spelling == "id" or bool(NO_NAME.fullmatch(spelling) and (spelling or place == 0))
+
     def unused(
         self, names: Sequence[object], used: Collection[int]
     ) -> tuple[list[int], dict[int, tuple[int, Column]], dict[int, str]]:
@@ -579,9 +585,7 @@ class Schema:
         reported = [
             k
             for k, name in unused.items()
-            if k not in others
-            and name not in _PLAIN
-            and not (NO_NAME.fullmatch(name) and (name or not k))
+            if k not in others and (name not in _PLAIN or name == "id")
         ]
         return reported, others, decisive
 

@@ -14,6 +14,7 @@ import pytest
 import cranfield as cf
 from cranfield.sources.parquet import quiet_panics
 from tests.collection import damaged_parquet as parquet
+from tests.collection.refusals import refuses
 
 TABLE = pl.DataFrame({"topic": ["1", "1"], "doc": ["a", "b"], "score": [2.5, 1.5]})
 
@@ -96,11 +97,9 @@ def test_lists_of_documents(tmp_path: Path) -> None:
     path.write_bytes(written())
     assert is_unlisted(pl.Series(["a", "z"]), path).tolist() == [False, True]
     path.write_bytes(written()[:-9])
-    with pytest.raises(cf.InputError, match="is not readable Parquet"):
-        is_unlisted(pl.Series(["a"]), path)
+    refuses("is not readable Parquet", is_unlisted, pl.Series(["a"]), path)
     path.write_bytes(b"")
-    with pytest.raises(cf.InputError, match="is empty"):
-        is_unlisted(pl.Series(["a"]), path)
+    refuses("is empty", is_unlisted, pl.Series(["a"]), path)
 
 
 def test_logs_that_are_scanned(tmp_path: Path) -> None:
@@ -109,5 +108,4 @@ def test_logs_that_are_scanned(tmp_path: Path) -> None:
     path.write_bytes(data)
     assert cf.online.scan_log(path)["pages"].collect().shape == (2, 2)
     path.write_bytes(data[:-20])
-    with pytest.raises(cf.InputError, match="begin and end as Parquet"):
-        cf.online.scan_log(path)
+    refuses("begin and end as Parquet", cf.online.scan_log, path)

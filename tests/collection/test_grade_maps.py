@@ -15,6 +15,7 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.collection.files.grade_maps import GradeMap
 from tests.cli.running import cranfield
+from tests.collection.refusals import refuses
 
 WORDS = {"Relevant": 2, "Partly": 1, "Not relevant": 0}
 
@@ -83,8 +84,7 @@ def test_numbers_are_the_same_however_written() -> None:
 
 def test_missing_grades(tmp_path: Path) -> None:
     (tmp_path / "q.csv").write_text("topic,doc,grade\nq1,a,yes\nq1,b,\nq1,c,NA\n")
-    with pytest.raises(InputError, match=r"q.csv:3: has no grade"):
-        cf.read_qrels(tmp_path / "q.csv", grades={"yes": 1})
+    refuses(r"q.csv:3: has no grade", cf.read_qrels, tmp_path / "q.csv", grades={"yes": 1})
     with pytest.warns(CranfieldWarning, match="2 of 3 rows have no grade"):
         found = cf.read_qrels(tmp_path / "q.csv", grades={"yes": 1}, ungraded="drop")
     assert found.to_polars().rows() == [("q1", "a", 1)]
@@ -96,20 +96,20 @@ def test_values_without_a_grade(tmp_path: Path) -> None:
         place = {"head.csv": "head.csv:3: ", "head.tsv": "head.tsv:3: "}.get(name, f"{name}:2: ")
         place = "row 2: " if name in {"dict", "frame", "rows"} else place
         expected = f"{place}grade 'Perfect' is not in the mapping of grades; expected one of: 'Rel"
-        with pytest.raises(InputError, match=expected):
-            cf.read_qrels(data, grades={"Relevant": 1})
-    with pytest.raises(
-        InputError, match="grade must be a finite number to compare with cut points, got 'Relevant'"
-    ):
-        cf.read_qrels(rows, grades=[0.5])
+        refuses(expected, cf.read_qrels, data, grades={"Relevant": 1})
+    refuses(
+        "grade must be a finite number to compare with cut points, got 'Relevant'",
+        cf.read_qrels,
+        rows,
+        grades=[0.5],
+    )
 
 
 @pytest.mark.parametrize(
     "grades", [{}, [], "a", 0.5, [0.8, 0.5], [0.5, 0.5], ["x"], [True], {"a": 0.5}, {"a": True}]
 )
 def test_wrong_maps(grades: Any) -> None:
-    with pytest.raises(PolicyError, match="grades(:| must)"):
-        cf.read_qrels({"q": {"d": 1}}, grades=grades)
+    refuses("grades(:| must)", cf.read_qrels, {"q": {"d": 1}}, grades=grades, error=PolicyError)
 
 
 def test_the_refusal_names_the_way_out(tmp_path: Path) -> None:
@@ -117,8 +117,7 @@ def test_the_refusal_names_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "q.txt").write_text("q1 0 d1 0.1\nq1 0 d5 1.0\n")
     (tmp_path / "q.csv").write_text("query,docid,rating\nq1,d1,no\nq1,d5,exact\n")
     for data in (tmp_path / "q.txt", {"q1": {"d1": 0.1}}):
-        with pytest.raises(InputError, match=r"grades=\[0.5, 0.8\] cuts real numbers into grades"):
-            cf.read_qrels(data)
+        refuses(r"grades=\[0.5, 0.8\] cuts real numbers into grades", cf.read_qrels, data)
     with pytest.raises(InputError, match=r"'no' is not an .*; grades=\{'no': GRADE, \.\.\.\} maps"):
         cf.read_qrels(tmp_path / "q.csv")
     _, told = cranfield(tmp_path, "evaluate", "q.txt", "a.run", status=2)
@@ -197,20 +196,20 @@ def test_pattern_takes_whole_numbers(pattern: str, text: str, grade: int | None)
 
 
 def test_part_of_a_number_is_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"in 'score: 10', got '1', which is part of a longer number"
-    ):
-        cf.read_qrels([("q", "d", "score: 10")], grades=r"score: (\d)")
+    refuses(
+        r"in 'score: 10', got '1', which is part of a longer number",
+        cf.read_qrels,
+        [("q", "d", "score: 10")],
+        grades=r"score: (\d)",
+    )
 
 
 def test_a_line_of_names_is_not_a_word_to_map(tmp_path: Path) -> None:
     path = tmp_path / "qrels.txt"
     path.write_text("query_id iter doc_id label\nq 0 d 1\n")
-    with pytest.raises(cf.InputError, match=r"qrels.txt:1: .*; if the line names the columns, rem"):
-        cf.read_qrels(path)
+    refuses(r"qrels.txt:1: .*; if the line names the columns, rem", cf.read_qrels, path)
     path.write_text("topic doc worker grade\nq d w 1\n")
-    with pytest.raises(cf.InputError, match=r"qrels.txt:1: .*; if the line names the columns, rem"):
-        cf.assess.read_labels(path)
+    refuses(r"qrels.txt:1: .*; if the line names the columns, rem", cf.assess.read_labels, path)
 
 
 def test_words_without_a_grade(tmp_path: Path) -> None:
@@ -221,8 +220,7 @@ def test_words_without_a_grade(tmp_path: Path) -> None:
     )
     [judge] = cf.assess.read_judges(frame, grades=words)
     assert (judge.labels.grades.tolist(), judge.unparsed) == ([1, 0], 1)
-    with pytest.raises(cf.InputError, match="has no grade; ungraded='drop'"):
-        cf.read_qrels(frame, grades=words)
+    refuses("has no grade; ungraded='drop'", cf.read_qrels, frame, grades=words)
     with pytest.warns(cf.CranfieldWarning, match="1 of 3 rows ha"):
         assert cf.read_qrels(frame, grades=words, ungraded="drop").grades.tolist() == [1, 0]
     labels = frame.with_columns(worker=pl.lit("ann"))

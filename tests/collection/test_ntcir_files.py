@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, InputError, PolicyError
+from tests.collection.refusals import refuses
 
 DATA = Path(__file__).parents[1] / "data" / "ntcireval"
 
@@ -112,11 +113,7 @@ def test_judgments_of_trec_stay_what_they_are(write: Write) -> None:
     [
         ("1 a L1\n1 b 2\n", 2, "grade must be L0, L1, L2, ..., got '2' (topic '1', document 'b')"),
         ("1 a L1\n\n1 b\n", 3, "expected 3 columns (topic doc grade)"),
-        (
-            "1 0 a L1\n1 b L1\n",
-            2,
-            "expected 4 columns (topic intent doc grade)",
-        ),
+        ("1 0 a L1\n1 b L1\n", 2, "expected 4 columns (topic intent doc grade)"),
         ("1;a;L1\n1;b;c;L1\n", 2, "expected 3 columns (topic doc grade, separated by ';')"),
         ("1 a L1\n1 b L99999999999\n", 2, "grade must be L0, L1, L2, ..., got 'L99999999999'"),
         ("1;a;L1\n1;;L1\n", 2, "doc is empty"),
@@ -178,8 +175,7 @@ def test_runs_are_ranked_by_score(write: Write) -> None:
 def test_bytes_of_another_encoding(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"1;a;L1\n1;caf\xe9;L1\n")
-    with pytest.raises(InputError, match=r"a:2: byte 0xe9 is not valid UTF-8"):
-        cf.read_qrels(path)
+    refuses(r"a:2: byte 0xe9 is not valid UTF-8", cf.read_qrels, path)
     assert cf.read_qrels(path, encoding="latin-1").docs.to_list() == ["a", "café"]
 
 
@@ -189,8 +185,7 @@ def test_chunks(monkeypatch: pytest.MonkeyPatch, write: Write) -> None:
     path = write("".join(f"t d{i} L{i % 3}\n" for i in range(20)))
     assert cf.read_qrels(path).grades.tolist() == [i % 3 for i in range(20)]
     path = write("".join(f"t d{i} L1\n" for i in range(20)) + "t d3 L1\n")
-    with pytest.raises(InputError, match="first in line 4"):
-        cf.read_qrels(path)
+    refuses("first in line 4", cf.read_qrels, path)
 
 
 # Judgments of samples
@@ -239,8 +234,7 @@ def test_samples_are_judgments(layout: str, write: Write) -> None:
 
 def test_columns_of_the_wrong_length() -> None:
     qrels = cf.read_qrels({"q": {"a": 1, "b": 0}})
-    with pytest.raises(InputError, match="column 'class' must have 2 values"):
-        replace(qrels, columns={"class": np.array(["x"])})
+    refuses("column 'class' must have 2 values", replace, qrels, columns={"class": np.array(["x"])})
 
 
 @settings(max_examples=30)

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
+from tests.collection.refusals import refuses
 
 FORMS: dict[str, tuple[str, str]] = {
     "table": ("p.csv", "topic,doc,probability\nq,a,0.25\nq,b,1\nr,a,0\n"),
@@ -62,16 +63,14 @@ def test_objects() -> None:
     ],
 )
 def test_refusals(data: Any, message: str) -> None:
-    with pytest.raises(cf.InputError, match=message):
-        cf.read_probabilities(data)
+    refuses(message, cf.read_probabilities, data)
 
 
 def test_errors_name_the_line(tmp_path: Path) -> None:
     texts = {"p.csv": "topic,doc,probability\nq,a,0.5\nq,b,1.5\n", "p.txt": "q a 0\n\nq b 1.5\n"}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
-        with pytest.raises(cf.InputError, match=rf"{name}:3: .*got 1.5"):
-            cf.read_probabilities(tmp_path / name)
+        refuses(rf"{name}:3: .*got 1.5", cf.read_probabilities, tmp_path / name)
 
 
 def test_rounded_probabilities_are_rescaled_with_a_warning() -> None:
@@ -92,8 +91,6 @@ def test_drawn_grades_have_the_probabilities() -> None:
 
 
 def test_real_grades_are_refused_with_the_way_to_read_them(tmp_path: Path) -> None:
-    with pytest.raises(cf.InputError, match=r"not an integer.*evaluate_probabilities"):
-        cf.read_qrels({"q": {"d": 0.5}})
+    refuses(r"not an integer.*evaluate_probabilities", cf.read_qrels, {"q": {"d": 0.5}})
     (tmp_path / "q.txt").write_text("q 0 d 0.5\n")
-    with pytest.raises(cf.InputError, match=r"q.txt:1: .*evaluate_probabilities"):
-        cf.read_qrels(tmp_path / "q.txt")
+    refuses(r"q.txt:1: .*evaluate_probabilities", cf.read_qrels, tmp_path / "q.txt")

@@ -27,6 +27,7 @@ from cranfield.collection.document_tables import read_groups
 from cranfield.collection.files import lines as text
 from cranfield.collection.files.lines import RUN
 from cranfield.sources import chunks as source
+from tests.collection.refusals import refuses, warns
 
 ROWS = [("401", "d1", 3.5), ("401", "d2", 2.0), ("402", "d1", -1e-3), ("402", "dé", 7.0)]
 TEXT = "".join(f"{t} Q0 {d} {i} {s!r} tag\n" for i, (t, d, s) in enumerate(ROWS)).encode()
@@ -207,15 +208,11 @@ def test_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", module)
     assert len(cf.read_qrels("irds:both")) == 2
     assert cf.evaluate("irds:both", "irds:both", "AP")["AP"].values.tolist() == [[0.5]]
-    with pytest.raises(cf.InputError, match="irds:qrels: has no run"):
-        cf.read_run("irds:qrels")
-    with pytest.raises(cf.InputError, match="unknown data set"):
-        cf.read_run("irds:unknown")
-    with pytest.raises(cf.InputError, match="failed: no network$"):
-        cf.read_run("irds:offline")
+    refuses("irds:qrels: has no run", cf.read_run, "irds:qrels")
+    refuses("unknown data set", cf.read_run, "irds:unknown")
+    refuses("failed: no network$", cf.read_run, "irds:offline")
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(cf.MissingDependencyError, match="pip install"):
-        cf.read_qrels("irds:both")
+    refuses("pip install", cf.read_qrels, "irds:both", error=cf.MissingDependencyError)
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -298,8 +295,7 @@ def test_many_runs(tmp_path: Path) -> None:
     assert cf.read_runs(tmp_path)["b"].name == "b"
     with pytest.raises(cf.PolicyError, match="unknown run 'bb'; did you mean 'b'?"):
         cf.read_runs(tmp_path)["bb"]
-    with pytest.raises(cf.InputError, match="no file matches"):
-        cf.read_runs(f"{tmp_path}/*.xz")
+    refuses("no file matches", cf.read_runs, f"{tmp_path}/*.xz")
     with pytest.raises(cf.InputError, match="has no file"):
         (tmp_path / "empty").mkdir()
         cf.read_runs(tmp_path / "empty")
@@ -351,8 +347,7 @@ def test_three_columns_hold_finite_numbers_and_ids_with_any_but_blanks(tmp_path:
     (tmp_path / "a.run").write_text("a\x1fb d 2.5\n")
     assert cf.read_run(tmp_path / "a.run").topics == ("a\x1fb",)
     (tmp_path / "a.run").write_text("q d 2.5\nq e infinity\n")
-    with pytest.raises(cf.InputError, match="value 'infinity' is not a finite number"):
-        cf.read_run(tmp_path / "a.run")
+    refuses("value 'infinity' is not a finite number", cf.read_run, tmp_path / "a.run")
 
 
 def test_whole_numbers_of_many_digits(tmp_path: Path) -> None:
@@ -362,8 +357,7 @@ def test_whole_numbers_of_many_digits(tmp_path: Path) -> None:
     assert ranks is not None
     assert ranks.tolist() == [7]
     (tmp_path / "qrels").write_text(f"q 0 d {'0' * 5000}1\nq 0 e 0{'9' * 5000}\n")
-    with pytest.raises(cf.InputError, match=r"qrels:2: grade '0999.* is not an integer"):
-        cf.read_qrels(tmp_path / "qrels")
+    refuses(r"qrels:2: grade '0999.* is not an integer", cf.read_qrels, tmp_path / "qrels")
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\n"])
@@ -371,15 +365,13 @@ def test_no_line_is_lost_behind_a_carriage_return(end: str, tmp_path: Path) -> N
     """Further columns are ignored: a whole line could be some."""
     lines = ["1 Q0 a 1 3 t", "1 Q0 b 2 2 t\r1 Q0 c 3 1 t", "1 Q0 d 4 0 t"]
     (tmp_path / "a.run").write_bytes(end.join(lines).encode())
-    with pytest.raises(cf.InputError, match=r"a\.run:2: a carriage return within a line of 12"):
-        cf.read_run(tmp_path / "a.run")
+    refuses(r"a\.run:2: a carriage return within a line of 12", cf.read_run, tmp_path / "a.run")
 
 
 def test_what_damaged_parquet_looks_like(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 junk PAR1")
     (tmp_path / "x").write_text("")
-    with pytest.raises(cf.InputError, match="is empty"):
-        cf.judge(tmp_path / "a.parquet", tmp_path / "x")
+    refuses("is empty", cf.judge, tmp_path / "a.parquet", tmp_path / "x")
 
 
 def test_numbers_that_no_rank_can_be_are_scores(tmp_path: Path) -> None:
@@ -399,10 +391,8 @@ def test_grades_in_the_column_of_iterations_are_reported(
 ) -> None:
     path = tmp_path / "qrels.txt"
     path.write_text("1 2 a 0\n1 0 b 0\n2 1 a 0\n")
-    with pytest.warns(
-        cf.CranfieldWarning, match="all grades .column 4. are 0, and .* are 0, 1, 2;"
-    ):
-        assert cf.read_qrels(path).grades.tolist() == [0, 0, 0]
+    qrels = warns("all grades .column 4. are 0, and .* are 0, 1, 2;", cf.read_qrels, path)
+    assert qrels.grades.tolist() == [0, 0, 0]
     recwarn.clear()
     # Nothing relevant, grades beside iterations, names of assessors.
     for lines in ("1 0 a 0\n1 0 b 0\n", "1 1 a 0\n1 2 b 1\n", "1 ann a 0\n1 bob b 0\n"):
@@ -426,11 +416,9 @@ MISSING = "2 ranks missing, such as rank 1 of topic '1'; documents below missing
 def test_missing_ranks_are_counted_where_ranks_decide_the_order(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(MISSING_RANKS[name])
     qrels = {"1": {"a": 1, "d": 0}, "2": {"e": 1}}
-    with pytest.warns(cf.CranfieldWarning, match=f"{name}: {MISSING}"):
-        cf.judge(tmp_path / name, qrels, ties="rank")
+    warns(f"{name}: {MISSING}", cf.judge, tmp_path / name, qrels, ties="rank")
     if name != "k.run":
-        with pytest.warns(cf.CranfieldWarning, match=MISSING):
-            cf.read_run(tmp_path / name)
+        warns(MISSING, cf.read_run, tmp_path / name)
         assert MISSING in str(cf.check(_write_qrels(tmp_path), tmp_path / name))
     else:
         cf.judge(tmp_path / name, qrels)

@@ -9,6 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, InputError
+from tests.collection.refusals import refuses, warns
 
 ROWS = [("300", "7067032"), ("300", "7067056"), ("301", "12")]
 
@@ -37,16 +38,16 @@ def test_what_is_no_list_of_relevant_documents(tmp_path: Path) -> None:
         ("mixed.txt", "q1\td1\nq1\td2\t1\n", "mixed.txt:2: "),
     ):
         (tmp_path / name).write_text(text)
-        with pytest.raises(InputError, match=said.removeprefix("a.*")):
-            cf.read_qrels(tmp_path / name)
-    with pytest.raises(InputError, match="has no grade column"):
-        cf.read_qrels([{"qid": "q1", "docid": "d1"}], grades={"a": 1})
+        refuses(said.removeprefix("a.*"), cf.read_qrels, tmp_path / name)
+    refuses("has no grade column", cf.read_qrels, [{"qid": "q1", "docid": "d1"}], grades={"a": 1})
     with pytest.raises(InputError, match="a table of topic and doc alone lists relevant documents"):
         cf.read_qrels([{"qid": "q1", "docid": "d1", "time": 5}])
-    with pytest.warns(CranfieldWarning, match="each document is read as relevant"):
-        qrels = cf.read_qrels(
-            [{"user": "u1", "clicked": "d1"}], columns={"topic": "user", "doc": "clicked"}
-        )
+    qrels = warns(
+        "each document is read as relevant",
+        cf.read_qrels,
+        [{"user": "u1", "clicked": "d1"}],
+        columns={"topic": "user", "doc": "clicked"},
+    )
     assert qrels.to_polars().rows() == [("u1", "d1", 1)]
 
 

@@ -20,6 +20,7 @@ from cranfield.base.parallel import at_most, available_threads, in_threads, orde
 from cranfield.collection.files.lines import RUN, detect_layout, parse_lines
 from cranfield.sources import chunks
 from cranfield.sources.chunks import Source
+from tests.collection.refusals import refuses
 
 _FIELD = st.sampled_from(
     ["1", "2", "q", "Q0", "d", "d1", "é", "0.5", "nan", "-7", "1e400", "x\x01", "#", "\ufeff", "t"]
@@ -151,8 +152,7 @@ def test_an_error_of_the_source_comes_after_those_of_lines(tmp_path: Path) -> No
             patch.setattr(chunks, "CHUNK", 13)
             path = tmp_path / "a.run"
             path.write_bytes(b"")
-            with pytest.raises(cf.InputError, match=message):
-                cf.read_run(path)
+            refuses(message, cf.read_run, path)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -65,6 +65,7 @@ def dask() -> Iterator[str]:
     local = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with distributed.LocalCluster(**local) as cluster, pytest.MonkeyPatch.context() as patch:
         patch.setenv("DASK_SCHEDULER_ADDRESS", cluster.scheduler_address)
+        cluster.scheduler.allowed_failures = 1  # of 3 by default: each starts a worker again
         yield cluster.scheduler_address
 
 

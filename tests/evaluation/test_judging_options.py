@@ -11,6 +11,7 @@ import cranfield as cf
 from cranfield.collection import policies
 from cranfield.collection.judged.judging import Judging
 from cranfield.evaluation.evaluate_runs import SessionOptions
+from tests.collection.refusals import refuses
 
 
 @pytest.mark.parametrize("name", policies.CHOICES)
@@ -55,10 +56,16 @@ def test_options_of_sessions_have_names() -> None:
         rows, {"t": {"b": 1, "a": -1}}, "P@2", **given, negative="unjudged"
     )
     assert found["P@2"].values.tolist() == [[0.5]]
-    with pytest.raises(TypeError, match="nagative"):
-        cf.evaluate_sessions(  # type: ignore[call-arg]
-            rows, {"t": {"b": 1}}, "P@2", **given, nagative="unjudged"
-        )
+    refuses(
+        "nagative",
+        cf.evaluate_sessions,
+        rows,
+        {"t": {"b": 1}},
+        "P@2",
+        **given,
+        nagative="unjudged",
+        error=TypeError,
+    )
 
 
 def test_what_was_not_evaluated_is_not_in_it() -> None:

@@ -71,22 +71,22 @@ def test_exact_moments_are_those_of_all_outcomes(
     }
     grades = len(probabilities["a"])
     options = {"unjudged": unjudged, "max_grade": grades - 1}
-    mean, square = np.zeros((len(measures), 2)), np.zeros((len(measures), 2))
+    weights, qrels = [], {}
     for outcome in product(range(grades), repeat=len(probabilities)):
         weight = np.prod([p[g] for p, g in zip(probabilities.values(), outcome, strict=True)])
         if weight:
-            qrels = {"q": dict(zip(probabilities, outcome, strict=True))}
-            scores = cf.evaluate(runs, qrels, measures, **options)
-            values = np.array([scores[name].values[0] for name in measures])
-            mean += weight * values
-            square += weight * values**2
+            qrels[str(len(qrels))] = dict(zip(probabilities, outcome, strict=True))
+            weights.append(weight)
+    repeated = {name: dict.fromkeys(qrels, run["q"]) for name, run in runs.items()}
+    scores = cf.evaluate(repeated, qrels, measures, **options)
+    by_number = np.argsort([int(topic) for topic in scores.topics])
     expected = cf.evaluate_probabilities(runs, {"q": probabilities}, measures, **options)
     assert set(expected.rows["draws"]) == {0}
-    for k, name in enumerate(measures):
-        np.testing.assert_allclose(expected.scores[name].values[0], mean[k], atol=1e-12)
-        np.testing.assert_allclose(
-            expected.variances[name][0], square[k] - mean[k] ** 2, atol=1e-12
-        )
+    for name in measures:
+        values = scores[name].values[by_number]
+        mean, square = (weights @ values**power for power in (1, 2))
+        np.testing.assert_allclose(expected.scores[name].values[0], mean, atol=1e-12)
+        np.testing.assert_allclose(expected.variances[name][0], square - mean**2, atol=1e-12)
 
 
 def test_certain_judgments_give_the_usual_scores() -> None:

@@ -14,6 +14,7 @@ from cranfield import evaluate_answers
 from cranfield.base.errors import CranfieldWarning, InputError, MeasureError
 from cranfield.sources.values import finite
 from cranfield.texts import judge_answers, read_nuggets
+from tests.collection.refusals import refuses, warns
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(missing and counted as 0|is 0 for every system|counted as empty)"
@@ -62,9 +63,7 @@ def test_answers_in_every_form(tmp_path: Path) -> None:
     frame = pl.DataFrame(rows)
     frame.write_csv(tmp_path / "a.csv")
     (tmp_path / "s").write_text("q1 syslen= 30\nq1 a 9\nq1 b 20\n\nq2 syslen= 12\n")
-    nested = {
-        "s": {"q1": {"nuggets": {"a": 9, "b": 20}, "length": 30}, "q2": {"text": "a" * 12}},
-    }
+    nested = {"s": {"q1": {"nuggets": {"a": 9, "b": 20}, "length": 30}, "q2": {"text": "a" * 12}}}
     for form in (rows, frame, frame.to_pandas(), tmp_path / "a.csv", tmp_path / "s", nested):
         found = judge_answers(form, ROWS)
         assert found.systems == ("s",)
@@ -153,8 +152,7 @@ def test_wrong_answers_are_named(
     ],
 )
 def test_wrong_data_is_an_input_error(wrong: Any) -> None:
-    with pytest.raises(InputError):
-        read_nuggets(wrong)
+    refuses("", read_nuggets, wrong)
 
 
 @pytest.mark.parametrize(
@@ -162,34 +160,28 @@ def test_wrong_data_is_an_input_error(wrong: Any) -> None:
     [{"s": 3}, {"s": {"q1": 3}}, {"s": {"q1": ["zz"]}}, {}, [], 3, {"s": {"q1": ["a", "a"]}}],
 )
 def test_wrong_answers_are_input_errors(wrong: Any) -> None:
-    with pytest.raises(InputError):
-        judge_answers(wrong, ROWS)
+    refuses("", judge_answers, wrong, ROWS)
 
 
 def test_several_lists_of_a_topic_need_labels_throughout() -> None:
-    with pytest.raises(InputError, match="nugget 'b' has no weight, but other nuggets"):
-        read_nuggets({"q": {"a": 1, "b": {}}})
+    refuses("nugget 'b' has no weight, but other nuggets", read_nuggets, {"q": {"a": 1, "b": {}}})
     # Votes do not replace a missing weight.
     rows = [("q", "a", None, "vital"), ("q", "b", 5, "okay"), ("r", "a", None, "vital")]
     table = [dict(zip(("topic", "nugget", "weight", "importance"), r, strict=True)) for r in rows]
-    with pytest.raises(InputError, match="nugget 'a' has no weight, but other nuggets"):
-        read_nuggets(table)
+    refuses("nugget 'a' has no weight, but other nuggets", read_nuggets, table)
     assert read_nuggets([{**table[0], "weight": 6}, *table[1:]]).weight.tolist() == [6, 5, 1]
 
 
 def test_a_second_weight_is_refused() -> None:
     rows = [{"topic": "q", "nugget": "a", "assessor": k, "weight": k} for k in (1, 2)]
-    with pytest.raises(InputError, match="row 2: nugget 'a' has more than one weight"):
-        read_nuggets(rows)
+    refuses("row 2: nugget 'a' has more than one weight", read_nuggets, rows)
 
 
 def test_json_with_a_name_twice(tmp_path: Path) -> None:
     (tmp_path / "n.json").write_text('[{"topic": "q", "topic": "r", "nugget": "a"}]')
-    with pytest.raises(InputError, match="'topic' occurs twice in an object"):
-        read_nuggets(tmp_path / "n.json")
+    refuses("'topic' occurs twice in an object", read_nuggets, tmp_path / "n.json")
     (tmp_path / "n.json").write_text('{"q": 1}')
-    with pytest.raises(InputError, match="expected an array of nuggets"):
-        read_nuggets(tmp_path / "n.json")
+    refuses("expected an array of nuggets", read_nuggets, tmp_path / "n.json")
 
 
 def test_numbers() -> None:
@@ -212,8 +204,7 @@ def test_length_in_words_is_not_used() -> None:
         if length is not None:
             assert judge_answers(rows, gold).length.tolist() == [[90, 80]]
             continue
-        with pytest.warns(CranfieldWarning, match=f"columns not used: '{name}'"):
-            judged = judge_answers(rows, gold)
+        judged = warns(f"columns not used: '{name}'", judge_answers, rows, gold)
         with pytest.raises(MeasureError, match="requires the length of each answer"):
             evaluate_answers(judged, "NuggetPrecision")
 

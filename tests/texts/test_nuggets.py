@@ -99,10 +99,7 @@ WEIGHTS = st.lists(st.integers(0, 5), min_size=1, max_size=6)
     st.randoms(use_true_random=False),
 )
 def test_bounds_order_and_monotony(
-    weights: list[int],
-    matched: list[set[int]],
-    length: int,
-    random: Random,
+    weights: list[int], matched: list[set[int]], length: int, random: Random
 ) -> None:
     gold = {"q": {str(k): weight for k, weight in enumerate(weights)}}
     answers = {

@@ -13,6 +13,7 @@ from cranfield.measures import SFlat, SMeasure, SSharp, TFlat, TMeasure
 from cranfield.measures.texts.answers import minimal_output_ends
 from cranfield.texts.answers import judge_answers
 from cranfield.texts.gold import read_nuggets
+from tests.collection.refusals import refuses
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.filterwarnings(
@@ -103,8 +104,7 @@ def test_what_is_lacking_is_said() -> None:
         evaluate_answers(judged, "SMeasure")
     with pytest.raises(MeasureError, match="TMeasure requires the length of each answer"):
         evaluate_answers(judged, "TMeasure")
-    with pytest.raises(MeasureError, match="a number > 0"):
-        SMeasure(L=0)
+    refuses("a number > 0", SMeasure, L=0, error=MeasureError)
 
 
 Case = tuple[list[tuple[float, float]], list[float | None], float, float]

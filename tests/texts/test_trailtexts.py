@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.measures.texts.trailtext import score_trailtexts, u_measure
+from tests.collection.refusals import refuses
 from tests.measures.rankings import judge_texts, value
 
 TEXTS = st.lists(st.tuples(st.integers(0, 900), st.integers(0, 7)), max_size=8)
@@ -76,8 +77,7 @@ def test_table_of_systems(tmp_path: Path) -> None:
 def test_a_bad_row_is_refused_with_its_line(tmp_path: Path, row: str, message: str) -> None:
     path = tmp_path / "trails.csv"
     path.write_text(f"topic,length,gain\n1,100,0\n{row}\n")
-    with pytest.raises(cf.InputError, match=message):
-        score_trailtexts(path, limit=1000)
+    refuses(message, score_trailtexts, path, limit=1000)
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,7 @@ def test_a_bad_row_is_refused_with_its_line(tmp_path: Path, row: str, message: s
     ],
 )
 def test_refusals(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(cf.CranfieldError, match=message):
-        u_measure([1], **{"limit": 100, **options})
+    refuses(message, u_measure, [1], **{"limit": 100, **options}, error=cf.CranfieldError)
 
 
 def test_offsets_must_not_decrease() -> None:

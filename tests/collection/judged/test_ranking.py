@@ -17,6 +17,7 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import collect_warnings
 from cranfield.collection.judged.ranking import RunOrder, order_documents
 from cranfield.collection.policies import TIES
+from tests.collection.refusals import refuses
 
 _IDS = st.text(st.sampled_from("abzAZ09-é中😀\uffff"), min_size=1, max_size=6)
 _SCORES = st.sampled_from([2.0, 1.0, 1 + 2**-25, 1 - 2**-30, 0.0, -0.0, -1.5, 1e300, -1e300, 1e39])
@@ -96,8 +97,7 @@ def contradictions(run: cf.Run, ties: str) -> int:
 @given(st.data(), st.sampled_from(list(TIES)), runs())
 def test_as_python_sorts(data: Any, ties: str, run: cf.Run) -> None:
     if ties == "rank" and run.ranks is None:
-        with pytest.raises(cf.InputError, match="no rank column"):
-            order_documents(run, ties)
+        refuses("no rank column", order_documents, run, ties)
         return
     order, expected = order_documents(run, ties), by_definition(run, ties)
     starts = [sum(run.codes < code) for code in range(len(run.topics))]
@@ -199,8 +199,7 @@ def test_ranks_that_decide_are_integers(tmp_path: Path, name: str, rank: str) ->
         1,
     ]
     kept = cf.read_run(tmp_path / name, on_duplicate="first")
-    with pytest.raises(cf.InputError, match="the rank is not an integer"):
-        order_documents(kept, "rank")
+    refuses("the rank is not an integer", order_documents, kept, "rank")
 
 
 @pytest.mark.parametrize(

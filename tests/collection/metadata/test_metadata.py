@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-import cranfield as cf
 from cranfield.collection import Metadata, primad, read_metadata
 from cranfield.collection.metadata.metadata import yaml_text
+from tests.collection.refusals import warns
 
 DATA = Path(__file__).parents[2] / "data" / "campaign" / "metadata"
 
@@ -132,8 +132,7 @@ def test_what_is_empty_is_missing(empty: bytes) -> None:
 
 
 def test_a_key_twice_is_a_warning_and_the_last_one_counts() -> None:
-    with pytest.warns(cf.CranfieldWarning, match="line 2: 'tag' occurs twice in one mapping"):
-        about = read(b"tag: a\ntag: b\n")
+    about = warns("line 2: 'tag' occurs twice in one mapping", read, b"tag: a\ntag: b\n")
     assert about.get("tag") == "b"
 
 
@@ -144,8 +143,7 @@ def test_an_anchor_without_aliases_is_no_error() -> None:
 @pytest.mark.parametrize("character", "\x85\u2028\u2029")
 def test_lines_end_at_line_feeds_only(character: str) -> None:
     text = f"a: b{character}c d\n{character}: '{character}'\n"
-    with pytest.warns(cf.CranfieldWarning, match="line 3: 'a' occurs twice"):
-        about = read(f"{text}a: b{character}c\n".encode())
+    about = warns("line 3: 'a' occurs twice", read, f"{text}a: b{character}c\n".encode())
     assert about.values == {"a": f"b{character}c", character: character}
 
 

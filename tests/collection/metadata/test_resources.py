@@ -8,6 +8,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.collection import costs_of_runs
+from tests.collection.refusals import refuses
 
 TRACKED = """tag: {tag}
 schema version: 0.2
@@ -59,10 +60,8 @@ def test_refusals(tmp_path: Path) -> None:
     runs = [run_with(tmp_path, "a", 1500, 0), run_with(tmp_path, "b", 90, 12, cpu="y")]
     with pytest.raises(cf.CranfieldError, match=r"one machine, got x, 8 \('a'\) and y, 8 \('b'\)"):
         costs_of_runs(runs)
-    with pytest.raises(cf.PolicyError, match="'a' twice"):
-        costs_of_runs([runs[0], runs[0]])
-    with pytest.raises(cf.PolicyError, match="expected a list"):
-        costs_of_runs("a")  # type: ignore[arg-type]
+    refuses("'a' twice", costs_of_runs, [runs[0], runs[0]], error=cf.PolicyError)
+    refuses("expected a list", costs_of_runs, "a", error=cf.PolicyError)
     path = tmp_path / "a.run.ir-metadata.yml"
     path.write_text(path.read_text().replace("1500 ms", "{x: 1}"))
     with pytest.raises(cf.InputError, match="wallclock must be an integer with the unit ms.*got"):

@@ -11,6 +11,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError
+from tests.collection.refusals import refuses, warns
 from tests.evaluation.scorefiles.files import read
 
 
@@ -64,15 +65,12 @@ def test_the_row_all_is_no_topic(tmp_path: Path) -> None:
     long = "topic,system,score\nq1,a,.5\nall,a,.5\n"
     said = "rows that summarise topics are skipped: 'all'; rename them if they are topics"
     for data in ("topic,a,b\nq1,.5,1\nall,.5,1\n", long):
-        with pytest.warns(cf.CranfieldWarning, match=said):
-            assert read(data, tmp_path).topics == ("q1",)
-    with pytest.warns(cf.CranfieldWarning, match=said):
-        assert cf.read_scores({"a": {"q1": 0.5, "all": 0.5}}).topics == ("q1",)
+        assert warns(said, read, data, tmp_path).topics == ("q1",)
+    assert warns(said, cf.read_scores, {"a": {"q1": 0.5, "all": 0.5}}).topics == ("q1",)
     # Scores in memory have no summaries.
     scores = cf.Scores(np.array([[0.5], [0.25]]), ("all", "mean"), ("a",), "AP")
     assert cf.read_scores([scores]).topics == ("all", "mean")
-    with pytest.raises(InputError, match=r"s\.csv: has no scores by topic"):
-        read("topic,a\nall,.5\n", tmp_path)
+    refuses(r"s\.csv: has no scores by topic", read, "topic,a\nall,.5\n", tmp_path)
 
 
 def test_the_index_of_a_frame(tmp_path: Path) -> None:
@@ -106,11 +104,9 @@ def test_an_index_of_levels() -> None:
     rows = {"topic": ["1", "1"], "system": ["a", "b"], "score": [0.5, 1.0]}
     long = pd.DataFrame(rows).set_index(["topic", "system"])
     assert cf.read_scores(long).values.tolist() == [[0.5, 1]]
-    with pytest.raises(InputError, match="unknown index level 'None'"):
-        cf.read_scores(long.rename_axis([None, None]))
+    refuses("unknown index level 'None'", cf.read_scores, long.rename_axis([None, None]))
     both = pd.DataFrame([[0.5, 1.0]], columns=pd.MultiIndex.from_tuples([("AP", "a"), ("RR", "a")]))
-    with pytest.raises(InputError, match="one level of column names"):
-        cf.read_scores(both)
+    refuses("one level of column names", cf.read_scores, both)
 
 
 def test_missing_values_of_frames() -> None:
@@ -146,8 +142,7 @@ def test_a_column_that_distinguishes_repeated_rows(tmp_path: Path) -> None:
     numbered = text.replace("score", "ndcg@10")
     with pytest.raises(InputError, match="column 'seed' distinguishes them .'3', '4'."):
         read(numbered, tmp_path, measure="ndcg@10")
-    with pytest.raises(InputError, match="got seed, ndcg@10; select one, as in measure='ndcg@10'"):
-        read(numbered, tmp_path)
+    refuses("got seed, ndcg@10; select one, as in measure='ndcg@10'", read, numbered, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["a_se", "a.ci", "A_var", "Δ"])
@@ -156,8 +151,7 @@ def test_errors_of_a_system_are_no_systems(name: str) -> None:
     if name.startswith("A"):  # not the name of a column with an error
         assert len(cf.read_scores(pl.DataFrame(table)).systems) == 2
         return
-    with pytest.warns(cf.CranfieldWarning, match=f"read as systems: '{name}'"):
-        cf.read_scores(pl.DataFrame(table))
+    warns(f"read as systems: '{name}'", cf.read_scores, pl.DataFrame(table))
 
 
 @pytest.mark.parametrize("name", ["fold", "bm25_rank", "P-Value", "a_std", "mean", "seed", "worst"])
@@ -173,8 +167,7 @@ def test_statistics_are_no_systems(name: str) -> None:
 @pytest.mark.parametrize("name", ["diff", "n_rel", "doc_count", "level_0", "x"])
 def test_counts_beside_scores_are_no_systems(name: str) -> None:
     table = {"topic": ["1", "2"], "a": [0.5, 1.0], "b": [0.25, 0.5], name: [12, 30]}
-    with pytest.warns(cf.CranfieldWarning, match=f"read as systems: '{name}'"):
-        cf.read_scores(pl.DataFrame(table))
+    warns(f"read as systems: '{name}'", cf.read_scores, pl.DataFrame(table))
     # Numbers of retrieved documents are scores, too, if all systems have them.
     counts = {"topic": ["1", "2"], "a": [5, 7], "b": [12, 30]}
     assert cf.read_scores(pl.DataFrame(counts)).systems == ("a", "b")
@@ -191,8 +184,7 @@ def test_topics_as_columns_are_no_systems(head: str, tmp_path: Path) -> None:
 def test_systems_in_rows_of_measures(name: str, tmp_path: Path) -> None:
     text = '{"bm25": {"map": 0.5, "ndcg": 1}, "dense": {"map": 0, "ndcg": 1}}'
     text = ",map,ndcg\nbm25,.5,1\ndense,0,1\n" if name == "a.csv" else text
-    with pytest.warns(cf.CranfieldWarning, match="'dense' are read as topics of 'a'"):
-        scores = read(text, tmp_path, name, measure="map")
+    scores = warns("'dense' are read as topics of 'a'", read, text, tmp_path, name, measure="map")
     assert scores.values.tolist() == [[0.5], [0.0]]
     text = text.replace("dense", "t2").replace("bm25", "t1")
     assert read(text, tmp_path, name, measure="map").topics == ("t1", "t2")
@@ -200,8 +192,7 @@ def test_systems_in_rows_of_measures(name: str, tmp_path: Path) -> None:
 
 def test_rows_that_are_no_topics(tmp_path: Path) -> None:
     rows = "".join(f"{k},.5,1\n" for k in range(1, 6))
-    with pytest.warns(cf.CranfieldWarning, match="rows 'BEIR' are read as topics"):
-        read(f"topic,a,b\n{rows}BEIR,.5,1\n", tmp_path)
+    warns("rows 'BEIR' are read as topics", read, f"topic,a,b\n{rows}BEIR,.5,1\n", tmp_path)
     assert len(read("topic,a,b\n1,.5,1\nx,.5,1\n", tmp_path).topics) == 2
 
 
@@ -214,17 +205,14 @@ def test_rows_without_topics_beside_topics(tmp_path: Path) -> None:
 
 def test_means_of_replicates_are_skipped(tmp_path: Path) -> None:
     text = "topic,system,replicate,score\n1,A,1,.4\n1,A,2,.5\n1,A,mean,.45\n"
-    with pytest.warns(
-        cf.CranfieldWarning, match="summarise shards or replicates are skipped: 'mean'"
-    ):
-        assert read(text, tmp_path).values.tolist() == [[[0.4, 0.5]]]
+    scores = warns("summarise shards or replicates are skipped: 'mean'", read, text, tmp_path)
+    assert scores.values.tolist() == [[[0.4, 0.5]]]
 
 
 def test_scores_outside_the_range_of_their_measure(tmp_path: Path) -> None:
     text = "topic,system,measure,score\n1,a,AP,.31\n2,a,AP,1\n1,b,AP,29\n2,b,AP,-1\n"
     match = "AP has 2 scores outside its range 0 to 1, such as 29 of 'b' on topic '1'"
-    with pytest.warns(cf.CranfieldWarning, match=match):
-        read(text, tmp_path)
+    warns(match, read, text, tmp_path)
     assert read(text.replace("AP", "DCG").replace("-1", "2"), tmp_path).values.max() == 29
 
 
@@ -268,8 +256,7 @@ def test_each_measure_may_have_a_direction() -> None:
     for measure, is_lower in (("AP", False), ("latency", True)):
         assert cf.read_scores(frame, measure=measure).lower_is_better is is_lower
     wrong = frame.with_columns(lower_is_better=True)
-    with pytest.raises(cf.PolicyError, match="higher is better for AP"):
-        cf.read_scores(wrong, measure="AP")
+    refuses("higher is better for AP", cf.read_scores, wrong, measure="AP", error=cf.PolicyError)
     both = pl.concat([frame, frame.with_columns(topic=pl.lit("2"), lower_is_better=False)])
     with pytest.raises(InputError, match="4.*'lower_is_better' contradicts the direction of lat"):
         cf.read_scores(both, measure="latency")

@@ -10,6 +10,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import InputError
 from cranfield.evaluation.scorefiles import read_scores_by_measure
+from tests.collection.refusals import refuses
 
 LINES = "map\t1\t.5\nP_10\t1\t.2\nndcg_cut_10\t1\t.4\n"
 
@@ -31,10 +32,12 @@ def test_names_of_trec_eval_find_ours(tmp_path: Path) -> None:
         cf.read_scores(tmp_path / "s.csv", measure="P_10")
     (tmp_path / "s.csv").write_text("measure,topic,system,score\nmap,1,a,.5\nMAP,1,a,1\n")
     assert cf.read_scores(tmp_path / "s.csv", measure="map").values.tolist() == [[0.5]]
-    with pytest.raises(
-        InputError, match="'AP' occurs under several names; select one of: map, MAP"
-    ):
-        cf.read_scores(tmp_path / "s.csv", measure="AP")
+    refuses(
+        "'AP' occurs under several names; select one of: map, MAP",
+        cf.read_scores,
+        tmp_path / "s.csv",
+        measure="AP",
+    )
 
 
 def test_several_measures_of_scores_without_a_name(tmp_path: Path) -> None:
@@ -59,18 +62,14 @@ def test_files_of_different_measures(tmp_path: Path) -> None:
     a, b, c = tmp_path / "a.eval", tmp_path / "b.eval", tmp_path / "c.csv"
     a.write_text("map\t1\t.5\n")
     b.write_text("P_5\t1\t.2\n")
-    with pytest.raises(
-        InputError, match=r"b\.eval: expected scores of map, as in .*a\.eval, got P_5"
-    ):
-        cf.read_scores([a, b])
+    refuses(r"b\.eval: expected scores of map, as in .*a\.eval, got P_5", cf.read_scores, [a, b])
     with pytest.raises(InputError, match=r"b\.eval: unknown measure 'map'; expected one of: P_5"):
         cf.read_scores([a, b], measure="map")
     b.write_text("1\tAP\t.25\n")
     assert cf.read_scores([a, b]).values.tolist() == [[0.5, 0.25]]
     c.write_text("topic,c\n1,1\n")
     for files in ([a, c], [c, a]):
-        with pytest.raises(InputError, match=r"c\.csv.* name its measure; pass measure='map'"):
-            cf.read_scores(files)
+        refuses(r"c\.csv.* name its measure; pass measure='map'", cf.read_scores, files)
     assert cf.read_scores([a, c], measure="AP").systems == ("a", "c")
 
 
@@ -79,8 +78,7 @@ def test_scores_beside_files(tmp_path: Path) -> None:
     (tmp_path / "b.eval").write_text("map\t1\t.25\n")
     assert cf.read_scores([ours, tmp_path / "b.eval"]).values.tolist() == [[0.5, 0.25]]
     assert cf.read_scores(ours, measure="map") is ours
-    with pytest.raises(InputError, match="unknown measure 'RR'; expected one of: AP"):
-        cf.read_scores(ours, measure="RR")
+    refuses("unknown measure 'RR'; expected one of: AP", cf.read_scores, ours, measure="RR")
     assert (
         cf.read_scores(cf.Scores(np.array([[0.5]]), ("1",), ("x",)), measure="RR").measure == "RR"
     )
@@ -95,8 +93,7 @@ def test_files_by_shard(tmp_path: Path) -> None:
     scores = cf.read_scores([a, b])
     assert scores.values.tolist() == [[[0.5, 0.25], [1, 0]]]
     c.write_text("topic,c\n1,1\n")
-    with pytest.raises(InputError, match=r"a\.csv: has scores by shard, but .*c\.csv has not"):
-        cf.read_scores([c, a])
+    refuses(r"a\.csv: has scores by shard, but .*c\.csv has not", cf.read_scores, [c, a])
 
 
 def test_systems_and_topics_that_lack_the_measure(tmp_path: Path) -> None:

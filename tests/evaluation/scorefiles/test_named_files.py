@@ -8,6 +8,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, InputError
+from tests.collection.refusals import refuses
 
 
 @pytest.mark.filterwarnings(f"ignore::{CranfieldWarning.__module__}.CranfieldWarning")
@@ -35,8 +36,7 @@ def test_names_of_files_with_the_same_run_tag(tmp_path: Path) -> None:
         lines = f"runid\tall\tAnserini\nmap\tq1\t{value}\nmap\tall\t{value}\n"
         (tmp_path / f"{name}.txt").write_text(lines)
     files = [tmp_path / "a.txt", tmp_path / "b.txt"]
-    with pytest.raises(InputError, match="duplicate system 'Anserini', also in .*NAME=FILE"):
-        cf.read_scores(files)
+    refuses("duplicate system 'Anserini', also in .*NAME=FILE", cf.read_scores, files)
     scores = cf.read_scores([f"{path.stem}={path}" for path in files])
     assert scores.systems == ("a", "b")
     assert scores.values.tolist() == [[0.25, 0.75]]

@@ -13,6 +13,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
+from tests.collection.refusals import refuses, warns
 from tests.evaluation.scorefiles import files
 
 
@@ -77,8 +78,7 @@ def test_a_measure_in_each_topic(tmp_path: Path) -> None:
 @pytest.mark.parametrize("topics", [("q1", "q2"), ("401", "402"), ("Topic 1", "Topic 2")])
 def test_topics_where_systems_are_wanted(topics: tuple[str, str]) -> None:
     data = {topic: {"bm25": 0.5, "dense": 0.25} for topic in topics}
-    with pytest.warns(cf.CranfieldWarning, match=f"'{topics[0]}', '{topics[1]}' look like"):
-        cf.read_scores(data)
+    warns(f"'{topics[0]}', '{topics[1]}' look like", cf.read_scores, data)
     cf.read_scores({"bm25": dict.fromkeys(topics, 0.5)})
     cf.read_scores({"1": dict.fromkeys(topics, 0.5)})
 
@@ -131,8 +131,6 @@ def test_tables_of_pandas_and_mlflow(table: dict[str, Any], tmp_path: Path) -> N
     ],
 )
 def test_nested_values_are_described(table: Any, message: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=message):
-        read(json.dumps(table), tmp_path, "mine.json")
+    refuses(message, read, json.dumps(table), tmp_path, "mine.json")
     (tmp_path / "s.json").write_text(json.dumps(table))
-    with pytest.raises(InputError, match=message):
-        cf.read_scores(f"a={tmp_path / 's.json'}")
+    refuses(message, cf.read_scores, f"a={tmp_path / 's.json'}")

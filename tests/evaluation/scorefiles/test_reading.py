@@ -13,6 +13,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
+from tests.collection.refusals import refuses
 from tests.evaluation.scorefiles.files import read
 
 WIDE = "topic,bm25,dense\nq1,0.5,1\nq2,,0.25\n"
@@ -87,8 +88,7 @@ def test_what_we_write_reads_back(tmp_path: Path) -> None:
     ):
         same(scores, ev["AP"].values, "q r", "a b")
         assert (scores.measure, scores.scale) == ("AP", cf.Scale.ORDINAL)
-    with pytest.raises(InputError, match="scores of one measure, got AP, NumRet"):
-        cf.read_scores(tmp_path / "long.csv")
+    refuses("scores of one measure, got AP, NumRet", cf.read_scores, tmp_path / "long.csv")
     with pytest.raises(InputError, match="unknown measure 'RR'; expected one of: AP, NumRet"):
         cf.read_scores(tmp_path / "long.csv", measure="RR")
 
@@ -104,8 +104,7 @@ def test_output_of_ntcireval(tmp_path: Path) -> None:
     scores = read(text, tmp_path, "bm25.nev", measure="RR")
     assert (scores.systems, scores.topics) == (("bm25",), ("01", "02"))
     assert scores.values.tolist() == [[0.5], [1.0]]
-    with pytest.raises(InputError, match="has no scores"):
-        read(f"{lines[0].format('01')}\n", tmp_path, "bm25.nev")
+    refuses("has no scores", read, f"{lines[0].format('01')}\n", tmp_path, "bm25.nev")
 
 
 def test_lines_of_other_programs(tmp_path: Path) -> None:
@@ -130,23 +129,16 @@ def test_shards(tmp_path: Path) -> None:
 
 def test_other_faults(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_bytes(b"topic,a\nq\xff,1\n")
-    with pytest.raises(InputError, match=":2: is not UTF-8 text"):
-        cf.read_scores(tmp_path / "s.csv")
+    refuses(":2: is not UTF-8 text", cf.read_scores, tmp_path / "s.csv")
     (tmp_path / "s.json").write_text("[1]")
-    with pytest.raises(InputError, match="expected an object"):
-        cf.read_scores(tmp_path / "s.json")
+    refuses("expected an object", cf.read_scores, tmp_path / "s.json")
     (tmp_path / "s.json").write_text("{")
-    with pytest.raises(InputError, match="not valid JSON"):
-        cf.read_scores(tmp_path / "s.json")
+    refuses("not valid JSON", cf.read_scores, tmp_path / "s.json")
     (tmp_path / "s.parquet").write_text("PAR1")
-    with pytest.raises(InputError, match="not readable Parquet"):
-        cf.read_scores(tmp_path / "s.parquet")
-    with pytest.raises(InputError, match="cannot be read"):
-        cf.read_scores(tmp_path / "absent.csv")
-    with pytest.raises(InputError, match="a mapping, got int"):
-        cf.read_scores(7)
-    with pytest.raises(InputError, match="at least one system"):
-        cf.read_scores({})
+    refuses("not readable Parquet", cf.read_scores, tmp_path / "s.parquet")
+    refuses("cannot be read", cf.read_scores, tmp_path / "absent.csv")
+    refuses("a mapping, got int", cf.read_scores, 7)
+    refuses("at least one system", cf.read_scores, {})
     with pytest.raises(PolicyError, match="unknown format 'xls'; expected one of:"):
         cf.read_scores("x", format="xls")
 

@@ -15,11 +15,7 @@ REFUSED = [
     ("s.csv", "topic,a\n", ":1: has a header, but no scores"),
     ("s.csv", "topic,a\nq1,x\n", r":2: score 'x' is not a finite number \(topic 'q1'\)"),
     ("s.csv", "topic,a\n\nq1,inf\n", r":3: score 'inf' is not a finite number"),
-    (
-        "s.csv",
-        "topic,a\nq1,1,2\n",
-        "cells as in the header, got 3 separated by commas",
-    ),
+    ("s.csv", "topic,a\nq1,1,2\n", "cells as in the header, got 3 separated by commas"),
     ("s.csv", "topic,a,a\nq1,1,2\n", "duplicate column 'a'"),
     ("s.csv", "topic,a\nq1,1\nq1,2\n", "one row for each topic, got two .topic 'q1'"),
     ("s.csv", "topic\nq1\n", "has no column of scores"),
@@ -80,16 +76,8 @@ REFUSED = [
         r":3: score '1,234' has a decimal comma; use a decimal point \(topic 'q2'\)",
     ),
     ("s.csv", "topic;a\nq1;1.000,5\n", ":2: score '1.000,5' is not a finite number"),
-    (
-        "s.csv",
-        "topic;a\nq1;1;2\n",
-        "cells as in the header, got 3 separated by semicolons",
-    ),
-    (
-        "s.csv",
-        "topic;b,c\nq1;1\n",
-        "cells as in the header, got 1 separated by commas",
-    ),
+    ("s.csv", "topic;a\nq1;1;2\n", "cells as in the header, got 3 separated by semicolons"),
+    ("s.csv", "topic;b,c\nq1;1\n", "cells as in the header, got 1 separated by commas"),
     (
         "s.csv",
         ",q1,q2\nbm25,.1,.2\ndense,.4,.5\n",

@@ -1,0 +1,28 @@
+"""Calls that are refused or warn, in one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import cranfield as cf
+
+
+def refuses(
+    message: str,
+    call: Callable[..., Any],
+    *values: Any,
+    error: type[Exception] = cf.InputError,
+    **options: Any,
+) -> None:
+    """Check that a call raises an error with a message, a regular expression."""
+    with pytest.raises(error, match=message or None):
+        call(*values, **options)
+
+
+def warns(message: str, call: Callable[..., Any], *values: Any, **options: Any) -> Any:
+    """Check that a call warns with a message, a regular expression; return what it returns."""
+    with pytest.warns(cf.CranfieldWarning, match=message):
+        return call(*values, **options)

@@ -122,8 +122,7 @@ def test_aspects() -> None:
     assert other.topics == judged.topics
     assert other.documents.grade.tolist() == [3]
     assert other.documents.rank.tolist() == [1]
-    with pytest.raises(MeasureError, match="requires judgments on the aspect 'ease'"):
-        judged.aspect("ease", "mine")
+    refuses("requires judgments on the aspect", judged.aspect, "ease", "mine", error=MeasureError)
 
 
 def test_judgment_of_each_row() -> None:

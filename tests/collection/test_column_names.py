@@ -210,8 +210,7 @@ def test_labels_that_failed() -> None:
 
 def test_labels_of_several_workers_in_the_file_of_one() -> None:
     table = pl.DataFrame({"doc": ["a", "b"], "grade": [1, 0], "worker": ["ann", "bob"]})
-    with pytest.raises(cf.InputError, match="'worker' .'ann', 'bob'. may be the assessor of rows"):
-        cf.assess.read_labels({"batch1": table})
+    refuses("'worker' .'ann', 'bob'. may be the", cf.assess.read_labels, {"batch1": table})
     judge = table.with_columns(topic=pl.lit("q")).rename({"worker": "annotator"})
     refuses("'annotator' .* may be the assessor of rows", cf.assess.read_judges, judge)
     assert len(cf.assess.read_labels({"ann": table.with_columns(worker=pl.lit("ann"))})) == 2

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
+from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.collection.files.grade_maps import GradeMap
 from tests.cli.running import cranfield
 from tests.collection.refusals import refuses
@@ -97,12 +97,7 @@ def test_values_without_a_grade(tmp_path: Path) -> None:
         place = "row 2: " if name in {"dict", "frame", "rows"} else place
         expected = f"{place}grade 'Perfect' is not in the mapping of grades; expected one of: 'Rel"
         refuses(expected, cf.read_qrels, data, grades={"Relevant": 1})
-    refuses(
-        "grade must be a finite number to compare with cut points, got 'Relevant'",
-        cf.read_qrels,
-        rows,
-        grades=[0.5],
-    )
+    refuses("grade must be a finite number to compare with cut", cf.read_qrels, rows, grades=[0.5])
 
 
 @pytest.mark.parametrize(
@@ -118,8 +113,7 @@ def test_the_refusal_names_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "q.csv").write_text("query,docid,rating\nq1,d1,no\nq1,d5,exact\n")
     for data in (tmp_path / "q.txt", {"q1": {"d1": 0.1}}):
         refuses(r"grades=\[0.5, 0.8\] cuts real numbers into grades", cf.read_qrels, data)
-    with pytest.raises(InputError, match=r"'no' is not an .*; grades=\{'no': GRADE, \.\.\.\} maps"):
-        cf.read_qrels(tmp_path / "q.csv")
+    refuses(r"'no' is not an .*; grades=\{'no': GRADE", cf.read_qrels, tmp_path / "q.csv")
     _, told = cranfield(tmp_path, "evaluate", "q.txt", "a.run", status=2)
     assert "q.txt:1: " in told
     assert (
@@ -236,5 +230,4 @@ def test_words_without_a_grade(tmp_path: Path) -> None:
     out, _ = cranfield(tmp_path, *judges, "--table", "agreement")
     assert out.splitlines()[1].startswith("labels,2,2,1,0,0,1,0,1.0")
     (tmp_path / "q.txt").write_text("q 0 a relevant\nq 0 b NOT_PARSABLE\n")
-    with pytest.raises(cf.InputError, match="q.txt:2: grade 'NOT_PARSABLE' is mapped to no grade"):
-        cf.read_qrels(tmp_path / "q.txt", grades=words)
+    refuses("q.txt:2: grade 'NOT_PARSABLE' is", cf.read_qrels, tmp_path / "q.txt", grades=words)

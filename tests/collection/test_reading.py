@@ -458,8 +458,7 @@ def test_series_of_documents() -> None:
     assert cf.read_qrels({"1": grades}).to_polars()["doc"].to_list() == ["10", "11"]
     # A series of documents is a list; numbers without labels are no documents.
     assert cf.read_run({"1": pd.Series(["b", "a"])}).docs.to_list() == ["b", "a"]
-    with pytest.raises(InputError, match="expected {document: score} for topic '1', got Series"):
-        cf.read_run({"1": pd.Series([2.0, 1.0])})
+    refuses("expected {document: score} for topic '1", cf.read_run, {"1": pd.Series([2.0, 1.0])})
 
 
 def test_a_column_has_one_role(tmp_path: Path) -> None:

@@ -355,10 +355,7 @@ def test_numbers_of_csv_are_those_of_python(cells: list[str]) -> None:
     ("text", "said"),
     [
         ("model;qid;docno;score\nx;1;a;1\n", "got semicolons"),
-        (
-            "1,a,1.5\n1,b,1\n",
-            "the first line is '1', 'a', '1.5'; write a line such as topic,doc,score",
-        ),
+        ("1,a,1.5\n1,b,1\n", "the first line is '1', 'a', '1.5'; write a line such as topic,doc"),
         ("1,Q0,a,1,1.5,t\n", "a line such as topic,q0,doc,rank,score,tag above it"),
     ],
 )
@@ -442,8 +439,7 @@ def test_predictions_of_mteb(as_file: bool, tmp_path: Path) -> None:
     several = cf.read_runs(data({"de": {"test": run}, "en": {"dev": run, "test": run}}))
     names = ["org/model de test", "org/model en dev", "org/model en test"]
     assert [one.name for one in several] == names
-    with pytest.raises(cf.InputError, match="expected one run, got a mapping of systems"):
-        cf.read_run(data({"default": {"test": run}}))
+    refuses("expected one run, got a mapping of", cf.read_run, data({"default": {"test": run}}))
 
 
 def test_a_mapping_of_columns_is_a_table(tmp_path: Path) -> None:
@@ -464,14 +460,11 @@ def test_a_mapping_of_columns_is_a_table(tmp_path: Path) -> None:
     assert cf.read_run(numbered).to_polars().rows() == rows
     for read in (cf.read_run, cf.read_qrels):
         refuses("expected lists as the columns of a table, got", read, columns | {"x": {}})
-    with pytest.raises(cf.InputError, match="expected columns of equal length, got lengths 1, 2"):
-        cf.read_qrels({"qid": ["1", "2"], "docno": ["a"]})
+    refuses("expected columns of equal length", cf.read_qrels, {"qid": ["1", "2"], "docno": ["a"]})
 
 
 def test_a_record_is_not_read_as_documents() -> None:
     runs = {"q1": {"a": {"score": 0.5}, "b": {"score": 0.4}}}
-    refuses(
-        r"expected \{topic: \{document: score\}\}, got an object", lambda: list(cf.read_runs(runs))
-    )
+    refuses(r"expected \{topic: \{document: score\}\}, got an", lambda: list(cf.read_runs(runs)))
     refuses(r"expected \{topic: \{document: score\}\}, got an object", cf.read_run, runs["q1"])
     assert cf.read_run({"q1": {"score": 0.5}, "q2": {"a": 1.0}}).topics == ("q1", "q2")

@@ -12,6 +12,7 @@ import pytest
 import cranfield as cf
 from cranfield.measures.families import REGISTRY
 from tests.cli.running import cranfield
+from tests.collection.refusals import refuses
 
 MEASURES = ["P@3", "R@3", "gP(max_grade=3)@4", "gR@4", "NCG@3", "RelP@2", "F@4",
             "F(beta=2,rel=2)@3", "Rprec", "NumRelRet@3", "DCG@4", "nDCG",
@@ -160,8 +161,7 @@ def test_what_needs_an_order_refuses_expected_ties() -> None:
     judged = cf.judge(runs[0], {"q": {"b": 1}}, ties="expected")
     with pytest.raises(cf.MeasureError, match="one order of tied documents"):
         cf.parse_measure("RR").score(judged)
-    with pytest.raises(cf.PolicyError, match="preferences between rankings require one order"):
-        cf.compare_preferences(judged)
+    refuses("preferences between rankings", cf.compare_preferences, judged, error=cf.PolicyError)
     with pytest.raises(cf.PolicyError, match="pools of documents require one order"):
         cf.meta.leave_one_out(runs[0], {"q": {"b": 1}}, "RR", ties="expected")
 

@@ -86,10 +86,7 @@ def test_topics_without_nuggets_are_counted() -> None:
         ("q1 a 3 5\nq1 a 2 5", "n:2: nugget 'a' occurs twice (topic 'q1')"),
         ("q1 a -3 5", "n:1: weight '-3' is not a number of at least 0 (topic 'q1')"),
         ("q1 a 3 -5", "n:1: vital length '-5' is not a number of at least 0 (topic 'q1')"),
-        (
-            "q1 a 1e99 5",
-            "n:1: weight '1e99' is not a number of at least 0 and at most 1e+15 (topic 'q1')",
-        ),
+        ("q1 a 1e99 5", "n:1: weight '1e99' is not a number of at least 0 and at most 1e+15"),
         ("q1 a 3 nan", "n:1: vital length 'nan' is not a number of at least 0 (topic 'q1')"),
         ("\nq1 a 3", "n:2: expected 4 columns (topic nugget weight"),
         ("", "n: is empty"),
@@ -115,10 +112,7 @@ def test_wrong_nuggets_are_named(
         ("q1 syslen= -5", "r:1: length '-5' is not a number of at least 0 (topic 'q1')"),
         ("q1 a -1", "r:1: position '-1' is not a number of at least 0 (topic 'q1')"),
         ("q1 a 1_0", "r:1: position '1_0' is not a number of at least 0 (topic 'q1')"),
-        (
-            "q1 syslen= 5\nq1 syslen= 6",
-            "r:2: the answer of this topic has two lengths, 5 and 6 (topic 'q1')",
-        ),
+        ("q1 syslen= 5\nq1 syslen= 6", "r:2: the answer of this topic has two lengths, 5 and 6"),
         ("q1", "r:1: expected 2 columns (topic nugget) in a line of answers, got 1"),
     ],
 )

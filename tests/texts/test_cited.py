@@ -123,10 +123,7 @@ def test_order_and_names_change_nothing() -> None:
         ("q,1,d,full\nq,1,d,none", "c.csv:3: sentence '1' cites 'd' twice (topic 'q')"),
         ("q,1,d,", "c.csv:2: citation 'd' has no support label (topic 'q')"),
         ("q,1,,full", "c.csv:2: has support but no citation (topic 'q')"),
-        (
-            "q,1,,\nq,1,d,full",
-            "c.csv:3: sentence '1' has a row without a citation, but also other rows (topic 'q')",
-        ),
+        ("q,1,,\nq,1,d,full", "c.csv:3: sentence '1' has a row without a citation, but also"),
         ("q,1,d,-1", "c.csv:2: support '-1' is not full, partial, none or"),
         ("q,1,d,full\nq,1,e,False", "c.csv:3: support 'False' is not full, partial, none or"),
         (",1,d,full", "c.csv:2: has no topic"),
@@ -152,8 +149,7 @@ def test_support_that_is_true_or_false_is_read_with_a_warning() -> None:
 def test_citations_need_a_name() -> None:
     row = {"topic": "q", "sentence": 1, "support": "full"}
     refuses("row 1: has support but no citation", read_citations, [row])
-    with pytest.raises(InputError, match="row 1: citation .* is not the id of one document"):
-        read_citations([row | {"citation": ["d"]}])
+    refuses("row 1: citation .* is not the id of one", read_citations, [row | {"citation": ["d"]}])
 
 
 def test_names_of_columns_and_line_ends_of_csv(tmp_path: Path) -> None:
@@ -195,23 +191,19 @@ def test_runs_of_trec_rag_and_their_support(tmp_path: Path) -> None:
     assert found == [[[0.5, 0.5]], [[pytest.approx(1 / 3), 0.5]]]
     refuses("expected the support of citations", read_citations, files[0])
     support.write_text(f"{head}q,ours,1,d1,full\n")
-    with pytest.raises(InputError, match="jsonl:1: citation .d2. of sentence 3 has no support"):
-        read_citations(files[0], support=support)
+    refuses("jsonl:1: citation .d2. of sentence 3 has", read_citations, files[0], support=support)
     record["answer"] = [{"text": "A.", "citations": [2]}]
     files[0].write_text(json.dumps(record))
-    with pytest.raises(InputError, match="citation '2' of sentence 1 is not among the references"):
-        read_citations(files[0], support=support)
+    refuses("citation '2' of sentence 1 is not among", read_citations, files[0], support=support)
 
 
 def test_citation_is_one_document() -> None:
     row = {"topic": "q", "system": "a", "sentence": 1, "citation": "d1", "support": "full"}
     empty = {**row, "sentence": 2, "citation": "[]", "support": ""}
     assert values(read_citations([row, empty]), "CitationPrecision") == [[[1.0]]]
-    with pytest.raises(InputError, match="row 2: has support but no citation"):
-        read_citations([row, {**empty, "support": "none"}])
+    refuses("row 2: has support but no citati", read_citations, [row, {**empty, "support": "none"}])
     for several in ("[d1, d2]", "d1;d2", "d1; d2"):
-        with pytest.raises(InputError, match="not the id of one document; write a row with"):
-            read_citations([{**row, "citation": several}])
+        refuses("not the id of one document", read_citations, [{**row, "citation": several}])
     ids = ["doi:10.1/(a)[1]", "http://a.org/b;c=1", "Paris; the city", "[1] Smith", "a,b"]
     rows = [{**row, "citation": doc} for doc in ids]
     assert values(read_citations(rows), "CitationPrecision(counted='all')") == [[[1.0]]]
@@ -243,10 +235,7 @@ def test_empty_answers_score_zero(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        (
-            "q,a,1,d1,full\nq,a,,,",
-            "3: has no sentence .an answer without sentences., but the answer has",
-        ),
+        ("q,a,1,d1,full\nq,a,,,", "3: has no sentence .an answer without sentences., but the"),
         ("q,a,1,d1,full\nr,a,,d1,full", "3: has no sentence"),
     ],
 )

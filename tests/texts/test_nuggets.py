@@ -13,6 +13,7 @@ from cranfield import evaluate_answers
 from cranfield.base.errors import MeasureError
 from cranfield.texts import judge_answers
 from cranfield.texts.gold import text_length
+from tests.collection.refusals import refuses
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(missing and counted as 0|is 0 for every system|counted as empty)"
@@ -81,8 +82,7 @@ def test_partial_support_is_no_match() -> None:
 
 
 def test_what_is_lacking_is_said() -> None:
-    with pytest.raises(MeasureError, match="NuggetF requires the length of each answer; topic 'q'"):
-        scores_of(["a"], "NuggetF")
+    refuses("NuggetF requires the length of each", scores_of, ["a"], "NuggetF", error=MeasureError)
     rows = [{"topic": "q", "nugget": "a"}]
     with pytest.raises(MeasureError, match="WRecall requires the weight of each nugget"):
         scores_of(["a"], "WRecall", gold=rows)

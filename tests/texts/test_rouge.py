@@ -17,7 +17,7 @@ from cranfield import evaluate_answers
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.measures.texts.rouge import count_pairs, lcs_length, skip_overlap
 from cranfield.texts import judge_answers, judge_summaries
-from tests.collection.refusals import refuses
+from tests.collection.refusals import refuses, warns
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.filterwarnings(
@@ -168,15 +168,12 @@ def test_tables_of_texts(tmp_path: Path) -> None:
 
 
 def test_wrong_texts() -> None:
-    with pytest.warns(CranfieldWarning, match=r"1 topic without references .*\('r'\)"):
-        judge_summaries({"s": {"q": "a", "r": "b"}}, {"q": "a"})
+    warns(r"1 topic without references", judge_summaries, {"s": {"q": "a", "r": "b"}}, {"q": "a"})
     rows = [("q", "s", "a"), ("q", "s", "b")]
     table = [dict(zip(("topic", "system", "text"), row, strict=True)) for row in rows]
-    with pytest.raises(InputError, match=r"row 2: is a second text of system 's' \(topic 'q'\)"):
-        judge_summaries(table, {"q": "a"})
+    refuses(r"row 2: is a second text of system 's' \(topic", judge_summaries, table, {"q": "a"})
     replicates = [{**row, "replicate": k} for k, row in enumerate(table)]
-    with pytest.raises(InputError, match=r"'replicate' .* name the systems SYSTEM@REPLICATE"):
-        judge_summaries(replicates, {"q": "a"})
+    refuses(r"'replicate' .* name the systems", judge_summaries, replicates, {"q": "a"})
     for texts, references in (
         ({"s": {"q": 3}}, {"q": "a"}),
         ({"s": "a"}, {"q": "a"}),
@@ -248,8 +245,7 @@ def test_json_of_squad_and_alce(tmp_path: Path) -> None:
     assert evaluate_answers(judge_summaries(alce, alce), "RougeN").to_dict("run") == {"RougeN": 1.0}
     others: list[Any] = [[{"x": 1}, {"paragraphs": 3}], [{"paragraphs": [{"qas": [{}]}]}]]
     for other in others:
-        with pytest.raises(InputError, match="expected .* a data set of SQuAD, got other JSON"):
-            judge_summaries(predictions, {"data": other})
+        refuses("expected .* a data set of SQuAD", judge_summaries, predictions, {"data": other})
 
 
 def test_systems_without_a_topic_with_references_are_refused() -> None:

@@ -16,36 +16,15 @@ from tests.collection.refusals import warns
 
 DATA = Path(__file__).parents[2] / "data" / "campaign" / "metadata"
 
+PLAN = ("tag", "actor.team", "research goal", "implementation.source.repository",
+        "data.training data", "method.automatic")  # fmt: skip
 REQUIRED = {
-    "wows": (
-        "actor.team",
-        "implementation.source.repository",
-        "data.test collection.name",
-        "method.description",
-        "method.name",
-    ),
+    "wows": ("actor.team", "implementation.source.repository", "data.test collection.name",
+             "method.description", "method.name"),
     # As far as the messages name them.
-    "longeval": (
-        "tag",
-        "actor.team",
-        "research goal",
-        "implementation.source.repository",
-        "data.training data",
-        "method.automatic",
-        "method.indexing",
-        "method.retrieval",
-    ),
-    "longeval_rag": (
-        "tag",
-        "actor.team",
-        "research goal",
-        "implementation.source.repository",
-        "data.training data",
-        "method.automatic",
-        "method.retrieval",
-        "method.generation",
-    ),
-}
+    "longeval": (*PLAN, "method.indexing", "method.retrieval"),
+    "longeval_rag": (*PLAN, "method.retrieval", "method.generation"),
+}  # fmt: skip
 
 
 def read(text: bytes) -> Metadata:
@@ -85,21 +64,18 @@ def test_values_are_what_the_schema_says() -> None:
         b"research goal: {venue: {year: 2026}, description: 2026-01-01}\n"
         b"actor: {team: ~, fields: !!null 'x', degree: !!bool 'false'}\n"
     )
-    assert about.get("tag") == "1"
-    assert about.get("implementation.source.commit") == "8e12345"
-    assert about.get("implementation.source.repository") == "yes"
-    assert about.get("implementation.source.uncommitted changes") is False
-    assert about.get("method.automatic") is True
-    assert about.get("method.lexical") is True
-    assert about.get("method.name") == "no"
-    assert about.get("method.score ties") == "010"
-    assert about.get("platform.hardware.cpu.number of cores") == 8
-    assert about.get("research goal.venue.year") == "2026"
-    assert about.get("research goal.description") == "2026-01-01"
-    assert about.get("actor.team") is None
-    assert about.get("actor.fields") is None
+    expected = {
+        "tag": "1",
+        "implementation.source.commit": "8e12345",
+        "implementation.source.repository": "yes",
+        "implementation.source.uncommitted changes": False,
+        **{"method.automatic": True, "method.lexical": True, "method.name": "no"},
+        **{"method.score ties": "010", "platform.hardware.cpu.number of cores": 8},
+        **{"research goal.venue.year": "2026", "research goal.description": "2026-01-01"},
+        **{"actor.team": None, "actor.fields": None, "no.such.key": None},
+    }
+    assert {key: about.get(key) for key in expected} == expected
     assert [str(one) for one in about.problems()] == ["actor.degree must be text, got false"]
-    assert about.get("no.such.key") is None
 
 
 def test_what_is_of_the_wrong_kind_is_said() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import InputError
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from tests.collection.refusals import refuses
 
@@ -28,24 +27,17 @@ def test_names_of_trec_eval_find_ours(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("measure,topic,system,score\nAP,1,a,.5\nnDCG@10,1,a,1\n")
     assert cf.read_scores(tmp_path / "s.csv", measure="map").values.tolist() == [[0.5]]
     assert cf.read_scores(tmp_path / "s.csv", measure="ndcg_cut_10").values.tolist() == [[1]]
-    with pytest.raises(InputError, match="unknown measure 'P_10'; expected one of: AP, nDCG@10"):
-        cf.read_scores(tmp_path / "s.csv", measure="P_10")
+    refuses("unknown measure 'P_10'; expected", cf.read_scores, tmp_path / "s.csv", measure="P_10")
     (tmp_path / "s.csv").write_text("measure,topic,system,score\nmap,1,a,.5\nMAP,1,a,1\n")
     assert cf.read_scores(tmp_path / "s.csv", measure="map").values.tolist() == [[0.5]]
-    refuses(
-        "'AP' occurs under several names; select one of: map, MAP",
-        cf.read_scores,
-        tmp_path / "s.csv",
-        measure="AP",
-    )
+    refuses("'AP' occurs under several names", cf.read_scores, tmp_path / "s.csv", measure="AP")
 
 
 def test_several_measures_of_scores_without_a_name(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_text("topic,a,b\n1,.5,1\n")
     assert cf.read_scores(path, measure="AP").measure == "AP"
-    with pytest.raises(InputError, match=r"s\.csv: does not name its measure.* as AP, RR"):
-        read_scores_by_measure(path, ["AP", "RR"])
+    refuses(r"s\.csv: does not name its measure.* as", read_scores_by_measure, path, ["AP", "RR"])
     [(name, scores)] = read_scores_by_measure(path, ["AP"]).items()
     assert (name, scores.measure) == ("AP", "AP")
     assert list(read_scores_by_measure(path)) == [""]
@@ -63,8 +55,7 @@ def test_files_of_different_measures(tmp_path: Path) -> None:
     a.write_text("map\t1\t.5\n")
     b.write_text("P_5\t1\t.2\n")
     refuses(r"b\.eval: expected scores of map, as in .*a\.eval, got P_5", cf.read_scores, [a, b])
-    with pytest.raises(InputError, match=r"b\.eval: unknown measure 'map'; expected one of: P_5"):
-        cf.read_scores([a, b], measure="map")
+    refuses(r"b\.eval: unknown measure 'map'; expected one", cf.read_scores, [a, b], measure="map")
     b.write_text("1\tAP\t.25\n")
     assert cf.read_scores([a, b]).values.tolist() == [[0.5, 0.25]]
     c.write_text("topic,c\n1,1\n")

@@ -152,17 +152,6 @@ def test_text_has_a_value_on_each_line(tmp_path: Path) -> None:
         cf.read_qrels(path, grades={"yes": 1, "no": 0}, ungraded="drop")
 
 
-def test_esci_labels_and_their_gains(tmp_path: Path) -> None:
-    """By hand: gains 0.1 and 1 in the wrong order, over the ideal order."""
-    path = tmp_path / "esci.csv"
-    path.write_text("query_id,product_id,esci_label\nq1,d1,S\nq1,d5,E\n")
-    qrels = cf.read_qrels(path, grades={"E": 3, "S": 2, "C": 1, "I": 0})
-    gains = "nDCG(gains={3: 1.0, 2: 0.1, 1: 0.01})@10"
-    scores = cf.evaluate({"q1": {"d1": 3.0, "d5": 2.0}}, qrels, gains)
-    expected = (0.1 + 1 / log2(3)) / (1 + 0.1 / log2(3))
-    assert scores.by_system().row(0)[1] == pytest.approx(expected)
-
-
 @pytest.mark.parametrize(
     ("pattern", "text", "grade"),
     [

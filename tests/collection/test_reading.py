@@ -24,8 +24,6 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.base.errors import InputError, collect_warnings
 from cranfield.collection.document_tables import read_groups
-from cranfield.collection.files import lines as text
-from cranfield.collection.files.lines import RUN
 from cranfield.sources import chunks as source
 from tests.collection.refusals import refuses, warns
 
@@ -251,18 +249,6 @@ def test_written_runs_are_read_back(table: dict[tuple[str, str], float]) -> None
             path, {t: dict.fromkeys(d, 1) for t, d in nested.items()}, "RR", ties="rank"
         )
         assert one["RR"].values.tolist() == two["RR"].values.tolist()
-
-
-@given(st.text(st.sampled_from("0123456789.eE+-_xnaif ,"), min_size=1, max_size=25))
-def test_scores_are_what_python_reads_or_refused(score: str) -> None:
-    line = f"1 Q0 d 1 {score} t\n".encode()
-    fields = line.split()
-    try:
-        run = text.read_chunk(line, RUN, source="x", first_line=1).frame
-    except cf.InputError as error:
-        assert error.line == 1
-        return
-    assert run["score"].to_list() == [float(fields[4])]
 
 
 def test_writing_refuses_what_cannot_be_read_back(tmp_path: Path) -> None:

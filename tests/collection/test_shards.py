@@ -12,12 +12,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, chi2_contingency
 
 import cranfield as cf
 from cranfield.collection import shards as module
 from cranfield.collection.shards import (
-    RandomShards,
     as_sharding,
     random_shards,
     read_shards,
@@ -117,37 +115,6 @@ def test_shard_is_the_hash_modulo_their_number(shards: int, seed: int, sampling:
     state = np.random.SeedSequence(seed, spawn_key=(shards, sampling)).generate_state(2, np.uint64)
     key = (int(state[0]), int(state[1]))
     assert drawn.of(IDS).tolist() == [reference(doc, key) % shards for doc in IDS]
-
-
-def test_shard_of_a_document_does_not_depend_on_the_others() -> None:
-    ids = [f"doc{k}" for k in range(200)]
-    drawn = random_shards(4, seed=9)
-    all_at_once = dict(zip(ids, drawn.of(ids).tolist(), strict=True))
-    assert {doc: int(drawn.of([doc])[0]) for doc in ids} == all_at_once
-    assert dict(zip(ids[::-1], drawn.of(ids[::-1]).tolist(), strict=True)) == all_at_once
-
-
-@pytest.mark.parametrize("shards", [2, 3, 7])
-def test_shards_are_equally_likely(shards: int) -> None:
-    ids = pl.Series([f"FT{k:06}" for k in range(60_000)])
-    sizes = np.bincount(random_shards(shards, seed=3).of(ids), minlength=shards)
-    low, high = binom.ppf([1e-5, 1 - 1e-5], len(ids), 1 / shards)
-    assert ((low < sizes) & (sizes < high)).all()
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (random_shards(3, 0), random_shards(3, 1)),
-        (random_shards(3, 0), random_shards(3, 0, sampling=1)),
-        (random_shards(2, 0), random_shards(4, 0)),
-    ],
-)
-def test_other_partitions_are_independent(one: RandomShards, other: RandomShards) -> None:
-    ids = pl.Series([f"d{k}" for k in range(20_000)])
-    table = np.zeros((len(one), len(other)))
-    np.add.at(table, (one.of(ids), other.of(ids)), 1)
-    assert chi2_contingency(table).pvalue > 1e-4
 
 
 def test_documents_in_any_form() -> None:

@@ -199,12 +199,3 @@ def test_pools_do_not_multiply() -> None:
         with at_most(None):
             assert available_threads() == 1
     assert in_threads(lambda _: available_threads(), range(4), 2) == [1] * 4
-
-
-def test_sources_give_whole_lines(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(b"ab\ncdef\n\ngh")
-    for size in range(1, 12):
-        found = list(Source(str(path)).chunks(size))
-        assert b"".join(found) == b"ab\ncdef\n\ngh"
-        assert all(one.endswith(b"\n") for one in found[:-1])

@@ -147,21 +147,6 @@ def test_intervals_add_the_variances_of_topics_and_of_labels() -> None:
     assert single["low"][0] is None and single["label error"][0] == pytest.approx(0.3)
 
 
-def test_the_variance_is_that_of_a_bootstrap_with_redrawn_labels() -> None:
-    rng = np.random.default_rng(5)
-    chances = rng.beta(0.5, 1, (40, 10))
-    probabilities = {
-        f"q{topic}": {f"d{k}": chance for k, chance in enumerate(row)}
-        for topic, row in enumerate(chances)
-    }
-    run = {topic: {doc: -k for k, doc in enumerate(docs)} for topic, docs in probabilities.items()}
-    row = cf.evaluate_probabilities(run, probabilities, "P@10").rows.row(0, named=True)
-    topics = rng.integers(40, size=(4000, 40))
-    means = (rng.random((4000, 40, 10)) < chances[topics]).mean(axis=(1, 2))
-    variance = row["topic error"] ** 2 * 39 / 40 + row["label error"] ** 2
-    assert means.var() == pytest.approx(variance, rel=0.1)
-
-
 def test_topics_of_the_policy() -> None:
     runs = {"a": {"q1": {"x": 1.0}}, "b": {"q1": {"x": 1.0}, "q2": {"x": 1.0}, "q3": {"y": 1.0}}}
     probabilities = {"q1": {"x": 0.4}, "q2": {"x": 0.5}}

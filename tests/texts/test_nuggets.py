@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from random import Random
-
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from cranfield import evaluate_answers
 from cranfield.base.errors import MeasureError
@@ -41,7 +36,8 @@ def test_trec_question_answering_by_hand() -> None:
 
 def test_allowance() -> None:
     answer = {"nuggets": ["a", "c"], "length": 250}
-    assert scores_of(answer, "NuggetPrecision(allowance=125)") == [1.0]
+    for allowance in (125, 200):
+        assert scores_of(answer, f"NuggetPrecision(allowance={allowance})") == [1.0]
     assert scores_of(answer, "NuggetPrecision(allowance=50)") == [pytest.approx(0.4)]
     assert scores_of(answer, "NuggetPrecision(allowance=0)") == [0.0]
 
@@ -86,36 +82,3 @@ def test_what_is_lacking_is_said() -> None:
     rows = [{"topic": "q", "nugget": "a"}]
     with pytest.raises(MeasureError, match="WRecall requires the weight of each nugget"):
         scores_of(["a"], "WRecall", gold=rows)
-
-
-WEIGHTS = st.lists(st.integers(0, 5), min_size=1, max_size=6)
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    WEIGHTS,
-    st.lists(st.sets(st.integers(0, 5)), min_size=1, max_size=4),
-    st.integers(0, 900),
-    st.randoms(use_true_random=False),
-)
-def test_bounds_order_and_monotony(
-    weights: list[int], matched: list[set[int]], length: int, random: Random
-) -> None:
-    gold = {"q": {str(k): weight for k, weight in enumerate(weights)}}
-    answers = {
-        f"s{k}": {"q": {"nuggets": [str(n) for n in found if n < len(weights)], "length": length}}
-        for k, found in enumerate(matched)
-    }
-    wanted = ["NuggetRecall", "WRecall", "NuggetPrecision", "NuggetF"]
-    found = evaluate_answers(judge_answers(answers, gold), wanted)
-    names = list(answers)
-    random.shuffle(names)
-    again = evaluate_answers(judge_answers({name: answers[name] for name in names}, gold), wanted)
-    for name in wanted:
-        values = found[name].values
-        assert ((values >= 0) & (values <= 1)).all()
-        assert np.array_equal(again[name].values, values[:, [int(one[1:]) for one in names]])
-    everything = {"all": {"q": {"nuggets": list(gold["q"]), "length": length}}}
-    best = evaluate_answers(judge_answers({**answers, **everything}, gold), wanted)
-    for name in wanted:
-        assert (best[name].values[:, -1:] >= best[name].values).all()

@@ -8,14 +8,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield import evaluate_answers
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
-from cranfield.measures.texts.rouge import count_pairs, lcs_length, skip_overlap
+from cranfield.measures.texts.rouge import count_pairs, skip_overlap
 from cranfield.texts import judge_answers, judge_summaries
 from tests.collection.refusals import refuses, warns
 from tests.conftest import ROOT
@@ -117,17 +116,6 @@ def test_skip_bigrams_by_brute_force(
         assert one_score("RougeS(gap=0)", *shown) == pytest.approx(
             one_score("RougeN(n=2, of='F')", *shown)
         )
-
-
-@settings(max_examples=100, deadline=None)
-@given(WORDS, WORDS)
-def test_subsequences_by_the_table(text: list[int], reference: list[int]) -> None:
-    table = np.zeros((len(text) + 1, len(reference) + 1), dtype=int)
-    for i, one in enumerate(text):
-        for j, other in enumerate(reference):
-            best = max(table[i, j + 1], table[i + 1, j])
-            table[i + 1, j + 1] = table[i, j] + 1 if one == other else best
-    assert lcs_length(text, reference) == table[-1, -1]
 
 
 def test_tokenisers() -> None:

@@ -359,12 +359,6 @@ def test_depth_is_of_the_input_and_limit_of_the_output() -> None:
     refuses("limit must be", cf.fuse, runs, limit=0, error=cf.PolicyError)
 
 
-def test_judgments_without_grades() -> None:
-    with pytest.warns(cf.CranfieldWarning, match="each document is read as relevant"):
-        found = cf.read_qrels([{"query-id": "1", "corpus-id": "a"}])
-    assert found.grades.tolist() == [1]
-
-
 def test_lines_of_ratings_with_times(tmp_path: Path) -> None:
     """As topic, iteration, document and grade, item 3 would be of grade 881250949."""
     path = tmp_path / "u.data"

@@ -31,35 +31,11 @@ def test_each_measure_declares_itself(name: str) -> None:
     assert parse_measure(name) == kind()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "SMeasure(L=500)",
-        "SSharp(L=250.5, beta=10)",
-        "NuggetF(allowance=50, beta=1)",
-        "AllScore(strict=True)",
-        "RougeN(n=2, of='F')",
-        "RougeS(gap=4, references='average')",
-        "CitationRecall(counted='all')",
-    ],
-)
-def test_text_forms_read_back(text: str) -> None:
-    made = parse_measure(text)
-    assert str(made) == repr(made) == text
-    assert parse_measure(f" {made} ") == made
-    assert hash(made) == hash(parse_measure(text))
-
-
 def test_defaults_are_not_shown() -> None:
     assert str(parse_measure("SSharp(L=1000, beta=1)")) == "SSharp"
     assert parse_measure("RougeS(gap=None)") == measures.RougeS()
     found = parse_measures(["TFlat", measures.TFlat(), "SFlat"])
     assert [str(one) for one in found] == ["TFlat", "SFlat"]
-
-
-def test_measures_cannot_be_changed() -> None:
-    with pytest.raises(AttributeError, match="is immutable"):
-        measures.SMeasure().L = 3
 
 
 def test_a_measure_of_something_else_is_refused() -> None:

@@ -108,41 +108,42 @@ def test_wrong_maps(grades: Any) -> None:
 
 
 def test_the_refusal_names_the_way_out(tmp_path: Path) -> None:
-    (tmp_path / "a.run").write_text("q1 Q0 d1 1 3 a\nq1 Q0 d5 2 2 a\n")
-    (tmp_path / "q.txt").write_text("q1 0 d1 0.1\nq1 0 d5 1.0\n")
-    (tmp_path / "q.csv").write_text("query,docid,rating\nq1,d1,no\nq1,d5,exact\n")
+    texts = {
+        "a.run": "q1 Q0 d1 1 3 a\nq1 Q0 d5 2 2 a\n",
+        "q.txt": "q1 0 d1 0.1\nq1 0 d5 1.0\n",
+        "q.csv": "query,docid,rating\nq1,d1,no\nq1,d5,exact\n",
+        "esci.csv": "query_id,docid,label\nq1,d1,I\nq1,d5,E\n",
+        "words.csv": 'query_id,docid,label\nq1,d1,No\nq1,d5,"Good, I think"\n',
+        "cuts.yml": "map-grades: [0.5, 0.8]\n",
+        "exact.yml": 'map-grades: {exact: 2, "no": 0}\n',
+        "few.yml": "map-grades: {exact: 2}\n",
+        "map.yml": 'map-grades: {E: 3, I: 0, "No": 0, "Good, I think": 1}\n',
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
     for data in (tmp_path / "q.txt", {"q1": {"d1": 0.1}}):
         refuses(r"grades=\[0.5, 0.8\] cuts real numbers into grades", cf.read_qrels, data)
     refuses(r"'no' is not an .*; grades=\{'no': GRADE", cf.read_qrels, tmp_path / "q.csv")
-    _, told = cranfield(tmp_path, "evaluate", "q.txt", "a.run", status=2)
-    assert "q.txt:1: " in told
-    assert (
-        "; --settings with map-grades: [0.5, 0.8] cuts real numbers into grades 0, 1 and 2" in told
-    )
-    (tmp_path / "cuts.yml").write_text("map-grades: [0.5, 0.8]\n")
-    out, _ = cranfield(tmp_path, "evaluate", "q.txt", "a.run", "-m", "RR", "--settings", "cuts.yml")
-    assert "0.5000" in out
-    (tmp_path / "words.yml").write_text('map-grades: {exact: 2, "no": 0}\n')
-    out, _ = cranfield(
-        tmp_path, "evaluate", "q.csv", "a.run", "-m", "RR", "--settings", "words.yml"
-    )
-    assert "0.5000" in out
-    (tmp_path / "few.yml").write_text("map-grades: {exact: 2}\n")
-    _, told = cranfield(tmp_path, "evaluate", "q.csv", "a.run", "--settings", "few.yml", status=2)
-    assert "q.csv:2: grade 'no' is not in the mapping of grades; expected one of: 'exact'" in told
-
-
-def test_letters_and_values_with_commas(tmp_path: Path) -> None:
-    (tmp_path / "a.run").write_text("q1 Q0 d1 1 3 a\nq1 Q0 d5 2 2 a\n")
-    (tmp_path / "esci.csv").write_text("query_id,docid,label\nq1,d1,I\nq1,d5,E\n")
-    (tmp_path / "words.csv").write_text('query_id,docid,label\nq1,d1,No\nq1,d5,"Good, I think"\n')
-    _, error = cranfield(tmp_path, "evaluate", "esci.csv", "a.run", status=2)
-    assert "esci.csv:2: grade 'I'" in error
-    assert "map-grades: {'I': GRADE, ...}" in error
-    (tmp_path / "map.yml").write_text('map-grades: {E: 3, I: 0, "No": 0, "Good, I think": 1}\n')
-    for name in ("esci.csv", "words.csv"):
-        out, _ = cranfield(tmp_path, "evaluate", name, "a.run", "-m", "RR", "--settings", "map.yml")
-        assert "0.5000" in out
+    for name, more, said in (
+        ("q.txt", (), "q.txt:1: "),
+        (
+            "q.txt",
+            (),
+            "; --settings with map-grades: [0.5, 0.8] cuts real numbers into grades 0, 1",
+        ),
+        (
+            "q.csv",
+            ("--settings", "few.yml"),
+            "grade 'no' is not in the mapping of grades; expected",
+        ),
+        ("esci.csv", (), "esci.csv:2: grade 'I'"),
+        ("esci.csv", (), "map-grades: {'I': GRADE, ...}"),
+    ):
+        assert said in cranfield(tmp_path, "evaluate", name, "a.run", *more, status=2)[1]
+    mapped = {"q.txt": "cuts.yml", "q.csv": "exact.yml", "esci.csv": "map.yml"}
+    for name, settings in (mapped | {"words.csv": "map.yml"}).items():
+        words = ("evaluate", name, "a.run", "-m", "RR", "--settings", settings)
+        assert "0.5000" in cranfield(tmp_path, *words)[0]
 
 
 def test_text_has_a_value_on_each_line(tmp_path: Path) -> None:

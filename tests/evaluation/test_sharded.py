@@ -151,9 +151,9 @@ RUNS: dict[str, Rankings] = {
 NAN = np.nan
 
 
-def stacked(shards: list[list[list[float]]]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Tables of topics and systems, one a shard, as scores have them."""
-    return np.stack([np.array(table, dtype=np.float64) for table in shards], axis=2)
+def check_values(ev: Evaluation, measure: str, *shards: list[list[float]]) -> None:
+    """Compare scores with tables of topics and systems, one a shard."""
+    np.testing.assert_array_equal(ev[measure].values, np.stack([*map(np.array, shards)], axis=2))
 
 
 def test_by_hand() -> None:
@@ -162,15 +162,11 @@ def test_by_hand() -> None:
     # there is nothing relevant on the right: no score, though x retrieved documents there.
     left = [[1.0, 0.5], [0.0, 0.0], [NAN, NAN]]
     right = [[0.5, 0.0], [NAN, NAN], [0.0, 0.5]]
-    np.testing.assert_array_equal(ev["AP"].values, stacked([left, right]))
-    np.testing.assert_array_equal(
-        ev["P@1"].values, stacked([[[1, 1], [0, 0], [NAN, NAN]], [[0, 0], [NAN, NAN], [0, 0]]])
-    )
+    check_values(ev, "AP", left, right)
+    check_values(ev, "P@1", [[1, 1], [0, 0], [NAN, NAN]], [[0, 0], [NAN, NAN], [0, 0]])
     # Each measure has its own idea of what is relevant, unless it is told.
-    np.testing.assert_array_equal(
-        ev["AP(rel=2)"].values,
-        stacked([[[1, 1], [NAN, NAN], [NAN, NAN]], [[NAN, NAN], [NAN, NAN], [0, 0.5]]]),
-    )
+    graded = [[[1, 1], [NAN, NAN], [NAN, NAN]], [[NAN, NAN], [NAN, NAN], [0, 0.5]]]
+    check_values(ev, "AP(rel=2)", *graded)
     told = evaluate(RUNS, QRELS, ["AP", "AP(rel=2)"], shards=MAP, rel=2)
     np.testing.assert_array_equal(np.isnan(told["AP"].values), np.isnan(ev["AP(rel=2)"].values))
     assert told["AP"].settings["relevant from"] == 2
@@ -221,18 +217,12 @@ def test_tables(tmp_path: Path) -> None:
 def test_topics_that_systems_lack() -> None:
     # A system that has a topic has it in each shard, also where it retrieved nothing there.
     ev = evaluate(RUNS, QRELS, "AP", shards=MAP, topics="intersection")
-    np.testing.assert_array_equal(
-        ev["AP"].values,
-        stacked([[[1, 0.5], [0, NAN], [NAN, NAN]], [[0.5, 0], [NAN, NAN], [NAN, 0.5]]]),
-    )
+    check_values(ev, "AP", [[1, 0.5], [0, NAN], [NAN, NAN]], [[0.5, 0], [NAN, NAN], [NAN, 0.5]])
     # y retrieves only d for topic 1: nothing on the left.
     runs = {**RUNS, "y": {"1": {"d": 1.0}, "9": {"a": 1.0}}}
     ev = evaluate(runs, QRELS, "AP", shards=MAP, topics="run")
     assert ev.topics == ("1", "2", "9")
-    np.testing.assert_array_equal(
-        ev["AP"].values,
-        stacked([[[1, 0], [0, NAN], [NAN, NAN]], [[0.5, 0], [NAN, NAN], [NAN, NAN]]]),
-    )
+    check_values(ev, "AP", [[1, 0], [0, NAN], [NAN, NAN]], [[0.5, 0], [NAN, NAN], [NAN, NAN]])
     assert ev.whole["AP"].values[2].tolist()[1] == 0
     assert [judged.retrieved[2].tolist() for judged in ev.judged.shards] == [[0, 1], [0, 0]]
 

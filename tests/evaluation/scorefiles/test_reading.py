@@ -129,10 +129,6 @@ def test_shards(tmp_path: Path) -> None:
 def test_other_faults(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_bytes(b"topic,a\nq\xff,1\n")
     refuses(":2: is not UTF-8 text", cf.read_scores, tmp_path / "s.csv")
-    (tmp_path / "s.json").write_text("[1]")
-    refuses("expected an object", cf.read_scores, tmp_path / "s.json")
-    (tmp_path / "s.json").write_text("{")
-    refuses("not valid JSON", cf.read_scores, tmp_path / "s.json")
     (tmp_path / "s.parquet").write_text("PAR1")
     refuses("not readable Parquet", cf.read_scores, tmp_path / "s.parquet")
     refuses("cannot be read", cf.read_scores, tmp_path / "absent.csv")

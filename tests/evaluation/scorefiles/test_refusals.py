@@ -91,6 +91,8 @@ REFUSED = [
     ("s.json", '[{"topic": "q1", "a": 1}, 7]', "row 2: expected a record as in the first row"),
     ("s.json", '{"a":\n {"q1": }}', ":2: is not valid JSON: Expecting value"),
     ("s.json", '{"a": {}}', "has no scores by topic"),
+    ("s.json", "[1]", "expected an object"),
+    ("s.json", "{", "not valid JSON"),
 ]
 
 

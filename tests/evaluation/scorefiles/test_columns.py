@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,11 +30,12 @@ def test_topics_in_any_spelling(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "system", ["system", "Run", "run_id", "Run Tag", "runtag", "RunID", "name"]
-)
-@pytest.mark.parametrize("measure", ["measure", "Metric", "metric-name"])
-@pytest.mark.parametrize("score", ["score", "Value", "metric_value"])
-def test_long_tables_in_any_spelling(system: str, measure: str, score: str, tmp_path: Path) -> None:
+    "names",
+    ["system measure score", "Run Metric Value", "run_id metric-name metric_value",
+     "runtag measure score", "RunID Metric Value", "name measure score", "Run_Tag measure score"],
+)  # fmt: skip
+def test_long_tables_in_any_spelling(names: str, tmp_path: Path) -> None:
+    system, measure, score = names.split()
     text = f"Shard ID,{system},{measure},Query-Id,{score}\nx,1,AP,7,.5\ny,1,AP,7,.25\n"
     scores = read(text, tmp_path)
     assert (scores.measure, scores.topics, scores.systems) == ("AP", ("7",), ("1",))
@@ -144,32 +146,32 @@ def test_a_column_that_distinguishes_repeated_rows(tmp_path: Path) -> None:
     refuses("got seed, ndcg@10; select one, as in measure='ndcg@10'", read, numbered, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["a_se", "a.ci", "A_var", "Δ"])
-def test_errors_of_a_system_are_no_systems(name: str) -> None:
-    table = {"topic": ["1", "2"], "a": [0.5, 0.75], name: [0.125, 0.25]}
-    if name.startswith("A"):  # not the name of a column with an error
-        assert len(cf.read_scores(pl.DataFrame(table)).systems) == 2
-        return
-    warns(f"read as systems: '{name}'", cf.read_scores, pl.DataFrame(table))
+@pytest.mark.parametrize(
+    ("others", "names", "values"),
+    [
+        ("a", "a_se a.ci Δ", [0.125, 0.25]),
+        ("a", "fold bm25_rank P-Value a_std mean seed worst", [1, 2]),
+        ("ab", "diff n_rel doc_count level_0 x", [12, 30]),
+    ],
+)
+def test_statistics_and_counts_are_no_systems(others: str, names: str, values: list[Any]) -> None:
+    for name in names.split():
+        table = {"topic": ["1", "2"], **{other: [0.5, 1.0] for other in others}, name: values}
+        scores = warns(f"read as systems: '{name}'", cf.read_scores, pl.DataFrame(table))
+        assert scores.systems == (*others, name)
 
 
-@pytest.mark.parametrize("name", ["fold", "bm25_rank", "P-Value", "a_std", "mean", "seed", "worst"])
-def test_statistics_are_no_systems(name: str) -> None:
-    table = {"topic": ["1", "2"], "a": [0.5, 1.0], name: [1, 2]}
-    with pytest.warns(cf.CranfieldWarning, match=f"read as systems: '{name}'"):
-        assert cf.read_scores(pl.DataFrame(table)).systems == ("a", name)
-    # Systems may be called like that.
-    systems = {"topic": ["1", "2"], "lambda_rank": [0.5, 0.75], "stdin": [0.5, 1], "folded": [1, 0]}
-    assert len(cf.read_scores(pl.DataFrame(systems)).systems) == 3
-
-
-@pytest.mark.parametrize("name", ["diff", "n_rel", "doc_count", "level_0", "x"])
-def test_counts_beside_scores_are_no_systems(name: str) -> None:
-    table = {"topic": ["1", "2"], "a": [0.5, 1.0], "b": [0.25, 0.5], name: [12, 30]}
-    warns(f"read as systems: '{name}'", cf.read_scores, pl.DataFrame(table))
-    # Numbers of retrieved documents are scores, too, if all systems have them.
-    counts = {"topic": ["1", "2"], "a": [5, 7], "b": [12, 30]}
-    assert cf.read_scores(pl.DataFrame(counts)).systems == ("a", "b")
+@pytest.mark.parametrize(
+    "systems",
+    [
+        {"a": [0.5, 0.75], "A_var": [0.125, 0.25]},  # not the name of a column with an error
+        {"lambda_rank": [0.5, 0.75], "stdin": [0.5, 1], "folded": [1, 0]},
+        {"a": [5, 7], "b": [12, 30]},  # numbers of retrieved documents of all systems
+    ],
+)
+def test_systems_called_like_statistics(systems: dict[str, list[float]]) -> None:
+    found = cf.read_scores(pl.DataFrame({"topic": ["1", "2"], **systems}))
+    assert found.systems == tuple(systems)
 
 
 @pytest.mark.parametrize("head", ["", "topic"])

@@ -449,8 +449,6 @@ class JudgedShards(Scorable):
 
 
 class _Split(NamedTuple):
-    """The judgments by shard."""
-
     sharding: Sharding
     qrels: tuple[Qrels, ...]
     n_unmapped: int

@@ -249,7 +249,6 @@ def list_files(url: str, *, pattern: bool) -> list[str] | None:
 
 
 def _file_system(url: str) -> tuple[Any, str]:
-    """Return the file system of a URL, and the path in it."""
     fsspec = optional_module(
         "fsspec", install="'cranfield[remote]'", purpose=f"reading {hide_credentials(url)}"
     )

@@ -273,7 +273,6 @@ _KINDS: dict[type, str] = {
 
 
 def _kind_of(row: Any) -> str:
-    """Describe a row, for messages."""
     kind = _KINDS.get(type(row), type(row).__name__)
     return f"{kind} of {counted(len(row), 'value')}" if type(row) in {list, tuple} else kind
 

@@ -381,7 +381,6 @@ def _reference_table(data: Any) -> Table:
 
 
 def _read_references(data: Any) -> dict[str, list[str]]:
-    """Return the reference texts of each topic."""
     table = _reference_table(data)
     empty = table.frame.filter(pl.col("text").str.strip_chars() == "")["topic"].to_list()
     if empty and not isinstance(data, Mapping):

@@ -244,11 +244,6 @@ def test_judgments_that_nobody_asked_for_are_sent() -> None:
     assert grades.tolist() == judged.documents.grade.tolist()
 
 
-def test_a_run_without_a_judged_document() -> None:
-    scored = cf.evaluate({"q": {"a": 1.0}}, {"q": {"b": 1}}, "RR")
-    assert scored["RR"].values.tolist() == [[0.0]]
-
-
 def test_a_run_does_not_change_with_its_dict() -> None:
     given, judged = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1}}
     run, qrels = cf.read_run(given), cf.read_qrels(judged)

@@ -354,19 +354,6 @@ def test_no_line_is_lost_behind_a_carriage_return(end: str, tmp_path: Path) -> N
     refuses(r"a\.run:2: a carriage return within a line of 12", cf.read_run, tmp_path / "a.run")
 
 
-def test_what_damaged_parquet_looks_like(tmp_path: Path) -> None:
-    (tmp_path / "a.parquet").write_bytes(b"PAR1 junk PAR1")
-    (tmp_path / "x").write_text("")
-    refuses("is empty", cf.judge, tmp_path / "a.parquet", tmp_path / "x")
-
-
-def test_numbers_that_no_rank_can_be_are_scores(tmp_path: Path) -> None:
-    (tmp_path / "a.run").write_text("q a 1\nq b 1e23\n")
-    run = cf.read_run(tmp_path / "a.run")
-    assert run.ranks is None
-    assert run.scores.tolist() == [1, 1e23]
-
-
 def test_the_name_of_a_run_is_text() -> None:
     with pytest.raises(cf.PolicyError, match="the name of a run must be text"):
         cf.read_run({"1": {"a": 1.0}}).renamed(["x"])  # type: ignore[arg-type]

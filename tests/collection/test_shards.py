@@ -174,15 +174,6 @@ def test_given_shards_in_any_form(tmp_path: Path) -> None:
     assert read_shards({"a": "x", "b": "10", "c": "9"}).labels == ("10", "9", "x")
 
 
-@settings(max_examples=20)
-@given(st.dictionaries(st.text("ab1", min_size=1, max_size=4), st.integers(0, 4), min_size=1))
-def test_given_shards_are_those_given(table: dict[str, int]) -> None:
-    parts = read_shards(table)
-    asked = [*table, "none of these", *list(table)[::-1]]
-    named = [None if k < 0 else int(parts.labels[k]) for k in parts.of(asked).tolist()]
-    assert named == [table.get(doc) for doc in asked]
-
-
 def test_given_shards_that_cannot_be_read(tmp_path: Path) -> None:
     def refused(data: Any, reason: str) -> None:
         refuses(reason, read_shards, data)

@@ -129,25 +129,6 @@ def test_tags_of_a_trec_file_may_be_systems(tmp_path: Path) -> None:
         list(cf.read_runs(path, system="tag"))
 
 
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("ab"), st.sampled_from("12"), st.sampled_from("xyz")),
-        min_size=1,
-        unique=True,
-    )
-)
-def test_a_split_table_is_each_part_read_alone(keys: list[tuple[str, str, str]]) -> None:
-    rows = [
-        {"system": s, "qid": q, "docno": d, "score": float(i)} for i, (s, q, d) in enumerate(keys)
-    ]
-    alone = {
-        name: [(r["qid"], r["docno"], r["score"]) for r in rows if r["system"] == name]
-        for name in dict.fromkeys(r["system"] for r in rows)
-    }
-    assert seen(rows) == alone
-    assert seen(pl.DataFrame(rows)) == alone
-
-
 def test_columns_of_any_name_in_runs_and_judgments() -> None:
     runs = pd.DataFrame({"query": ["1", "1"], "product_id": ["a", "b"], "sim": [1.0, 2.0]})
     qrels = pd.DataFrame({"query": ["1"], "pid": ["b"], "gain": [2], "relevance": [0]})

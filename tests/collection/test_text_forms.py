@@ -192,6 +192,7 @@ def test_scores_that_are_certain(tmp_path: Path) -> None:
         [(t, d, r + 0.5) for t, d, r in ranked()],
         [(t, d, -r) for t, d, r in ranked()],
         [(t, d, 1) for t, d, _ in ranked()],
+        [(1, "a", 1), (1, "b", 1e23)],
     ):
         run = three(tmp_path, rows)
         assert run.ranks is None

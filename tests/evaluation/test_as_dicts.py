@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 import cranfield as cf
 from tests.collection.refusals import refuses
@@ -51,11 +47,3 @@ def test_scores_by_shard_are_no_dict() -> None:
     ev = cf.evaluate(RUNS, QRELS, "RR", shards={"a": "l", "b": "l", "c": "r"})
     for asked in (lambda: ev["RR"]["x"], ev["RR"].to_dict, ev.to_dict, lambda: ev.to_dict("x")):
         refuses("average them over shards first", asked, error=cf.PolicyError)
-
-
-@given(arrays(float, (3, 2), elements=st.floats(0, 1) | st.just(np.nan)))
-def test_each_score_is_there_once(values: np.ndarray) -> None:
-    scores = cf.Scores(values, topics=("1", "2", "3"), systems=("a", "b"))
-    for k, system in enumerate(scores.systems):
-        found = [scores[system].get(topic, np.nan) for topic in scores.topics]
-        np.testing.assert_array_equal(found, values[:, k])

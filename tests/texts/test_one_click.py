@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from cranfield import evaluate_answers
 from cranfield.base.errors import MeasureError
 from cranfield.measures import SFlat, SMeasure, SSharp, TFlat, TMeasure
-from cranfield.measures.texts.answers import minimal_output_ends
 from cranfield.texts.answers import judge_answers
-from cranfield.texts.gold import read_nuggets
 from tests.collection.refusals import refuses
 from tests.conftest import ROOT
 
@@ -61,17 +59,6 @@ def test_above_one_and_flat() -> None:
         judged, [SMeasure(L=50), SFlat(L=50), TMeasure(), TFlat(), SSharp(L=50)]
     )
     assert [scores.values[0, 0] for scores in found.values()] == [4.0, 1.0, 2.0, 1.0, 1.0]
-
-
-def test_no_patience_left_anywhere_is_zero() -> None:
-    gold = {"q": {"x": {"weight": 1, "vital_length": 40}}}
-    judged = judge_answers({"a": {"q": {"nuggets": {"x": 10}, "length": 20}}}, gold)
-    assert evaluate_answers(judged, "SMeasure(L=30)")["SMeasure(L=30)"].values[0, 0] == 0
-
-
-def test_minimal_output_breaks_ties_by_length() -> None:
-    rows = [("p", "z", 1, 4), ("q", "a", 2, 7), ("q", "b", 2, 3), ("q", "c", 5, 9)]
-    assert minimal_output_ends(read_nuggets(rows)).tolist() == [4, 19, 12, 9]
 
 
 def test_what_is_lacking_is_said() -> None:

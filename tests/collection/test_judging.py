@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -249,3 +250,11 @@ def test_topics_without_judgments_are_told() -> None:
     for empty in ({"q1": {"d1": 1}, "q2": {}}, {"q1": ["d1"], "q2": []}):
         with pytest.warns(cf.CranfieldWarning, match="1 topic of the judgments has no documents"):
             assert cf.read_qrels(empty).topics == ("q1",)
+
+
+@pytest.mark.parametrize("low", [np.float16(0.5), 0.5, "1"])
+def test_the_lowest_grade_is_a_whole_number(low: Any) -> None:
+    judgments = cf.judge({"1": {"a": 1.0}}, {"1": {"a": 1}}).judgments
+    assert judgments.count(np.int8(1)).tolist() == [[1]]  # type: ignore[arg-type]
+    with pytest.raises(cf.PolicyError, match="low must be an integer"):
+        replace(judgments, judged_from=10**9).count(low)

@@ -1,11 +1,14 @@
-"""Nugget recall, precision and F of question answering."""
+"""Nugget recall, precision and F of question answering; the catalogue of measures of texts."""
 
 from __future__ import annotations
 
 import pytest
 
-from cranfield import evaluate_answers
+import cranfield as cf
+from cranfield import evaluate_answers, measures
 from cranfield.base.errors import MeasureError
+from cranfield.measures.families import KINDS, REGISTRY
+from cranfield.measures.grammar import parse_measure, parse_measures
 from cranfield.texts import judge_answers
 from cranfield.texts.gold import text_length
 from tests.collection.refusals import refuses
@@ -82,3 +85,37 @@ def test_what_is_lacking_is_said() -> None:
     rows = [{"topic": "q", "nugget": "a"}]
     with pytest.raises(MeasureError, match="WRecall requires the weight of each nugget"):
         scores_of(["a"], "WRecall", gold=rows)
+
+
+@pytest.mark.parametrize("name", REGISTRY.where(kind=KINDS[2]))
+def test_each_measure_declares_itself(name: str) -> None:
+    kind = REGISTRY[name]
+    info = kind.info
+    assert info.name == name == kind().name
+    assert info.summary.endswith(".")
+    assert info.formula
+    assert info.source
+    assert info.family
+    assert info.needs
+    assert info.range[0] == 0
+    assert getattr(measures, name) == kind()
+    assert info.at_usage == "none"
+    assert all(one.doc for one in kind.parameters.values())
+    assert parse_measure(name) == kind()
+
+
+def test_defaults_are_not_shown() -> None:
+    assert str(parse_measure("SSharp(L=1000, beta=1)")) == "SSharp"
+    assert parse_measure("RougeS(gap=None)") == measures.RougeS()
+    found = parse_measures(["TFlat", measures.TFlat(), "SFlat"])
+    assert [str(one) for one in found] == ["TFlat", "SFlat"]
+
+
+def test_a_measure_of_something_else_is_refused() -> None:
+    judged = judge_answers({"a": {"q": ["x"]}}, {"q": {"x": 1}})
+    with pytest.raises(MeasureError, match="RougeL is computed from summaries and .*, got answers"):
+        evaluate_answers(judged, "RougeL")
+    refuses("TFlat is computed from answers", evaluate_answers, {}, "TFlat", error=MeasureError)
+    refuses("nDCG is computed from rankings", evaluate_answers, judged, "nDCG", error=MeasureError)
+    with pytest.raises(MeasureError, match="RougeL is computed from summaries.*, got rankings"):
+        cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, "RougeL")

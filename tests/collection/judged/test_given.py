@@ -103,8 +103,9 @@ def write(frame: pl.DataFrame, form: str, path: Path) -> Path:
 FORMS = ["txt", "csv", "parquet", "json"]
 
 
-@pytest.mark.parametrize("of_run", FORMS)
-@pytest.mark.parametrize("of_qrels", FORMS)
+@pytest.mark.parametrize(
+    ("of_qrels", "of_run"), [(FORMS[k], FORMS[k - shift]) for k in range(4) for shift in (0, 1)]
+)
 def test_files_in_each_others_place(of_qrels: str, of_run: str, tmp_path: Path) -> None:
     qrels = write(JUDGED, of_qrels, tmp_path / f"qrels.{of_qrels}")
     run = write(SCORED, of_run, tmp_path / f"run.{of_run}")

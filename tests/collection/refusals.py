@@ -1,8 +1,9 @@
-"""Calls that are refused or warn, in one line each."""
+"""Files that are written, and calls that are refused or warn, in one line each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,3 +27,9 @@ def warns(message: str, call: Callable[..., Any], *values: Any, **options: Any) 
     """Check that a call warns with a message, a regular expression; return what it returns."""
     with pytest.warns(cf.CranfieldWarning, match=message):
         return call(*values, **options)
+
+
+def written(path: Path, text: str) -> Path:
+    """Write a file, and return its path."""
+    path.write_text(text)
+    return path

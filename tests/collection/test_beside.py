@@ -13,7 +13,7 @@ from cranfield.base.errors import InputError, MeasureError
 from cranfield.collection.document_tables import read_groups, read_lengths
 from cranfield.collection.intents import read_intents
 from cranfield.collection.judged.judged_runs import intent_blocks
-from tests.collection.refusals import refuses, warns
+from tests.collection.refusals import refuses, warns, written
 
 RUN = {"q": {"a": 4, "b": 3, "c": 2, "d": 1}, "r": {"b": 2, "a": 1}}
 QRELS = {"q": {"b": 1, "d": 0}, "r": {"a": 2}}
@@ -62,10 +62,8 @@ def test_what_is_refused(read: Any, data: Any, reason: str) -> None:
 def test_file_errors_name_the_line(tmp_path: Path) -> None:
     """File, line and reason."""
     path = tmp_path / "intents.txt"
-    path.write_text("q 1 0.5 inf\nq 2\n")
-    refuses(r"intents.txt:2: expected 3 columns", read_intents, path)
-    path.write_text("q 1 0.5 often\n")
-    refuses("type of an intent must be one of", read_intents, path)
+    refuses(r"intents.txt:2: expected 3 columns", read_intents, written(path, "q 1 0.5 inf\nq 2\n"))
+    refuses("type of an intent must be one of", read_intents, written(path, "q 1 0.5 often\n"))
     path.write_text("q;1;0.5\nq;2;0.5;nav\n")
     refuses(r"intents.txt:2: expected 3 columns as in previous lines, got 4", read_intents, path)
 
@@ -224,8 +222,7 @@ def test_probabilities_that_do_not_add_up() -> None:
 def test_lines_between_tabs(tmp_path: Path) -> None:
     """Ids may have semicolons and blanks; an empty last field is none."""
     path = tmp_path / "groups.txt"
-    path.write_text("d1\ta;b\t1\nd 2\tnorth\t2\t\n")
-    table = read_groups(path)
+    table = read_groups(written(path, "d1\ta;b\t1\nd 2\tnorth\t2\t\n"))
     assert (table.docs.to_list(), table.names) == (["d1", "d 2"], ("a;b", "north"))
     path.write_text("d1\t5\nd 2\t\n")
     refuses(r"groups\.txt:2: length '' |:2: has no length", read_lengths, path)
@@ -239,8 +236,7 @@ def test_semicolons_that_may_belong_to_ids(tmp_path: Path) -> None:
         reason = "fields may be separated by semicolons or by blanks; separate them by tabs"
         refuses(rf"groups\.txt:{line}: {reason}", read_groups, path)
     for text in ("d1;north\nd2;south\n", "d1; north side\nd2; south\n", "a;b\tnorth\n"):
-        path.write_text(text)
-        assert len(read_groups(path).docs) == text.count("\n")
+        assert len(read_groups(written(path, text)).docs) == text.count("\n")
 
 
 @pytest.mark.filterwarnings("ignore:aspect .* has no judgments for")

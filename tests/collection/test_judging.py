@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.collection.judged.coverage import SPELLING
-from tests.collection.refusals import refuses
+from tests.collection.refusals import refuses, written
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2, "j": -1}, "2": {"a": 1}, "3": {"z": 1}}
 RUN = {"1": {"b": 2.0, "a": 2.0, "x": 3.0, "j": 1.0, "c": 0.5}, "2": {"q": 1.0}, "9": {"a": 1.0}}
@@ -55,8 +55,7 @@ def test_ties_by_rank_column(tmp_path: Path) -> None:
     assert ranks(cf.judge(path, QRELS, ties="rank")) == {2: 2, 3: 1, 4: 0}
     coverage = cf.judge(path, QRELS).coverage.systems[0]
     assert coverage.contradictions == 1
-    path.write_text("1 Q0 c first 0.1 t\n")
-    refuses("no rank column", cf.judge, path, QRELS, ties="rank")
+    refuses("no rank column", cf.judge, written(path, "1 Q0 c first 0.1 t\n"), QRELS, ties="rank")
     refuses("no rank column", cf.judge, RUN, QRELS, ties="rank")
 
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from tests.collection.refusals import refuses
+from tests.collection.refusals import refuses, written
 
 FORMS: dict[str, tuple[str, str]] = {
     "table": ("p.csv", "topic,doc,probability\nq,a,0.25\nq,b,1\nr,a,0\n"),
@@ -26,8 +26,7 @@ FORMS: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_files(tmp_path: Path, form: str) -> None:
     name, text = FORMS[form]
-    (tmp_path / name).write_text(text)
-    probabilities = cf.read_probabilities(tmp_path / name)
+    probabilities = cf.read_probabilities(written(tmp_path / name, text))
     assert probabilities.topics == ("q", "r")
     assert probabilities.docs.to_list() == ["a", "b", "a"]
     assert probabilities.grades.tolist() == [0, 1]
@@ -69,8 +68,7 @@ def test_refusals(data: Any, message: str) -> None:
 def test_errors_name_the_line(tmp_path: Path) -> None:
     texts = {"p.csv": "topic,doc,probability\nq,a,0.5\nq,b,1.5\n", "p.txt": "q a 0\n\nq b 1.5\n"}
     for name, text in texts.items():
-        (tmp_path / name).write_text(text)
-        refuses(rf"{name}:3: .*got 1.5", cf.read_probabilities, tmp_path / name)
+        refuses(rf"{name}:3: .*got 1.5", cf.read_probabilities, written(tmp_path / name, text))
 
 
 def test_rounded_probabilities_are_rescaled_with_a_warning() -> None:

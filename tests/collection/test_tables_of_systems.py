@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.collection.document_tables import read_groups
-from tests.collection.refusals import refuses, warns
+from tests.collection.refusals import refuses, warns, written
 
 ROWS = [
     {"model": "bm25", "query": "1", "doc": "a", "score": 3.0},
@@ -171,8 +171,7 @@ def test_files_of_ms_marco(tmp_path: Path) -> None:
     scored.write_text("1\ta\t3\n1\tb\t2\n1\tc\t1\n")
     assert seen(scored)["scored"][0] == ("1", "a", 3.0)
     bare = tmp_path / "bare.tsv"
-    bare.write_text("1\ta\t1\n1\tb\t0\n")
-    assert cf.read_qrels(bare).grades.tolist() == [1, 0]
+    assert cf.read_qrels(written(bare, "1\ta\t1\n1\tb\t0\n")).grades.tolist() == [1, 0]
 
 
 def test_files_of_beir_and_frames_of_others(tmp_path: Path) -> None:
@@ -234,8 +233,7 @@ def test_one_law_of_whole_grades(tmp_path: Path) -> None:
         "q.tsv": "q\t0\ta\t1.\nq\t0\tb\t2\n",
         "q.json": '{"q": {"a": 1.0, "b": 2}}',
     }.items():
-        (tmp_path / name).write_text(text)
-        assert cf.read_qrels(tmp_path / name).grades.tolist() == [1, 2], name
+        assert cf.read_qrels(written(tmp_path / name, text)).grades.tolist() == [1, 2], name
     assert cf.read_qrels({"q": {"a": 1.0, "b": 2}}).grades.tolist() == [1, 2]
 
 
@@ -338,8 +336,7 @@ def test_numbers_of_csv_are_those_of_python(cells: list[str]) -> None:
 def test_files_in_doubt_are_refused(
     read: Any, name: str, text: str, said: str, tmp_path: Path
 ) -> None:
-    (tmp_path / name).write_text(text)
-    refuses(said, read, tmp_path / name)
+    refuses(said, read, written(tmp_path / name, text))
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -417,8 +414,7 @@ def test_a_mapping_of_columns_is_a_table(tmp_path: Path) -> None:
         rows,
         rows,
     ]
-    (tmp_path / "a.json").write_text(json.dumps(columns))
-    assert cf.read_run(tmp_path / "a.json").to_polars().rows() == rows
+    assert cf.read_run(written(tmp_path / "a.json", json.dumps(columns))).to_polars().rows() == rows
     grades = {"qid": ["1", "2"], "docno": ["a", "b"], "label": [1, 0]}
     assert cf.read_qrels(grades).to_polars().rows() == [("1", "a", 1), ("2", "b", 0)]
     assert read_groups({"doc": ["a", "b"], "group": ["x", "y"]}).docs.to_list() == ["a", "b"]

@@ -11,7 +11,7 @@ import pytest
 import cranfield as cf
 from cranfield.evaluation.scorefiles.reading import read_scores
 from tests.cli.running import cranfield
-from tests.collection.refusals import refuses, warns
+from tests.collection.refusals import refuses, warns, written
 
 
 @pytest.mark.parametrize("index", [False, True])
@@ -63,8 +63,7 @@ def test_topics_and_systems_of_other_tools(tmp_path: Path) -> None:
         for version in ("base", "tuned")
         for k in (1, 2)
     ]
-    path.write_text("\n".join(lines) + "\n")
-    scores = read_scores(path, measure="Groundedness")
+    scores = read_scores(written(path, "\n".join(lines) + "\n"), measure="Groundedness")
     assert (scores.topics, scores.systems) == (("question 1?", "question 2?"), ("base", "tuned"))
     path = tmp_path / "samples.jsonl"
     rows = [f'{{"doc_id": {k}, "filter": "{f}", "acc": 1}}\n' for f in "ab" for k in (0, 1)]

@@ -14,7 +14,7 @@ from cranfield import evaluate_answers
 from cranfield.base.errors import CranfieldWarning, InputError, MeasureError
 from cranfield.sources.values import finite
 from cranfield.texts import judge_answers, read_nuggets
-from tests.collection.refusals import refuses, warns
+from tests.collection.refusals import refuses, warns, written
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(missing and counted as 0|is 0 for every system|counted as empty)"
@@ -138,8 +138,7 @@ def test_several_lists_of_a_topic_need_labels_throughout() -> None:
 def test_json_with_a_name_twice(tmp_path: Path) -> None:
     (tmp_path / "n.json").write_text('[{"topic": "q", "topic": "r", "nugget": "a"}]')
     refuses("'topic' occurs twice in an object", read_nuggets, tmp_path / "n.json")
-    (tmp_path / "n.json").write_text('{"q": 1}')
-    refuses("expected an array of nuggets", read_nuggets, tmp_path / "n.json")
+    refuses("expected an array of nuggets", read_nuggets, written(tmp_path / "n.json", '{"q": 1}'))
 
 
 def test_numbers() -> None:

@@ -12,7 +12,7 @@ import cranfield as cf
 from cranfield import evaluate_answers
 from cranfield.base.errors import InputError
 from cranfield.texts import judge_answers, read_nugget_assignments
-from tests.collection.refusals import refuses, warns
+from tests.collection.refusals import refuses, warns, written
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(missing and counted as 0|is 0 for every system|counted as empty)"
@@ -150,12 +150,10 @@ def test_truncated_emoji() -> None:
 
 def test_what_is_no_json_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_text('{"qid": 1\n')
-    refuses(r"a\.jsonl:1: is not valid JSON", read_nugget_assignments, path)
+    refuses(r"a\.jsonl:1: is not valid JSON", read_nugget_assignments, written(path, '{"qid": 1\n'))
     path.write_text("[1]\n")
     refuses(r"a\.jsonl:1: expected records .*, got a list", read_nugget_assignments, path)
-    path.write_text("")
-    refuses("is empty", read_nugget_assignments, path)
+    refuses("is empty", read_nugget_assignments, written(path, ""))
     refuses("int cannot be read", read_nugget_assignments, 3)
 
 

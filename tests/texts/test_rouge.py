@@ -16,7 +16,7 @@ from cranfield import evaluate_answers
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.measures.texts.rouge import count_pairs, skip_overlap
 from cranfield.texts import judge_answers, judge_summaries
-from tests.collection.refusals import refuses, warns
+from tests.collection.refusals import refuses, warns, written
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.filterwarnings(
@@ -225,8 +225,7 @@ def test_json_of_squad_and_alce(tmp_path: Path) -> None:
     questions = [{"id": "7", "answers": [{"text": "Ann"}, {"text": "Ann Lee"}]}]
     squad, predictions = tmp_path / "dev.json", tmp_path / "mine.json"
     squad.write_text(json.dumps({"data": [{"title": "t", "paragraphs": [{"qas": questions}]}]}))
-    predictions.write_text(json.dumps({"7": "Ann"}))
-    judged = judge_summaries(predictions, squad)
+    judged = judge_summaries(written(predictions, json.dumps({"7": "Ann"})), squad)
     assert (judged.topics, judged.systems, len(judged.references[0])) == (("7",), ("mine",), 2)
     assert evaluate_answers(judged, "RougeN").to_dict("mine") == {"RougeN": 1.0}
     alce = {"args": {}, "data": [{"question": "who?", "answer": "Ann", "output": "It was Ann."}]}

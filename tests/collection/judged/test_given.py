@@ -13,7 +13,7 @@ import pytest
 import cranfield as cf
 from cranfield.collection.judged import judging
 from tests.cli.running import cranfield
-from tests.collection.refusals import refuses
+from tests.collection.refusals import refuses, written
 
 DEEP = {f"q{i}": {f"d{i + j}": 20 - j for j in range(20)} for i in range(4)}
 FEW = {f"q{i}": {f"d{i + j}": int(j % 3 > 0) for j in range(8)} for i in range(4)}
@@ -44,8 +44,7 @@ def test_what_can_be_read_is_not_read_otherwise(
     cf.evaluate(DEEP, FEW, "AP", shards=2)
     cf.evaluate(FEW, DEEP, "AP", shards=2)
     (tmp_path / "q.csv").write_text("topic,doc,score\n1,a,1\n")
-    (tmp_path / "a.run").write_text("1 Q0 a 1 0.5 x\n")
-    cf.evaluate(tmp_path / "a.run", tmp_path / "q.csv", "AP")
+    cf.evaluate(written(tmp_path / "a.run", "1 Q0 a 1 0.5 x\n"), tmp_path / "q.csv", "AP")
     refuses("no topic of the runs is judged", cf.judge, {"1": {"a": 2.0}}, {"2": {"a": 1}})
 
 

@@ -10,7 +10,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning
 from cranfield.evaluation.scorefiles import read_scores_by_measure
-from tests.collection.refusals import refuses
+from tests.collection.refusals import refuses, written
 
 LINES = "map\t1\t.5\nP_10\t1\t.2\nndcg_cut_10\t1\t.4\n"
 
@@ -19,8 +19,7 @@ LINES = "map\t1\t.5\nP_10\t1\t.2\nndcg_cut_10\t1\t.4\n"
     ("asked", "value"), [("AP", 0.5), ("MAP", 0.5), ("P@10", 0.2), ("nDCG@10", 0.4), ("Map", 0.5)]
 )
 def test_other_names_of_a_measure(asked: str, value: float, tmp_path: Path) -> None:
-    (tmp_path / "a.eval").write_text(LINES)
-    scores = cf.read_scores(tmp_path / "a.eval", measure=asked)
+    scores = cf.read_scores(written(tmp_path / "a.eval", LINES), measure=asked)
     assert (scores.measure, scores.values.tolist()) == (asked, [[value]])
 
 
@@ -36,14 +35,12 @@ def test_names_of_trec_eval_find_ours(tmp_path: Path) -> None:
 
 def test_several_measures_of_scores_without_a_name(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
-    path.write_text("topic,a,b\n1,.5,1\n")
-    assert cf.read_scores(path, measure="AP").measure == "AP"
+    assert cf.read_scores(written(path, "topic,a,b\n1,.5,1\n"), measure="AP").measure == "AP"
     refuses(r"s\.csv: does not name its measure.* as", read_scores_by_measure, path, ["AP", "RR"])
     [(name, scores)] = read_scores_by_measure(path, ["AP"]).items()
     assert (name, scores.measure) == ("AP", "AP")
     assert list(read_scores_by_measure(path)) == [""]
-    (tmp_path / "a.eval").write_text(LINES)
-    found = read_scores_by_measure(tmp_path / "a.eval", ["AP", "P_10"])
+    found = read_scores_by_measure(written(tmp_path / "a.eval", LINES), ["AP", "P_10"])
     assert {name: one.values.tolist() for name, one in found.items()} == {
         "AP": [[0.5]],
         "P_10": [[0.2]],

@@ -14,7 +14,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
-from tests.collection.refusals import refuses
+from tests.collection.refusals import refuses, written
 from tests.evaluation.scorefiles.files import read
 
 WIDE = "topic,bm25,dense\nq1,0.5,1\nq2,,0.25\n"
@@ -130,8 +130,7 @@ def test_shards(tmp_path: Path) -> None:
 def test_other_faults(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_bytes(b"topic,a\nq\xff,1\n")
     refuses(":2: is not UTF-8 text", cf.read_scores, tmp_path / "s.csv")
-    (tmp_path / "s.parquet").write_text("PAR1")
-    refuses("not readable Parquet", cf.read_scores, tmp_path / "s.parquet")
+    refuses("not readable Parquet", cf.read_scores, written(tmp_path / "s.parquet", "PAR1"))
     refuses("cannot be read", cf.read_scores, tmp_path / "absent.csv")
     refuses("a mapping, got int", cf.read_scores, 7)
     refuses("at least one system", cf.read_scores, {})

@@ -92,26 +92,26 @@ def test_each_system_has_its_own_intersection() -> None:
     assert ev["NumRel"].overall().tolist() == [4, 4]
 
 
-def test_unjudged_documents() -> None:
-    judged = cf.judge(RUN, QRELS, unjudged="condensed")
-    assert ranks(judged) == {1: 0, 2: 1, 3: -1, 4: 2}
-    assert judged.retrieved.ravel().tolist() == [4, 0, 0]
+@pytest.mark.parametrize(
+    ("policies", "grades", "retrieved", "nonrelevant"),
+    [
+        ({"unjudged": "condensed"}, {1: 0, 2: 1, 3: -1, 4: 2}, [4, 0, 0], 2),
+        ({"unjudged": "condensed", "negative": "unjudged"}, {1: 0, 2: 1, 3: 2}, [3, 0, 0], 1),
+        ({"depth": 3}, {2: 0, 3: 1}, [3, 1, 0], 2),
+    ],
+)
+def test_policies(policies: Any, grades: Any, retrieved: list[int], nonrelevant: int) -> None:
+    judged = cf.judge(RUN, QRELS, **policies)
+    assert ranks(judged) == grades
+    assert judged.retrieved.ravel().tolist() == retrieved
+    assert judged.nonrelevant_base().ravel().tolist() == [nonrelevant, 0, 0]
 
 
 def test_negative_grades() -> None:
-    judged = cf.judge(RUN, QRELS, unjudged="condensed", negative="unjudged")
-    assert ranks(judged) == {1: 0, 2: 1, 3: 2}
-    assert judged.nonrelevant_base().ravel().tolist() == [1, 0, 0]
     ev = cf.evaluate(RUN, QRELS, ["Judged@5", "NumNonrelRet"], negative="unjudged")
     assert [s.values[0, 0] for s in ev.values()] == [3 / 5, 1]
     ev = cf.evaluate(RUN, QRELS, ["Judged@5", "NumNonrelRet"])
     assert [s.values[0, 0] for s in ev.values()] == [4 / 5, 2]
-
-
-def test_depth() -> None:
-    judged = cf.judge(RUN, QRELS, depth=3)
-    assert ranks(judged) == {2: 0, 3: 1}
-    assert judged.retrieved.ravel().tolist() == [3, 1, 0]
 
 
 def test_coverage() -> None:

@@ -58,14 +58,10 @@ def test_weighted_by_hand() -> None:
     wanted = ["WeightedScore", "WeightedScore(strict=True)", "WeightedScore(okay=1)", "AllScore"]
     found = [scores.values[0, 0] for scores in evaluate_answers(judged, wanted).values()]
     assert found == pytest.approx([1.75 / 3, 1 / 3, 0.5, 0.5])
-
-
-def test_weighted_of_one_kind_only() -> None:
+    # Of one kind only: (1 + 0.5) / 2.
     judged = read_nugget_assignments([record("1", "a", "oo", "sp"), record("2", "a", "vv", "sp")])
-    assert evaluate_answers(judged, "WeightedScore")["WeightedScore"].values[:, 0].tolist() == [
-        0.75,
-        0.75,
-    ]
+    scores = evaluate_answers(judged, "WeightedScore")["WeightedScore"]
+    assert scores.values[:, 0].tolist() == [0.75, 0.75]
 
 
 def test_tables_say_the_same() -> None:

@@ -23,11 +23,7 @@ from cranfield.base.errors import InputError, PolicyError, in_source, quoted
 from cranfield.base.text import some_of
 from cranfield.collection.files.grade_maps import PROBABILITIES_ADVICE, describe_invalid_grade
 from cranfield.collection.files.nested_json import (
-    DOC,
     NO_DOCUMENT,
-    SCORE,
-    SYSTEM,
-    TOPIC,
     append_columns,
     columns_of_nested,
     key_of,
@@ -46,10 +42,15 @@ from cranfield.sources.values import (
     ID,
     NUMBER,
     RANK,
+    TAG,
     WHOLE,
     finite,
 )
 
+TOPIC = Column("topic", ID)
+DOC = Column("doc", ID)
+SCORE = Column("score", NUMBER)
+SYSTEM = optional("tag", TAG, "system")
 GRADED = Column("grade", GRADE, "judgment")
 
 _VALUE_COLUMNS = {"score": SCORE, "grade": GRADED}

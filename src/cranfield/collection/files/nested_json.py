@@ -29,17 +29,17 @@ _RESPONSES = (("hits", "hits"), ("response", "docs"), ("root", "children"))
 _RATINGS = "judgmentRatings"
 """Key of the topics in judgments of the Search Relevance Workbench."""
 
-TOPIC = Column("topic", ID)
-DOC = Column("doc", ID)
-SCORE = Column("score", NUMBER)
+_TOPIC = Column("topic", ID)
+_DOC = Column("doc", ID)
+_SCORE = Column("score", NUMBER)
 _GRADE = Column("grade", GRADE)
-SYSTEM = optional("tag", TAG, "system")
+_SYSTEM = optional("tag", TAG, "system")
 _RANK = Column("rank", RANK)
 
 _OF_RANKING = re.compile("score|rank|dist|sim|relevan|prob|logit")
 """Names of numbers that may order documents, as spelt by `schemas.spelt`."""
 
-_USED = {spelt(n) for col in (TOPIC, DOC, SCORE, SYSTEM, _RANK) for n in col.names} | {"row"}
+_USED = {spelt(n) for col in (_TOPIC, _DOC, _SCORE, _SYSTEM, _RANK) for n in col.names} | {"row"}
 
 _PUBMED = re.compile(
     r"https?://(?:www\.)?(?:ncbi\.nlm\.nih\.gov/pubmed|pubmed\.ncbi\.nlm\.nih\.gov)/([^/]+)/?"
@@ -229,10 +229,10 @@ def _rankings_of_records(records: Sequence[Any]) -> Iterator[_Ranking]:
 
 def _topic(record: Mapping[Any, Any], place: str) -> Any:
     """Return the topic of a record: its id, the id of its query, or else the text of its query."""
-    name = key_of(TOPIC, record, place)
+    name = key_of(_TOPIC, record, place)
     topic = record.get(name)
     if isinstance(topic, Mapping):
-        inner = key_of(TOPIC, topic, place)
+        inner = key_of(_TOPIC, topic, place)
         return topic.get("id") if inner is None else topic[inner]
     # An identifier has priority over a text.
     by_text = name is None or spelt(name) in {"query", "question"}
@@ -263,7 +263,7 @@ def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
     if scores is not None and (not isinstance(scores, list) or len(scores) != len(hits)):
         expected = f"expected a list of {len(hits)} scores, one per document"
         raise InputError(f"{expected}, for topic {quoted(topic)}, got another number")
-    system_key = key_of(SYSTEM, record, f"topic {quoted(topic)}")
+    system_key = key_of(_SYSTEM, record, f"topic {quoted(topic)}")
     system = record.get(system_key)
     system = None if isinstance(system, Mapping) else system
     lists = {
@@ -272,7 +272,7 @@ def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
         if name not in {*list_names, "scores"} and isinstance(values, list)
         if len(values) == len(hits) and all(map(_is_number, values))
     }
-    of_scores = (values for name, values in lists.items() if spelt(name) in SCORE.names)
+    of_scores = (values for name, values in lists.items() if spelt(name) in _SCORE.names)
     scores = next(of_scores, None) if scores is None else scores
     return _Ranking(topic, hits, scores, row, system, str(system_key or ""), lists=lists)
 
@@ -371,7 +371,7 @@ def _documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any] |
         values = [1] * len(hits) if kind == "qrels" else scores
         return [_without_url(hit) for hit in hits], values
     docs = [_without_url(_id_of(hit, topic)) for hit in hits]
-    column = SCORE if kind == "run" else _GRADE
+    column = _SCORE if kind == "run" else _GRADE
     names = [key_of(column, hit, f"a document of topic {topic}") for hit in hits]
     values = [hit.get(name) for hit, name in zip(hits, names, strict=True)]
     if kind == "qrels":
@@ -390,7 +390,7 @@ def _documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any] |
 def _id_of(hit: Mapping[Any, Any], topic: str) -> Any:
     """Return the id of a document: by `_id` of search engines, a usual name, or `id`."""
     ids = {name: value for name, value in hit.items() if isinstance(value, str | int)}
-    name = "_id" if "_id" in ids else key_of(DOC, ids, f"a document of topic {topic}")
+    name = "_id" if "_id" in ids else key_of(_DOC, ids, f"a document of topic {topic}")
     if name is None and "id" not in ids:
         keys = ", ".join(quoted(name) for name in [*hit][:6]) or "nothing"
         expected = f"expected the id of each document of topic {topic} (usual names: docid, _id)"

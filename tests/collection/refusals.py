@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import cranfield as cf
@@ -32,4 +34,15 @@ def warns(message: str, call: Callable[..., Any], *values: Any, **options: Any) 
 def written(path: Path, text: str) -> Path:
     """Write a file, and return its path."""
     path.write_text(text)
+    return path
+
+
+def table_file(path: Path, frame: pl.DataFrame) -> Path:
+    """Write a table in the format of the suffix, and return the path."""
+    writers: dict[str, Callable[[Path], Any]] = {
+        **{".parquet": frame.write_parquet, ".json": frame.write_json},
+        **dict.fromkeys((".jsonl", ".ndjson"), frame.write_ndjson),
+        ".tsv": partial(frame.write_csv, separator="\t"),
+    }
+    writers.get(path.suffix, frame.write_csv)(path)
     return path

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.collection.document_tables import read_groups
-from tests.collection.refusals import refuses, warns, written
+from tests.collection.refusals import refuses, table_file, warns, written
 
 ROWS = [
     {"model": "bm25", "query": "1", "doc": "a", "score": 3.0},
@@ -35,21 +35,9 @@ def seen(data: Any, **options: Any) -> dict[str, list[tuple[Any, ...]]]:
     return {run.name: run.to_polars().select("topic", "doc", "score").rows() for run in runs}
 
 
-def write(path: Path, frame: pl.DataFrame) -> Path:
-    if path.suffix == ".parquet":
-        frame.write_parquet(path)
-    elif path.suffix == ".jsonl":
-        frame.write_ndjson(path)
-    elif path.suffix == ".json":
-        path.write_text(json.dumps(frame.rows(named=True)))
-    else:
-        frame.write_csv(path, separator="\t" if path.suffix == ".tsv" else ",")
-    return path
-
-
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "jsonl", "json"])
 def test_a_file_of_several_systems(suffix: str, tmp_path: Path) -> None:
-    assert seen(write(tmp_path / f"all.{suffix}", pl.DataFrame(ROWS))) == SEEN
+    assert seen(table_file(tmp_path / f"all.{suffix}", pl.DataFrame(ROWS))) == SEEN
 
 
 @pytest.mark.parametrize(

@@ -27,14 +27,6 @@ COMMANDS = {
 }
 """Commands that read a run."""
 
-OF_QRELS = {
-    "evaluate": ("evaluate", "QRELS", "other.run", "-m", "RR"),
-    "compare": ("compare", "QRELS", "other.run", "RUN", "-m", "RR"),
-    "pool": ("pool", "other.run", "--judged", "QRELS"),
-    "check": ("check", "QRELS", "other.run"),
-}
-"""Commands that read judgments."""
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -89,13 +81,6 @@ def test_judgments_in_doubt_are_refused(data: str, said: str, tmp_path: Path) ->
 def test_every_command_refuses_a_run_in_doubt(command: str, folder: Path) -> None:
     (folder / "bad.run").write_bytes(BAD_RUNS["ranks in any order"][0])
     assert "numbers" in refused(folder, COMMANDS[command], RUN="bad.run")
-
-
-@pytest.mark.parametrize("command", OF_QRELS)
-def test_every_command_refuses_judgments_in_doubt(command: str, folder: Path) -> None:
-    (folder / "bad.txt").write_text("1 0 a b 1\n")
-    said = refused(folder, OF_QRELS[command], QRELS="bad.txt", RUN="other.run")
-    assert "got 5" in said or "bad.txt:1: 5 columns" in said
 
 
 TABS = "1\tQ0\tApollo 13\t1\t9.5\tmy system\n1\tQ0\ta\t2\t8.5\tmy system\n"

@@ -23,7 +23,7 @@ def test_scores_of_one_system() -> None:
     assert ev["RR"]["x"] == {"q1": 0.5, "q2": 1.0}
     assert ev["RR"]["y"]["q2"] == 0.0
     refuses("unknown system 'xx'; did you mean 'x'", lambda: ev["RR"]["xx"], error=cf.PolicyError)
-    refuses("not iterable", lambda: list(ev["RR"]), error=TypeError)
+    refuses("not iterable", list, ev["RR"], error=TypeError)
 
 
 def test_what_is_no_measure_is_no_key() -> None:

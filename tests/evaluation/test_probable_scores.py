@@ -71,7 +71,8 @@ def test_exact_moments_are_those_of_all_outcomes(
     }
     grades = len(probabilities["a"])
     options = {"unjudged": unjudged, "max_grade": grades - 1}
-    weights, qrels = [], {}
+    weights: list[Any] = []
+    qrels: dict[str, dict[str, int]] = {}
     for outcome in product(range(grades), repeat=len(probabilities)):
         weight = np.prod([p[g] for p, g in zip(probabilities.values(), outcome, strict=True)])
         if weight:

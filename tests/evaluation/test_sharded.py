@@ -165,8 +165,8 @@ def test_by_hand() -> None:
     check_values(ev, "AP", left, right)
     check_values(ev, "P@1", [[1, 1], [0, 0], [NAN, NAN]], [[0, 0], [NAN, NAN], [0, 0]])
     # Each measure has its own idea of what is relevant, unless it is told.
-    graded = [[[1, 1], [NAN, NAN], [NAN, NAN]], [[NAN, NAN], [NAN, NAN], [0, 0.5]]]
-    check_values(ev, "AP(rel=2)", *graded)
+    left = [[1, 1], [NAN, NAN], [NAN, NAN]]
+    check_values(ev, "AP(rel=2)", left, [[NAN, NAN], [NAN, NAN], [0, 0.5]])
     told = evaluate(RUNS, QRELS, ["AP", "AP(rel=2)"], shards=MAP, rel=2)
     np.testing.assert_array_equal(np.isnan(told["AP"].values), np.isnan(ev["AP(rel=2)"].values))
     assert told["AP"].settings["relevant from"] == 2

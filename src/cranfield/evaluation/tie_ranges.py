@@ -131,8 +131,9 @@ def _score_range(
 ) -> dict[str, Floats]:
     """Return the bounds and the expectation of the scores of a measure, if they are available."""
     measure = scores.definition
-    is_known = isinstance(measure, Measure) and depends_on_grades(measure)
-    if not is_known or not has_bounds(measure, judged):
+    if not (isinstance(measure, Measure) and depends_on_grades(measure)):
+        return {}
+    if not has_bounds(measure, judged):
         return {}
     bounds = {}
     if measure.info.monotone or measure.info.expectation:

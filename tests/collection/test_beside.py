@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldWarning, InputError, MeasureError
+from cranfield.base.errors import InputError, MeasureError
 from cranfield.collection.document_tables import read_groups, read_lengths
 from cranfield.collection.intents import read_intents
 from cranfield.collection.judged.judged_runs import intent_blocks
+from tests.collection.refusals import refuses, warns, written
 
 RUN = {"q": {"a": 4, "b": 3, "c": 2, "d": 1}, "r": {"b": 2, "a": 1}}
 QRELS = {"q": {"b": 1, "d": 0}, "r": {"a": 2}}
@@ -61,17 +62,10 @@ def test_what_is_refused(read: Any, data: Any, reason: str) -> None:
 def test_file_errors_name_the_line(tmp_path: Path) -> None:
     """File, line and reason."""
     path = tmp_path / "intents.txt"
-    path.write_text("q 1 0.5 inf\nq 2\n")
-    with pytest.raises(InputError, match=r"intents.txt:2: expected 3 columns"):
-        read_intents(path)
-    path.write_text("q 1 0.5 often\n")
-    with pytest.raises(InputError, match="type of an intent must be one of"):
-        read_intents(path)
+    refuses(r"intents.txt:2: expected 3 columns", read_intents, written(path, "q 1 0.5 inf\nq 2\n"))
+    refuses("type of an intent must be one of", read_intents, written(path, "q 1 0.5 often\n"))
     path.write_text("q;1;0.5\nq;2;0.5;nav\n")
-    with pytest.raises(
-        InputError, match=r"intents.txt:2: expected 3 columns as in previous lines, got 4"
-    ):
-        read_intents(path)
+    refuses(r"intents.txt:2: expected 3 columns as in previous lines, got 4", read_intents, path)
 
 
 def test_intents_of_ntcir() -> None:
@@ -126,8 +120,7 @@ def test_aspects() -> None:
     assert other.topics == judged.topics
     assert other.documents.grade.tolist() == [3]
     assert other.documents.rank.tolist() == [1]
-    with pytest.raises(MeasureError, match="requires judgments on the aspect 'ease'"):
-        judged.aspect("ease", "mine")
+    refuses("requires judgments on the aspect", judged.aspect, "ease", "mine", error=MeasureError)
 
 
 def test_judgment_of_each_row() -> None:
@@ -174,14 +167,11 @@ def test_topics_of_the_web_track(tmp_path: Path) -> None:
     assert table.probabilities.tolist() == [0.5, 0.5]
     assert table.navigational.tolist() == [False, True]
     path.write_text('<web>\n<topic number="1"></web>')
-    with pytest.raises(InputError, match=r"topics.xml:2: is not well-formed XML: mismatched tag"):
-        read_intents(path)
+    refuses(r"topics.xml:2: is not well-formed XML: mismatched tag", read_intents, path)
     path.write_text('<!DOCTYPE web [<!ENTITY a "b">]>\n<web/>')
-    with pytest.raises(InputError, match="declares entities"):
-        read_intents(path)
+    refuses("declares entities", read_intents, path)
     path.write_text("<web/>")
-    with pytest.raises(InputError, match="expected topics with elements <subtopic>"):
-        read_intents(path)
+    refuses("expected topics with elements <subtopic>", read_intents, path)
 
 
 def test_columns_of_judgments_from_tables(tmp_path: Path) -> None:
@@ -232,12 +222,10 @@ def test_probabilities_that_do_not_add_up() -> None:
 def test_lines_between_tabs(tmp_path: Path) -> None:
     """Ids may have semicolons and blanks; an empty last field is none."""
     path = tmp_path / "groups.txt"
-    path.write_text("d1\ta;b\t1\nd 2\tnorth\t2\t\n")
-    table = read_groups(path)
+    table = read_groups(written(path, "d1\ta;b\t1\nd 2\tnorth\t2\t\n"))
     assert (table.docs.to_list(), table.names) == (["d1", "d 2"], ("a;b", "north"))
     path.write_text("d1\t5\nd 2\t\n")
-    with pytest.raises(InputError, match=r"groups\.txt:2: length '' |:2: has no length"):
-        read_lengths(path)
+    refuses(r"groups\.txt:2: length '' |:2: has no length", read_lengths, path)
 
 
 def test_semicolons_that_may_belong_to_ids(tmp_path: Path) -> None:
@@ -246,11 +234,9 @@ def test_semicolons_that_may_belong_to_ids(tmp_path: Path) -> None:
     for text, line in (("a;b south 7 0.5\na;b north 1\n", 2), ("a south\na;b north\n", 2)):
         path.write_text(text)
         reason = "fields may be separated by semicolons or by blanks; separate them by tabs"
-        with pytest.raises(InputError, match=rf"groups\.txt:{line}: {reason}"):
-            read_groups(path)
+        refuses(rf"groups\.txt:{line}: {reason}", read_groups, path)
     for text in ("d1;north\nd2;south\n", "d1; north side\nd2; south\n", "a;b\tnorth\n"):
-        path.write_text(text)
-        assert len(read_groups(path).docs) == text.count("\n")
+        assert len(read_groups(written(path, text)).docs) == text.count("\n")
 
 
 @pytest.mark.filterwarnings("ignore:aspect .* has no judgments for")
@@ -259,10 +245,8 @@ def test_files_without_a_retrieved_document(tmp_path: Path) -> None:
     groups, aspect = tmp_path / "groups.csv", tmp_path / "aspect.txt"
     groups.write_text("doc,group\nA,x\n")
     aspect.write_text("q 0 A 1\n")
-    with pytest.warns(CranfieldWarning, match=r"groups.csv: no document occurs"):
-        cf.judge(RUN, QRELS, groups=groups)
-    with pytest.warns(CranfieldWarning, match=r"aspect.txt: no document occurs"):
-        cf.judge(RUN, QRELS, aspects={"new": str(aspect)})
+    warns(r"groups.csv: no document occurs", cf.judge, RUN, QRELS, groups=groups)
+    warns(r"aspect.txt: no document occurs", cf.judge, RUN, QRELS, aspects={"new": str(aspect)})
     groups.write_text("doc,group\nA,x\na,x\n")
     aspect.write_text("q 0 a 1\n")
     cf.judge(RUN, QRELS, groups=groups, aspects={"new": aspect})

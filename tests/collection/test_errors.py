@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import json
-import lzma
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
+from tests.collection.refusals import refuses, warns
 
 GOOD = b"1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n"
 
@@ -67,12 +66,9 @@ def test_bad_run_lines(line: bytes, said: str, before: bytes, tmp_path: Path) ->
         (b"2 0 c grade=1", r"grades='(\d+)' extracts the number"),
         (b"2 0 c 1,of_3", r"grades='score: (\d)' extracts the number"),
         (b"2 0 c 1e0", "grade '1e0' is not an integer"),
-        (b"2 0 c 99999999999", "grade '99999999999' is not an integer"),
+        (b"2 0 c 2147483648", "grade '2147483648' is not an integer"),
         (b"2 0 c relevant", "grade 'relevant' is not an integer"),
-        (
-            b"1 0 a 0",
-            "document judged twice in one topic, first in line 1; on_duplicate='first' keeps the",
-        ),
+        (b"1 0 a 0", "document judged twice in one topic, first in line 1; on_duplicate='first"),
     ],
 )
 def test_bad_qrels_lines(line: bytes, said: str, tmp_path: Path) -> None:
@@ -81,10 +77,41 @@ def test_bad_qrels_lines(line: bytes, said: str, tmp_path: Path) -> None:
     assert said in str(error)
 
 
+ROW = '{"qid": "1", "docid": "d", "score": 1}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "said"),
+    [
+        ("a.json", '{"q":\n {"d": 1,}}', 2, "is not valid JSON"),
+        ("a.jsonl", ROW + "{oops\n", 2, "is not valid JSON"),
+        ("a.json", "3", None, "an object or an array"),
+        ("a.json", "[3]", None, "or tuples (topic, doc, score) as rows of a run, got a number"),
+        ("a.json", '[{"d": 1}, 3]', None, "row 2: expected a record as in the first row, got a"),
+        ("a.json", '{"q": {"d": 1, "d": 2}}', None, "'d' occurs twice in an object"),
+        ("a.jsonl", f"{ROW}\n{ROW}", 3, "document twice in one topic"),
+    ],
+)
+def test_bad_json(name: str, text: str, line: int | None, said: str, tmp_path: Path) -> None:
+    error = fails(tmp_path / name, text.encode())
+    assert error.line == line and said in str(error)
+
+
+def test_names_count_in_any_spelling(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"Topic ID,doc-no,SCORE\n1,a,0.5\n")
+    assert cf.read_run(path).to_polars().rows() == [("1", "a", 0.5)]
+
+
 def test_twice_in_one_subtopic(tmp_path: Path) -> None:
-    data = b"1 1 a 1\n1 2 a 1\n1 1 b 1\n1 2 a 0\n"
-    error = fails(tmp_path / "q", data, cf.read_qrels)
+    error = fails(tmp_path / "q", b"1 1 a 1\n1 2 a 1\n1 1 b 1\n1 2 a 0\n", cf.read_qrels)
     assert (error.line, error.topic, error.doc) == (4, "1", "a")
+
+
+def test_different_run_tags(tmp_path: Path) -> None:
+    path = tmp_path / "mine.run"
+    path.write_bytes(GOOD + b"2 Q0 a 1 1 other\n")
+    assert warns(r"2 different run tags \('t', 'other'\)", cf.read_run, path).name == "mine"
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b"# nothing\n", b" \t \r\n", b"\xef\xbb\xbf"])
@@ -99,16 +126,16 @@ def test_empty_files_of_other_formats(suffix: str, tmp_path: Path) -> None:
     fails(tmp_path / f"b.{suffix}", b"{}" if suffix == "json" else b"topic,doc,score\n")
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
-def test_damaged_archives(pack: Any, tmp_path: Path) -> None:
-    whole = pack(GOOD * 50_000 if pack is not lzma.compress else GOOD)
-    assert "truncated or damaged" in str(fails(tmp_path / "a.gz", whole[:-9]))
-
-
-def test_damaged_zstd(tmp_path: Path) -> None:
-    path = tmp_path / "a.zst"
-    cf.write_run(cf.read_run({"q": {f"d{i}": float(i) for i in range(1000)}}), path)
-    assert "truncated or damaged" in str(fails(path, path.read_bytes()[:-9]))
+@pytest.mark.parametrize("name", ["a.gz", "a.bz2", "a.xz", "a.zst"])
+def test_damaged_archives(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    run = cf.read_run({"q": {f"d{i}": float(i) for i in range(1000)}})
+    cf.write_run(run, path)
+    whole = path.read_bytes()
+    for damaged in (whole[:-9], whole[:-8] + bytes(8), whole[:40] + bytes(9) + whole[49:]):
+        if name == "a.zst" and damaged[-8:] == bytes(8):
+            continue  # Zstandard has checksums on request only.
+        assert "truncated or damaged" in str(fails(path, damaged))
 
 
 def test_utf_16(tmp_path: Path) -> None:
@@ -116,16 +143,11 @@ def test_utf_16(tmp_path: Path) -> None:
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(cf.InputError, match="cannot be read: no such file"):
-        cf.read_run(tmp_path / "nowhere")
-    with pytest.raises(cf.InputError, match="cannot be read: is a directory"):
-        cf.read_qrels(tmp_path)
-    with pytest.raises(cf.InputError, match="int cannot be read as a run"):
-        cf.read_run(3)
-    with pytest.raises(cf.InputError, match="bytes cannot be read as judgments"):
-        cf.read_qrels(b"1 0 a 1")
-    with pytest.raises(cf.PolicyError, match="unknown format 'xml'; expected one of:"):
-        cf.read_run("x", format="xml")
+    refuses("cannot be read: no such file", cf.read_run, tmp_path / "nowhere")
+    refuses("cannot be read: is a directory", cf.read_qrels, tmp_path)
+    refuses("int cannot be read as a run", cf.read_run, 3)
+    refuses("bytes cannot be read as judgments", cf.read_qrels, b"1 0 a 1")
+    refuses("unknown format 'xml'; expected", cf.read_run, "x", format="xml", error=cf.PolicyError)
 
 
 @pytest.mark.parametrize(
@@ -138,14 +160,8 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         ({}, "is empty"),
         ([], "is empty"),
         ([("q", "d")], "as rows of a run, got a tuple of 2 values"),
-        (
-            [3],
-            "or tuples (topic, doc, score) as rows of a run, got a number",
-        ),
-        (
-            [("q", "d", 1.0), ("q", "e")],
-            "row 2: expected a tuple of 3 values as in the first row",
-        ),
+        ([3], "or tuples (topic, doc, score) as rows of a run, got a number"),
+        ([("q", "d", 1.0), ("q", "e")], "row 2: expected a tuple of 3 values as in the first row"),
         ([{"qid": "q", "score": 1.0}], "has no doc column (usual names: doc, docno"),
         ([("q", "d", 1.0), ("q", "d", 2.0)], "document twice in one topic"),
         (pd.DataFrame({"a": [1]}), "has no topic column"),
@@ -160,8 +176,7 @@ def test_bad_data_in_memory(data: Any, said: str) -> None:
 
 @pytest.mark.parametrize("grade", [0.5, "0.5", None, 2**40, "x"])
 def test_bad_grades_in_memory(grade: Any) -> None:
-    with pytest.raises(cf.InputError, match="is not an integer|has no grade"):
-        cf.read_qrels({"q": {"a": 1, "d": grade}})
+    refuses("is not an integer|has no grade", cf.read_qrels, {"q": {"a": 1, "d": grade}})
 
 
 @pytest.mark.parametrize(
@@ -183,36 +198,6 @@ def test_one_hint_on_the_first_line(name: str, line: str, said: str, tmp_path: P
     assert ("format='trec'" in text) == ("TREC" in said)
 
 
-def test_json_errors_name_the_line(tmp_path: Path) -> None:
-    assert fails(tmp_path / "a.json", b'{"q":\n {"d": 1,}}').line == 2
-    assert fails(tmp_path / "a.jsonl", b'{"qid": "1", "docid": "d", "score": 1}\n{oops\n').line == 2
-    assert "an object or an array" in str(fails(tmp_path / "b.json", b"3"))
-    said = "or tuples (topic, doc, score) as rows of a run, got a number"
-    assert said in str(fails(tmp_path / "b.json", b"[3]"))
-    assert "row 2: expected a record as in the first row, got a number" in str(
-        fails(tmp_path / "b.json", b'[{"d": 1}, 3]')
-    )
-
-
-def test_rows_of_named_columns(tmp_path: Path) -> None:
-    """Names count in any spelling; a document twice in one object is not dropped in silence."""
-    path = tmp_path / "a.csv"
-    path.write_bytes(b"Topic ID,doc-no,SCORE\n1,a,0.5\n")
-    assert cf.read_run(path).to_polars().rows() == [("1", "a", 0.5)]
-    assert "'d' occurs twice in an object" in str(
-        fails(tmp_path / "a.json", b'{"q": {"d": 1, "d": 2}}')
-    )
-    row = b'{"qid": "1", "docid": "d", "score": 1}\n'
-    assert fails(tmp_path / "a.jsonl", row + b"\n" + row).line == 3
-
-
-def test_warnings(tmp_path: Path) -> None:
-    path = tmp_path / "mine.run"
-    path.write_bytes(GOOD + b"2 Q0 a 1 1 other\n")
-    with pytest.warns(cf.CranfieldWarning, match=r"2 different run tags \('t', 'other'\)"):
-        assert cf.read_run(path).name == "mine"
-
-
 @pytest.mark.parametrize("number", ["1\x1c", "\x1f1", "1\xa0", "\u0663", "\uff11"])
 def test_numbers_are_ascii_in_every_format(number: str, tmp_path: Path) -> None:
     rows = {"csv": f"query,doc,score\n1,a,{number}\n", "run": f"1 Q0 a 1 {number} t\n"}
@@ -220,22 +205,19 @@ def test_numbers_are_ascii_in_every_format(number: str, tmp_path: Path) -> None:
     for suffix, text in rows.items():
         file = tmp_path / f"a.{suffix}"
         file.write_text(text, "utf-8", newline="")
-        with pytest.raises(cf.InputError, match="is not a finite number"):
-            cf.read_run(file)
+        refuses("is not a finite number", cf.read_run, file)
 
 
 @pytest.mark.parametrize("head", [b"x\x01", gzip.compress(b"query,doc,score\n", mtime=0)])
 def test_a_table_that_begins_like_an_archive(head: bytes, tmp_path: Path) -> None:
     file = tmp_path / "a.csv.gz"
     file.write_bytes(gzip.compress(head + b",doc,score\n1,a,2\n"))
-    with pytest.raises(cf.InputError, match=r"a\.csv\.gz"):
-        cf.read_run(file)
+    refuses(r"a\.csv\.gz", cf.read_run, file)
 
 
 def test_patterns_longer_than_any_path() -> None:
     """They would be read for minutes."""
-    with pytest.raises(cf.InputError, match="cannot be read: file name too long"):
-        cf.evaluate("[31m" * 40_000, {"1": {"a": 1}}, ["AP"])
+    refuses("cannot be read: file name too", cf.evaluate, "[31m" * 40_000, {"1": {"a": 1}}, ["AP"])
 
 
 def test_subtopics_that_are_no_text_for_each_judgment() -> None:
@@ -247,40 +229,35 @@ def test_subtopics_that_are_no_text_for_each_judgment() -> None:
 
 @pytest.mark.parametrize("read", [cf.read_run, cf.read_qrels])
 def test_a_topic_as_text_and_as_a_number(read: Any) -> None:
-    with pytest.raises(cf.InputError, match="topic .1. occurs twice"):
-        read({1: {"a": 1}, "1": {"b": 2}})
+    refuses("topic .1. occurs twice", read, {1: {"a": 1}, "1": {"b": 2}})
 
 
-def test_rank_and_score_that_are_swapped(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ("0.9 1 0.8 2/0.9 1 0.8 2", r"a\.run: .*columns seem to be swapped"),
+        ("20 1 9 2/7 1 6 2", "ranks that fall; the two columns seem to be swapped"),
+        ("0.9 0 0.7 1 0.7 2/3.5 0", "are not integers; the two columns seem to be swapped"),
+        # Tied scores in the column of ranks, and lines in another order.
+        *((f"{r} 3 {s} 1 {r} 2", "seem to be swapped") for r, s in (
+            ("-7.5", "-2"), ("-7", "-2"), ("8", "9"), ("1e1", "11"))),
+        *((numbers, "") for numbers in (
+            "- 1 - 0.5", "1 3 3 1 2 2", "7 3 7 1 7 2", "9 3 8 1 8 2", "2 1 1 2/1 1 2 2")),
+    ],
+)  # fmt: skip
+def test_rank_and_score_that_are_swapped(numbers: str, said: str, tmp_path: Path) -> None:
+    """The numbers are rank and score of each document, topics apart by a slash."""
+    lines, scores = [], []
+    for topic, values in enumerate(map(str.split, numbers.split("/"))):
+        for doc, rank, score in zip("abc", values[::2], values[1::2], strict=False):
+            lines.append(f"{topic} Q0 {doc} {rank} {score} x\n")
+            scores.append(float(score))
     path = tmp_path / "a.run"
-    path.write_text("1 Q0 a 0.9 1 x\n1 Q0 b 0.8 2 x\n2 Q0 a 0.9 1 x\n2 Q0 b 0.8 2 x\n")
-    with pytest.raises(cf.InputError, match=r"a\.run: .*columns seem to be swapped"):
-        cf.read_run(path)
-    path.write_text("1 Q0 a - 1 x\n1 Q0 b - 0.5 x\n")
-    assert cf.read_run(path).scores.tolist() == [1.0, 0.5]
-    path.write_text("1 Q0 a 20 1 x\n1 Q0 b 9 2 x\n2 Q0 a 7 1 x\n2 Q0 b 6 2 x\n")
-    with pytest.raises(cf.InputError, match="ranks that fall; the two columns seem to be swapped"):
-        cf.read_run(path)
-    # Tied scores in the column of ranks, and lines in another order.
-    for ranks in (
-        ("-7.5", "-2", "-7.5"),
-        ("-7", "-2", "-7"),
-        ("8", "9", "8"),
-        ("1e1", "11", "1e1"),
-    ):
-        lines = zip("abc", ranks, (3, 1, 2), strict=True)
-        path.write_text("".join(f"1 Q0 {doc} {rank} {score} x\n" for doc, rank, score in lines))
-        with pytest.raises(cf.InputError, match="the two columns seem to be swapped"):
-            cf.read_run(path)
-    path.write_text("1 Q0 a 0.9 0 x\n1 Q0 b 0.7 1 x\n1 Q0 c 0.7 2 x\n2 Q0 a 3.5 0 x\n")
-    with pytest.raises(cf.InputError, match="are not integers; the two columns seem to be swapped"):
-        cf.read_run(path)
-    for ranks in (("1", "3", "2"), ("7", "7", "7"), ("9", "8", "8")):
-        lines = zip("abc", ranks, (3, 1, 2), strict=True)
-        path.write_text("".join(f"1 Q0 {doc} {rank} {score} x\n" for doc, rank, score in lines))
-        assert cf.read_run(path).scores.tolist() == [3.0, 1.0, 2.0]
-    path.write_text("1 Q0 a 2 1 x\n1 Q0 b 1 2 x\n2 Q0 a 1 1 x\n2 Q0 b 2 2 x\n")
-    assert cf.read_run(path).scores.tolist() == [1.0, 2.0, 1.0, 2.0]
+    path.write_text("".join(lines))
+    if said:
+        refuses(said, cf.read_run, path)
+    else:
+        assert cf.read_run(path).scores.tolist() == scores
 
 
 def test_rank_and_score_that_are_swapped_in_a_table(tmp_path: Path) -> None:
@@ -295,8 +272,7 @@ def test_rank_and_score_that_are_swapped_in_a_table(tmp_path: Path) -> None:
         frame.write_ndjson(tmp_path / "a.jsonl")
         lines = [(t, "Q0", d, r, k, "x") for t, d, r, k in swapped]
         for data in (path, tmp_path / "a.jsonl", frame, frame.to_pandas(), lines):
-            with pytest.raises(cf.InputError, match="the two columns seem to be swapped"):
-                cf.read_run(data)
+            refuses("the two columns seem to be swapped", cf.read_run, data)
     for rows in (
         # The worst documents first, with votes as scores; empty ranks; scores in another order.
         [("1", "a", 3, 1), ("1", "b", 2, 3), ("1", "c", 1, 4), ("2", "a", 1, 2)],
@@ -334,19 +310,15 @@ def test_scores_that_rise_in_the_order_of_the_file(is_rising: bool, tmp_path: Pa
     # The order of a mapping or of rows in memory, and ranks, say nothing else.
     ranked = frame.with_columns(rank=pl.Series([3, 2, 2, 2, 2, 1, 1, 2, 1, 1][: len(rows)]))
     ranked.write_csv(tmp_path / "ranked.csv")
-    for data in (topics, frame, rows, tmp_path / "ranked.csv"):
+    # Two short topics may rise by chance.
+    (tmp_path / "short.txt").write_text("1 a 0.1\n1 b 0.2\n2 a 0.1\n2 b 0.3\n")
+    for data in (topics, frame, rows, tmp_path / "ranked.csv", tmp_path / "short.txt"):
         cf.read_run(data)
-
-
-def test_two_short_topics_may_rise_by_chance(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("1 a 0.1\n1 b 0.2\n2 a 0.1\n2 b 0.3\n")
-    cf.read_run(tmp_path / "a.txt")
 
 
 def test_a_column_of_distances_as_scores(tmp_path: Path) -> None:
     table = pl.DataFrame({"topic": ["1", "1"], "doc": ["a", "b"], "cos_distance": [0.1, 0.5]})
-    with pytest.warns(cf.CranfieldWarning, match="'cos_distance' is read as a score, where higher"):
-        cf.read_run(table, columns={"score": "cos_distance"})
+    warns("'cos_distance' is read as a", cf.read_run, table, columns={"score": "cos_distance"})
     run = cf.read_run(table, columns={"score": "cos_distance"}, lower_is_better=True)
     assert run.scores.tolist() == [-0.1, -0.5]
 
@@ -357,8 +329,7 @@ def test_ranks_in_place_of_grades(tmp_path: Path) -> None:
         return cf.read_qrels(tmp_path / "a.txt")
 
     first, second = ([(t, d, k) for k, d in enumerate("abc", 1)] for t in "12")
-    with pytest.raises(cf.InputError, match="a.txt: expected judgments, got numbers that count"):
-        read(*first, *second)
+    refuses("a.txt: expected judgments, got numbers that count", read, *first, *second)
     for rows in ([*first, *second[::-1]], first, [*first, *second[:2]], [*first, ("2", "a", 2)]):
         assert read(*rows).grades.tolist() == [grade for _, _, grade in rows]
     table = pl.DataFrame([*first, *second], schema=("topic", "doc", "grade"), orient="row")
@@ -374,8 +345,7 @@ def test_subfolders_of_runs_are_named(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("1 Q0 a 1 9 x\n")
     (tmp_path / "empty").mkdir()
-    with pytest.warns(cf.CranfieldWarning, match=r"^skipped folders in '.*': 'dense'$"):
-        assert len(cf.read_runs(tmp_path)) == 1
+    assert len(warns(r"^skipped folders in '.*': 'dense'$", cf.read_runs, tmp_path)) == 1
     assert len(cf.read_runs(tmp_path / "dense")) == 1
 
 
@@ -389,18 +359,15 @@ def test_trec_text_has_no_column_of_models(tmp_path: Path) -> None:
 def test_an_exclusion_without_effect_is_reported() -> None:
     runs, qrels = {"1": {"a": 2.0, "1": 1.0}}, {"1": {"a": 1}}
     for exclude in ({"1": ["99"]}, {"a": ["1"]}):
-        with pytest.warns(cf.CranfieldWarning, match="exclude has no effect"):
-            cf.judge(runs, qrels, exclude=exclude)
-    with pytest.warns(cf.CranfieldWarning, match="exclude has no effect"):
-        cf.judge({"1": {"a": 2.0}}, qrels, exclude="self")
+        warns("exclude has no effect", cf.judge, runs, qrels, exclude=exclude)
+    warns("exclude has no effect", cf.judge, {"1": {"a": 2.0}}, qrels, exclude="self")
     for some in ("self", {"1": ["a"]}):
         assert cf.judge(runs, qrels, exclude=some).coverage.systems[0].excluded == 1
 
 
 def test_grades_in_place_of_strata(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("1 0 a 2 1\n1 0 b 0 1\n1 0 c 1 2\n1 0 d -1 2\n")
-    with pytest.raises(cf.InputError, match="a.txt:4: stratum must not be negative, got -1; exp"):
-        cf.read_qrels(tmp_path / "a.txt", format="xqrels")
+    refuses("a.txt:4: stratum must not be", cf.read_qrels, tmp_path / "a.txt", format="xqrels")
     (tmp_path / "a.txt").write_text("1 0 a 1 2\n1 0 b 1 0\n1 0 c a-1 1\n1 0 d 2 -1\n")
     assert cf.read_qrels(tmp_path / "a.txt", format="xqrels").grades.tolist() == [2, 0, 1, -1]
 
@@ -408,10 +375,13 @@ def test_grades_in_place_of_strata(tmp_path: Path) -> None:
 def test_topics_without_judgments_of_an_aspect() -> None:
     qrels = {"1": {"a": 1}, "2": {"b": 1}}
     runs = {"1": {"a": 9.0}, "2": {"b": 8.0}}
-    with pytest.warns(
-        cf.CranfieldWarning, match=r"aspect clear has no judgments for 1 of 2 topics"
-    ):
-        cf.judge(runs, qrels, aspects={"clear": {"1": {"a": 1}}})
+    warns(
+        r"aspect clear has no judgments for 1 of 2 topics",
+        cf.judge,
+        runs,
+        qrels,
+        aspects={"clear": {"1": {"a": 1}}},
+    )
     cf.judge(runs, qrels, aspects={"clear": {"1": {"a": 1}, "2": {"b": 0}, "3": {"c": 1}}})
 
 
@@ -427,8 +397,7 @@ def test_topics_without_judgments_of_an_aspect() -> None:
 def test_a_stray_quote_that_joins_rows(name: str, text: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     last = text.count("\n")
-    with pytest.raises(cf.InputError, match=rf"{name}:2: a quote joins lines 2 to {last} into one"):
-        cf.read_run(tmp_path / name)
+    refuses(rf"{name}:2: a quote joins lines 2 to {last} into one", cf.read_run, tmp_path / name)
 
 
 def test_line_breaks_in_quoted_prose(tmp_path: Path) -> None:
@@ -436,8 +405,7 @@ def test_line_breaks_in_quoted_prose(tmp_path: Path) -> None:
     path.write_text('qid,query,doc,score\n1,"new\nyork, or so",a,1\n2,"x",b,1\n')
     assert cf.read_run(path).docs.to_list() == ["a", "b"]
     path.write_text('qid,query,doc,score\n1,"new york,a,1\n2,x",b,1\n')
-    with pytest.warns(match=r"a.csv:2: a quote joins lines 2 to 3 into one row; if it does not"):
-        cf.read_run(path)
+    warns(r"a.csv:2: a quote joins lines 2 to 3 into one row; if it does not", cf.read_run, path)
 
 
 @pytest.mark.parametrize(
@@ -465,5 +433,4 @@ def test_check_and_reader_name_the_same_line(
 def test_the_first_line_of_a_run_may_be_the_invalid_one(tmp_path: Path) -> None:
     path = tmp_path / "a.run"
     path.write_text("1 a 0.5\n1 Q0 b 1 2 t\n1 Q0 c 2 1 t\n")
-    with pytest.raises(cf.InputError, match=r"a.run:1: expected 6 columns .*, got 3"):
-        cf.read_run(path)
+    refuses(r"a.run:1: expected 6 columns .*, got 3", cf.read_run, path)

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.collection.files.named_columns import DictQrels, DictRun
 from cranfield.collection.policies import TIES
+from tests.collection.refusals import refuses
 
 
 class Other(Mapping[Any, Any]):
@@ -154,39 +155,33 @@ def test_half_a_character_is_refused_where_documents_are_written() -> None:
         lambda: cf.read_qrels({"q": {"\ud800": 1}}),
         lambda: cf.read_run({"\ud800": {"a": 1.0}}),
     ):
-        with pytest.raises(cf.InputError, match=reason):
-            refused()
+        refuses(reason, refused)
 
 
 def test_what_messages_call_them() -> None:
     run, qrels = cf.read_run({"q": {"a": 1.0}}), cf.read_qrels({"q": {"a": 1}})
-    with pytest.raises(cf.InputError, match=r"^Run cannot be read as judgments$"):
-        cf.read_qrels(run)
-    with pytest.raises(cf.InputError, match=r"^Qrels cannot be read as a run$"):
-        cf.read_run(qrels)
+    refuses(r"^Run cannot be read as judgments$", cf.read_qrels, run)
+    refuses(r"^Qrels cannot be read as a run$", cf.read_run, qrels)
     again = pickle.loads(pickle.dumps((run, qrels)))
     assert [type(one) for one in again] == [DictRun, DictQrels]
 
 
 @pytest.mark.parametrize("grade", [np.array(2), np.ma.array(2)])
 def test_an_array_is_no_grade(grade: Any) -> None:
-    with pytest.raises(cf.InputError, match="judgments: row 2: grade '2' is not an integer"):
-        cf.read_qrels({"q": {"a": 1, "b": grade}})
+    refuses("judgments: row 2: grade '2' is not an", cf.read_qrels, {"q": {"a": 1, "b": grade}})
 
 
 @pytest.mark.parametrize("score", [True, np.True_])
 def test_a_truth_value_is_no_score(score: Any) -> None:
     for scores in ({"a": 2.0, "b": score}, {"a": 2, "b": score}, {"a": 2.0, "b": 1, "c": score}):
-        with pytest.raises(cf.InputError, match=f"row {len(scores)}: score 'True'"):
-            cf.read_run({"q": scores})
+        refuses(f"row {len(scores)}: score 'True'", cf.read_run, {"q": scores})
 
 
 def test_an_array_without_dimensions_is_no_list() -> None:
     run = {"q": {"a": np.array(1.5), "b": 1.0}}
     assert cf.read_run(run).scores.tolist() == [1.5, 1.0]
     assert cf.evaluate(run, {"q": {"b": 1}}, "RR")["RR"].values.tolist() == [[0.5]]
-    with pytest.raises(cf.InputError):
-        cf.read_run({"q": np.array(1.5)})
+    refuses("", cf.read_run, {"q": np.array(1.5)})
 
 
 def test_a_run_without_documents() -> None:
@@ -247,11 +242,6 @@ def test_judgments_that_nobody_asked_for_are_sent() -> None:
     assert again.judgment.tolist() == judged.documents.judgment.tolist()
     grades = judged.judgments.grade[again.judgment]
     assert grades.tolist() == judged.documents.grade.tolist()
-
-
-def test_a_run_without_a_judged_document() -> None:
-    scored = cf.evaluate({"q": {"a": 1.0}}, {"q": {"b": 1}}, "RR")
-    assert scored["RR"].values.tolist() == [[0.0]]
 
 
 def test_a_run_does_not_change_with_its_dict() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, InputError
+from tests.collection.refusals import refuses, warns
 
 HITS = [{"docid": "d1", "score": 2.0}, {"docid": "d5", "score": 1.0}]
 SEARCHED = [{"_index": "i", "_id": "d1", "_score": 2.0}, {"_index": "i", "_id": "d5", "_score": 1}]
@@ -92,14 +93,12 @@ def test_refused_runs(name: str, tmp_path: Path) -> None:
         cf.read_run(path)
     assert name in str(error.value)
     assert "columns=" not in str(error.value)
-    with pytest.raises(InputError):
-        cf.read_runs(path)[0]
+    refuses("", lambda: cf.read_runs(path)[0])
 
 
 def test_failed_topics_of_rank_eval(tmp_path: Path) -> None:
     path = written(tmp_path, "a.json", RANK_EVAL | {"failures": {"q2": {"error": {}}}})
-    with pytest.warns(CranfieldWarning, match="a.json: 'q2' failed and have no ranking"):
-        cf.read_run(path)
+    warns("a.json: 'q2' failed and have no ranking", cf.read_run, path)
 
 
 def test_lines_systems_and_empty_rankings(tmp_path: Path) -> None:
@@ -119,8 +118,7 @@ def test_lines_systems_and_empty_rankings(tmp_path: Path) -> None:
     path.write_text("\n".join(json.dumps(one) for one in [*records[:2], records[0] | {"qid": 1}]))
     assert cf.read_run(path).topics == ("q1", "1", "q2")
     path.write_text("\n".join(json.dumps(one) for one in [records[0], records[0]]))
-    with pytest.raises(InputError, match="a.jsonl:2: document twice in one topic, first in line 1"):
-        cf.read_run(path)
+    refuses("a.jsonl:2: document twice in one topic, first in line 1", cf.read_run, path)
 
 
 @pytest.mark.parametrize(
@@ -180,8 +178,7 @@ def test_scores_of_hits_beside_ranks_and_other_scores(tmp_path: Path) -> None:
         assert run.scores.tolist() == [-0.5, -0.1]
     for rank in (1, 1.5, None):
         ranked = [{"docid": "a", "rank": 1}, {"docid": "b", "rank": rank}]
-        with pytest.raises(InputError, match="ranks of topic 'q' must be distinct integers"):
-            cf.read_run({"q": ranked})
+        refuses("ranks of topic 'q' must be distinct integers", cf.read_run, {"q": ranked})
 
 
 def test_a_topic_in_two_records(tmp_path: Path) -> None:
@@ -192,8 +189,7 @@ def test_a_topic_in_two_records(tmp_path: Path) -> None:
 
     listed = [{"hits": [{"id": "b"}, {"id": "a"}]}, {"hits": [{"id": "c"}, {"id": "d"}]}]
     for records in (listed, [{"doc_ids": ["a"]}, {"doc_ids": ["b"]}], [listed[0], {"hits": HITS}]):
-        with pytest.raises(InputError, match=r"a.jsonl: record 2: topic '1' occurs again, and its"):
-            read(*records)
+        refuses(r"a.jsonl: record 2: topic '1' occurs again, and its", read, *records)
     ranked = [{"hits": [{"id": "b", "rank": 2}]}, {"hits": [{"id": "c", "rank": 1}]}]
     assert read(*ranked).scores.tolist() == [-2, -1]
     scored = read({"hits": HITS[:1]}, {"hits": HITS[1:]}, {"hits": []})
@@ -219,18 +215,18 @@ def test_judgments(tmp_path: Path) -> None:
     assert "retrieved documents only" in str(told[0].message)
     assert "1 of 2 rows has no grade" in str(told[1].message)
     for name in ("hits.jsonl", "lists.jsonl", "ranked.jsonl"):
-        with pytest.raises(
-            InputError, match=f"{name}: expected grades .*got none; this may be a run"
-        ):
-            cf.read_qrels(written(tmp_path, name, READ[name]))
+        refuses(
+            f"{name}: expected grades .*got none; this may be a run",
+            cf.read_qrels,
+            written(tmp_path, name, READ[name]),
+        )
     with pytest.raises(InputError, match="expected .*topic, doc and grade"):
         cf.read_qrels(written(tmp_path, "judged.jsonl", {"qid": "q1", "relevant": ["d1"]}))
 
 
 def test_parquet_with_lists(tmp_path: Path) -> None:
     pl.DataFrame({"qid": ["q1"], "docs": [["d1", "d2"]]}).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(InputError, match="'docs' holds an array of 2, whose first is text"):
-        cf.read_run(tmp_path / "a.parquet")
+    refuses("'docs' holds an array of 2, whose first is text", cf.read_run, tmp_path / "a.parquet")
 
 
 def test_the_flat_table_is_read(tmp_path: Path) -> None:
@@ -272,15 +268,12 @@ def test_judgments_of_the_search_relevance_workbench(tmp_path: Path) -> None:
     request = {"type": "IMPORT_JUDGMENT", "judgmentRatings": imported}
     for data in (WORKBENCH, response, WORKBENCH["judgmentRatings"], request):
         path = written(tmp_path, "judgments.json", data)
-        with pytest.raises(InputError, match="judgments.json: row 2: grade '0.7' .* cuts real"):
-            cf.read_qrels(path)
+        refuses("judgments.json: row 2: grade '0.7' .* cuts real", cf.read_qrels, path)
         found = cf.read_qrels(path, grades=[0.5, 0.8])
         assert found.to_polars().rows() == [("red dress", "d1", 2), ("jeans", "d3", 1)]
-        with pytest.raises(InputError, match="expected a run, got a list of judgments"):
-            cf.read_run(path)
+        refuses("expected a run, got a list of judgments", cf.read_run, path)
     two = {"hits": {"hits": [{"_source": WORKBENCH}, {"_source": WORKBENCH}]}}
-    with pytest.raises(InputError, match="expected one judgment list .*got 2"):
-        cf.read_qrels(written(tmp_path, "two.json", two))
+    refuses("expected one judgment list .*got 2", cf.read_qrels, written(tmp_path, "two.json", two))
 
 
 def test_references_of_rag_answers_are_a_run(tmp_path: Path) -> None:

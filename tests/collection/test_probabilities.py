@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
+from tests.collection.refusals import refuses, written
 
 FORMS: dict[str, tuple[str, str]] = {
     "table": ("p.csv", "topic,doc,probability\nq,a,0.25\nq,b,1\nr,a,0\n"),
@@ -25,8 +26,7 @@ FORMS: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_files(tmp_path: Path, form: str) -> None:
     name, text = FORMS[form]
-    (tmp_path / name).write_text(text)
-    probabilities = cf.read_probabilities(tmp_path / name)
+    probabilities = cf.read_probabilities(written(tmp_path / name, text))
     assert probabilities.topics == ("q", "r")
     assert probabilities.docs.to_list() == ["a", "b", "a"]
     assert probabilities.grades.tolist() == [0, 1]
@@ -62,16 +62,13 @@ def test_objects() -> None:
     ],
 )
 def test_refusals(data: Any, message: str) -> None:
-    with pytest.raises(cf.InputError, match=message):
-        cf.read_probabilities(data)
+    refuses(message, cf.read_probabilities, data)
 
 
 def test_errors_name_the_line(tmp_path: Path) -> None:
     texts = {"p.csv": "topic,doc,probability\nq,a,0.5\nq,b,1.5\n", "p.txt": "q a 0\n\nq b 1.5\n"}
     for name, text in texts.items():
-        (tmp_path / name).write_text(text)
-        with pytest.raises(cf.InputError, match=rf"{name}:3: .*got 1.5"):
-            cf.read_probabilities(tmp_path / name)
+        refuses(rf"{name}:3: .*got 1.5", cf.read_probabilities, written(tmp_path / name, text))
 
 
 def test_rounded_probabilities_are_rescaled_with_a_warning() -> None:
@@ -92,8 +89,6 @@ def test_drawn_grades_have_the_probabilities() -> None:
 
 
 def test_real_grades_are_refused_with_the_way_to_read_them(tmp_path: Path) -> None:
-    with pytest.raises(cf.InputError, match=r"not an integer.*evaluate_probabilities"):
-        cf.read_qrels({"q": {"d": 0.5}})
+    refuses(r"not an integer.*evaluate_probabilities", cf.read_qrels, {"q": {"d": 0.5}})
     (tmp_path / "q.txt").write_text("q 0 d 0.5\n")
-    with pytest.raises(cf.InputError, match=r"q.txt:1: .*evaluate_probabilities"):
-        cf.read_qrels(tmp_path / "q.txt")
+    refuses(r"q.txt:1: .*evaluate_probabilities", cf.read_qrels, tmp_path / "q.txt")

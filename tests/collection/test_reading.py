@@ -18,15 +18,17 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.errors import InputError, collect_warnings
 from cranfield.collection.document_tables import read_groups
-from cranfield.collection.files import lines as text
-from cranfield.collection.files.lines import RUN
+from cranfield.collection.pairs import find_duplicate, pair_keys
 from cranfield.sources import chunks as source
+from cranfield.sources.chunks import Source
+from cranfield.sources.values import is_number
+from tests.collection.refusals import refuses, table_file, warns
 
 ROWS = [("401", "d1", 3.5), ("401", "d2", 2.0), ("402", "d1", -1e-3), ("402", "dé", 7.0)]
 TEXT = "".join(f"{t} Q0 {d} {i} {s!r} tag\n" for i, (t, d, s) in enumerate(ROWS)).encode()
@@ -108,26 +110,10 @@ def test_text_in_any_encoding(tmp_path: Path) -> None:
     assert rows(cf.read_run(path, encoding="latin-1")) == ROWS
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "jsonl", "ndjson", "parquet", "csv.gz"])
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "jsonl", "ndjson", "parquet"])
 def test_other_formats(suffix: str, tmp_path: Path) -> None:
     frame = pl.DataFrame(ROWS, schema=["query_id", "doc_id", "score"], orient="row")
-    path = tmp_path / f"mine.{suffix}"
-    if suffix == "csv":
-        frame.write_csv(path)
-    elif suffix == "csv.gz":
-        path.write_bytes(gzip.compress(frame.write_csv().encode()))
-    elif suffix == "tsv":
-        frame.write_csv(path, separator="\t")
-    elif suffix == "json":
-        nested: dict[str, dict[str, float]] = {}
-        for topic, doc, score in ROWS:
-            nested.setdefault(topic, {})[doc] = score
-        path.write_text(json.dumps(nested))
-    elif suffix == "parquet":
-        frame.write_parquet(path)
-    else:
-        frame.write_ndjson(path)
-    run = cf.read_run(path)
+    run = cf.read_run(table_file(tmp_path / f"mine.{suffix}", frame))
     assert rows(run) == ROWS
     assert run.name == "mine"
 
@@ -177,45 +163,32 @@ def test_whole_grades_and_ids_that_became_numbers() -> None:
     assert cf.read_qrels(frame).to_polars().rows() == [("1", "7", 1), ("1", "8", 0)]
 
 
-class Catalogue:
-    """Stands in for the package ir_datasets, whose data sets have to be fetched."""
-
-    def __init__(self, name: str) -> None:
-        if name == "unknown":
-            raise KeyError(name)
-        if name == "offline":
-            raise RuntimeError("no network\nat all")
-        self.name = name
-
-    def has_qrels(self) -> bool:
-        return True
-
-    def has_scoreddocs(self) -> bool:
-        return self.name == "both"
-
-    def qrels_iter(self) -> Any:
-        qrel = namedtuple("qrel", ["query_id", "doc_id", "relevance", "iteration"])
-        yield from (qrel("1", "a", 1, "0"), qrel("1", "b", 0, "0"))
-
-    def scoreddocs_iter(self) -> Any:
-        scored = namedtuple("scored", ["query_id", "doc_id", "score"])
-        yield from (scored("1", "b", 2.0), scored("1", "a", 1.0))
+def catalogue(name: str) -> Any:
+    """Stand in for `load` of the package ir_datasets, whose data sets have to be fetched."""
+    if name == "unknown":
+        raise KeyError(name)
+    if name == "offline":
+        raise RuntimeError("no network\nat all")
+    qrel = namedtuple("qrel", ["query_id", "doc_id", "relevance", "iteration"])
+    scored = namedtuple("scored", ["query_id", "doc_id", "score"])
+    return types.SimpleNamespace(
+        has_qrels=lambda: True,
+        has_scoreddocs=lambda: name == "both",
+        qrels_iter=lambda: iter((qrel("1", "a", 1, "0"), qrel("1", "b", 0, "0"))),
+        scoreddocs_iter=lambda: iter((scored("1", "b", 2.0), scored("1", "a", 1.0))),
+    )
 
 
 def test_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = types.SimpleNamespace(load=Catalogue)
+    module = types.SimpleNamespace(load=catalogue)
     monkeypatch.setitem(sys.modules, "ir_datasets", module)
     assert len(cf.read_qrels("irds:both")) == 2
     assert cf.evaluate("irds:both", "irds:both", "AP")["AP"].values.tolist() == [[0.5]]
-    with pytest.raises(cf.InputError, match="irds:qrels: has no run"):
-        cf.read_run("irds:qrels")
-    with pytest.raises(cf.InputError, match="unknown data set"):
-        cf.read_run("irds:unknown")
-    with pytest.raises(cf.InputError, match="failed: no network$"):
-        cf.read_run("irds:offline")
+    refuses("irds:qrels: has no run", cf.read_run, "irds:qrels")
+    refuses("unknown data set", cf.read_run, "irds:unknown")
+    refuses("failed: no network$", cf.read_run, "irds:offline")
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(cf.MissingDependencyError, match="pip install"):
-        cf.read_qrels("irds:both")
+    refuses("pip install", cf.read_qrels, "irds:both", error=cf.MissingDependencyError)
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -256,18 +229,6 @@ def test_written_runs_are_read_back(table: dict[tuple[str, str], float]) -> None
         assert one["RR"].values.tolist() == two["RR"].values.tolist()
 
 
-@given(st.text(st.sampled_from("0123456789.eE+-_xnaif ,"), min_size=1, max_size=25))
-def test_scores_are_what_python_reads_or_refused(score: str) -> None:
-    line = f"1 Q0 d 1 {score} t\n".encode()
-    fields = line.split()
-    try:
-        run = text.read_chunk(line, RUN, source="x", first_line=1).frame
-    except cf.InputError as error:
-        assert error.line == 1
-        return
-    assert run["score"].to_list() == [float(fields[4])]
-
-
 def test_writing_refuses_what_cannot_be_read_back(tmp_path: Path) -> None:
     run = cf.read_run({"q 1": {"d": 1.0}})
     with pytest.raises(cf.CranfieldError, match="'q 1' is empty or contains a blank"):
@@ -298,8 +259,7 @@ def test_many_runs(tmp_path: Path) -> None:
     assert cf.read_runs(tmp_path)["b"].name == "b"
     with pytest.raises(cf.PolicyError, match="unknown run 'bb'; did you mean 'b'?"):
         cf.read_runs(tmp_path)["bb"]
-    with pytest.raises(cf.InputError, match="no file matches"):
-        cf.read_runs(f"{tmp_path}/*.xz")
+    refuses("no file matches", cf.read_runs, f"{tmp_path}/*.xz")
     with pytest.raises(cf.InputError, match="has no file"):
         (tmp_path / "empty").mkdir()
         cf.read_runs(tmp_path / "empty")
@@ -351,8 +311,7 @@ def test_three_columns_hold_finite_numbers_and_ids_with_any_but_blanks(tmp_path:
     (tmp_path / "a.run").write_text("a\x1fb d 2.5\n")
     assert cf.read_run(tmp_path / "a.run").topics == ("a\x1fb",)
     (tmp_path / "a.run").write_text("q d 2.5\nq e infinity\n")
-    with pytest.raises(cf.InputError, match="value 'infinity' is not a finite number"):
-        cf.read_run(tmp_path / "a.run")
+    refuses("value 'infinity' is not a finite number", cf.read_run, tmp_path / "a.run")
 
 
 def test_whole_numbers_of_many_digits(tmp_path: Path) -> None:
@@ -362,8 +321,7 @@ def test_whole_numbers_of_many_digits(tmp_path: Path) -> None:
     assert ranks is not None
     assert ranks.tolist() == [7]
     (tmp_path / "qrels").write_text(f"q 0 d {'0' * 5000}1\nq 0 e 0{'9' * 5000}\n")
-    with pytest.raises(cf.InputError, match=r"qrels:2: grade '0999.* is not an integer"):
-        cf.read_qrels(tmp_path / "qrels")
+    refuses(r"qrels:2: grade '0999.* is not an integer", cf.read_qrels, tmp_path / "qrels")
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\n"])
@@ -371,22 +329,7 @@ def test_no_line_is_lost_behind_a_carriage_return(end: str, tmp_path: Path) -> N
     """Further columns are ignored: a whole line could be some."""
     lines = ["1 Q0 a 1 3 t", "1 Q0 b 2 2 t\r1 Q0 c 3 1 t", "1 Q0 d 4 0 t"]
     (tmp_path / "a.run").write_bytes(end.join(lines).encode())
-    with pytest.raises(cf.InputError, match=r"a\.run:2: a carriage return within a line of 12"):
-        cf.read_run(tmp_path / "a.run")
-
-
-def test_what_damaged_parquet_looks_like(tmp_path: Path) -> None:
-    (tmp_path / "a.parquet").write_bytes(b"PAR1 junk PAR1")
-    (tmp_path / "x").write_text("")
-    with pytest.raises(cf.InputError, match="is empty"):
-        cf.judge(tmp_path / "a.parquet", tmp_path / "x")
-
-
-def test_numbers_that_no_rank_can_be_are_scores(tmp_path: Path) -> None:
-    (tmp_path / "a.run").write_text("q a 1\nq b 1e23\n")
-    run = cf.read_run(tmp_path / "a.run")
-    assert run.ranks is None
-    assert run.scores.tolist() == [1, 1e23]
+    refuses(r"a\.run:2: a carriage return within a line of 12", cf.read_run, tmp_path / "a.run")
 
 
 def test_the_name_of_a_run_is_text() -> None:
@@ -399,10 +342,8 @@ def test_grades_in_the_column_of_iterations_are_reported(
 ) -> None:
     path = tmp_path / "qrels.txt"
     path.write_text("1 2 a 0\n1 0 b 0\n2 1 a 0\n")
-    with pytest.warns(
-        cf.CranfieldWarning, match="all grades .column 4. are 0, and .* are 0, 1, 2;"
-    ):
-        assert cf.read_qrels(path).grades.tolist() == [0, 0, 0]
+    qrels = warns("all grades .column 4. are 0, and .* are 0, 1, 2;", cf.read_qrels, path)
+    assert qrels.grades.tolist() == [0, 0, 0]
     recwarn.clear()
     # Nothing relevant, grades beside iterations, names of assessors.
     for lines in ("1 0 a 0\n1 0 b 0\n", "1 1 a 0\n1 2 b 1\n", "1 ann a 0\n1 bob b 0\n"):
@@ -426,11 +367,9 @@ MISSING = "2 ranks missing, such as rank 1 of topic '1'; documents below missing
 def test_missing_ranks_are_counted_where_ranks_decide_the_order(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(MISSING_RANKS[name])
     qrels = {"1": {"a": 1, "d": 0}, "2": {"e": 1}}
-    with pytest.warns(cf.CranfieldWarning, match=f"{name}: {MISSING}"):
-        cf.judge(tmp_path / name, qrels, ties="rank")
+    warns(f"{name}: {MISSING}", cf.judge, tmp_path / name, qrels, ties="rank")
     if name != "k.run":
-        with pytest.warns(cf.CranfieldWarning, match=MISSING):
-            cf.read_run(tmp_path / name)
+        warns(MISSING, cf.read_run, tmp_path / name)
         assert MISSING in str(cf.check(_write_qrels(tmp_path), tmp_path / name))
     else:
         cf.judge(tmp_path / name, qrels)
@@ -470,8 +409,7 @@ def test_series_of_documents() -> None:
     assert cf.read_qrels({"1": grades}).to_polars()["doc"].to_list() == ["10", "11"]
     # A series of documents is a list; numbers without labels are no documents.
     assert cf.read_run({"1": pd.Series(["b", "a"])}).docs.to_list() == ["b", "a"]
-    with pytest.raises(InputError, match="expected {document: score} for topic '1', got Series"):
-        cf.read_run({"1": pd.Series([2.0, 1.0])})
+    refuses("expected {document: score} for topic '1", cf.read_run, {"1": pd.Series([2.0, 1.0])})
 
 
 def test_a_column_has_one_role(tmp_path: Path) -> None:
@@ -521,3 +459,38 @@ def test_json_of_pandas(orient: Any, tmp_path: Path) -> None:
 def test_ids_that_are_numbers_are_not_rows_of_pandas(tmp_path: Path) -> None:
     (tmp_path / "q.json").write_text('{"0": {"0": 1, "1": 0}, "1": {"0": 0, "1": 2}}')
     assert cf.read_qrels(tmp_path / "q.json").grades.tolist() == [1, 0, 0, 2]
+
+
+_NUMBERS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.builds(lambda x, d: f"{x:.{d}f}", st.floats(-1e4, 1e4), st.integers(0, 14)),
+    st.integers(-(10**20), 10**20).map(str),
+    st.from_regex(r"[+-]?[0-9]{0,19}\.?[0-9]{0,19}", fullmatch=True),
+).filter(is_number)
+
+
+@given(st.lists(_NUMBERS, min_size=1, max_size=9), st.sampled_from([" ", "  \t"]))
+@example(["-0", "-0.0", ".5", "5.", "0.9007199254740993", "9007199254740993", "1e5"], " ")
+@example(["12345678.9", "123456789.5", "0.000000000000000001", "12345678"], " ")
+def test_scores_are_what_python_reads(numbers: list[str], blank: str) -> None:
+    lines = (["1", "Q0", f"d{k}", "1", number, "a"] for k, number in enumerate(numbers))
+    text = "".join(blank.join(fields) + "\n" for fields in lines)
+    run = cf.read_run(Source("a.run", content=text.encode()))
+    assert run.scores.tobytes() == np.array([*map(float, numbers)]).tobytes()
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_a_repeat_is_found_among_many(alike: bool) -> None:
+    """Also where all keys are the same."""
+    draw = np.random.default_rng(3)
+    docs = pl.Series([f"d{k}" for k in draw.permutation(3000)])
+    codes = draw.integers(0, 30, 3000, dtype=np.int32)
+    topics = [str(code) for code in range(30)]
+    for first, again in [(0, 0), (5, 2000), (0, 2999), (10, 11)]:
+        some, of = docs.to_list(), codes.copy()
+        some[again], of[again] = some[first], of[first]
+        keys = pair_keys(pl.Series(some), of, topics)
+        if alike:
+            keys[:] = 7
+        expected = None if first == again else (first, again)
+        assert find_duplicate(keys, pl.Series(some), of) == expected

@@ -12,17 +12,16 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, chi2_contingency
 
 import cranfield as cf
 from cranfield.collection import shards as module
 from cranfield.collection.shards import (
-    RandomShards,
     as_sharding,
     random_shards,
     read_shards,
     siphash,
 )
+from tests.collection.refusals import refuses
 
 MASK = 2**64 - 1
 AUTHORS_KEY = (0x0706050403020100, 0x0F0E0D0C0B0A0908)
@@ -118,37 +117,6 @@ def test_shard_is_the_hash_modulo_their_number(shards: int, seed: int, sampling:
     assert drawn.of(IDS).tolist() == [reference(doc, key) % shards for doc in IDS]
 
 
-def test_shard_of_a_document_does_not_depend_on_the_others() -> None:
-    ids = [f"doc{k}" for k in range(200)]
-    drawn = random_shards(4, seed=9)
-    all_at_once = dict(zip(ids, drawn.of(ids).tolist(), strict=True))
-    assert {doc: int(drawn.of([doc])[0]) for doc in ids} == all_at_once
-    assert dict(zip(ids[::-1], drawn.of(ids[::-1]).tolist(), strict=True)) == all_at_once
-
-
-@pytest.mark.parametrize("shards", [2, 3, 7])
-def test_shards_are_equally_likely(shards: int) -> None:
-    ids = pl.Series([f"FT{k:06}" for k in range(60_000)])
-    sizes = np.bincount(random_shards(shards, seed=3).of(ids), minlength=shards)
-    low, high = binom.ppf([1e-5, 1 - 1e-5], len(ids), 1 / shards)
-    assert ((low < sizes) & (sizes < high)).all()
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (random_shards(3, 0), random_shards(3, 1)),
-        (random_shards(3, 0), random_shards(3, 0, sampling=1)),
-        (random_shards(2, 0), random_shards(4, 0)),
-    ],
-)
-def test_other_partitions_are_independent(one: RandomShards, other: RandomShards) -> None:
-    ids = pl.Series([f"d{k}" for k in range(20_000)])
-    table = np.zeros((len(one), len(other)))
-    np.add.at(table, (one.of(ids), other.of(ids)), 1)
-    assert chi2_contingency(table).pvalue > 1e-4
-
-
 def test_documents_in_any_form() -> None:
     drawn = random_shards(6)
     expected = drawn.of(["17", "4"]).tolist()
@@ -156,31 +124,21 @@ def test_documents_in_any_form() -> None:
         assert drawn.of(docs).tolist() == expected  # type: ignore[arg-type]
     assert drawn.of("17").tolist() == expected[:1]
     assert drawn.of([]).tolist() == []
-    with pytest.raises(cf.InputError, match=r"doc '1\.5' is not text"):
-        drawn.of([1.5])  # type: ignore[list-item]
-    with pytest.raises(cf.InputError, match="has no doc"):
-        drawn.of(pl.Series(["a", None]))
+    refuses(r"doc '1\.5' is not text", drawn.of, [1.5])
+    refuses("has no doc", drawn.of, pl.Series(["a", None]))
 
 
-@pytest.mark.parametrize("shards", [0, -1, 10_001, 2.5, "3", True, None])
-def test_numbers_of_shards_that_are_none(shards: Any) -> None:
-    with pytest.raises(cf.PolicyError, match=r"number of shards must be .* from 1 to 10,000, got"):
-        random_shards(shards)
-
-
-def test_other_options_that_are_none() -> None:
-    with pytest.raises(cf.PolicyError, match="the seed must be an integer >= 0, got -1"):
-        random_shards(3, -1)
-    with pytest.raises(cf.PolicyError, match="sampling must be"):
-        random_shards(3, 0, 0.5)  # type: ignore[arg-type]
-    with pytest.raises(cf.PolicyError, match="number of shards"):
-        as_sharding(2.0)
-    with pytest.raises(cf.PolicyError, match="number of shards"):
-        as_sharding(np.int64(0))
-    with pytest.raises(cf.InputError, match="list cannot be read as shards"):
-        as_sharding([1, 2])
-    with pytest.raises(cf.InputError, match="NoneType cannot be read as shards"):
-        as_sharding(None)
+def test_options_that_are_none() -> None:
+    wrong: list[Any] = [0, -1, 10_001, 2.5, "3", True, None]
+    for shards in wrong:
+        said = r"number of shards must be .* from 1 to 10,000, got"
+        refuses(said, random_shards, shards, error=cf.PolicyError)
+    refuses("the seed must be an integer >= 0, got -1", random_shards, 3, -1, error=cf.PolicyError)
+    refuses("sampling must be", random_shards, 3, 0, 0.5, error=cf.PolicyError)
+    for number in (2.0, np.int64(0)):
+        refuses("number of shards", as_sharding, number, error=cf.PolicyError)
+    refuses("list cannot be read as shards", as_sharding, [1, 2])
+    refuses("NoneType cannot be read as shards", as_sharding, None)
 
 
 TABLE = {"d1": "10", "d2": "9", "dé": "10", "d4": "2"}
@@ -216,19 +174,9 @@ def test_given_shards_in_any_form(tmp_path: Path) -> None:
     assert read_shards({"a": "x", "b": "10", "c": "9"}).labels == ("10", "9", "x")
 
 
-@settings(max_examples=20)
-@given(st.dictionaries(st.text("ab1", min_size=1, max_size=4), st.integers(0, 4), min_size=1))
-def test_given_shards_are_those_given(table: dict[str, int]) -> None:
-    parts = read_shards(table)
-    asked = [*table, "none of these", *list(table)[::-1]]
-    named = [None if k < 0 else int(parts.labels[k]) for k in parts.of(asked).tolist()]
-    assert named == [table.get(doc) for doc in asked]
-
-
 def test_given_shards_that_cannot_be_read(tmp_path: Path) -> None:
     def refused(data: Any, reason: str) -> None:
-        with pytest.raises(cf.InputError, match=reason):
-            read_shards(data)
+        refuses(reason, read_shards, data)
 
     refused(
         pl.DataFrame({"doc": ["a"], "group": ["x"]}), r"has no shard column .* columns: 'doc', 'gr"
@@ -283,9 +231,7 @@ def test_restricted_tables() -> None:
         ("1", "a", 2, "y")
     ]
     assert qrels.restricted(np.array([False, True, False])).topics == ("1", "2")
-    with pytest.raises(cf.InputError, match="at least one judgment"):
-        qrels.restricted(np.zeros(3, dtype=bool))
+    refuses("at least one judgment", qrels.restricted, np.zeros(3, dtype=bool))
     wrong: list[Any] = [np.ones(2, dtype=bool), np.arange(3), None]
     for kept in wrong:
-        with pytest.raises(cf.PolicyError, match="3 Boolean values"):
-            qrels.restricted(kept)
+        refuses("3 Boolean values", qrels.restricted, kept, error=cf.PolicyError)

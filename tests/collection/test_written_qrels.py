@@ -1,4 +1,4 @@
-"""Judgments are written with all their columns, or not at all."""
+"""Judgments are written with all their columns, or not at all, in all formats of judgments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.collection.files.lines import QRELS_FORMATS
+from cranfield.collection.policies import FORMATS, OF_QRELS, OF_SAMPLES
 from cranfield.collection.qrels import Qrels
+from tests.collection.refusals import refuses
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* read as text, not as missing")
 
@@ -71,13 +74,16 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
         "xml": "unknown format 'xml'; expected one of: auto, trec, prels, xqrels, csv",
     }
     for form, reason in refused.items():
-        with pytest.raises(cf.CranfieldError, match=reason):
-            cf.write_qrels(both, tmp_path / "a", format=form)
+        refuses(reason, cf.write_qrels, both, tmp_path / "a", format=form, error=cf.CranfieldError)
     plain = judgments([("q", "d", 1, "s", 0.5)])
-    with pytest.raises(
-        cf.CranfieldError, match="prels requires judgments with a column 'inclusion'"
-    ):
-        cf.write_qrels(plain, tmp_path / "a", format="prels")
+    refuses(
+        "prels requires judgments with a column 'inclusion'",
+        cf.write_qrels,
+        plain,
+        tmp_path / "a",
+        format="prels",
+        error=cf.CranfieldError,
+    )
     classes = cf.read_qrels([{"topic": "q", "doc": "d", "grade": 1, "class": "x"}])
     with pytest.raises(cf.CranfieldError, match="trec has no column 'class'"):
         cf.write_qrels(classes, tmp_path / "a")
@@ -93,3 +99,16 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
 def test_a_name_with_a_suffix_of_a_table_is_a_table(tmp_path: Path) -> None:
     cf.write_qrels(judgments([("q 1", 'a"b,c', 1, "", 0)]), tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text() == 'topic,doc,grade\nq 1,"a""b,c",1\n'
+
+
+def test_declared_formats_are_read_and_written(tmp_path: Path) -> None:
+    assert {*OF_SAMPLES} <= {*OF_QRELS} <= {*FORMATS}
+    for name, columns in OF_QRELS.items():
+        row = {"topic": "q", "doc": "d", "grade": 1, "stratum": "a", "inclusion": 0.5}
+        read = tuple(column for column, kind in columns.items() if kind is not None)
+        assert QRELS_FORMATS[name].read == read
+        assert list(QRELS_FORMATS[name].columns) == list(columns)
+        judgments = cf.read_qrels([{column: row[column] for column in read}])
+        cf.write_qrels(judgments, tmp_path / name, format=name)
+        again = cf.read_qrels(tmp_path / name, format=name)
+        assert again.to_polars().equals(judgments.to_polars())

@@ -1,4 +1,4 @@
-"""Policies as typed arguments: the types say what the catalogue of policies says."""
+"""Policies as typed arguments, whose types say what the catalogue says; scores as plain dicts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import cranfield as cf
 from cranfield.collection import policies
 from cranfield.collection.judged.judging import Judging
 from cranfield.evaluation.evaluate_runs import SessionOptions
+from tests.collection.refusals import refuses
 
 
 @pytest.mark.parametrize("name", policies.CHOICES)
@@ -55,10 +56,16 @@ def test_options_of_sessions_have_names() -> None:
         rows, {"t": {"b": 1, "a": -1}}, "P@2", **given, negative="unjudged"
     )
     assert found["P@2"].values.tolist() == [[0.5]]
-    with pytest.raises(TypeError, match="nagative"):
-        cf.evaluate_sessions(  # type: ignore[call-arg]
-            rows, {"t": {"b": 1}}, "P@2", **given, nagative="unjudged"
-        )
+    refuses(
+        "nagative",
+        cf.evaluate_sessions,
+        rows,
+        {"t": {"b": 1}},
+        "P@2",
+        **given,
+        nagative="unjudged",
+        error=TypeError,
+    )
 
 
 def test_what_was_not_evaluated_is_not_in_it() -> None:
@@ -67,3 +74,45 @@ def test_what_was_not_evaluated_is_not_in_it() -> None:
     assert cf.parse_measure("AP") in found
     for other in ("nope", "P@5", "nDCG", "", "P(", 3, None, 2.5):
         assert other not in found
+
+
+RUNS = {"x": {"q1": {"a": 2, "b": 1}, "q2": {"c": 1}}, "y": {"q1": {"b": 2, "a": 1}}}
+QRELS = {"q1": {"b": 1}, "q2": {"c": 1}}
+
+
+def test_overall_values_by_measure_and_system() -> None:
+    ev = cf.evaluate(RUNS, QRELS, ["RR", "NumRelRet"])
+    assert ev.to_dict() == {"RR": {"x": 0.75, "y": 0.5}, "NumRelRet": {"x": 2.0, "y": 1.0}}
+    assert ev.to_dict("y") == {"RR": 0.5, "NumRelRet": 1.0}
+    refuses("unknown system 'z'", ev.to_dict, "z", error=cf.PolicyError)
+
+
+def test_scores_of_one_system() -> None:
+    ev = cf.evaluate(RUNS, QRELS, "RR")
+    assert ev["RR"]["x"] == {"q1": 0.5, "q2": 1.0}
+    assert ev["RR"]["y"]["q2"] == 0.0
+    refuses("unknown system 'xx'; did you mean 'x'", lambda: ev["RR"]["xx"], error=cf.PolicyError)
+    refuses("not iterable", list, ev["RR"], error=TypeError)
+
+
+def test_what_is_no_measure_is_no_key() -> None:
+    ev = cf.evaluate(RUNS, QRELS, "RR")
+    assert ev.get("foo") is ev.get("nDCG") is None
+    assert "foo" not in ev
+    for error in (KeyError, cf.MeasureError):
+        with pytest.raises(error, match=r"^unknown measure 'foo'; `cranfield measures` lists"):
+            ev["foo"]
+
+
+def test_systems_and_topics_that_are_asked_for_elsewhere() -> None:
+    ev = cf.evaluate(RUNS, QRELS, "RR")
+    refuses(r"'x' is a system.*; use evaluation\['RR'\]\['x'\]", lambda: ev["x"], error=KeyError)
+    refuses(r"evaluation\['RR'\].select\(topics='q1'\)", lambda: ev["q1"], error=KeyError)
+    with pytest.raises(cf.PolicyError, match=r"'q1' is a topic.*; use select\(topics='q1'\)"):
+        ev["RR"]["q1"]
+
+
+def test_scores_by_shard_are_no_dict() -> None:
+    ev = cf.evaluate(RUNS, QRELS, "RR", shards={"a": "l", "b": "l", "c": "r"})
+    for asked in (lambda: ev["RR"]["x"], ev["RR"].to_dict, ev.to_dict, lambda: ev.to_dict("x")):
+        refuses("average them over shards first", asked, error=cf.PolicyError)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldWarning
 from cranfield.evaluation.scorefiles.reading import read_scores
 from tests.cli.running import cranfield
+from tests.collection.refusals import refuses, warns, written
 
 
 @pytest.mark.parametrize("index", [False, True])
@@ -27,8 +27,7 @@ def test_systems_side_by_side(index: bool, tmp_path: Path) -> None:
             rows.append(f"{k},{row}" if index else row)
         (tmp_path / f"{name}.csv").write_text("\n".join(rows) + "\n")
     files = [tmp_path / f"{name}.csv" for name in values]
-    with pytest.warns(CranfieldWarning, match="they contain text"):
-        scores = read_scores(files, measure="faithfulness")
+    scores = warns("they contain text", read_scores, files, measure="faithfulness")
     assert scores.systems == ("pipe-a", "pipe-b")
     order = [scores.topics.index(f"question {k}?") for k in range(12)]
     assert np.array_equal(scores.values[order], np.stack([*values.values()], 1), equal_nan=True)
@@ -48,16 +47,11 @@ def test_systems_side_by_side(index: bool, tmp_path: Path) -> None:
 def test_scores_of_one_system_beside_texts(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("query,response,passing,score\nwho?,Ann,True,0.5\nwhen?,May,False,1\n")
-    with pytest.warns(CranfieldWarning, match="columns not used: 'passing'"):
-        scores = read_scores(path, measure="score")
+    scores = warns("columns not used: 'passing'", read_scores, path, measure="score")
     assert (scores.topics, scores.systems) == (("who?", "when?"), ("mine",))
-    with pytest.raises(
-        cf.InputError, match="has columns 'score' and 'passing' of scores; remove one"
-    ):
-        read_scores(path, measure="passing")
+    refuses("has columns 'score' and 'passing' of scores", read_scores, path, measure="passing")
     path.write_text("query,setup,score\nwho?,x,0.5\nwho?,y,1\n")
-    with pytest.raises(cf.InputError, match="rename 'setup' to system"):
-        read_scores(path)
+    refuses("rename 'setup' to system", read_scores, path)
     path.write_text("query,pipeline,score\nwho?,x,0.5\nwho?,y,1\n")
     assert read_scores(path).systems == ("x", "y")
 
@@ -71,14 +65,12 @@ def test_topics_and_systems_of_other_tools(tmp_path: Path) -> None:
         for version in ("base", "tuned")
         for k in (1, 2)
     ]
-    path.write_text("\n".join(lines) + "\n")
-    scores = read_scores(path, measure="Groundedness")
+    scores = read_scores(written(path, "\n".join(lines) + "\n"), measure="Groundedness")
     assert (scores.topics, scores.systems) == (("question 1?", "question 2?"), ("base", "tuned"))
     path = tmp_path / "samples.jsonl"
     rows = [f'{{"doc_id": {k}, "filter": "{f}", "acc": 1}}\n' for f in "ab" for k in (0, 1)]
     path.write_text("".join(rows))
-    with pytest.raises(cf.InputError, match=r":3: expected one row for each topic, .*'0'"):
-        read_scores(path, measure="acc")
+    refuses(r":3: expected one row for each topic, .*'0'", read_scores, path, measure="acc")
 
 
 def test_rows_without_topics_are_paired_with_a_warning(tmp_path: Path) -> None:
@@ -86,5 +78,4 @@ def test_rows_without_topics_are_paired_with_a_warning(tmp_path: Path) -> None:
         (tmp_path / f"{name}.csv").write_text("faithfulness,relevance\n0.5,1\n1,0.5\n")
     files = [tmp_path / "a.csv", tmp_path / "b.csv"]
     reason = "a.csv, .*b.csv have no column of topics: their rows are paired in order"
-    with pytest.warns(CranfieldWarning, match=reason):
-        assert read_scores(files, measure="faithfulness").topics == ("1", "2")
+    assert warns(reason, read_scores, files, measure="faithfulness").topics == ("1", "2")

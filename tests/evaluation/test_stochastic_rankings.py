@@ -106,13 +106,6 @@ def test_worked_examples() -> None:
     assert equity.to_polars().rows() == [("s", 2, 2, pytest.approx(0.4), pytest.approx(0.2))]
 
 
-@pytest.mark.filterwarnings("ignore:.*(unjudged|no results)")
-def test_mean_of_rankings_without_the_document() -> None:
-    runs = {"s@1": {"q": {"a": 1.0}}, "s@2": {"q": {"b": 1.0}}, "s@3": {"q": {"b": 1.0}}}
-    [table] = cf.expected_exposure(runs, {"q": {"c": 1}}, "EED").values()
-    assert table["s"]["q"] == pytest.approx(1 / 9 + 4 / 9)
-
-
 @pytest.mark.parametrize("cutoff", [None, 3])
 @pytest.mark.parametrize("by", ["document", "group"])
 def test_equity_beside_a_loop(by: str, cutoff: int | None) -> None:
@@ -144,16 +137,6 @@ def test_equity_beside_a_loop(by: str, cutoff: int | None) -> None:
         assert row["recurring"] == sum(number > 1 for number in exposed.values())
         assert row["per ranking"] == pytest.approx(row["unfairness"] / row["rankings"])
     assert equity.notes[-1] == "excluded 4 rankings, empty or of topics without relevant documents"
-
-
-def test_groups_make_up_over_topics() -> None:
-    run = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 1.0, "b": 2.0}, "q3": {"a": 1.0}}
-    qrels = {"q1": {"a": 1, "b": 1}, "q2": {"a": 1, "b": 1}, "q3": {"b": 1}}
-    runs = {"all": run, "one": {"q1": run["q1"]}}
-    measure = "IAA(browsing='geometric', by='group')"
-    equity = cf.equity_of_attention(runs, qrels, measure, groups={"a": "x", "b": "y"})
-    # Over three topics x gets 2/3 + 1/3 + 1 of what should be 1/2 + 1/2 + 0.
-    assert equity.per_ranking == pytest.approx([2 / 3, 1 / 3])
 
 
 def test_refusals() -> None:

@@ -52,16 +52,12 @@ def _orders() -> Any:
 def test_the_effect_of_ties_is_that_of_the_extreme_orders(policies: dict[str, Any]) -> None:
     measures = ["AP", "RR@2", "nDCG@3", "P@2", "R(rel=2)@3", "ERR@3", "Bpref", "Judged@2",
                 "AP(judged_only=True)", "RBP(p=0.8)", "Rprec", "NumRelRet@2"]  # fmt: skip
-    values: dict[str, list[Any]] = {name: [] for name in measures}
-    for run in _orders():
-        ev = cf.evaluate(run, QRELS, measures, **policies)
-        for name, one in ev.to_dict("run").items():
-            values[name].append(one)
-    for name, some in values.items():
-        judged = cf.judge(SCORES, QRELS, **policies)
+    orders = {str(k): run for k, run in enumerate(_orders())}
+    judged = cf.judge(SCORES, QRELS, **policies)
+    for name, scores in cf.evaluate(orders, QRELS, measures, **policies).items():
         effects = tie_effects(judged, score(judged, name))
         found = effects[0].effect if effects else 0.0
-        assert found == pytest.approx(max(some) - min(some), abs=1e-12), name
+        assert found == pytest.approx(np.ptp(scores.overall()), abs=1e-12), name
 
 
 def test_every_measure_of_grades_is_looked_at() -> None:
@@ -176,9 +172,10 @@ def test_measures_of_more_than_grades_are_scored_in_several_orders(tmp_path: Any
             ranking = [doc for group in groups for doc in move(group)]
             run[topic] = {doc: -float(k) for k, doc in enumerate(ranking)}
         orders.append(run)
+    in_order = [_judged(tmp_path, order) for order in orders]
+    judged = _judged(tmp_path, SCORED)
     for measure in cf.parse_measures(BEYOND_GRADES):
-        values = np.stack([measure.score(_judged(tmp_path, order)) for order in orders])
-        judged = _judged(tmp_path, SCORED)
+        values = np.stack([measure.score(one) for one in in_order])
         [tie] = tie_effects(judged, score(judged, measure))
         # Topics are independent: each has its best or its worst of these orders.
         assert tie.effect == pytest.approx(float(np.ptp(values, axis=0).mean()), abs=1e-12), measure

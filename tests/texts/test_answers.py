@@ -14,6 +14,7 @@ from cranfield import evaluate_answers
 from cranfield.base.errors import CranfieldWarning, InputError, MeasureError
 from cranfield.sources.values import finite
 from cranfield.texts import judge_answers, read_nuggets
+from tests.collection.refusals import refuses, warns, written
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(missing and counted as 0|is 0 for every system|counted as empty)"
@@ -62,9 +63,7 @@ def test_answers_in_every_form(tmp_path: Path) -> None:
     frame = pl.DataFrame(rows)
     frame.write_csv(tmp_path / "a.csv")
     (tmp_path / "s").write_text("q1 syslen= 30\nq1 a 9\nq1 b 20\n\nq2 syslen= 12\n")
-    nested = {
-        "s": {"q1": {"nuggets": {"a": 9, "b": 20}, "length": 30}, "q2": {"text": "a" * 12}},
-    }
+    nested = {"s": {"q1": {"nuggets": {"a": 9, "b": 20}, "length": 30}, "q2": {"text": "a" * 12}}}
     for form in (rows, frame, frame.to_pandas(), tmp_path / "a.csv", tmp_path / "s", nested):
         found = judge_answers(form, ROWS)
         assert found.systems == ("s",)
@@ -82,114 +81,64 @@ def test_topics_without_nuggets_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "message"),
+    ("name", "lines", "message"),
     [
-        ("q1 a 3 5\nq1 a 2 5", "n:2: nugget 'a' occurs twice (topic 'q1')"),
-        ("q1 a -3 5", "n:1: weight '-3' is not a number of at least 0 (topic 'q1')"),
-        ("q1 a 3 -5", "n:1: vital length '-5' is not a number of at least 0 (topic 'q1')"),
-        (
-            "q1 a 1e99 5",
-            "n:1: weight '1e99' is not a number of at least 0 and at most 1e+15 (topic 'q1')",
-        ),
-        ("q1 a 3 nan", "n:1: vital length 'nan' is not a number of at least 0 (topic 'q1')"),
-        ("\nq1 a 3", "n:2: expected 4 columns (topic nugget weight"),
-        ("", "n: is empty"),
-        ("q1 a 3 5\nq1 \xff 3 5", "n:2: is not UTF-8 text"),
+        ("n", "q1 a 3 5\nq1 a 2 5", "n:2: nugget 'a' occurs twice (topic 'q1')"),
+        ("n", "q1 a -3 5", "n:1: weight '-3' is not a number of at least 0 (topic 'q1')"),
+        ("n", "q1 a 3 -5", "n:1: vital length '-5' is not a number of at least 0 (topic 'q1')"),
+        ("n", "q1 a 1e99 5", "n:1: weight '1e99' is not a number of at least 0 and at most 1e+15"),
+        ("n", "q1 a 3 nan", "n:1: vital length 'nan' is not a number of at least 0 (topic 'q1')"),
+        ("n", "\nq1 a 3", "n:2: expected 4 columns (topic nugget weight"),
+        ("n", "", "n: is empty"),
+        ("n", "q1 a 3 5\nq1 \xff 3 5", "n:2: is not UTF-8 text"),
+        ("r", "q1 syslen= 5\nq1 x 3", "r:2: unknown gold nugget 'x' (topic 'q1')"),
+        ("r", "q1 syslen= 5\nq9 a 3", "r:2: unknown gold nugget 'a' (topic 'q9')"),
+        ("r", "q1 a 3\nq1 a 9", "r:2: nugget 'a' is matched twice by system 'r' (topic 'q1')"),
+        ("r", "q1 syslen= -5", "r:1: length '-5' is not a number of at least 0 (topic 'q1')"),
+        ("r", "q1 a -1", "r:1: position '-1' is not a number of at least 0 (topic 'q1')"),
+        ("r", "q1 a 1_0", "r:1: position '1_0' is not a number of at least 0 (topic 'q1')"),
+        ("r", "q1 syslen= 5\nq1 syslen= 6", "r:2: the answer of this topic has two lengths, 5 a"),
+        ("r", "q1", "r:1: expected 2 columns (topic nugget) in a line of answers, got 1"),
     ],
 )
-def test_wrong_nuggets_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str, message: str
+def test_wrong_lines_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, lines: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("n").write_bytes(lines.encode("latin-1"))
+    Path(name).write_bytes(lines.encode("latin-1"))
     with pytest.raises(InputError) as error:
-        read_nuggets("n")
+        read_nuggets(name) if name == "n" else judge_answers(name, ROWS)
     assert str(error.value).startswith(message)
 
 
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        ("q1 syslen= 5\nq1 x 3", "r:2: unknown gold nugget 'x' (topic 'q1')"),
-        ("q1 syslen= 5\nq9 a 3", "r:2: unknown gold nugget 'a' (topic 'q9')"),
-        ("q1 a 3\nq1 a 9", "r:2: nugget 'a' is matched twice by system 'r' (topic 'q1')"),
-        ("q1 syslen= -5", "r:1: length '-5' is not a number of at least 0 (topic 'q1')"),
-        ("q1 a -1", "r:1: position '-1' is not a number of at least 0 (topic 'q1')"),
-        ("q1 a 1_0", "r:1: position '1_0' is not a number of at least 0 (topic 'q1')"),
-        (
-            "q1 syslen= 5\nq1 syslen= 6",
-            "r:2: the answer of this topic has two lengths, 5 and 6 (topic 'q1')",
-        ),
-        ("q1", "r:1: expected 2 columns (topic nugget) in a line of answers, got 1"),
-    ],
-)
-def test_wrong_answers_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str, message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("r").write_text(lines)
-    with pytest.raises(InputError) as error:
-        judge_answers("r", ROWS)
-    assert str(error.value) == message
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"q": 3},
-        {},
-        [],
-        3,
-        b"q a 1 2",
-        ["q"],
-        [{"topic": "q"}],
-        [{"topic": "q", "nugget": "a", "importance": "great"}],
-        [{"topic": "q", "nugget": "a", "weight": True}],
-        {"q": {"a": "vital", "b": 2}},
-        {"q": {"a": 1, "b": {}}},
-        [{"topic": "q", "nugget": "a", "assessor": 1, "weight": k} for k in (1, 2)],
-        pl.DataFrame({"topic": ["q"], "weight": [1]}),
-        "no such file",
-    ],
-)
-def test_wrong_data_is_an_input_error(wrong: Any) -> None:
-    with pytest.raises(InputError):
-        read_nuggets(wrong)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"s": 3}, {"s": {"q1": 3}}, {"s": {"q1": ["zz"]}}, {}, [], 3, {"s": {"q1": ["a", "a"]}}],
-)
-def test_wrong_answers_are_input_errors(wrong: Any) -> None:
-    with pytest.raises(InputError):
-        judge_answers(wrong, ROWS)
+def test_wrong_data_is_an_input_error() -> None:
+    nugget = {"topic": "q", "nugget": "a"}
+    nuggets: list[Any] = [{"q": 3}, {}, [], 3, b"q a 1 2", ["q"], [{"topic": "q"}], "no such file"]
+    nuggets += [{"q": {"a": "vital", "b": 2}}, {"q": {"a": 1, "b": {}}}]
+    nuggets += [[nugget | {"importance": "great"}], [nugget | {"weight": True}]]
+    nuggets.append(pl.DataFrame({"topic": ["q"], "weight": [1]}))
+    for wrong in nuggets:
+        refuses("", read_nuggets, wrong)
+    answers: list[Any] = [{"s": 3}, {"s": {"q1": 3}}, {"s": {"q1": ["zz"]}}, {}, [], 3]
+    for wrong in [*answers, {"s": {"q1": ["a", "a"]}}]:
+        refuses("", judge_answers, wrong, ROWS)
+    rows = [nugget | {"assessor": k, "weight": k} for k in (1, 2)]
+    refuses("row 2: nugget 'a' has more than one weight", read_nuggets, rows)
 
 
 def test_several_lists_of_a_topic_need_labels_throughout() -> None:
-    with pytest.raises(InputError, match="nugget 'b' has no weight, but other nuggets"):
-        read_nuggets({"q": {"a": 1, "b": {}}})
+    refuses("nugget 'b' has no weight, but other nuggets", read_nuggets, {"q": {"a": 1, "b": {}}})
     # Votes do not replace a missing weight.
     rows = [("q", "a", None, "vital"), ("q", "b", 5, "okay"), ("r", "a", None, "vital")]
     table = [dict(zip(("topic", "nugget", "weight", "importance"), r, strict=True)) for r in rows]
-    with pytest.raises(InputError, match="nugget 'a' has no weight, but other nuggets"):
-        read_nuggets(table)
+    refuses("nugget 'a' has no weight, but other nuggets", read_nuggets, table)
     assert read_nuggets([{**table[0], "weight": 6}, *table[1:]]).weight.tolist() == [6, 5, 1]
-
-
-def test_a_second_weight_is_refused() -> None:
-    rows = [{"topic": "q", "nugget": "a", "assessor": k, "weight": k} for k in (1, 2)]
-    with pytest.raises(InputError, match="row 2: nugget 'a' has more than one weight"):
-        read_nuggets(rows)
 
 
 def test_json_with_a_name_twice(tmp_path: Path) -> None:
     (tmp_path / "n.json").write_text('[{"topic": "q", "topic": "r", "nugget": "a"}]')
-    with pytest.raises(InputError, match="'topic' occurs twice in an object"):
-        read_nuggets(tmp_path / "n.json")
-    (tmp_path / "n.json").write_text('{"q": 1}')
-    with pytest.raises(InputError, match="expected an array of nuggets"):
-        read_nuggets(tmp_path / "n.json")
+    refuses("'topic' occurs twice in an object", read_nuggets, tmp_path / "n.json")
+    refuses("expected an array of nuggets", read_nuggets, written(tmp_path / "n.json", '{"q": 1}'))
 
 
 def test_numbers() -> None:
@@ -212,8 +161,7 @@ def test_length_in_words_is_not_used() -> None:
         if length is not None:
             assert judge_answers(rows, gold).length.tolist() == [[90, 80]]
             continue
-        with pytest.warns(CranfieldWarning, match=f"columns not used: '{name}'"):
-            judged = judge_answers(rows, gold)
+        judged = warns(f"columns not used: '{name}'", judge_answers, rows, gold)
         with pytest.raises(MeasureError, match="requires the length of each answer"):
             evaluate_answers(judged, "NuggetPrecision")
 

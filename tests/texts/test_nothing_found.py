@@ -12,6 +12,7 @@ import pytest
 import cranfield as cf
 from cranfield import texts
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
+from tests.collection.refusals import refuses
 
 GOLD = {"1": {"n": "vital"}, "2": {"m": "vital"}}
 
@@ -172,5 +173,4 @@ def test_a_name_that_is_not_used_is_refused(tmp_path: Path) -> None:
         ),
     )
     for read in reads:
-        with pytest.raises(PolicyError, match="has no effect"):
-            read()
+        refuses("has no effect", read, error=PolicyError)

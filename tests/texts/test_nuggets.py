@@ -1,18 +1,17 @@
-"""Nugget recall, precision and F of question answering."""
+"""Nugget recall, precision and F of question answering; the catalogue of measures of texts."""
 
 from __future__ import annotations
 
-from random import Random
-
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from cranfield import evaluate_answers
+import cranfield as cf
+from cranfield import evaluate_answers, measures
 from cranfield.base.errors import MeasureError
+from cranfield.measures.families import KINDS, REGISTRY
+from cranfield.measures.grammar import parse_measure, parse_measures
 from cranfield.texts import judge_answers
 from cranfield.texts.gold import text_length
+from tests.collection.refusals import refuses
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(missing and counted as 0|is 0 for every system|counted as empty)"
@@ -40,7 +39,8 @@ def test_trec_question_answering_by_hand() -> None:
 
 def test_allowance() -> None:
     answer = {"nuggets": ["a", "c"], "length": 250}
-    assert scores_of(answer, "NuggetPrecision(allowance=125)") == [1.0]
+    for allowance in (125, 200):
+        assert scores_of(answer, f"NuggetPrecision(allowance={allowance})") == [1.0]
     assert scores_of(answer, "NuggetPrecision(allowance=50)") == [pytest.approx(0.4)]
     assert scores_of(answer, "NuggetPrecision(allowance=0)") == [0.0]
 
@@ -81,44 +81,41 @@ def test_partial_support_is_no_match() -> None:
 
 
 def test_what_is_lacking_is_said() -> None:
-    with pytest.raises(MeasureError, match="NuggetF requires the length of each answer; topic 'q'"):
-        scores_of(["a"], "NuggetF")
+    refuses("NuggetF requires the length of each", scores_of, ["a"], "NuggetF", error=MeasureError)
     rows = [{"topic": "q", "nugget": "a"}]
     with pytest.raises(MeasureError, match="WRecall requires the weight of each nugget"):
         scores_of(["a"], "WRecall", gold=rows)
 
 
-WEIGHTS = st.lists(st.integers(0, 5), min_size=1, max_size=6)
+@pytest.mark.parametrize("name", REGISTRY.where(kind=KINDS[2]))
+def test_each_measure_declares_itself(name: str) -> None:
+    kind = REGISTRY[name]
+    info = kind.info
+    assert info.name == name == kind().name
+    assert info.summary.endswith(".")
+    assert info.formula
+    assert info.source
+    assert info.family
+    assert info.needs
+    assert info.range[0] == 0
+    assert getattr(measures, name) == kind()
+    assert info.at_usage == "none"
+    assert all(one.doc for one in kind.parameters.values())
+    assert parse_measure(name) == kind()
 
 
-@settings(max_examples=30, deadline=None)
-@given(
-    WEIGHTS,
-    st.lists(st.sets(st.integers(0, 5)), min_size=1, max_size=4),
-    st.integers(0, 900),
-    st.randoms(use_true_random=False),
-)
-def test_bounds_order_and_monotony(
-    weights: list[int],
-    matched: list[set[int]],
-    length: int,
-    random: Random,
-) -> None:
-    gold = {"q": {str(k): weight for k, weight in enumerate(weights)}}
-    answers = {
-        f"s{k}": {"q": {"nuggets": [str(n) for n in found if n < len(weights)], "length": length}}
-        for k, found in enumerate(matched)
-    }
-    wanted = ["NuggetRecall", "WRecall", "NuggetPrecision", "NuggetF"]
-    found = evaluate_answers(judge_answers(answers, gold), wanted)
-    names = list(answers)
-    random.shuffle(names)
-    again = evaluate_answers(judge_answers({name: answers[name] for name in names}, gold), wanted)
-    for name in wanted:
-        values = found[name].values
-        assert ((values >= 0) & (values <= 1)).all()
-        assert np.array_equal(again[name].values, values[:, [int(one[1:]) for one in names]])
-    everything = {"all": {"q": {"nuggets": list(gold["q"]), "length": length}}}
-    best = evaluate_answers(judge_answers({**answers, **everything}, gold), wanted)
-    for name in wanted:
-        assert (best[name].values[:, -1:] >= best[name].values).all()
+def test_defaults_are_not_shown() -> None:
+    assert str(parse_measure("SSharp(L=1000, beta=1)")) == "SSharp"
+    assert parse_measure("RougeS(gap=None)") == measures.RougeS()
+    found = parse_measures(["TFlat", measures.TFlat(), "SFlat"])
+    assert [str(one) for one in found] == ["TFlat", "SFlat"]
+
+
+def test_a_measure_of_something_else_is_refused() -> None:
+    judged = judge_answers({"a": {"q": ["x"]}}, {"q": {"x": 1}})
+    with pytest.raises(MeasureError, match="RougeL is computed from summaries and .*, got answers"):
+        evaluate_answers(judged, "RougeL")
+    refuses("TFlat is computed from answers", evaluate_answers, {}, "TFlat", error=MeasureError)
+    refuses("nDCG is computed from rankings", evaluate_answers, judged, "nDCG", error=MeasureError)
+    with pytest.raises(MeasureError, match="RougeL is computed from summaries.*, got rankings"):
+        cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, "RougeL")

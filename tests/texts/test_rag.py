@@ -10,8 +10,9 @@ import pytest
 
 import cranfield as cf
 from cranfield import evaluate_answers
-from cranfield.base.errors import CranfieldWarning, InputError
+from cranfield.base.errors import InputError
 from cranfield.texts import judge_answers, read_nugget_assignments
+from tests.collection.refusals import refuses, warns, written
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(missing and counted as 0|is 0 for every system|counted as empty)"
@@ -57,14 +58,10 @@ def test_weighted_by_hand() -> None:
     wanted = ["WeightedScore", "WeightedScore(strict=True)", "WeightedScore(okay=1)", "AllScore"]
     found = [scores.values[0, 0] for scores in evaluate_answers(judged, wanted).values()]
     assert found == pytest.approx([1.75 / 3, 1 / 3, 0.5, 0.5])
-
-
-def test_weighted_of_one_kind_only() -> None:
+    # Of one kind only: (1 + 0.5) / 2.
     judged = read_nugget_assignments([record("1", "a", "oo", "sp"), record("2", "a", "vv", "sp")])
-    assert evaluate_answers(judged, "WeightedScore")["WeightedScore"].values[:, 0].tolist() == [
-        0.75,
-        0.75,
-    ]
+    scores = evaluate_answers(judged, "WeightedScore")["WeightedScore"]
+    assert scores.values[:, 0].tolist() == [0.75, 0.75]
 
 
 def test_tables_say_the_same() -> None:
@@ -102,8 +99,7 @@ def test_failed_labels_count_as_no_support_and_are_counted() -> None:
     one = record("1", "a", "vvo", "sss")
     one["nuggets"][1]["assignment"] = "failed"
     one["nuggets"][2]["importance"] = "failed"
-    with pytest.warns(CranfieldWarning, match="2 labels with value 'failed'"):
-        judged = read_nugget_assignments([one])
+    judged = warns("2 labels with value 'failed'", read_nugget_assignments, [one])
     found = evaluate_answers(judged, ["AllScore", "VitalScore"])
     assert [scores.values[0, 0] for scores in found.values()] == [pytest.approx(2 / 3), 0.5]
 
@@ -150,17 +146,11 @@ def test_truncated_emoji() -> None:
 
 def test_what_is_no_json_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_text('{"qid": 1\n')
-    with pytest.raises(InputError, match=r"a\.jsonl:1: is not valid JSON"):
-        read_nugget_assignments(path)
+    refuses(r"a\.jsonl:1: is not valid JSON", read_nugget_assignments, written(path, '{"qid": 1\n'))
     path.write_text("[1]\n")
-    with pytest.raises(InputError, match=r"a\.jsonl:1: expected records .*, got a list"):
-        read_nugget_assignments(path)
-    path.write_text("")
-    with pytest.raises(InputError, match="is empty"):
-        read_nugget_assignments(path)
-    with pytest.raises(InputError, match="int cannot be read"):
-        read_nugget_assignments(3)
+    refuses(r"a\.jsonl:1: expected records .*, got a list", read_nugget_assignments, path)
+    refuses("is empty", read_nugget_assignments, written(path, ""))
+    refuses("int cannot be read", read_nugget_assignments, 3)
 
 
 def test_arrays_and_retrieved_documents(tmp_path: Path) -> None:
@@ -169,10 +159,8 @@ def test_arrays_and_retrieved_documents(tmp_path: Path) -> None:
     assert read_nugget_assignments(path).systems == ("a",)
     retrieved = {**record("1", "a", "v", "s"), "docid": "d1", "candidate_text": "x"}
     path.write_text(json.dumps([retrieved]))
-    with pytest.raises(InputError, match="assigned to retrieved documents"):
-        read_nugget_assignments(path)
-    with pytest.raises(InputError, match=r"expected one of: \.json, \.jsonl, \.ndjson"):
-        read_nugget_assignments(tmp_path / "assignments.csv")
+    refuses("assigned to retrieved documents", read_nugget_assignments, path)
+    refuses(r"expected one of: \.json, \.js", read_nugget_assignments, tmp_path / "assignments.csv")
 
 
 def test_runs_are_named_by_any_column_of_systems() -> None:

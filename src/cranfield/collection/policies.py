@@ -122,8 +122,7 @@ class Policies:
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
-            value = getattr(self, name)
-            check_choice(name, value, choices)
+            check_choice(name, getattr(self, name), choices)
         for name, highest in HIGHEST.items():
             value = getattr(self, name)
             if value is None:

@@ -338,12 +338,12 @@ def read_shards(data: Any) -> TableShards:
     return TableShards(labels, docs.rechunk(), codes.astype(np.int32), table.source)
 
 
-def as_sharding(shards: Any, seed: int = 0, sampling: int = 0) -> Sharding:
+def as_sharding(shards: Any, seed: int = 0) -> Sharding:
     """Return `shards` as a partition: random for a number, else read if necessary."""
     if isinstance(shards, Sharding):
         return shards
     if isinstance(shards, (int, float, np.number)):
-        return random_shards(shards, seed, sampling)  # type: ignore[arg-type]
+        return random_shards(shards, seed)  # type: ignore[arg-type]
     return read_shards(shards)
 
 
@@ -449,8 +449,6 @@ class JudgedShards(Scorable):
 
 
 class _Split(NamedTuple):
-    """The judgments by shard."""
-
     sharding: Sharding
     qrels: tuple[Qrels, ...]
     n_unmapped: int

@@ -146,6 +146,26 @@ def effect_of_orders(
     return np.asarray(np.nan_to_num(overall(values.max(axis=0)) - overall(values.min(axis=0))))
 
 
+def notes_of_orders(
+    judged: JudgedRuns,
+    measures: Sequence[Measure],
+    score: Callable[[JudgedRuns], Floats],
+    overall: Callable[[Floats], Floats],
+    systems: Sequence[str] | None = None,
+    run_systems: Ints | None = None,
+) -> Iterator[str]:
+    """Report how ties can change overall values, by a few orders of tied documents.
+
+    `score` returns the scores of all measures, or of the only one, and `overall` a value for each
+    measure and system. `systems` and `run_systems` are as in :func:`list_effects`.
+    """
+    if has_ties(judged, measures):
+        by_measure = np.atleast_2d(effect_of_orders(permute_ties(judged), score, overall))
+        names = [(measure.label, False) for measure in measures]
+        effects = dict(zip(names, by_measure, strict=True))
+        yield from describe_effects(list_effects(judged, effects, systems, run_systems))
+
+
 def depends_on_grades(measure: Measure) -> bool:
     """Return True if grades by rank are enough to score a run."""
     info = measure.info

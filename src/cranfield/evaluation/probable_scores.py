@@ -19,13 +19,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import NO_TIES, Judgments, Rows
 from cranfield.collection.probabilities import DRAWS_PER_BLOCK, Probabilities, read_probabilities
-from cranfield.evaluation.evaluation import (
-    describe_effects,
-    effect_of_orders,
-    has_ties,
-    list_effects,
-    permute_ties,
-)
+from cranfield.evaluation.evaluation import notes_of_orders
 from cranfield.evaluation.expected_scores import score_rankings
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
@@ -434,7 +428,7 @@ def evaluate_probabilities(
             columns |= mean_intervals(expected, variance, n_draws, confidence, fixed_topics)
         frames.append(pl.DataFrame({**columns, "measure": name, "draws": n_draws}))
     rows = pl.concat(frames).fill_nan(None)
-    notes = [*judged.coverage.notes, *_tie_notes(probable, parsed, scores, draws, seed)]
+    notes = [*judged.coverage.notes, *_tie_notes(probable, parsed, draws, seed)]
     notes += _assumption_notes(probable, parsed)
     if sampled_names:
         names = some_of(sampled_names, 5)
@@ -472,29 +466,20 @@ def _compute_moments(
     return moments
 
 
-def _tie_notes(
-    runs: ProbableRuns,
-    measures: list[Measure],
-    scores: Mapping[str, Scores],
-    draws: int,
-    seed: int,
-) -> Iterator[str]:
+def _tie_notes(runs: ProbableRuns, measures: list[Measure], draws: int, seed: int) -> Iterator[str]:
     """Report how ties can change the overall values, estimated from up to 50 draws of grades."""
-    if not has_ties(runs.judged, measures):
-        return
 
     def expected_scores(order: JudgedRuns) -> Floats:
         moments = _compute_moments(replace(runs, judged=order), measures, min(draws, 50), seed)
         return np.stack([np.where(order.scored, mean, np.nan) for mean, _, _ in moments])
 
     n_topics = runs.judged.scored.sum(axis=0).clip(1)
-    ranges = effect_of_orders(
-        permute_ties(runs.judged),
+    return notes_of_orders(
+        runs.judged,
+        measures,
         expected_scores,
         lambda values: np.nan_to_num(values).sum(axis=1) / n_topics,
     )
-    effects = {(name, False): effect for name, effect in zip(scores, ranges, strict=True)}
-    yield from describe_effects(list_effects(runs.judged, effects))
 
 
 def mean_intervals(

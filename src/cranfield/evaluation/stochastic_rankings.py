@@ -7,7 +7,7 @@ therefore each document becomes a group of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
@@ -26,13 +26,7 @@ from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import find_positions, ratio
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.evaluation.evaluation import (
-    describe_effects,
-    effect_of_orders,
-    has_ties,
-    list_effects,
-    permute_ties,
-)
+from cranfield.evaluation.evaluation import notes_of_orders
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.measures.fairness.attention import InequityOfAttention
@@ -113,28 +107,18 @@ def expected_exposure(
         values = _score_exposure(measure, judged, run_systems, len(systems))
         settings = judged.settings_for(measure)
         table = Scores(values, judged.topics, systems, definition=measure, settings=settings)
-
         if not scores:
             judged.coverage.warn()
         score = partial(_score_exposure, measure, run_systems=run_systems, n_systems=len(systems))
-        for note in _tie_notes(table, judged, score, run_systems):
+        overall = partial(_overall, table)
+        for note in notes_of_orders(judged, [measure], score, overall, systems, run_systems):
             warn(note)
         scores[measure.label] = table
     return scores
 
 
-def _tie_notes(
-    table: Scores, judged: JudgedRuns, score: Callable[[JudgedRuns], Floats], run_systems: Ints
-) -> Iterator[str]:
-    """Report how ties of rankings can change the overall values of a measure."""
-    measure = table.definition
-    if not isinstance(measure, Measure) or not has_ties(judged, [measure]):
-        return
-    effect = effect_of_orders(
-        permute_ties(judged), score, lambda values: replace(table, values=values).overall()
-    )
-    effects = {(measure.label, False): effect}
-    yield from describe_effects(list_effects(judged, effects, table.systems, run_systems))
+def _overall(table: Scores, values: Floats) -> Floats:
+    return replace(table, values=values).overall()
 
 
 def _parse_family(measures: Any, family: type[Kind], names: str) -> list[Kind]:
@@ -303,11 +287,8 @@ def equity_of_attention(
     def per_ranking(order: JudgedRuns) -> Floats:
         return _accumulate(parsed, order, systems, run_systems)[0]["per ranking"].to_numpy()
 
-    notes = [*judged.coverage.notes]
-    if has_ties(judged, measures):
-        effect = effect_of_orders(permute_ties(judged), per_ranking, np.asarray)
-        effects = {(parsed.label, False): effect}
-        notes += describe_effects(list_effects(judged, effects, systems, run_systems))
+    ties = notes_of_orders(judged, measures, per_ranking, np.asarray, systems, run_systems)
+    notes = [*judged.coverage.notes, *ties]
     if n_excluded:
         excluded = counted(n_excluded, "ranking")
         notes.append(f"excluded {excluded}, empty or of topics without relevant documents")

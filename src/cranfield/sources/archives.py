@@ -249,7 +249,6 @@ def list_files(url: str, *, pattern: bool) -> list[str] | None:
 
 
 def _file_system(url: str) -> tuple[Any, str]:
-    """Return the file system of a URL, and the path in it."""
     fsspec = optional_module(
         "fsspec", install="'cranfield[remote]'", purpose=f"reading {hide_credentials(url)}"
     )
@@ -280,6 +279,7 @@ def _call(url: str, function: Callable[[], Returned]) -> Returned:
 
 
 _TAR_MAGIC_OFFSET = 257
+_MAX_NAMES = 3
 _MAX_SKIPPED = 1 << 24
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
@@ -320,7 +320,7 @@ def _decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
     return _zstd().ZstdFile if is_zstd else None
 
 
-def archive_of_files(stream: IO[bytes], max_names: int = 3) -> tuple[str, list[str]]:
+def archive_of_files(stream: IO[bytes]) -> tuple[str, list[str]]:
     """Return the kind of an archive of files, and its first file names.
 
     The kind is `zip`, `tar`, `workbook` (of Excel or LibreOffice), or empty.
@@ -345,9 +345,9 @@ def archive_of_files(stream: IO[bytes], max_names: int = 3) -> tuple[str, list[s
                 for file in files:
                     if file.isfile():
                         names.append(file.name)
-                    if len(names) > max_names or file.size > _MAX_SKIPPED:
+                    if len(names) > _MAX_NAMES or file.size > _MAX_SKIPPED:
                         break
-    return kind, names[: max_names + 1]
+    return kind, names[: _MAX_NAMES + 1]
 
 
 def _zstd() -> Any:

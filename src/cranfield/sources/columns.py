@@ -282,7 +282,6 @@ _KINDS: dict[type, str] = {
 
 
 def _kind_of(row: Any) -> str:
-    """Describe a row, for messages."""
     kind = _KINDS.get(type(row), type(row).__name__)
     return f"{kind} of {counted(len(row), 'value')}" if type(row) in {list, tuple} else kind
 
@@ -574,9 +573,8 @@ def columns_of_mapping(kind: str) -> MappingReader:
         }
         lengths = {len(values) for values in listed.values()}
         if len(lengths) > 1:
-            reason = (
-                f"expected columns of equal length, got lengths {some_of(map(str, lengths), 5)}"
-            )
+            listed_lengths = some_of(map(str, lengths), 5)
+            reason = f"expected columns of equal length, got lengths {listed_lengths}"
             raise InputError(reason, source=source)
         return listed
 
@@ -632,12 +630,13 @@ class Table:
             row, reason = min(rows, key=itemgetter(0))
             cells = self.frame.row(row, named=True)
             texts = {k: quoted(v) if isinstance(v, str) else v for k, v in cells.items()}
-            location = {name: cells.get(name) for name in ("topic", "doc")}
             text = reason.format_map(texts)
-            raise error_at_row(row, text, self.source, self.lines, **location)
+            raise self.wrong(row, text, cells.get("topic"), cells.get("doc"))
 
-    def wrong(self, row: int, reason: str, topic: str | None = None) -> InputError:
-        return error_at_row(row, reason, self.source, self.lines, topic)
+    def wrong(
+        self, row: int, reason: str, topic: str | None = None, doc: str | None = None
+    ) -> InputError:
+        return error_at_row(row, reason, self.source, self.lines, topic, doc)
 
     def gather(self, rows: pl.Series | NDArray[np.int64]) -> Table:
         """Return the selected rows, with their lines."""

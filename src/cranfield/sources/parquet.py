@@ -142,7 +142,6 @@ class _Chunk(NamedTuple):
 
 
 def _footer(data: memoryview) -> tuple[Struct, int]:
-    """Return the footer of a file and its position."""
     if len(data) < 12 or data[:4] != _MAGIC or data[-4:] != _MAGIC:
         raise _DamagedError("it does not begin and end as Parquet does")
     size = int.from_bytes(data[-8:-4], "little")

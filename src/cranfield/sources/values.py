@@ -115,7 +115,8 @@ NO_SCORE = NO_GRADE | {"-", "<na>", "\\n"}
 NO_NAME = NO_GRADE | {"-", "(not set)", "undefined", "unknown", "anonymous", "guest"}
 """Words that other tools write for an unknown user, in any case."""
 
-_TRUTHS = {"true": 1, "false": 0}
+TRUTHS = {"true": 1, "false": 0}
+"""Values of truth values that are written out."""
 
 
 def truths_as_grades(cells: Cells, noun: str = "grades") -> Cells:
@@ -135,7 +136,7 @@ def truths_as_grades(cells: Cells, noun: str = "grades") -> Cells:
 def _truth(cell: Any) -> int | None:
     if isinstance(cell, (bool, np.bool_)):
         return int(cell)
-    return _TRUTHS.get(cell.strip(BLANKS).lower()) if isinstance(cell, str) else None
+    return TRUTHS.get(cell.strip(BLANKS).lower()) if isinstance(cell, str) else None
 
 
 def plain(cell: Any) -> Any:

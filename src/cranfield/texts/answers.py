@@ -41,14 +41,13 @@ from cranfield.texts.gold import (
     Nuggets,
     add_value,
     build_nuggets,
-    check_gold,
     check_name_used,
+    check_topics,
     input_files,
     read_nuggets,
     stem_of,
     text_length,
     warn_missing,
-    warn_skipped,
 )
 
 _NTCIR_COLUMNS = ("topic", "nugget", "position")
@@ -287,8 +286,8 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
                 matches[match] = (position, 1.0 if isnan(support) else support)
     source = tables[0].source
     known = {system for _, system in lengths}
-    check_gold(systems, known, unknown_topics, topics, "answer", "nuggets", source)
-    warn_skipped(f"{source}: answers to", unknown_topics, "nuggets")
+    nouns = {"text": "answer", "gold": "nuggets"}
+    check_topics(systems, known, unknown_topics, topics, **nouns, source=source)
     shape = (len(gold.topics), len(systems))
     length, answered = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
     for answer, value in lengths.items():

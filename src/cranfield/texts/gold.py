@@ -22,6 +22,7 @@ from cranfield.sources.schemas import Column, Lines, Schema, differs, is_repeate
 from cranfield.sources.values import (
     LABEL,
     NAME,
+    TRUTHS,
     Cells,
     Kind,
     absent,
@@ -44,8 +45,6 @@ _SUPPORT_LABELS = {
     **{"yes": 1.0, "no": 0.0},
 }
 """Values of the labels of support, written without blanks, hyphens and underscores."""
-
-_YES_OR_NO_LABELS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 
 def _parse_amount(cell: Any) -> float | None:
@@ -71,7 +70,7 @@ def _parse_support(cell: Any) -> float | None:
 
 
 def _parse_yes_or_no(cell: Any) -> float | None:
-    degree = _YES_OR_NO_LABELS.get(str(cell).strip().lower(), _parse_support(cell))
+    degree = TRUTHS.get(str(cell).strip().lower(), _parse_support(cell))
     return degree if degree in {0.0, 1.0} else None
 
 
@@ -141,32 +140,32 @@ def warn_missing(
         warn(f"{answers} missing and counted as 0: topic {some_of(examples, 5)}")
 
 
-def check_gold(
+def check_topics(
     systems: Mapping[str, int],
     known: Collection[int],
-    unknown_topics: Collection[str],
+    skipped_topics: Collection[str],
     topics: Collection[str],
+    *,
     text: str,
     gold: str,
     source: str,
 ) -> None:
-    """Refuse a system of whose topics none has a gold standard; `known` has all other systems."""
+    """Warn of texts of topics without a gold standard; refuse a system that has no others.
+
+    known: systems, as indices, with a text of a topic with a gold standard.
+    text, gold: nouns for a text of a system, and for the gold standard.
+    """
+    skipped = some_of(map(quoted, skipped_topics), 3)
     for name, system in systems.items():
         if system not in known:
             raise InputError(
                 f"system {quoted(name)} has no {text} for a topic with {gold}; topics without"
-                f" {gold}: {some_of(map(quoted, unknown_topics), 3)}; topics with {gold}:"
-                f" {some_of(map(quoted, topics), 3)}",
+                f" {gold}: {skipped}; topics with {gold}: {some_of(map(quoted, topics), 3)}",
                 source=source,
             )
-
-
-def warn_skipped(texts: str, topics: Collection[str], gold: str) -> None:
-    """Warn of texts of topics that have no gold standard."""
-    if topics:
-        number = counted(len(topics), "topic")
-        examples = some_of(map(quoted, topics), 3)
-        warn(f"{texts} {number} without {gold} skipped ({examples})")
+    if skipped_topics:
+        place = f"{source}: answers to" if text == "answer" else "texts of"
+        warn(f"{place} {counted(len(skipped_topics), 'topic')} without {gold} skipped ({skipped})")
 
 
 def check_name_used(name: str | None, is_used: bool) -> None:

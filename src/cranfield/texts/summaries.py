@@ -29,11 +29,9 @@ from cranfield.texts.gold import (
     SYSTEM,
     TEXT,
     TOPIC,
-    check_gold,
-    check_name_used,
-    stem_of,
+    check_topics,
+    name_systems,
     warn_missing,
-    warn_skipped,
 )
 
 Tokeniser = Callable[[str], list[str]]
@@ -271,7 +269,7 @@ def judge_summaries(
     """
     reference_texts = _read_references(references)
     topics = {topic: k for k, topic in enumerate(reference_texts)}
-    table = read_table(texts, _TEXTS)
+    table = name_systems(read_table(texts, _TEXTS), name, texts)
     rows = list(table.rows())
     if tokeniser is None:
         used_texts = [(topic, text or "") for topic, text, _ in rows if topic in topics]
@@ -298,11 +296,8 @@ def judge_summaries(
     systems: dict[str, int] = {}
     sentences: dict[tuple[int, int], Sentences] = {}
     unknown_topics: dict[str, None] = {}
-    check_name_used(name, not all(system for _, _, system in rows))
-    default = name or stem_of(texts)
     advice = "" if "system" in table.names else "; a column system names the system of each text"
-    for row, (topic, text, named_system) in enumerate(rows):
-        system = named_system or default
+    for row, (topic, text, system) in enumerate(rows):
         system_index = systems.setdefault(system, len(systems))
         if topic not in topics:
             unknown_topics[topic] = None
@@ -310,9 +305,9 @@ def judge_summaries(
             raise table.wrong(row, f"is a second text of system {quoted(system)}{advice}", topic)
         elif text is not None:
             sentences[topics[topic], system_index] = encode(text, topic)
-    known = {systems[system or default] for topic, _, system in rows if topic in topics}
-    check_gold(systems, known, unknown_topics, topics, "text", "references", table.source)
-    warn_skipped("texts of", unknown_topics, "references")
+    known = {systems[system] for topic, _, system in rows if topic in topics}
+    nouns = {"text": "text", "gold": "references"}
+    check_topics(systems, known, unknown_topics, topics, **nouns, source=table.source)
     encoded_references = tuple(
         tuple(encode(text, topic) for text in group) for topic, group in reference_texts.items()
     )
@@ -381,7 +376,6 @@ def _reference_table(data: Any) -> Table:
 
 
 def _read_references(data: Any) -> dict[str, list[str]]:
-    """Return the reference texts of each topic."""
     table = _reference_table(data)
     empty = table.frame.filter(pl.col("text").str.strip_chars() == "")["topic"].to_list()
     if empty and not isinstance(data, Mapping):

@@ -17,6 +17,7 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import collect_warnings
 from cranfield.collection.judged.ranking import RunOrder, order_documents
 from cranfield.collection.policies import TIES
+from tests.collection.refusals import refuses, written
 
 _IDS = st.text(st.sampled_from("abzAZ09-é中😀\uffff"), min_size=1, max_size=6)
 _SCORES = st.sampled_from([2.0, 1.0, 1 + 2**-25, 1 - 2**-30, 0.0, -0.0, -1.5, 1e300, -1e300, 1e39])
@@ -96,8 +97,7 @@ def contradictions(run: cf.Run, ties: str) -> int:
 @given(st.data(), st.sampled_from(list(TIES)), runs())
 def test_as_python_sorts(data: Any, ties: str, run: cf.Run) -> None:
     if ties == "rank" and run.ranks is None:
-        with pytest.raises(cf.InputError, match="no rank column"):
-            order_documents(run, ties)
+        refuses("no rank column", order_documents, run, ties)
         return
     order, expected = order_documents(run, ties), by_definition(run, ties)
     starts = [sum(run.codes < code) for code in range(len(run.topics))]
@@ -184,8 +184,7 @@ def test_ranks_that_decide_are_integers(tmp_path: Path, name: str, rank: str) ->
         lines = ["topic,doc,rank,score", "1,d1,0,9", f"1,d2,{rank},8", "1,d3,1,7"]
     else:
         lines = ["1 Q0 d1 0 9 t", f"1 Q0 d2 {rank or '-'} 8 t", "1 Q0 d3 1 7 t"]
-    (tmp_path / name).write_text("\n".join(lines))
-    run = cf.read_run(tmp_path / name)
+    run = cf.read_run(written(tmp_path / name, "\n".join(lines)))
     line = 3 if name == "a.csv" else 2
     assert order_documents(run, "trec").rows.tolist() == [0, 1, 2]
     with pytest.raises(cf.InputError, match="the rank is not an integer, and ranks dec") as caught:
@@ -199,8 +198,7 @@ def test_ranks_that_decide_are_integers(tmp_path: Path, name: str, rank: str) ->
         1,
     ]
     kept = cf.read_run(tmp_path / name, on_duplicate="first")
-    with pytest.raises(cf.InputError, match="the rank is not an integer"):
-        order_documents(kept, "rank")
+    refuses("the rank is not an integer", order_documents, kept, "rank")
 
 
 @pytest.mark.parametrize(
@@ -225,8 +223,7 @@ def test_the_best_chunk_is_that_of_the_policy(
 
 def test_a_rank_that_is_no_integer_does_not_hide_another(tmp_path: Any) -> None:
     text = "1 Q0 b#1 x 1.0 s\n1 Q0 a#1 2 2.0 s\n1 Q0 b#2 3 0.5 s\n1 Q0 c#1 y 0.1 s\n"
-    (tmp_path / "s.run").write_text(text)
-    run = cf.read_run(tmp_path / "s.run", chunk_separator="#")
+    run = cf.read_run(written(tmp_path / "s.run", text), chunk_separator="#")
     assert run.ranks is not None and run.unranked is not None
     assert run.docs.to_list() == ["b", "a", "c"]
     assert (run.ranks.tolist(), run.unranked.tolist()) == ([3, 2, 0], [False, False, True])

@@ -11,41 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.collection import Metadata, primad, read_metadata
+from cranfield.collection import Metadata, costs_of_runs, primad, read_metadata
 from cranfield.collection.metadata.metadata import yaml_text
+from tests.collection.refusals import refuses, warns
 
 DATA = Path(__file__).parents[2] / "data" / "campaign" / "metadata"
 
+PLAN = ("tag", "actor.team", "research goal", "implementation.source.repository",
+        "data.training data", "method.automatic")  # fmt: skip
 REQUIRED = {
-    "wows": (
-        "actor.team",
-        "implementation.source.repository",
-        "data.test collection.name",
-        "method.description",
-        "method.name",
-    ),
+    "wows": ("actor.team", "implementation.source.repository", "data.test collection.name",
+             "method.description", "method.name"),
     # As far as the messages name them.
-    "longeval": (
-        "tag",
-        "actor.team",
-        "research goal",
-        "implementation.source.repository",
-        "data.training data",
-        "method.automatic",
-        "method.indexing",
-        "method.retrieval",
-    ),
-    "longeval_rag": (
-        "tag",
-        "actor.team",
-        "research goal",
-        "implementation.source.repository",
-        "data.training data",
-        "method.automatic",
-        "method.retrieval",
-        "method.generation",
-    ),
-}
+    "longeval": (*PLAN, "method.indexing", "method.retrieval"),
+    "longeval_rag": (*PLAN, "method.retrieval", "method.generation"),
+}  # fmt: skip
 
 
 def read(text: bytes) -> Metadata:
@@ -85,21 +65,18 @@ def test_values_are_what_the_schema_says() -> None:
         b"research goal: {venue: {year: 2026}, description: 2026-01-01}\n"
         b"actor: {team: ~, fields: !!null 'x', degree: !!bool 'false'}\n"
     )
-    assert about.get("tag") == "1"
-    assert about.get("implementation.source.commit") == "8e12345"
-    assert about.get("implementation.source.repository") == "yes"
-    assert about.get("implementation.source.uncommitted changes") is False
-    assert about.get("method.automatic") is True
-    assert about.get("method.lexical") is True
-    assert about.get("method.name") == "no"
-    assert about.get("method.score ties") == "010"
-    assert about.get("platform.hardware.cpu.number of cores") == 8
-    assert about.get("research goal.venue.year") == "2026"
-    assert about.get("research goal.description") == "2026-01-01"
-    assert about.get("actor.team") is None
-    assert about.get("actor.fields") is None
+    expected = {
+        "tag": "1",
+        "implementation.source.commit": "8e12345",
+        "implementation.source.repository": "yes",
+        "implementation.source.uncommitted changes": False,
+        **{"method.automatic": True, "method.lexical": True, "method.name": "no"},
+        **{"method.score ties": "010", "platform.hardware.cpu.number of cores": 8},
+        **{"research goal.venue.year": "2026", "research goal.description": "2026-01-01"},
+        **{"actor.team": None, "actor.fields": None, "no.such.key": None},
+    }
+    assert {key: about.get(key) for key in expected} == expected
     assert [str(one) for one in about.problems()] == ["actor.degree must be text, got false"]
-    assert about.get("no.such.key") is None
 
 
 def test_what_is_of_the_wrong_kind_is_said() -> None:
@@ -132,8 +109,7 @@ def test_what_is_empty_is_missing(empty: bytes) -> None:
 
 
 def test_a_key_twice_is_a_warning_and_the_last_one_counts() -> None:
-    with pytest.warns(cf.CranfieldWarning, match="line 2: 'tag' occurs twice in one mapping"):
-        about = read(b"tag: a\ntag: b\n")
+    about = warns("line 2: 'tag' occurs twice in one mapping", read, b"tag: a\ntag: b\n")
     assert about.get("tag") == "b"
 
 
@@ -144,8 +120,7 @@ def test_an_anchor_without_aliases_is_no_error() -> None:
 @pytest.mark.parametrize("character", "\x85\u2028\u2029")
 def test_lines_end_at_line_feeds_only(character: str) -> None:
     text = f"a: b{character}c d\n{character}: '{character}'\n"
-    with pytest.warns(cf.CranfieldWarning, match="line 3: 'a' occurs twice"):
-        about = read(f"{text}a: b{character}c\n".encode())
+    about = warns("line 3: 'a' occurs twice", read, f"{text}a: b{character}c\n".encode())
     assert about.values == {"a": f"b{character}c", character: character}
 
 
@@ -200,3 +175,59 @@ def test_primad() -> None:
     automatic = [read(b"method: {automatic: %s}" % word) for word in (b"yes", b"true", b"no")]
     assert primad(automatic[0], automatic[1]) == "---m--"
     assert primad(automatic[0], automatic[2]) == "---M--"
+
+
+TRACKED = """tag: {tag}
+schema version: 0.2
+platform:
+  hardware:
+    cpu:
+      model: {cpu}
+      number of cores: 8
+resources:
+  runtime:
+    start time: 2025-04-17T08:00:50.996022428+0000
+    wallclock: {ms} ms
+    user: "2000 ms"
+    system: 500 ms
+  cpu:
+    energy used system: {joules} J
+    used process: {{max: 117, min: 0, avg: 0}}
+  ram:
+    energy used system: null J
+  gpu: null
+"""
+
+
+def run_with(folder: Path, tag: str, ms: int, joules: int, cpu: str = "x") -> cf.Run:
+    path = folder / f"{tag}.run"
+    path.write_text(f"q1 Q0 d1 1 2 {tag}\nq2 Q0 d2 1 2 {tag}\n")
+    text = TRACKED.format(tag=tag, ms=ms, joules=joules, cpu=cpu)
+    path.with_name(f"{path.name}.ir-metadata.yml").write_text(text)
+    return cf.read_run(path)
+
+
+def test_costs_of_runs_and_their_front(tmp_path: Path) -> None:
+    runs = [run_with(tmp_path, "a", 1500, 0), run_with(tmp_path, "b", 475, 12)]
+    bare = cf.read_run({"q1": {"d1": 1}, "q2": {"d2": 1}}, name="c")
+    costs = costs_of_runs([*runs, bare])
+    assert costs == {
+        "a": {"seconds": 1.5, "CPU seconds": 2.5, "CPU joules": 0},
+        "b": {"seconds": 0.475, "CPU seconds": 2.5, "CPU joules": 12},
+        "c": {},
+    }
+    scores = {"a": [0.5, 0.6], "b": [0.4, 0.5], "c": [0.7, 0.8]}
+    found = cf.cost_effectiveness(scores, costs)
+    assert "0 in column CPU joules is treated as not measured: 'a'" in found.notes
+    assert "1 system excluded from the front of seconds: no value for 'c'" in found.notes
+    assert found.to_polars().filter("on front")["system"].to_list() == ["b", "a", "a", "b"]
+
+
+def test_refusals(tmp_path: Path) -> None:
+    runs = [run_with(tmp_path, "a", 1500, 0), run_with(tmp_path, "b", 90, 12, cpu="y")]
+    refuses(r"one machine, got x, 8 \('a'\) and y", costs_of_runs, runs, error=cf.CranfieldError)
+    refuses("'a' twice", costs_of_runs, [runs[0], runs[0]], error=cf.PolicyError)
+    refuses("expected a list", costs_of_runs, "a", error=cf.PolicyError)
+    path = tmp_path / "a.run.ir-metadata.yml"
+    path.write_text(path.read_text().replace("1500 ms", "{x: 1}"))
+    refuses("wallclock must be an integer with", costs_of_runs, [cf.read_run(tmp_path / "a.run")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError
+from tests.collection.refusals import refuses, warns
 from tests.evaluation.scorefiles.files import read
 
 
@@ -28,11 +30,12 @@ def test_topics_in_any_spelling(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "system", ["system", "Run", "run_id", "Run Tag", "runtag", "RunID", "name"]
-)
-@pytest.mark.parametrize("measure", ["measure", "Metric", "metric-name"])
-@pytest.mark.parametrize("score", ["score", "Value", "metric_value"])
-def test_long_tables_in_any_spelling(system: str, measure: str, score: str, tmp_path: Path) -> None:
+    "names",
+    ["system measure score", "Run Metric Value", "run_id metric-name metric_value",
+     "runtag measure score", "RunID Metric Value", "name measure score", "Run_Tag measure score"],
+)  # fmt: skip
+def test_long_tables_in_any_spelling(names: str, tmp_path: Path) -> None:
+    system, measure, score = names.split()
     text = f"Shard ID,{system},{measure},Query-Id,{score}\nx,1,AP,7,.5\ny,1,AP,7,.25\n"
     scores = read(text, tmp_path)
     assert (scores.measure, scores.topics, scores.systems) == ("AP", ("7",), ("1",))
@@ -64,15 +67,12 @@ def test_the_row_all_is_no_topic(tmp_path: Path) -> None:
     long = "topic,system,score\nq1,a,.5\nall,a,.5\n"
     said = "rows that summarise topics are skipped: 'all'; rename them if they are topics"
     for data in ("topic,a,b\nq1,.5,1\nall,.5,1\n", long):
-        with pytest.warns(cf.CranfieldWarning, match=said):
-            assert read(data, tmp_path).topics == ("q1",)
-    with pytest.warns(cf.CranfieldWarning, match=said):
-        assert cf.read_scores({"a": {"q1": 0.5, "all": 0.5}}).topics == ("q1",)
+        assert warns(said, read, data, tmp_path).topics == ("q1",)
+    assert warns(said, cf.read_scores, {"a": {"q1": 0.5, "all": 0.5}}).topics == ("q1",)
     # Scores in memory have no summaries.
     scores = cf.Scores(np.array([[0.5], [0.25]]), ("all", "mean"), ("a",), "AP")
     assert cf.read_scores([scores]).topics == ("all", "mean")
-    with pytest.raises(InputError, match=r"s\.csv: has no scores by topic"):
-        read("topic,a\nall,.5\n", tmp_path)
+    refuses(r"s\.csv: has no scores by topic", read, "topic,a\nall,.5\n", tmp_path)
 
 
 def test_the_index_of_a_frame(tmp_path: Path) -> None:
@@ -106,11 +106,9 @@ def test_an_index_of_levels() -> None:
     rows = {"topic": ["1", "1"], "system": ["a", "b"], "score": [0.5, 1.0]}
     long = pd.DataFrame(rows).set_index(["topic", "system"])
     assert cf.read_scores(long).values.tolist() == [[0.5, 1]]
-    with pytest.raises(InputError, match="unknown index level 'None'"):
-        cf.read_scores(long.rename_axis([None, None]))
+    refuses("unknown index level 'None'", cf.read_scores, long.rename_axis([None, None]))
     both = pd.DataFrame([[0.5, 1.0]], columns=pd.MultiIndex.from_tuples([("AP", "a"), ("RR", "a")]))
-    with pytest.raises(InputError, match="one level of column names"):
-        cf.read_scores(both)
+    refuses("one level of column names", cf.read_scores, both)
 
 
 def test_missing_values_of_frames() -> None:
@@ -144,40 +142,36 @@ def test_a_column_that_distinguishes_repeated_rows(tmp_path: Path) -> None:
     ):
         read(datasets, tmp_path)
     numbered = text.replace("score", "ndcg@10")
-    with pytest.raises(InputError, match="column 'seed' distinguishes them .'3', '4'."):
-        read(numbered, tmp_path, measure="ndcg@10")
-    with pytest.raises(InputError, match="got seed, ndcg@10; select one, as in measure='ndcg@10'"):
-        read(numbered, tmp_path)
+    refuses("column 'seed' distinguishes them .'3", read, numbered, tmp_path, measure="ndcg@10")
+    refuses("got seed, ndcg@10; select one, as in measure='ndcg@10'", read, numbered, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["a_se", "a.ci", "A_var", "Δ"])
-def test_errors_of_a_system_are_no_systems(name: str) -> None:
-    table = {"topic": ["1", "2"], "a": [0.5, 0.75], name: [0.125, 0.25]}
-    if name.startswith("A"):  # not the name of a column with an error
-        assert len(cf.read_scores(pl.DataFrame(table)).systems) == 2
-        return
-    with pytest.warns(cf.CranfieldWarning, match=f"read as systems: '{name}'"):
-        cf.read_scores(pl.DataFrame(table))
+@pytest.mark.parametrize(
+    ("others", "names", "values"),
+    [
+        ("a", "a_se a.ci Δ", [0.125, 0.25]),
+        ("a", "fold bm25_rank P-Value a_std mean seed worst", [1, 2]),
+        ("ab", "diff n_rel doc_count level_0 x", [12, 30]),
+    ],
+)
+def test_statistics_and_counts_are_no_systems(others: str, names: str, values: list[Any]) -> None:
+    for name in names.split():
+        table = {"topic": ["1", "2"], **{other: [0.5, 1.0] for other in others}, name: values}
+        scores = warns(f"read as systems: '{name}'", cf.read_scores, pl.DataFrame(table))
+        assert scores.systems == (*others, name)
 
 
-@pytest.mark.parametrize("name", ["fold", "bm25_rank", "P-Value", "a_std", "mean", "seed", "worst"])
-def test_statistics_are_no_systems(name: str) -> None:
-    table = {"topic": ["1", "2"], "a": [0.5, 1.0], name: [1, 2]}
-    with pytest.warns(cf.CranfieldWarning, match=f"read as systems: '{name}'"):
-        assert cf.read_scores(pl.DataFrame(table)).systems == ("a", name)
-    # Systems may be called like that.
-    systems = {"topic": ["1", "2"], "lambda_rank": [0.5, 0.75], "stdin": [0.5, 1], "folded": [1, 0]}
-    assert len(cf.read_scores(pl.DataFrame(systems)).systems) == 3
-
-
-@pytest.mark.parametrize("name", ["diff", "n_rel", "doc_count", "level_0", "x"])
-def test_counts_beside_scores_are_no_systems(name: str) -> None:
-    table = {"topic": ["1", "2"], "a": [0.5, 1.0], "b": [0.25, 0.5], name: [12, 30]}
-    with pytest.warns(cf.CranfieldWarning, match=f"read as systems: '{name}'"):
-        cf.read_scores(pl.DataFrame(table))
-    # Numbers of retrieved documents are scores, too, if all systems have them.
-    counts = {"topic": ["1", "2"], "a": [5, 7], "b": [12, 30]}
-    assert cf.read_scores(pl.DataFrame(counts)).systems == ("a", "b")
+@pytest.mark.parametrize(
+    "systems",
+    [
+        {"a": [0.5, 0.75], "A_var": [0.125, 0.25]},  # not the name of a column with an error
+        {"lambda_rank": [0.5, 0.75], "stdin": [0.5, 1], "folded": [1, 0]},
+        {"a": [5, 7], "b": [12, 30]},  # numbers of retrieved documents of all systems
+    ],
+)
+def test_systems_called_like_statistics(systems: dict[str, list[float]]) -> None:
+    found = cf.read_scores(pl.DataFrame({"topic": ["1", "2"], **systems}))
+    assert found.systems == tuple(systems)
 
 
 @pytest.mark.parametrize("head", ["", "topic"])
@@ -191,8 +185,7 @@ def test_topics_as_columns_are_no_systems(head: str, tmp_path: Path) -> None:
 def test_systems_in_rows_of_measures(name: str, tmp_path: Path) -> None:
     text = '{"bm25": {"map": 0.5, "ndcg": 1}, "dense": {"map": 0, "ndcg": 1}}'
     text = ",map,ndcg\nbm25,.5,1\ndense,0,1\n" if name == "a.csv" else text
-    with pytest.warns(cf.CranfieldWarning, match="'dense' are read as topics of 'a'"):
-        scores = read(text, tmp_path, name, measure="map")
+    scores = warns("'dense' are read as topics of 'a'", read, text, tmp_path, name, measure="map")
     assert scores.values.tolist() == [[0.5], [0.0]]
     text = text.replace("dense", "t2").replace("bm25", "t1")
     assert read(text, tmp_path, name, measure="map").topics == ("t1", "t2")
@@ -200,8 +193,7 @@ def test_systems_in_rows_of_measures(name: str, tmp_path: Path) -> None:
 
 def test_rows_that_are_no_topics(tmp_path: Path) -> None:
     rows = "".join(f"{k},.5,1\n" for k in range(1, 6))
-    with pytest.warns(cf.CranfieldWarning, match="rows 'BEIR' are read as topics"):
-        read(f"topic,a,b\n{rows}BEIR,.5,1\n", tmp_path)
+    warns("rows 'BEIR' are read as topics", read, f"topic,a,b\n{rows}BEIR,.5,1\n", tmp_path)
     assert len(read("topic,a,b\n1,.5,1\nx,.5,1\n", tmp_path).topics) == 2
 
 
@@ -214,30 +206,25 @@ def test_rows_without_topics_beside_topics(tmp_path: Path) -> None:
 
 def test_means_of_replicates_are_skipped(tmp_path: Path) -> None:
     text = "topic,system,replicate,score\n1,A,1,.4\n1,A,2,.5\n1,A,mean,.45\n"
-    with pytest.warns(
-        cf.CranfieldWarning, match="summarise shards or replicates are skipped: 'mean'"
-    ):
-        assert read(text, tmp_path).values.tolist() == [[[0.4, 0.5]]]
+    scores = warns("summarise shards or replicates are skipped: 'mean'", read, text, tmp_path)
+    assert scores.values.tolist() == [[[0.4, 0.5]]]
 
 
 def test_scores_outside_the_range_of_their_measure(tmp_path: Path) -> None:
     text = "topic,system,measure,score\n1,a,AP,.31\n2,a,AP,1\n1,b,AP,29\n2,b,AP,-1\n"
     match = "AP has 2 scores outside its range 0 to 1, such as 29 of 'b' on topic '1'"
-    with pytest.warns(cf.CranfieldWarning, match=match):
-        read(text, tmp_path)
+    warns(match, read, text, tmp_path)
     assert read(text.replace("AP", "DCG").replace("-1", "2"), tmp_path).values.max() == 29
 
 
 def test_thousands_that_may_be_decimals(tmp_path: Path) -> None:
-    with pytest.warns(cf.CranfieldWarning, match="1.040, 1.110 are read with three decimals"):
-        read("topic;a;b\n1;970;1.040\n2;900;1.110\n", tmp_path)
+    warns("1.040, 1.110 are read with", read, "topic;a;b\n1;970;1.040\n2;900;1.110\n", tmp_path)
     assert read("topic;a;b\n1;0.970;1.040\n2;.9;1.110\n", tmp_path).values[0, 1] == 1.04
 
 
 def test_topics_in_columns() -> None:
     frame = pd.DataFrame({"q1": [0.5, 1.0], "q2": [0.25, 0.5]}, index=["a", "b"])
-    with pytest.raises(InputError, match="expected topics in rows, got them in columns .'topic'"):
-        cf.read_scores(frame.rename_axis(columns="topic"))
+    refuses("expected topics in rows, got them", cf.read_scores, frame.rename_axis(columns="topic"))
     right = cf.read_scores(frame.rename_axis(columns="topic").T)
     assert (right.topics, right.systems) == (("q1", "q2"), ("a", "b"))
 
@@ -268,11 +255,9 @@ def test_each_measure_may_have_a_direction() -> None:
     for measure, is_lower in (("AP", False), ("latency", True)):
         assert cf.read_scores(frame, measure=measure).lower_is_better is is_lower
     wrong = frame.with_columns(lower_is_better=True)
-    with pytest.raises(cf.PolicyError, match="higher is better for AP"):
-        cf.read_scores(wrong, measure="AP")
+    refuses("higher is better for AP", cf.read_scores, wrong, measure="AP", error=cf.PolicyError)
     both = pl.concat([frame, frame.with_columns(topic=pl.lit("2"), lower_is_better=False)])
-    with pytest.raises(InputError, match="4.*'lower_is_better' contradicts the direction of lat"):
-        cf.read_scores(both, measure="latency")
+    refuses("4.*'lower_is_better' contradicts the", cf.read_scores, both, measure="latency")
     with pytest.raises(InputError, match="'lower_is_better' must be true or false, got 'maybe'"):
         cf.read_scores(frame.with_columns(lower_is_better=pl.lit("maybe")), measure="AP")
 

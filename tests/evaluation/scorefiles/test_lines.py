@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import InputError
+from tests.collection.refusals import refuses
 from tests.evaluation.scorefiles import files
 
 
@@ -43,10 +43,7 @@ def test_which_column_is_which(text: str, topics: str, tmp_path: Path) -> None:
 
 def test_columns_that_are_left_open(tmp_path: Path) -> None:
     text = "mine\tq0\t.5\nmine\tq1\t.25\nhis\tq0\t1\nhis\tq1\t1\n"
-    with pytest.raises(
-        InputError, match="ambiguous: that of 'mine' or that of 'q0'; .* as in measure='mine'"
-    ):
-        read(text, tmp_path)
+    refuses("ambiguous: that of 'mine' or that of 'q0'; .* as in", read, text, tmp_path)
     assert read(text, tmp_path, measure="his").values.tolist() == [[1], [1]]
 
 
@@ -61,8 +58,7 @@ def test_a_table_of_three_columns_is_no_lines(tmp_path: Path) -> None:
         scores = read(f"{head}\nq1\t.5\t1\n", tmp_path)
         assert (scores.topics, scores.systems) == (("q1",), ("bm25", "dense"))
     assert read("topic\t1\t2\nq1\t.5\t1\n", tmp_path).systems == ("1", "2")
-    with pytest.raises(InputError, match="separated by commas, tabs or semicolons"):
-        read("topic bm25 dense tf\nq1 .5 1 0\n", tmp_path)
+    refuses("separated by commas, tabs or", read, "topic bm25 dense tf\nq1 .5 1 0\n", tmp_path)
 
 
 def test_several_runs_by_their_runid(tmp_path: Path) -> None:
@@ -75,7 +71,5 @@ def test_several_runs_by_their_runid(tmp_path: Path) -> None:
         "map\tq0\t1\nrunid\tall\ta\nrunid\tall\tb\n",
         "map\tq0\t1\nrunid\tall\ta\nmap\tq0\t1\nrunid\tall\tb\nmap\tq0\t1\n",
     ):
-        with pytest.raises(InputError, match="run of each line is ambiguous"):
-            read(text, tmp_path)
-    with pytest.raises(InputError, match=r"s\.txt:2: system 's' has two scores \(topic 'q0'\)"):
-        read("map\tq0\t1\nmap\tq0\t.5\n", tmp_path)
+        refuses("run of each line is ambiguous", read, text, tmp_path)
+    refuses(r"s\.txt:2: system 's' has two scores", read, "map\tq0\t1\nmap\tq0\t.5\n", tmp_path)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import InputError
+from cranfield.base.errors import CranfieldWarning
 from cranfield.evaluation.scorefiles import read_scores_by_measure
+from tests.collection.refusals import refuses, written
 
 LINES = "map\t1\t.5\nP_10\t1\t.2\nndcg_cut_10\t1\t.4\n"
 
@@ -18,8 +19,7 @@ LINES = "map\t1\t.5\nP_10\t1\t.2\nndcg_cut_10\t1\t.4\n"
     ("asked", "value"), [("AP", 0.5), ("MAP", 0.5), ("P@10", 0.2), ("nDCG@10", 0.4), ("Map", 0.5)]
 )
 def test_other_names_of_a_measure(asked: str, value: float, tmp_path: Path) -> None:
-    (tmp_path / "a.eval").write_text(LINES)
-    scores = cf.read_scores(tmp_path / "a.eval", measure=asked)
+    scores = cf.read_scores(written(tmp_path / "a.eval", LINES), measure=asked)
     assert (scores.measure, scores.values.tolist()) == (asked, [[value]])
 
 
@@ -27,27 +27,20 @@ def test_names_of_trec_eval_find_ours(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("measure,topic,system,score\nAP,1,a,.5\nnDCG@10,1,a,1\n")
     assert cf.read_scores(tmp_path / "s.csv", measure="map").values.tolist() == [[0.5]]
     assert cf.read_scores(tmp_path / "s.csv", measure="ndcg_cut_10").values.tolist() == [[1]]
-    with pytest.raises(InputError, match="unknown measure 'P_10'; expected one of: AP, nDCG@10"):
-        cf.read_scores(tmp_path / "s.csv", measure="P_10")
+    refuses("unknown measure 'P_10'; expected", cf.read_scores, tmp_path / "s.csv", measure="P_10")
     (tmp_path / "s.csv").write_text("measure,topic,system,score\nmap,1,a,.5\nMAP,1,a,1\n")
     assert cf.read_scores(tmp_path / "s.csv", measure="map").values.tolist() == [[0.5]]
-    with pytest.raises(
-        InputError, match="'AP' occurs under several names; select one of: map, MAP"
-    ):
-        cf.read_scores(tmp_path / "s.csv", measure="AP")
+    refuses("'AP' occurs under several names", cf.read_scores, tmp_path / "s.csv", measure="AP")
 
 
 def test_several_measures_of_scores_without_a_name(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
-    path.write_text("topic,a,b\n1,.5,1\n")
-    assert cf.read_scores(path, measure="AP").measure == "AP"
-    with pytest.raises(InputError, match=r"s\.csv: does not name its measure.* as AP, RR"):
-        read_scores_by_measure(path, ["AP", "RR"])
+    assert cf.read_scores(written(path, "topic,a,b\n1,.5,1\n"), measure="AP").measure == "AP"
+    refuses(r"s\.csv: does not name its measure.* as", read_scores_by_measure, path, ["AP", "RR"])
     [(name, scores)] = read_scores_by_measure(path, ["AP"]).items()
     assert (name, scores.measure) == ("AP", "AP")
     assert list(read_scores_by_measure(path)) == [""]
-    (tmp_path / "a.eval").write_text(LINES)
-    found = read_scores_by_measure(tmp_path / "a.eval", ["AP", "P_10"])
+    found = read_scores_by_measure(written(tmp_path / "a.eval", LINES), ["AP", "P_10"])
     assert {name: one.values.tolist() for name, one in found.items()} == {
         "AP": [[0.5]],
         "P_10": [[0.2]],
@@ -59,18 +52,13 @@ def test_files_of_different_measures(tmp_path: Path) -> None:
     a, b, c = tmp_path / "a.eval", tmp_path / "b.eval", tmp_path / "c.csv"
     a.write_text("map\t1\t.5\n")
     b.write_text("P_5\t1\t.2\n")
-    with pytest.raises(
-        InputError, match=r"b\.eval: expected scores of map, as in .*a\.eval, got P_5"
-    ):
-        cf.read_scores([a, b])
-    with pytest.raises(InputError, match=r"b\.eval: unknown measure 'map'; expected one of: P_5"):
-        cf.read_scores([a, b], measure="map")
+    refuses(r"b\.eval: expected scores of map, as in .*a\.eval, got P_5", cf.read_scores, [a, b])
+    refuses(r"b\.eval: unknown measure 'map'; expected one", cf.read_scores, [a, b], measure="map")
     b.write_text("1\tAP\t.25\n")
     assert cf.read_scores([a, b]).values.tolist() == [[0.5, 0.25]]
     c.write_text("topic,c\n1,1\n")
     for files in ([a, c], [c, a]):
-        with pytest.raises(InputError, match=r"c\.csv.* name its measure; pass measure='map'"):
-            cf.read_scores(files)
+        refuses(r"c\.csv.* name its measure; pass measure='map'", cf.read_scores, files)
     assert cf.read_scores([a, c], measure="AP").systems == ("a", "c")
 
 
@@ -79,8 +67,7 @@ def test_scores_beside_files(tmp_path: Path) -> None:
     (tmp_path / "b.eval").write_text("map\t1\t.25\n")
     assert cf.read_scores([ours, tmp_path / "b.eval"]).values.tolist() == [[0.5, 0.25]]
     assert cf.read_scores(ours, measure="map") is ours
-    with pytest.raises(InputError, match="unknown measure 'RR'; expected one of: AP"):
-        cf.read_scores(ours, measure="RR")
+    refuses("unknown measure 'RR'; expected one of: AP", cf.read_scores, ours, measure="RR")
     assert (
         cf.read_scores(cf.Scores(np.array([[0.5]]), ("1",), ("x",)), measure="RR").measure == "RR"
     )
@@ -95,8 +82,7 @@ def test_files_by_shard(tmp_path: Path) -> None:
     scores = cf.read_scores([a, b])
     assert scores.values.tolist() == [[[0.5, 0.25], [1, 0]]]
     c.write_text("topic,c\n1,1\n")
-    with pytest.raises(InputError, match=r"a\.csv: has scores by shard, but .*c\.csv has not"):
-        cf.read_scores([c, a])
+    refuses(r"a\.csv: has scores by shard, but .*c\.csv has not", cf.read_scores, [c, a])
 
 
 def test_systems_and_topics_that_lack_the_measure(tmp_path: Path) -> None:
@@ -106,3 +92,33 @@ def test_systems_and_topics_that_lack_the_measure(tmp_path: Path) -> None:
     scores = cf.read_scores(tmp_path / "s.csv", measure="AP")
     assert (scores.topics, scores.systems) == (("1",), ("a", "b"))
     assert str(scores.values.tolist()) == "[[0.5, nan]]"
+
+
+@pytest.mark.filterwarnings(f"ignore::{CranfieldWarning.__module__}.CranfieldWarning")
+def test_one_ragas_file_per_system(tmp_path: Path) -> None:
+    """Means by hand: (1 + 0.5) / 2 and (0.5 + 0.25) / 2."""
+    head = "user_input,retrieved_contexts,response,reference,faithfulness\n"
+    for name, first, second in (("run1", 1.0, 0.5), ("run2", 0.5, 0.25)):
+        rows = [f"what is {q}?,['c'],r,g,{value}\n" for q, value in (("x", first), ("y", second))]
+        (tmp_path / f"{name}.csv").write_text(head + "".join(rows))
+    files = [f"ours={tmp_path}/run1.csv", f"theirs={tmp_path}/run2.csv"]
+    scores = cf.read_scores(files, measure="faithfulness")
+    assert scores.systems == ("ours", "theirs")
+    assert scores.mean().tolist() == [0.75, 0.375]
+
+
+def test_a_name_for_a_file_with_systems(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"bm25": {"AP": {"q1": 0.5}}, "dense": {"AP": {"q1": 1}}}')
+    refuses(r"a.json: names its systems \('bm25", cf.read_scores, f"ours={tmp_path}/a.json")
+
+
+def test_names_of_files_with_the_same_run_tag(tmp_path: Path) -> None:
+    """Files of trec_eval -q contain the run tag, which Anserini gives to all runs."""
+    for name, value in (("a", 0.25), ("b", 0.75)):
+        lines = f"runid\tall\tAnserini\nmap\tq1\t{value}\nmap\tall\t{value}\n"
+        (tmp_path / f"{name}.txt").write_text(lines)
+    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    refuses("duplicate system 'Anserini', also in .*NAME=FILE", cf.read_scores, files)
+    scores = cf.read_scores([f"{path.stem}={path}" for path in files])
+    assert scores.systems == ("a", "b")
+    assert scores.values.tolist() == [[0.25, 0.75]]

@@ -13,6 +13,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
+from tests.collection.refusals import refuses, warns
 from tests.evaluation.scorefiles import files
 
 
@@ -24,8 +25,7 @@ def test_lines_of_json(tmp_path: Path) -> None:
         assert (scores.measure, scores.systems, scores.topics) == ("AP", ("bm25",), ("q1",))
     with pytest.raises(InputError, match=r":3: score 'x' is not a finite number \(topic 'q2'\)"):
         read(text + text.replace("0.5", '"x"').replace("q1", "q2"), tmp_path, "s.jsonl")
-    with pytest.raises(InputError, match=":3: key 'a' occurs twice in an object"):
-        read(text + '{"a": 1, "a": 2}', tmp_path, "s.jsonl")
+    refuses(":3: key 'a' occurs twice in an", read, text + '{"a": 1, "a": 2}', tmp_path, "s.jsonl")
 
 
 def read(text: str, folder: Path, name: str = "s.json", **options: Any) -> cf.Scores:
@@ -58,8 +58,7 @@ def test_mappings(data: Any) -> None:
 
 
 def test_names_that_are_the_same_as_text() -> None:
-    with pytest.raises(InputError, match=r"scores: system 'a' has two scores \(topic '1'\)"):
-        cf.read_scores({"a": {1: 0.5, "1": 0.25}})
+    refuses(r"scores: system 'a' has two scores", cf.read_scores, {"a": {1: 0.5, "1": 0.25}})
 
 
 def test_json_without_a_suffix(tmp_path: Path) -> None:
@@ -77,8 +76,7 @@ def test_a_measure_in_each_topic(tmp_path: Path) -> None:
 @pytest.mark.parametrize("topics", [("q1", "q2"), ("401", "402"), ("Topic 1", "Topic 2")])
 def test_topics_where_systems_are_wanted(topics: tuple[str, str]) -> None:
     data = {topic: {"bm25": 0.5, "dense": 0.25} for topic in topics}
-    with pytest.warns(cf.CranfieldWarning, match=f"'{topics[0]}', '{topics[1]}' look like"):
-        cf.read_scores(data)
+    warns(f"'{topics[0]}', '{topics[1]}' look like", cf.read_scores, data)
     cf.read_scores({"bm25": dict.fromkeys(topics, 0.5)})
     cf.read_scores({"1": dict.fromkeys(topics, 0.5)})
 
@@ -131,8 +129,6 @@ def test_tables_of_pandas_and_mlflow(table: dict[str, Any], tmp_path: Path) -> N
     ],
 )
 def test_nested_values_are_described(table: Any, message: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=message):
-        read(json.dumps(table), tmp_path, "mine.json")
+    refuses(message, read, json.dumps(table), tmp_path, "mine.json")
     (tmp_path / "s.json").write_text(json.dumps(table))
-    with pytest.raises(InputError, match=message):
-        cf.read_scores(f"a={tmp_path / 's.json'}")
+    refuses(message, cf.read_scores, f"a={tmp_path / 's.json'}")

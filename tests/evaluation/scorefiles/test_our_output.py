@@ -10,6 +10,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import InputError
 from cranfield.reporting import score_formats
+from tests.collection.refusals import refuses, warns
 
 
 @pytest.fixture(params=[1, 2])
@@ -68,8 +69,7 @@ def test_measures_without_scores_by_topic_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "x.eval"
     path.write_text("\n".join(lines))
     said = "x.eval: skipped values over all topics of gm_map, without scores by topic"
-    with pytest.warns(cf.CranfieldWarning, match=said):
-        assert cf.read_scores(path).measure == "map"
+    assert warns(said, cf.read_scores, path).measure == "map"
     assert cf.read_scores(path, measure="map").topics == ("q",)
     # In JSON the overall values are separate.
     assert cf.read_scores(written(evaluation, "json", True, tmp_path), measure="AP").topics == (
@@ -83,8 +83,7 @@ def test_an_evaluation_and_its_tables(evaluation: cf.Evaluation, tmp_path: Path)
         cf.read_scores(evaluation, measure="map").values, evaluation["AP"].values
     )
     evaluation.means().write_csv(tmp_path / "means.csv")
-    with pytest.raises(InputError, match="no column of topics"):
-        cf.read_scores(tmp_path / "means.csv")
+    refuses("no column of topics", cf.read_scores, tmp_path / "means.csv")
     long = cf.read_scores(evaluation.to_polars(), measure="AP")
     np.testing.assert_array_equal(long.values, evaluation["AP"].values)
     wide = cf.read_scores(evaluation["AP"].to_pandas(), measure="AP")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
+from tests.collection.refusals import refuses, written
 from tests.evaluation.scorefiles.files import read
 
 WIDE = "topic,bm25,dense\nq1,0.5,1\nq2,,0.25\n"
@@ -87,10 +89,8 @@ def test_what_we_write_reads_back(tmp_path: Path) -> None:
     ):
         same(scores, ev["AP"].values, "q r", "a b")
         assert (scores.measure, scores.scale) == ("AP", cf.Scale.ORDINAL)
-    with pytest.raises(InputError, match="scores of one measure, got AP, NumRet"):
-        cf.read_scores(tmp_path / "long.csv")
-    with pytest.raises(InputError, match="unknown measure 'RR'; expected one of: AP, NumRet"):
-        cf.read_scores(tmp_path / "long.csv", measure="RR")
+    refuses("scores of one measure, got AP, NumRet", cf.read_scores, tmp_path / "long.csv")
+    refuses("unknown measure 'RR'; expected", cf.read_scores, tmp_path / "long.csv", measure="RR")
 
 
 def test_output_of_ntcireval(tmp_path: Path) -> None:
@@ -104,8 +104,7 @@ def test_output_of_ntcireval(tmp_path: Path) -> None:
     scores = read(text, tmp_path, "bm25.nev", measure="RR")
     assert (scores.systems, scores.topics) == (("bm25",), ("01", "02"))
     assert scores.values.tolist() == [[0.5], [1.0]]
-    with pytest.raises(InputError, match="has no scores"):
-        read(f"{lines[0].format('01')}\n", tmp_path, "bm25.nev")
+    refuses("has no scores", read, f"{lines[0].format('01')}\n", tmp_path, "bm25.nev")
 
 
 def test_lines_of_other_programs(tmp_path: Path) -> None:
@@ -130,25 +129,12 @@ def test_shards(tmp_path: Path) -> None:
 
 def test_other_faults(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_bytes(b"topic,a\nq\xff,1\n")
-    with pytest.raises(InputError, match=":2: is not UTF-8 text"):
-        cf.read_scores(tmp_path / "s.csv")
-    (tmp_path / "s.json").write_text("[1]")
-    with pytest.raises(InputError, match="expected an object"):
-        cf.read_scores(tmp_path / "s.json")
-    (tmp_path / "s.json").write_text("{")
-    with pytest.raises(InputError, match="not valid JSON"):
-        cf.read_scores(tmp_path / "s.json")
-    (tmp_path / "s.parquet").write_text("PAR1")
-    with pytest.raises(InputError, match="not readable Parquet"):
-        cf.read_scores(tmp_path / "s.parquet")
-    with pytest.raises(InputError, match="cannot be read"):
-        cf.read_scores(tmp_path / "absent.csv")
-    with pytest.raises(InputError, match="a mapping, got int"):
-        cf.read_scores(7)
-    with pytest.raises(InputError, match="at least one system"):
-        cf.read_scores({})
-    with pytest.raises(PolicyError, match="unknown format 'xls'; expected one of:"):
-        cf.read_scores("x", format="xls")
+    refuses(":2: is not UTF-8 text", cf.read_scores, tmp_path / "s.csv")
+    refuses("not readable Parquet", cf.read_scores, written(tmp_path / "s.parquet", "PAR1"))
+    refuses("cannot be read", cf.read_scores, tmp_path / "absent.csv")
+    refuses("a mapping, got int", cf.read_scores, 7)
+    refuses("at least one system", cf.read_scores, {})
+    refuses("unknown format 'xls'; expected", cf.read_scores, "x", format="xls", error=PolicyError)
 
 
 SUMMARY_NAMES = ["SE", "sem", "stderr", "var", "CI", "MAP", "mAP", "arithmetic_mean", "Grand Mean",
@@ -173,3 +159,62 @@ def test_a_description_by_pandas_is_skipped(tmp_path: Path) -> None:
         rows = "".join(f"{label},0.5\n" for label in labels)
         with pytest.warns(cf.CranfieldWarning, match="are skipped: 'all';"):
             assert read(f"topic,a\n{rows}all,0.5\n", tmp_path).topics == tuple(labels)
+
+
+@pytest.mark.filterwarnings("ignore:.*outside its range")
+@pytest.mark.parametrize(
+    ("cell", "score"),
+    [
+        *(("1e5", "100000.0"), (" 1.0 ", "1.0"), ("-.5", "-0.5"), ("+1.", "1.0")),
+        *(("nan", "nan"), ("NaN", "nan"), ("", "nan"), ("N/A", "nan"), ("-", "nan")),
+    ],
+)
+def test_numbers(cell: str, score: str, tmp_path: Path) -> None:
+    both = f"[[{score}], [0.0]]"
+    assert str(read(f"topic,a\nq1,{cell}\nq2,0\n", tmp_path).values.tolist()) == both
+    if cell.strip():
+        text = f"map\tq1\t{cell}\nmap\tq2\t0\n"
+        assert str(read(text, tmp_path, "s.eval").values.tolist()) == both
+
+
+@pytest.mark.parametrize("column", ["topic", "system"])
+def test_a_label_that_is_a_list_is_refused(column: str, tmp_path: Path) -> None:
+    row = {"topic": "q1", "system": "a", "score": 1}
+    rows = [row, row | {"topic": "q2"} | {column: ["x"]}]
+    lines = "\n".join(map(json.dumps, rows))
+    for text, place in ((json.dumps(rows), "s.json"), (lines, "s.jsonl:2")):
+        with pytest.raises(InputError, match=f"{place}: {column} .* is not text or a number"):
+            read(text, tmp_path, place.split(":")[0])
+
+
+@pytest.mark.parametrize(
+    "cell", ["1_0", "inf", "-Infinity", "1e999", "٣", "0x1", "1e", "−1", "1 0"]
+)
+def test_what_is_no_number(cell: str, tmp_path: Path) -> None:
+    for text, name in (
+        (f"topic,a\nq1,0\nq2,{cell}\n", "s.csv"),
+        (f"topic,system,score\nq1,a,0\nq2,a,{cell}\n", "s.csv"),
+        (f"map\tq1\t0\nmap\tq2\t{cell}\n", "s.eval"),
+        (f'{{"topic": "q1", "a": 0}}\n\n{{"topic": "q2", "a": "{cell}"}}', "s.jsonl"),
+    ):
+        refuses(r":[23]: score .* is not a finite number .topic 'q2'", read, text, tmp_path, name)
+    refuses("is not a finite number", cf.read_scores, {"a": {"q1": cell}})
+
+
+def test_a_separator_declared_for_excel(tmp_path: Path) -> None:
+    for mark in ",;":
+        text = f"sep={mark}\ntopic,a,b\nq1,0.5,1\n".replace(",", mark)
+        assert read(text, tmp_path).values.tolist() == [[0.5, 1]]
+    (tmp_path / "q.csv").write_text("sep=,\ntopic,doc,grade\nq1,d1,x\n")
+    refuses("q.csv:3: grade 'x'", cf.read_qrels, tmp_path / "q.csv")
+
+
+def test_semicolons(tmp_path: Path) -> None:
+    for name in ("s.csv", "s.txt"):
+        scores = read("topic;a;b\nq1;0.5;1\nq2;;.25\n", tmp_path, name)
+        assert str(scores.values.tolist()) == "[[0.5, 1.0], [nan, 0.25]]"
+        scores = read("topic;a;b\n1,5;0,5;1\nq2;;,25\n", tmp_path, name)
+        assert str(scores.values.tolist()) == "[[0.5, 1.0], [nan, 0.25]]"
+        assert (scores.topics, scores.systems) == (("1,5", "q2"), ("a", "b"))
+    assert read("a;b\n0,5;1\n,25;0\n", tmp_path).values.tolist() == [[0.5, 1], [0.25, 0]]
+    assert read("topic\ta\nq1\t.5\n", tmp_path).values.tolist() == [[0.5]]

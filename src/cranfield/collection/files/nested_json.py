@@ -145,7 +145,6 @@ def _key_of(data: Mapping[Any, Any]) -> str:
 
 
 def _rankings(data: Any, kind: str, source: str) -> Iterable[_Ranking]:
-    """Return the rankings of all topics."""
     key = "" if isinstance(data, list) else _key_of(data)
     records = data if isinstance(data, list) else data.get(_RATINGS)
     if isinstance(records, list):

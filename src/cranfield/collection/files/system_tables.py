@@ -124,7 +124,6 @@ class SystemTable:
 
 
 def _text(cells: Cells) -> pl.Series:
-    """Convert a column of any values to text."""
     if isinstance(cells, pl.Series):
         if cells.dtype == pl.String:
             return cells

@@ -508,7 +508,6 @@ def primad(first: Metadata, second: Metadata) -> str:
 
 
 def _typed_tree(value: Any, path: str) -> Any:
-    """Convert the values of a tree to the types in the schema."""
     if isinstance(value, dict):
         return {key: _typed_tree(inner, f"{path}.{key}") for key, inner in value.items()}
     if isinstance(value, list):

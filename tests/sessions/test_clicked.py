@@ -62,10 +62,6 @@ def test_short_stays_do_not_count() -> None:
         pytest.raises(cf.InputError, match="has no clicks of at least 100 seconds"),
     ):
         sessions.clicked(100)
-    with pytest.raises(cf.PolicyError, match="min_seconds"):
-        sessions.clicked(0)
-    with pytest.raises(cf.InputError, match="has no clicks from which to derive judgments"):
-        evaluate_sessions(sessions_of(LISTS), "clicks", "sDCG")
 
 
 @pytest.mark.parametrize(
@@ -93,8 +89,6 @@ def test_long_stays_are_reported() -> None:
     clicks = {"session": ["s"], "query": [1], "rank": [2], "start": [0], "end": [45_000]}
     with pytest.warns(cf.CranfieldWarning, match="45,000 seconds; divide times in milliseconds"):
         sessions_of(LISTS, clicks=clicks).clicked(30)
-    with pytest.raises(cf.InputError, match="derive judgments; expected a table of clicks"):
-        sessions_of(LISTS).clicked()
 
 
 def test_command(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -23,6 +22,7 @@ from cranfield.online import (
 )
 from cranfield.online.experiments.design import Experiment
 from cranfield.online.experiments.estimates import Metric
+from tests.online.refusals import Refusal, check_refused
 
 AB = {"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}
 LOG = simulated_log()
@@ -40,7 +40,7 @@ def analyse_with(**columns: Any) -> object:
     return analyse_experiment(AB | columns, "x")
 
 
-REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
+REFUSALS: dict[str, list[Refusal]] = {
     "data": [
         (lambda: analyse_with(variant=["a", "a"], x=[1, 2]), "variant"),
         (lambda: analyse_with(variant=["a", "b"], x=[1, 2]), "unit"),
@@ -121,10 +121,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
 
 @pytest.mark.parametrize("topic", REFUSALS)
 def test_refused_in_one_line(topic: str) -> None:
-    for call, words in REFUSALS[topic]:
-        with pytest.raises(CranfieldError, match=words) as error:
-            call()
-        assert "\n" not in str(error.value)
+    check_refused(*REFUSALS[topic])
 
 
 def test_users_of_both_variants_leave_one() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
@@ -11,11 +10,11 @@ import polars as pl
 import pytest
 
 from cranfield import online
-from cranfield.base.errors import CranfieldError
 from cranfield.online import CascadeUser, interleave, preference_by_credits, preference_of
 from cranfield.online.log.query_log import log_from_tables
 from tests.online.interleaving.enumeration import made
 from tests.online.interleaving.test_preference_of_log import small_log
+from tests.online.refusals import Refusal, check_refused
 
 DRAFT = made("abcd", "dcba", method="TeamDraft")
 LISTS, TEAMS = DRAFT.draw(2, seed=1)
@@ -27,7 +26,7 @@ NOTHING = cast(Any, [None])
 user = online.simulated_user
 preference = partial(online.preference, LOG)
 
-REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
+REFUSALS: dict[str, list[Refusal]] = {
     "rankings": [
         (lambda: interleave([["a"]]), "two or more rankings"),
         (lambda: interleave(cast(Any, 7)), "lists of ids, or runs, got '7'"),
@@ -134,7 +133,4 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
 
 @pytest.mark.parametrize("topic", REFUSALS)
 def test_refused_in_one_line(topic: str) -> None:
-    for call, words in REFUSALS[topic]:
-        with pytest.raises(CranfieldError, match=words) as error:
-            call()
-        assert "\n" not in str(error.value)
+    check_refused(*REFUSALS[topic])

@@ -12,11 +12,10 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import InputError
 from cranfield.online import read_log
+from tests.online.log.samples import FLAT, RESULTS
+from tests.online.log.samples import UNTIMED as PAGES
 
-PAGES = {"page": ["p", "q"], "query": ["cats", "dogs"]}
-RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
 CLICKS = {"page": ["p", "q"], "rank": [1, 1]}
-FLAT = {**RESULTS, "query": ["cats", "cats", "dogs"], "clicks": [1, 0, 1]}
 ACTIONS = {"reward": [1, 0], "propensity": [0.5, 0.5], "action": ["a", "b"]}
 
 
@@ -96,12 +95,7 @@ def test_relations_of_a_database() -> None:
 def test_files(tmp_path: Path, format: str) -> None:
     path = tmp_path / f"log.{format}"
     frame = pl.DataFrame({**FLAT, "impressions": [1000, 1000, 500]})
-    writers: dict[str, Any] = {
-        "csv": frame.write_csv,
-        "jsonl": frame.write_ndjson,
-        "parquet": frame.write_parquet,
-    }
-    writers[format](path)
+    getattr(frame, f"write_{format.replace('jsonl', 'ndjson')}")(path)
     with pytest.raises(InputError, match=f"log.{format}: column 'impressions' .'1000'"):
         cf.online.read_log(path)
 

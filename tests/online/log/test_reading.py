@@ -11,25 +11,12 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, InputError
+from tests.online.log.samples import PAGES, RESULTS, same, text
 
-PAGES = {"page": ["p", "q"], "query": ["cats", "dogs"], "time": [100, 200]}
-RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
 CLICKS = {"page": ["q", "p"], "rank": [1, 2], "time": [250, 130.5], "dwell": [40, None]}
-
-
-def same(log: cf.online.QueryLog, other: cf.online.QueryLog) -> None:
-    assert_frame_equal(log.pages, other.pages)
-    assert_frame_equal(log.results, other.results)
-    assert_frame_equal(log.clicks, other.clicks)
-
-
-def text(path: Path, content: str) -> Path:
-    path.write_text(content, encoding="utf-8")
-    return path
 
 
 def test_three_tables() -> None:
@@ -75,11 +62,8 @@ def test_other_names_of_columns() -> None:
 
 def test_results_without_ranks_are_in_order() -> None:
     table = {"page": ["q", "p", "q"], "doc": ["a", "b", "c"]}
-    assert cf.online.read_log(PAGES, table).results.rows() == [
-        (0, 1, "b"),
-        (1, 1, "a"),
-        (1, 2, "c"),
-    ]
+    shown = [(0, 1, "b"), (1, 1, "a"), (1, 2, "c")]
+    assert cf.online.read_log(PAGES, table).results.rows() == shown
 
 
 def test_a_flat_table() -> None:
@@ -94,11 +78,8 @@ def test_a_flat_table() -> None:
         "time": ["2026-01-01"] * 4,
     }
     log = cf.online.read_log(flat)
-    assert log.pages.select("id", "query", "user").rows() == [
-        ("x", "1", "u"),
-        ("y", "2", "v"),
-        ("z", "3", None),
-    ]
+    pages = [("x", "1", "u"), ("y", "2", "v"), ("z", "3", None)]
+    assert log.pages.select("id", "query", "user").rows() == pages
     assert log.results.rows() == [(0, 1, "a"), (0, 2, "b"), (1, 1, "c")]
     assert log.clicks.select("page", "rank", "doc").rows() == [(0, 2, "b"), (1, 1, "c")]
     assert log.anomalies == {"pages without results": 1}

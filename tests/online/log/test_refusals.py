@@ -10,10 +10,9 @@ import pytest
 
 from cranfield.base.errors import InputError
 from cranfield.online import read_log, scan_log, sessionise
+from tests.online.log.samples import PAGES, RESULTS
 from tests.online.refusals import Refusal, check_refused
 
-PAGES = {"page": ["p", "q"], "query": ["cats", "dogs"], "time": [100, 200]}
-RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
 CLICKED = {"page": ["p", "q"], "rank": [2, 1], "doc": ["b", "c"]}
 LOG = read_log(PAGES | {"user": ["u", "v"]}, RESULTS)
 LAZY = pl.LazyFrame({"page": [1], "query": ["a"]})
@@ -113,11 +112,7 @@ def test_lines_of_living_labs(tmp_path: Path) -> None:
             "page,query,doc,rank\n1,cats,a,1\n1,dogs,b,2\n",
             "csv:3: page '1' has more than one query",
         ),
-        (
-            "flat.csv",
-            "page,query,rank,what\n1,cats,1,a\n",
-            "has a column rank, but no column doc",
-        ),
+        ("flat.csv", "page,query,rank,what\n1,cats,1,a\n", "has a column rank, but no column doc"),
         ("flat.csv", "page,query,rank,title\n1,q,1,a\n1,q,2,a\n", "but no column doc .usual names"),
         (
             "pages.jsonl",

@@ -2,67 +2,37 @@
 
 from __future__ import annotations
 
-import json
-import warnings
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, InputError
+from tests.online.log.samples import event, lines, log_of, query
 
 REPEATED = "results of a repeated record of their page"
-
-
-def counted(*given: Any, **options: Any) -> cf.online.QueryLog:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CranfieldWarning)
-        return cf.online.read_log(*given, on_anomaly="count", **options)
-
-
-def jsonl(path: Path, records: list[Any]) -> Path:
-    path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
-    return path
-
-
-def query(hits: list[str], second: int) -> dict[str, Any]:
-    time = f"2026-05-04T10:00:{second:02}Z"
-    return {
-        "query_id": "p",
-        "user_query": "cats",
-        "timestamp": time,
-        "query_response_hit_ids": hits,
-    }
-
-
-def event(action: str, doc: str, rank: int, second: int) -> dict[str, Any]:
-    return {
-        "action_name": action,
-        "query_id": "p",
-        "timestamp": f"2026-05-04T10:00:{second:02}Z",
-        "event_attributes": {"object": {"object_id": doc}, "position": {"ordinal": rank}},
-    }
 
 
 @pytest.mark.parametrize("second", [["a", "b"], ["c", "d", "e"], []])
 def test_ubi_queries(tmp_path: Path, second: list[str]) -> None:
     """The hits of facets and refreshes under one query_id are other pages."""
-    queries = jsonl(tmp_path / "q.jsonl", [query(["a", "b"], 0), query(second, 1)])
-    events = jsonl(tmp_path / "e.jsonl", [event("click", "b", 2, 5)])
+    queries = lines(tmp_path / "q.jsonl", [query("p", ["a", "b"], 0), query("p", second, 1)])
+    events = lines(tmp_path / "e.jsonl", [event("click", "p", "b", 2, 5)])
     with pytest.raises(InputError, match="q.jsonl:2: page 'p' occurs twice"):
         cf.online.read_log(queries, clicks=events, format="ubi")
-    log = counted(queries, clicks=events, format="ubi")
+    log = log_of(queries, clicks=events, format="ubi")
     assert log.results.rows() == [(0, 1, "a"), (0, 2, "b")]
     assert log.anomalies["pages recorded twice"] == 1
     assert cf.online.measure(log, "CTR")["CTR"].item() == 0.5
 
 
 def test_ubi_impressions_by_time(tmp_path: Path) -> None:
-    queries = jsonl(tmp_path / "q.jsonl", [query([], 0)])
+    queries = lines(tmp_path / "q.jsonl", [query("p", [], 0)])
     shown = [("b", 2, 1), ("x", 1, 7), ("a", 1, 1), ("y", 2, 7), ("z", 3, 7), ("a", 1, 1)]
-    events = jsonl(tmp_path / "e.jsonl", [event("impression", *one) for one in shown])
-    log = counted(queries, clicks=events, format="ubi")
+    events = lines(tmp_path / "e.jsonl", [event("impression", "p", *one) for one in shown])
+    log = log_of(queries, clicks=events, format="ubi")
     assert log.results.rows() == [(0, 1, "a"), (0, 2, "b")]
     assert log.anomalies[REPEATED] == 3
 
@@ -76,11 +46,10 @@ def columns(rows: list[Any], *names: str) -> dict[str, Any]:
 
 def forms(tmp_path: Path) -> dict[str, Any]:
     flat = columns(TWICE, "page", "rank", "doc", "clicks") | {"query": ["cats"] * 5}
-    rows = [dict(zip(flat, row, strict=True)) for row in zip(*flat.values(), strict=True)]
-    csv = tmp_path / "log.csv"
-    text = [",".join(flat), *(",".join(map(str, row.values())) for row in rows)]
-    csv.write_text("\n".join(text) + "\n")
-    return {"dict": flat, "jsonl": jsonl(tmp_path / "log.jsonl", rows), "csv": csv}
+    frame = pl.DataFrame(flat)
+    frame.write_csv(tmp_path / "log.csv")
+    frame.write_ndjson(tmp_path / "log.jsonl")
+    return {"dict": flat, "jsonl": tmp_path / "log.jsonl", "csv": tmp_path / "log.csv"}
 
 
 @pytest.mark.parametrize("form", ["dict", "jsonl", "csv"])
@@ -98,7 +67,7 @@ def test_flat_tables(tmp_path: Path, form: str) -> None:
 def test_three_tables() -> None:
     results = columns(TWICE, "page", "rank", "doc", "click")
     del results["click"]
-    log = counted({"page": ["p", "p"], "query": ["cats", "dogs"]}, results)
+    log = log_of({"page": ["p", "p"], "query": ["cats", "dogs"]}, results)
     assert log.pages["query"].to_list() == ["cats"]
     assert log.results.rows() == [(0, 1, "a"), (0, 2, "b")]
     del results["rank"]
@@ -106,9 +75,9 @@ def test_three_tables() -> None:
         InputError, match="document 'a' occurs twice on page 'p', whose results have no"
     ):
         cf.online.read_log({"page": ["p"], "query": ["cats"]}, results)
-    assert counted({"page": ["p"], "query": ["cats"]}, results).results["doc"].len() == 3
+    assert log_of({"page": ["p"], "query": ["cats"]}, results).results["doc"].len() == 3
     with pytest.raises(InputError, match="requires a column rank, as the table of pages"):
-        counted({"page": ["p", "p"], "query": ["cats", "cats"]}, results)
+        log_of({"page": ["p", "p"], "query": ["cats", "cats"]}, results)
 
 
 def test_rows_of_pages_that_are_mixed() -> None:
@@ -116,7 +85,7 @@ def test_rows_of_pages_that_are_mixed() -> None:
     rows = [("p", 2, "b"), ("q", 1, "c"), ("p", 1, "a"), ("q", 2, "d")]
     rows += [("p", 2, "x"), ("p", 3, "y")]
     pages = {"page": ["p", "q"], "query": ["cats", "dogs"]}
-    log = counted(pages, columns(rows, "page", "rank", "doc"))
+    log = log_of(pages, columns(rows, "page", "rank", "doc"))
     assert log.results.rows() == [(0, 1, "a"), (0, 2, "b"), (1, 1, "c"), (1, 2, "d")]
     assert log.anomalies == {REPEATED: 2}
 
@@ -124,7 +93,7 @@ def test_rows_of_pages_that_are_mixed() -> None:
 def test_a_result_logged_twice_keeps_its_clicks() -> None:
     rows = [("p", 1, "a", 1), ("p", 1, "a", 1), ("p", 2, "b", 0)]
     flat = columns(rows, "page", "rank", "doc", "clicks") | {"query": ["cats"] * 3}
-    log = counted(flat)
+    log = log_of(flat)
     assert log.results_with_clicks.rows() == [(0, 1, "a", 2), (0, 2, "b", 0)]
     assert log.anomalies["results logged twice"] == 1
 
@@ -134,7 +103,7 @@ def test_a_page_without_results_and_then_with_some() -> None:
     flat["doc"] = [None, "a", None]
     with pytest.raises(InputError, match="rank 1 occurs twice on page 'p'"):
         cf.online.read_log(flat | {"clicks": [0, 1, 0]})
-    log = counted(flat | {"clicks": [0, 1, 0]})
+    log = log_of(flat | {"clicks": [0, 1, 0]})
     assert log.results.is_empty() and log.clicks.is_empty()
 
 

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError
 from cranfield.online.click_models.models import CascadeModel
 from cranfield.online.log.query_log import QueryLog, log_from_tables
 from tests.online.click_models.test_as_measures import some_log, trained
+from tests.online.refusals import check_refused
 
 
 def geometric_log(p: float, pages: int, length: int, seed: int = 0) -> QueryLog:
@@ -123,20 +123,17 @@ def test_pages_without_a_click_are_counted() -> None:
 
 
 def test_mistakes_and_edges() -> None:
-    one = geometric_log(0.5, 1, 3)
+    one, first = geometric_log(0.5, 1, 3), geometric_log(0.5, 30, 1)
     found = cf.online.rbp_persistence(one)
     assert np.isnan(found.error) and "nan" not in repr(found)
-    first = geometric_log(0.5, 30, 1)
-    with pytest.raises(CranfieldError, match="persistence cannot be estimated"):
-        cf.online.rbp_persistence(first)
     silent = log_from_tables(first.pages, first.results, first.clicks[:0])
-    with pytest.raises(CranfieldError, match="persistence cannot be estimated"):
-        cf.online.rbp_persistence(silent)
-    with pytest.raises(CranfieldError, match="requires clicks"):
-        cf.online.rbp_persistence(log_from_tables(first.pages, first.results))
-    with pytest.raises(CranfieldError, match="session"):
-        cf.online.rbp_persistence(one, unit="session")
-    with pytest.raises(CranfieldError, match="read from rank to rank"):
-        cf.online.rbp_persistence(some_log(), model=trained("PBM"))
-    with pytest.raises(CranfieldError, match="confidence"):
-        cf.online.rbp_persistence(one, confidence=1)
+    unknown = log_from_tables(first.pages, first.results)
+    persistence = cf.online.rbp_persistence
+    check_refused(
+        (lambda: persistence(first), "persistence cannot be estimated"),
+        (lambda: persistence(silent), "persistence cannot be estimated"),
+        (lambda: persistence(unknown), "requires clicks"),
+        (lambda: persistence(one, unit="session"), "session"),
+        (lambda: persistence(some_log(), model=trained("PBM")), "read from rank to rank"),
+        (lambda: persistence(one, confidence=1), "confidence"),
+    )

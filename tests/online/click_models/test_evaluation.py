@@ -57,9 +57,8 @@ def test_figures_by_plain_sums() -> None:
 def test_a_second_click_is_impossible_for_the_cascade_model() -> None:
     model = cf.online.train(OLD, "CM")
     found = cf.online.evaluate_models(model, NEW)
-    assert found.models["impossible"][0] == sum(
-        max(0, sum(clicks) - 1) for _, _, clicks in PAGES[200:]
-    )
+    again = sum(max(0, sum(clicks) - 1) for _, _, clicks in PAGES[200:])
+    assert found.models["impossible"][0] == again
     assert found.models["log-likelihood"][0] == -np.inf
     assert found.ranks["perplexity"].is_finite().all()
 

@@ -9,7 +9,7 @@ import cranfield as cf
 from cranfield.online.click_models.model import EMModel
 from tests.online.click_models.pages import log_of, random_pages
 
-PAGES = random_pages(3, 1000, docs=5)
+PAGES = random_pages(3, 400, docs=5)
 
 
 @pytest.mark.parametrize("name", ["PBM", "UBM", "DBN", "CCM", "DBN(gamma=0.9)"])
@@ -28,9 +28,9 @@ def test_the_objective_never_falls(name: str) -> None:
 
 
 def test_long_pages_do_not_vanish() -> None:
-    """Chances of a page of 3000 are far below the smallest float."""
-    docs = tuple(f"d{k}" for k in range(3000))
-    pages = [("q", docs, (0,) * 2999 + (1,)), ("q", docs, (1,) * 3000), ("q", docs, (0,) * 3000)]
+    """Chances of a page of 1500 are far below the smallest float."""
+    docs = tuple(f"d{k}" for k in range(1500))
+    pages = [("q", docs, (0,) * 1499 + (1,)), ("q", docs, (1,) * 1500), ("q", docs, (0,) * 1500)]
     for name in ("DBN(iterations=3)", "CCM(iterations=3)"):
         found = cf.online.train(log_of(pages), name)
         assert np.isfinite(found.objective).all()

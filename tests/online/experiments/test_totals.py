@@ -83,12 +83,6 @@ def test_unequal_variants_are_a_mismatch() -> None:
     assert report.verdicts == (("no verdict",),)
 
 
-def test_totals_separated_by_a_blank_are_quoted_as_written() -> None:
-    text = "control=5/10 new=6/10"
-    with pytest.raises(cf.PolicyError, match=f"separated by commas, got '{text}'"):
-        module.parse_totals(text)
-
-
 @pytest.mark.parametrize(
     ("totals", "message"),
     [
@@ -110,15 +104,9 @@ def test_impossible_totals_are_refused(totals: Any, message: str) -> None:
 
 
 def test_counts_on_the_command_line(tmp_path: Path) -> None:
-    out, _ = cranfield(
-        tmp_path, "online", "experiment", "--counts", "control=500/10000,new=575/10100"
-    )
-    assert "0.0289" in out
-    assert "better" in out
-
-
-def test_the_direction_and_the_margin_of_counts(tmp_path: Path) -> None:
     counts = ("online", "experiment", "--counts", "control=500/10000,new=575/10100")
+    out, _ = cranfield(tmp_path, *counts)
+    assert "0.0289" in out and "better" in out
     out, _ = cranfield(tmp_path, *counts, "--down", "proportion", "--margin", "proportion=2%")
     assert "proportion is worse (higher) by at least 2%" in out
     assert "worse" in out.splitlines()[-4]
@@ -127,11 +115,9 @@ def test_the_direction_and_the_margin_of_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["--counts", "control=5/10,b=7/10", "--down", "x"],
-            "unknown metric 'x'; expected one of: ",
-        ),
+        (["--counts", "control=5/10,b=7/10", "--down", "x"], "unknown metric 'x'; expected one"),
         (["--counts", "control=5/10,b=7"], "SUCCESSES/UNITS"),
+        (["--counts", "control=5/10 b=6/10"], "separated by commas, got 'control=5/10 b=6/10'"),
         (["--counts", "control=5/10,control=7/10"], "one total per variant, got two"),
         (["--counts", "control=5/10,b=7/10", "--unit", "user"], "--unit cannot be combined"),
         ([__file__, "--counts", "control=5/10,b=7/10"], "DATA cannot be combined"),

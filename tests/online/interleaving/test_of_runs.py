@@ -96,12 +96,7 @@ def test_the_command_refuses_in_one_line(folder: Path) -> None:
     (folder / "blank.csv").write_text("page,query\ns 1,q1\n")
     wrong = {
         "--impressions": (),
-        "--keys cannot be combined": (
-            "--impressions",
-            "1",
-            "--keys",
-            "pages.csv",
-        ),
+        "--keys cannot be combined": ("--impressions", "1", "--keys", "pages.csv"),
         "unknown interleaving method": ("--impressions", "1", "--method", "Draft"),
         "odd.csv:3: page 's1' occurs twice": ("--keys", "odd.csv"),
         "contains a blank": ("--keys", "blank.csv", "--format", "trec"),

@@ -12,11 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest, ttest_1samp
 
-from cranfield.online import (
-    preference_by_credits,
-    preference_matrix_by_credits,
-    preference_of,
-)
+from cranfield.online import preference_by_credits, preference_matrix_by_credits, preference_of
 
 ROUND_1 = [
     ("Baseline", 0.4691, 91, 103, 467),
@@ -44,11 +40,7 @@ def test_published_outcomes(system: str, outcome: float, wins: int, losses: int,
     assert found.delta == pytest.approx(share - 0.5, abs=1e-15)
 
 
-@given(
-    st.integers(0, 300),
-    st.integers(0, 300),
-    st.sampled_from([0.5, 0.28, 0.9, 1 / 3, 0.01]),
-)
+@given(st.integers(0, 300), st.integers(0, 300), st.sampled_from([0.5, 0.28, 0.9, 1 / 3, 0.01]))
 def test_sign_test_is_the_binomial_one(wins: int, losses: int, expected: float) -> None:
     if wins + losses == 0:
         return

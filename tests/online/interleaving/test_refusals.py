@@ -65,10 +65,7 @@ REFUSALS: dict[str, list[Refusal]] = {
             lambda: online.bias([list(range(k, 12 + k)) for k in range(4)], "TeamDraft", 12),
             "4 rankers for 4,096 sets of clicks on 13,824 lists",
         ),
-        (
-            lambda: online.bias([list("abcd"), list("dcba")], "PI", limit=10),
-            "more than 10 lists",
-        ),
+        (lambda: online.bias([list("abcd"), list("dcba")], "PI", limit=10), "more than 10 lists"),
         *[
             (partial(online.impressions_needed, *numbers, **options), words)
             for numbers, options, words in (

@@ -49,10 +49,6 @@ REFUSALS: dict[str, list[Refusal]] = {
     ],
     "questions": [
         (lambda: measure([]), "at least one online measure"),
-        (
-            lambda: online.measure(online.read_log({"page": ["p"], "query": ["q"]})),
-            "expected results, clicks, sessions or times",
-        ),
         (lambda: measure(by="colour"), "unknown by 'colour'; expected one of: variant, user"),
         (lambda: measure(by=["user", "user"]), "'user' twice"),
         (lambda: measure(["CTR@1", "ctr@1"]), "must be distinct, got CTR@1 twice"),

@@ -66,16 +66,11 @@ REFUSALS: dict[str, list[Refusal]] = {
             "4 rankers for 4,096 sets of clicks on 13,824 lists",
         ),
         (lambda: online.bias([list("abcd"), list("dcba")], "PI", limit=10), "more than 10 lists"),
-        *[
-            (partial(online.impressions_needed, *numbers, **options), words)
-            for numbers, options, words in (
-                ((1.1,), {}, "from 0 to 1"),
-                ((0.6, 0.0), {}, "0"),
-                ((np.nan,), {}, "from 0 to 1"),
-                ((0.6,), {"power": 1}, "power"),
-                ((0.6,), {"alpha": 0}, "alpha"),
-            )
-        ],
+        (lambda: online.impressions_needed(1.1), "from 0 to 1"),
+        (lambda: online.impressions_needed(0.6, 0.0), "0"),
+        (lambda: online.impressions_needed(np.nan), "from 0 to 1"),
+        (lambda: online.impressions_needed(0.6, power=1), "power"),
+        (lambda: online.impressions_needed(0.6, alpha=0), "alpha"),
     ],
     "users": [
         (lambda: user("keen"), "unknown user 'keen'; expected one of: perfect"),

@@ -54,10 +54,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: trained("PBM").measure("effort"), "no measure of effort"),
         (lambda: trained("DBN").measure("cost"), "kind"),
         (lambda: trained("UBM").user_model(), "from top to bottom"),
-        (
-            lambda: trained("DCM").user_model(),
-            "not the product of a probability by grade and a probability by rank",
-        ),
+        (lambda: trained("DCM").user_model(), "not the product of a probability by grade"),
         (lambda: train(RISING, "PBM", tied="grade").user_model(), "rank 2 is examined more often"),
     ],
 }

@@ -1,7 +1,8 @@
-"""Evaluation of click models beside plain sums, and what is refused."""
+"""Evaluation of click models beside plain sums and PyClick."""
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from scipy.stats import mannwhitneyu
 
 import cranfield as cf
+from tests.conftest import ROOT
 from tests.online.click_models.pages import log_of, pages_of_ten, random_pages
 
 PAGES = random_pages(8, 300, longest=6)
@@ -114,3 +116,26 @@ def test_rates_of_first_ranks_without_them() -> None:
     never = cf.online.predict_rates(log_of([("q", ("a", "b"), (1, 0))]), "DCTR")
     assert np.isnan(never.error)
     assert never.rows.is_empty()
+
+
+PRINTED = json.loads((ROOT / "tests/data/online/pyclick.json").read_text())["models"]
+
+
+@pytest.mark.parametrize("model", PRINTED)
+def test_figures_are_those_of_pyclick(model: str) -> None:
+    """The numbers were printed by PyClick 98e7e46 (markovi/PyClick, 2021) on Python 3.11.
+
+    Each model's `train` on the first 300 of :func:`pages_of_ten` and, on the other 200,
+    `LogLikelihood`, `Perplexity` and `PerplexityCond` of `pyclick.click_models.Evaluation`. Its
+    figures of CM are with its own floor of 1e-6. PyClick's DBN and CCM are no
+    expectation-maximisation and do not agree.
+    """
+    pages = pages_of_ten(11, 500)
+    trained = cf.online.train(log_of(pages[:300]), model)
+    found = cf.online.evaluate_models(trained, log_of(pages[300:]))
+    row = found.to_polars().row(0, named=True)
+    for name, expected in PRINTED[model].items():
+        figure = (
+            found.ranks[name.removesuffix(" by rank")] if isinstance(expected, list) else row[name]
+        )
+        np.testing.assert_allclose(figure, expected, rtol=1e-11)

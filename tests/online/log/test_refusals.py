@@ -28,11 +28,9 @@ BAD_FILES = {
         ("page,query,time\n1,a,NaN\n", "pages.csv:2: time 'NaN' is not a time"),
         ("page,query\n1,\n", "pages.csv:2: has no query"),
         ("page,query\n", "is empty: a table of pages has at least one row"),
-        ("", "is empty: a table of pages has at least one row"),
         ("\ufeff", "is empty: a table of pages"),
         ("page\n1\n", "has no query column"),
         ("page,query,found\n1,a,-2\n", "pages.csv:2: found '-2' is not an integer >= 0"),
-        ("page,query,query\n1,cats,dogs\n", "has two columns 'query'"),
     ],
     "results.csv": [
         ("page,rank,doc\n1,1,a\n1,0,b\n", "results.csv:3: rank '0' is not an integer >= 1"),
@@ -52,9 +50,7 @@ BAD_FILES = {
         ("page,time\n1,3\n", "clicks.csv: has neither a column rank nor a column doc"),
         ("rank\n1\n", "clicks.csv: has no page column"),
         ("\npage,rank,rank\n1,1,1\n", "clicks.csv: has two columns 'rank'"),
-        ('page,rank,"x,y\n1,1,2,3\n1,2,2,3\n', "clicks.csv:1: is not a valid table"),
         ("page;rank\n1;1,5\n", "clicks.csv:1: expected commas or tabs between columns"),
-        ("page,rank,x\n1,1\n2,1,2,\n", "clicks.csv:2: expected 3 cells as in the header, got 2"),
     ],
 }
 

@@ -347,7 +347,7 @@ def test_topics_that_runs_do_not_share(topics: tuple[str, ...], kind: str, note:
     runs = {f"run{k}": {topic: {"a": 2.0, "b": 1.0} for topic in x} for k, x in enumerate(topics)}
     for function in (cf.fuse, cf.assess.pool) if kind == IN_COMMON else (cf.fuse,):
         with collect_warnings() as told:
-            function(runs, depth=10)  # type: ignore[operator]
+            function(runs, depth=10)
         messages = [one for one in told if kind in one]
         assert len(messages) == (note is not None)
         assert note is None or re.search(note, messages[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from math import inf, log, log2
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -119,7 +120,7 @@ def test_brute_force(
     bases: tuple[float, float],
 ) -> None:
     lists, grades = world
-    about = {"variant": variant, "b": bases[0], "bq": bases[1], "cutoff": cutoff}
+    about: dict[str, Any] = {"variant": variant, "b": bases[0], "bq": bases[1], "cutoff": cutoff}
     plain, normalised = (cf.parse_measure(name)(**about) for name in ("sDCG", "nsDCG"))
     repeated = normalised(ideal="repeated")
     deep = repeated(depth=4)
@@ -130,7 +131,7 @@ def test_brute_force(
         low, high = scores.definition.info.range
         assert low <= scores.values.min() and scores.values.max() <= high + 1e-12
     for i, name in enumerate(ev[plain].topics):
-        value = partial(brute, grades=grades[name], duplicates=duplicates, **about)
+        value: Any = partial(brute, grades=grades[name], duplicates=duplicates, **about)
         best = sorted(doc for doc in grades[name] if grades[name][doc] > 0)
         best.sort(key=lambda doc: -grades[name][doc])
         filled, left, lengths = best + ["-"] * 6, set[str](), []

@@ -388,10 +388,8 @@ def _count_by_model(log: QueryLog, trained: ClickModel) -> pl.DataFrame:
 
 
 LAST_CLICKS = ("censored", "end")  # How to treat a unit whose last click has no dwell time
-ORIGINAL, NO_LENGTHS = (
-    "Smucker and Clarke (2012)",
-    "no lengths",
-)  # Sources of values that are not estimated
+# Sources of values that are not estimated
+ORIGINAL, NO_LENGTHS = "Smucker and Clarke (2012)", "no lengths"
 Estimate = tuple[float, float, int]  # Value, standard error and number of observations
 _PARAMETERS = ("h", "summary", "click", "click_other", "save", "a", "b")
 ORIGINAL_VALUES: dict[str, float] = {k: getattr(TimeBiasedGain(), k) for k in _PARAMETERS}
@@ -551,10 +549,8 @@ def _estimate_half_life(
     end = pl.col("time") + pl.duration(microseconds=1e6 * pl.col("dwell").fill_null(0.0))
     duration = (pl.col("end").max() - pl.col("start").min()).dt.total_microseconds() / 1e6
     has_end = pl.col("is_known").sort_by("end").last() | (last_click == "end")
-    timed_clicks = clicks.with_columns(unit=page_units.gather(clicks["page"]), end=end).drop_nulls(
-        ["start", "time"]
-    )
-    groups = timed_clicks.group_by("unit", maintain_order=True)
+    clicks = clicks.with_columns(unit=page_units.gather(clicks["page"]), end=end)
+    groups = clicks.drop_nulls(["start", "time"]).group_by("unit", maintain_order=True)
     units = groups.agg(seconds=duration, has_end=has_end)
     if (n_units := page_units.n_unique()) > units.height:
         excluded = counted(n_units - units.height, unit)

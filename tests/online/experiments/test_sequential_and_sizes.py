@@ -167,7 +167,7 @@ ONE_SIDED = {"units": 375, "treatment_proportion": 0.6, "lift": 0.2, "alternativ
 )
 def test_sizes_of_statsmodels(options: Any, figure: str, expected: float) -> None:
     """statsmodels 0.15.0: TTestIndPower().power and .solve_power."""
-    power = {} if figure == "power" else {"power": 0.8}
+    power: dict[str, Any] = {} if figure == "power" else {"power": 0.8}
     found = getattr(experiment_size(mean=1.0, deviation=1.0, **power, **options), figure)
     assert found == pytest.approx(expected, abs=1e-7 if expected == 0.5007641 else 1e-9)
 

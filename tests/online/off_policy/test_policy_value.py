@@ -357,8 +357,8 @@ TARGET = {"action": ["a", "b"], "probability": [0.8, 0.2]}
 RIGHT = {"reward": [1, 0], "propensity": [0.5, 0.5], "target_probability": [0.5, 0.5]}
 EXPECTED = {"expected": [0.5] * 2}
 UNEVEN = {"propensity": [0.3, 0.7], "anywhere": [0.5, 0.5]}
-TWICE = {"page": ["<b>", "<b>"], "position": [1, 1]}
-NEGATIVE = {"page": ["a", "a"], "position": [0, -1]}
+TWICE: dict[str, Any] = {"page": ["<b>", "<b>"], "position": [1, 1]}
+NEGATIVE: dict[str, Any] = {"page": ["a", "a"], "position": [0, -1]}
 LOG, POLICY = bandit()
 
 

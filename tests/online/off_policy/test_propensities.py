@@ -211,7 +211,7 @@ def test_propensities_above_that_of_rank_1(method: str, looks: list[float]) -> N
 
 def test_documents_that_are_always_clicked_at_a_rank() -> None:
     # The likelihood is c log r + (n - c) log(1 - r) + n log(x r) with x r <= 1: x = 1 / r.
-    rows = {"page": range(400), "query": [*"abcde"] * 80, "doc": ["d"] * 400}
+    rows: dict[str, Any] = {"page": range(400), "query": [*"abcde"] * 80, "doc": ["d"] * 400}
     rows |= {"rank": np.repeat([1, 2], 200), "clicked": [k % 4 == 0 or k > 199 for k in range(400)]}
     found = rank_propensities(cf.online.read_log(rows), "AllPairs", depth=2)
     assert found.propensity[1] == pytest.approx(4.0, rel=1e-6)

@@ -77,9 +77,8 @@ def weigh_clicks(
         log.require("clicks", "dwell", purpose="satisfied clicks")
         weight = (pl.col("dwell") >= MIN_SATISFIED_DWELL).fill_null(False).cast(pl.Float64)
         if n_missing := rows["dwell"].null_count():
-            notes.append(
-                f"{counted(n_missing, 'click')} with an unknown dwell time treated as not satisfied"
-            )
+            unknown = f"{counted(n_missing, 'click')} with an unknown dwell time"
+            notes.append(f"{unknown} treated as not satisfied")
     elif clicks != "all":
         if clicks == "dwell":
             log.require("clicks", "dwell", purpose="clicks weighted by dwell time")
@@ -171,9 +170,8 @@ def number_units(
     codes = pages[unit].rank("dense").to_numpy() - 1.0
     if n_missing := int(np.isnan(codes).sum()):
         codes[np.isnan(codes)] = pages[unit].n_unique() + np.arange(n_missing)
-        notes.append(
-            f"{counted(n_missing, 'page')} without {unit}, each treated as a separate {unit}"
-        )
+        missing = f"{counted(n_missing, 'page')} without {unit}"
+        notes.append(f"{missing}, each treated as a separate {unit}")
     return unit, codes.astype(np.intp), notes
 
 

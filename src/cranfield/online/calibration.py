@@ -20,7 +20,7 @@ from cranfield.measures.users.markov import MarkovPrecision
 from cranfield.measures.users.stopping import RankBiasedPrecision
 from cranfield.online.click_models.models import CascadeModel
 from cranfield.online.click_models.trained import ClickModel
-from cranfield.online.log.query_log import QueryLog
+from cranfield.online.log.query_log import QueryLog, number_page_units
 from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.tabular import format_interval, format_number
 
@@ -208,15 +208,11 @@ UNITS = ("page", "query", "session", "user")  # Independent units
 
 def _number_units(log: QueryLog, unit: str, purpose: str) -> tuple[pl.Series, list[str]]:
     """Return the number of each page's unit, and a note on pages without a unit."""
-    pages = pl.int_range(log.pages.height, eager=True)
     if unit == "page":
-        return pages, []
+        return pl.int_range(log.pages.height, eager=True), []
     log.require("pages", unit, purpose=f"{purpose} by {unit}")
-    codes = log.pages[unit].rank("dense").cast(pl.Int64)
-    if not (n_missing := codes.null_count()):
-        return codes, []
-    note = f"{counted(n_missing, 'page')} without {unit}, each treated as a separate {unit}"
-    return codes.fill_null(-pages), [note]
+    codes, notes = number_page_units(log.pages, unit)
+    return pl.Series(codes), notes
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -45,21 +45,17 @@ READERS: dict[str, Callable[[str, list[Any]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("reader", READERS)
+COUNTS: list[tuple[str, list[Any]]] = [
+    *(("impressions", [1000, 30]), ("sample_weight", [0.5, 1.0])),
+    *(("Views", ["1", "1200"]), ("n", [2, None]), ("shows", [1, None]), ("Search Count", [1, 3])),
+    *(("total_impressions", [1000, 30]), ("cnt", [2, 1]), ("nb-shown", [5, 9])),
+    ("displays", [5, 9]),
+]
+
+
 @pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("impressions", [1000, 30]),
-        ("Views", ["1", "1200"]),
-        ("n", [2, None]),
-        ("shows", [1, None]),
-        ("sample_weight", [0.5, 1.0]),
-        ("Search Count", [1, 3]),
-        ("total_impressions", [1000, 30]),
-        ("cnt", [2, 1]),
-        ("nb-shown", [5, 9]),
-        ("displays", [5, 9]),
-    ],
+    ("reader", "name", "values"),
+    [(reader, *count) for reader in READERS for count in COUNTS[: None if reader == "flat" else 2]],
 )
 def test_a_column_of_counts_is_refused(reader: str, name: str, values: list[Any]) -> None:
     with pytest.raises(InputError, match=f"column '{name}' .* of rows"):

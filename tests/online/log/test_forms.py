@@ -169,13 +169,12 @@ def test_results_before_the_first_session(tmp_path: Path) -> None:
 ACTIONS = ['{"index":{"_index":"ubi_queries","_id":"1"}}', '{ "create" : {} }']
 
 
-@pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize(
-    ("record", "form"),
+    ("record", "form", "action"),
     [
-        ('{"query_id":"p","user_query":"x","query_response_hit_ids":["a"]}', "ubi"),
-        ('{"sid":"s","qid":"q","ranking":[{"docid":"a"}]}', "living-labs"),
-        ('{"page":1,"query":"x","doc":"a","rank":1}', "flat"),
+        ('{"query_id":"p","user_query":"x","query_response_hit_ids":["a"]}', "ubi", ACTIONS[0]),
+        ('{"sid":"s","qid":"q","ranking":[{"docid":"a"}]}', "living-labs", ACTIONS[1]),
+        ('{"page":1,"query":"x","doc":"a","rank":1}', "flat", ACTIONS[0]),
     ],
 )
 def test_bulk_files_and_hits(tmp_path: Path, action: str, record: str, form: str) -> None:

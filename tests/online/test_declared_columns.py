@@ -13,7 +13,7 @@ from cranfield import online
 from cranfield.result import Result
 from tests.result_forms import check_forms
 
-LOG = online.simulated_log()
+LOG = online.simulated_log().where(pl.int_range(pl.len()) % 5 == 0)
 RANDOM = np.random.default_rng(1)
 USERS = pl.DataFrame(
     {

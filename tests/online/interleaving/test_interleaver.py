@@ -17,14 +17,14 @@ def test_draws_follow_the_distribution(method: str) -> None:
     """All frequencies within 4.5 standard errors."""
     interleaver = made("abcd", "bdca", method=method)
     law = interleaver.distribution()
-    drawn = interleaver.draw(20_000, seed=1)
+    drawn = interleaver.draw(10_000, seed=1)
     rows, counts = np.unique(np.c_[drawn.lists, drawn.teams], axis=0, return_counts=True)
     listed = np.c_[law.lists, law.teams].tolist()
     of = dict(zip(map(tuple, listed), law.probabilities, strict=True))
     p = np.array([of[tuple(row)] for row in rows.tolist()])
-    often = p * 20_000 > 50  # Of rare lists numbers are not normal.
-    error = np.sqrt(p * (1 - p) / 20_000)
-    assert often.sum() >= 2 and (np.abs(counts / 20_000 - p) <= 4.5 * error)[often].all()
+    often = p * 10_000 > 50  # Of rare lists numbers are not normal.
+    error = np.sqrt(p * (1 - p) / 10_000)
+    assert often.sum() >= 2 and (np.abs(counts / 10_000 - p) <= 4.5 * error)[often].all()
     assert np.isclose(law.probabilities.sum(), 1, atol=1e-12)
 
 

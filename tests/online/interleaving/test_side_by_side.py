@@ -182,7 +182,7 @@ def test_codes_of_both_systems_may_have_ties() -> None:
 
 def test_equal_topics_have_no_interval() -> None:
     rows = [("1", "x", "y", "a"), ("1", "x", "y", "b"), ("2", "x", "y", "tie")]
-    result = side_by_side(rows)
+    result = side_by_side(rows, resamples=50)
     assert result.strengths.select("low", "high").rows() == [(None, None)] * 2
     note = "no confidence interval of strengths that are equal in all resamples of topics"
     assert note in str(result)
@@ -190,7 +190,9 @@ def test_equal_topics_have_no_interval() -> None:
 
 @pytest.mark.parametrize("word", ["draw", "bothbad", "both_bad", "Both bad", "tie (bothbad)"])
 def test_words_for_ties(word: str) -> None:
-    result = side_by_side([("1", "x", "y", "a"), ("2", "x", "y", "b"), ("3", "x", "y", word)])
+    result = side_by_side(
+        [("1", "x", "y", "a"), ("2", "x", "y", "b"), ("3", "x", "y", word)], resamples=50
+    )
     assert result.strengths["ties"].to_list() == [1, 1]
 
 
@@ -215,8 +217,8 @@ def test_battles_in_json(tmp_path: Path, form: str) -> None:
     ]
     path = tmp_path / f"battles.{form}"
     path.write_text(json.dumps(rows) if form == "json" else "\n".join(map(json.dumps, rows)))
-    table = side_by_side(path).strengths
+    table = side_by_side(path, resamples=50).strengths
     assert table.select("wins", "losses", "ties").rows() == [(1, 1, 1)] * 2
     path.write_text('{"question_id": ')
     with pytest.raises(CranfieldError, match=f"battles.{form}:1: is not valid JSON"):
-        side_by_side(path)
+        side_by_side(path, resamples=50)

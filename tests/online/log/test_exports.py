@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,8 +23,10 @@ DATA = Path(__file__).parents[2] / "data" / "online"
 FORMATS = ("csv", "parquet", "jsonl", "ubi")
 
 
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("name", ["session2013", "simulated"])
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [("ubi", "session2013"), ("jsonl", "session2013"), *product(FORMATS, ["simulated"])],
+)
 def test_read_back(tmp_path: Path, form: str, name: str) -> None:
     log = cf.online.simulated_log()
     log = log.where(pl.int_range(pl.len()) % 8 == 0)
@@ -72,7 +75,7 @@ def logs(draw: st.DrawFn) -> cf.online.QueryLog:
     return log_of(pages, results, clicks)
 
 
-@settings(max_examples=16, deadline=None)
+@settings(max_examples=12, deadline=None)
 @pytest.mark.filterwarnings(
     "ignore:.* read as text, not as missing",
     "ignore:.* of users called",

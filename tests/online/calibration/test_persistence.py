@@ -1,4 +1,4 @@
-"""Persistence of users, against known depths and all hidden states; moves between clicks by hand."""
+"""Persistence of users, against known depths and all hidden states; moves between clicks."""
 
 from __future__ import annotations
 

@@ -73,12 +73,8 @@ def test_judgments_by_session() -> None:
         for s, t in [("1", "t"), ("2", "u"), ("3", "t")]
     ]
     qrels = read_sessions(rows).qrels([("v", "x", 1), ("t", "a", 2), ("v", "y", 1), ("t", "b", 0)])
-    assert qrels.to_polars().rows() == [
-        ("1", "a", 2),
-        ("1", "b", 0),
-        ("3", "a", 2),
-        ("3", "b", 0),
-    ]
+    by_row = [("1", "a", 2), ("1", "b", 0), ("3", "a", 2), ("3", "b", 0)]
+    assert qrels.to_polars().rows() == by_row
 
 
 def test_subtopics_and_aspects_go_along() -> None:

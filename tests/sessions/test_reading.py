@@ -38,6 +38,10 @@ def click(rank: str, start: str = "6", end: str = "7", doc: str = "") -> str:
     )
 
 
+def within(part: str) -> str:
+    return log(f'<interaction num="1"><query>x</query>{part}</interaction>')
+
+
 def test_real_extract() -> None:
     sessions = read_sessions(XML)
     assert sessions.names == ("33", "54")
@@ -53,10 +57,8 @@ def test_real_extract() -> None:
     )
     first = sessions.results.row(0, named=True)
     assert (first["rank"], first["doc"]) == (1, "clueweb12-0714wb-65-18806")
-    assert (first["title"], first["snippet"]) == (
-        "2009 Federal Pay Charts \\/ Tab",
-        "2009 Federal Pa",
-    )
+    titles = ("2009 Federal Pay Charts \\/ Tab", "2009 Federal Pa")
+    assert (first["title"], first["snippet"]) == titles
     of_54 = sessions.clicks.filter(pl.col("session") == 1)
     assert of_54.select("query", "rank").rows() == [
         *((1, rank) for rank in (3, 2, 4, 5, 5)),
@@ -131,13 +133,13 @@ def test_odd_things_are_counted_and_said(tmp_path: Path) -> None:
         (log(interaction(1, {1: "a"}), "\n", RESULT.format(1, "b")), 2, "rank '1' occurs twice"),
         (log(interaction(1, {1: " "})), 1, "result 1 has no document"),
         (log("<result/>"), 1, "a result has no rank"),
-        (
-            log(interaction(1, {1: "a"}, click("one"))),
-            1,
-            "rank must be a positive integer, got 'one'",
-        ),
+        (log(interaction(1, {1: "a"}, click("one"))), 1, "a positive integer, got 'one'"),
         (log(interaction(1, {1: "a"}, click(""))), 1, "must have a rank or a document"),
         (log(interaction(1, {1: "a"}, click("1", "noon"))), 1, "got 'noon'"),
+        (within("<result rank='1'><result rank='2'/></result>"), 1, "inside a result"),
+        (within("<result rank='1'><interaction num='2'/></result>"), 1, "inside a result"),
+        (within("<click><click/></click>"), 1, "inside a click"),
+        (within("<result rank='٣'><docno>a</docno></result>"), 1, "positive integer"),
         ('<!DOCTYPE log [\n<!ENTITY a "aaaa">\n]><log/>', 2, "declares entities"),
         (f"<!DOCTYPE log [\n<!ENTITY a {PASSWD}>\n]><log>&a;</log>", 2, "declares entities"),
         (f"<!DOCTYPE log [<!ENTITY % a {PASSWD}> %a;]><log/>", 1, "declares entities"),
@@ -162,9 +164,9 @@ CLICKS = [{"system": "x", "session": "s", "query": 1, "rank": 2, "time": 1}]
 
 
 def same(one: Sessions) -> None:
-    expected = read_sessions(ROWS, clicks=CLICKS)
-    assert one.results.equals(expected.results)
-    assert one.clicks.equals(expected.clicks)
+    rows = one.results.select("system", "query", "rank", "doc").rows()
+    assert rows == [(0, 1, 1, "a"), (0, 1, 2, "b"), (1, 3, 1, "c")]
+    assert one.clicks.select("system", "query", "rank").rows() == [(0, 1, 2)]
     assert (one.names, one.topics, one.systems) == (("s",), ("t",), ("x", "y"))
 
 
@@ -184,33 +186,17 @@ def test_tables_of_all_kinds_are_the_same(tmp_path: Path) -> None:
         same(read_sessions(paths[0], clicks=str(paths[1])))
 
 
-def test_order_of_a_table() -> None:
-    sessions = read_sessions(ROWS)
-    assert sessions.results.select("system", "query", "rank", "doc").rows() == [
-        (0, 1, 1, "a"),
-        (0, 1, 2, "b"),
-        (1, 3, 1, "c"),
-    ]
-
-
 @pytest.mark.filterwarnings("ignore:.*are tied with another result")
 def test_scores_become_ranks_and_named_queries_numbers() -> None:
-    rows = [
-        {"session": "s", "query": query, "score": score, "doc": doc}
-        for query, score, doc in [
-            ("z", 1.0, "a"),
-            ("a", 0.5, "c"),
-            ("z", 2.0, "b"),
-            ("a", 0.5, "d"),
-        ]
-    ]
+    rows = {
+        "session": [*"ssss"],
+        "query": [*"zaza"],
+        "score": [1.0, 0.5, 2.0, 0.5],
+        "doc": [*"acbd"],
+    }
     sessions = read_sessions(rows, clicks=[{"session": "s", "query": "a", "rank": 1}])
-    assert sessions.results.select("query", "rank", "doc").rows() == [
-        (1, 1, "b"),
-        (1, 2, "a"),
-        (2, 1, "d"),
-        (2, 2, "c"),
-    ]
+    by_rank = [(1, 1, "b"), (1, 2, "a"), (2, 1, "d"), (2, 2, "c")]
+    assert sessions.results.select("query", "rank", "doc").rows() == by_rank
     assert sessions.clicks.select("query", "rank").rows() == [(2, 1)]
 
 
@@ -246,24 +232,6 @@ def test_topics_of_sessions(tmp_path: Path) -> None:
     assert read_session_topics(path) == {"s 1": "t1", "s2": "t2", "s3": "t3"}
 
 
-@pytest.mark.parametrize(
-    ("inside", "reason"),
-    [
-        ("<result rank='1'><result rank='2'/><docno>a</docno></result>", "inside a result"),
-        ("<result rank='1'><interaction num='2'/></result>", "inside a result"),
-        ("<result rank='1'><click/><docno>a</docno></result>", "inside a result"),
-        ("<click><click/></click>", "inside a click"),
-        ("<result rank='٣'><docno>a</docno></result>", "positive integer"),
-    ],
-)
-def test_parts_of_xml_in_a_wrong_place(inside: str, reason: str, tmp_path: Path) -> None:
-    file = tmp_path / "log.xml"
-    head = "<t><session num='1'><topic num='1'/><interaction num='1'><query>x</query>"
-    file.write_text(f"{head}{inside}</interaction></session></t>", "utf-8")
-    with pytest.raises(InputError, match=reason):
-        read_sessions(file)
-
-
 def test_numbers_of_queries_are_positions() -> None:
     rows = {"session": ["s", "s", "t", "t"], "rank": [1] * 4, "doc": list("abcd")}
     with pytest.warns(CranfieldWarning, match="positions in the session, but the lowest is 2"):
@@ -282,15 +250,6 @@ def test_rows_with_0_in_a_column_of_clicks_are_not_clicks(name: str) -> None:
     counts = [0, 1] if name == "clicks" else [False, True]
     sessions = read_sessions(rows, clicks={**clicks, name: counts})
     assert sessions.clicks["rank"].to_list() == [2]
-    with pytest.raises(InputError, match="'action' .* may be the event of rows"):
-        read_sessions(rows, clicks={**clicks, "action": ["hover", "click"]})
-
-
-def test_a_session_of_two_users() -> None:
-    rows = {"session": ["s", "s"], "query": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}
-    read_sessions({**rows, "user": ["u", "u"]})
-    with pytest.raises(InputError, match="session 's' has more than one user: 'u' and 'v'"):
-        read_sessions({**rows, "user": ["u", "v"]})
 
 
 def _lists(header: str, *lines: str) -> pl.DataFrame:
@@ -316,6 +275,10 @@ def _lists(header: str, *lines: str) -> pl.DataFrame:
             _lists("doc score", *(f"s {q} d{k} {k}" for q in (1, 2) for k in (1, 2, 3))),
             "the scores of every list rise in the order of the file",
         ),
+        (
+            _lists("doc rank", *(f"s 31_{q} d{q} 1" for q in (1, 10, 2))),
+            r"contradicts the numbers in their ids \('31_10' before '31_2'\)",
+        ),
     ],
 )
 def test_doubtful_orders_of_lists_are_reported(frame: pl.DataFrame, message: str) -> None:
@@ -328,17 +291,9 @@ def test_usual_orders_of_lists_are_not_reported() -> None:
         read_sessions(_lists("doc rank score", "s 1 a 1 .9", "s 1 b 2 .9", "s 2 a 1 .3"))
         read_sessions(_lists("doc score", "s 1 a 2", "s 1 b 1", "s 2 a 1", "s 2 b 3"))
         read_sessions(_lists("doc rank", "s 1 b 2", "s 1 a 1", "s 2 a 1"))
-    assert warnings == []
-    with collect_warnings() as warnings:
         read_sessions(_lists("doc rank", *(f"s 31_{q} d{q} 1" for q in (1, 2, 10))))
         read_sessions(_lists("doc rank", *(f"s {q} {q} 1" for q in ("ab12", "f3", "77b1"))))
     assert warnings == []
-
-
-def test_ids_of_queries_in_another_order_than_their_numbers_are_reported() -> None:
-    reason = r"contradicts the numbers in their ids \('31_10' before '31_2'\)"
-    with pytest.warns(CranfieldWarning, match=reason):
-        read_sessions(_lists("doc rank", *(f"s 31_{q} d{q} 1" for q in (1, 10, 2))))
 
 
 def test_texts_of_queries_and_turns() -> None:
@@ -347,25 +302,12 @@ def test_texts_of_queries_and_turns() -> None:
         assert read_sessions({**rows, name: [1, 2]}).queries["query"].to_list() == [1, 2]
 
 
-@pytest.mark.parametrize("name", ["participant", "subject_id", "worker"])
-def test_other_names_of_users(name: str) -> None:
-    rows = {"session": ["s", "s"], "query": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}
-    with pytest.raises(InputError, match="session 's' has more than one user: 'u' and 'v'"):
-        read_sessions({**rows, name: ["u", "v"]})
-
-
 def test_clicks_may_name_documents_instead_of_ranks(tmp_path: Path) -> None:
     rows = [{"session": "s", "query": 1, "rank": k + 1, "doc": d} for k, d in enumerate("abc")]
     clicks = [{"session": "s", "query": 1, "doc": doc} for doc in "cb"]
     with collect_warnings() as warnings:
         assert read_sessions(rows, clicks=clicks).clicks["rank"].to_list() == [3, 2]
     assert warnings == []
-    for click, reason in (
-        ({}, "expected a column rank or doc, got neither"),
-        ({"rank": None, "doc": None}, "a click must have a rank or a document"),
-    ):
-        with pytest.raises(InputError, match=reason):
-            read_sessions(rows, clicks=[{"session": "s", "query": 1, **click}])
     paths = [tmp_path / "log.jsonl", tmp_path / "clicks.json"]
     paths[0].write_text("".join(json.dumps(row) + "\n" for row in rows))
     paths[1].write_text(json.dumps(clicks))

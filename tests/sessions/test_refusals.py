@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -12,12 +13,13 @@ import pytest
 
 import cranfield as cf
 from cranfield import evaluate_sessions
-from cranfield.base.errors import CranfieldError, InputError
 from cranfield.measures.sessions import click_u
 from cranfield.sessions import read_session_topics, read_sessions
+from tests.online.refusals import Refusal, check_refused
 from tests.sessions.samples import QRELS, RUNS, XML, sessions_of, written
 
 LISTS = sessions_of({"s": [["a"]]}, [{"session": "s", "query": 1, "rank": 1}])
+UNCLICKED = sessions_of({"s": [["a"]]})
 EXTRACT = read_sessions(XML)
 RUN = {"q": {"a": 1.0}}
 ROWS = [
@@ -25,7 +27,15 @@ ROWS = [
     {"session": "s", "topic": "t", "query": 1, "rank": 1, "doc": "a"},
 ]
 CLICK = {"session": "s", "query": 1, "rank": 2}
+TOPICLESS = read_sessions(pl.DataFrame(ROWS).drop("topic"))
 NAMESAKES = [cf.read_run({"33": {"n1": 2.0}}, name="same")] * 2
+
+_JUDGED = sessions_of({"s": [["a"], ["a"]]}).concatenated(duplicates="keep").judged({"s": {"a": 1}})
+UNLINKED = replace(_JUDGED, documents=replace(_JUDGED.documents, source=None), views={})
+
+USER_NAMES = ("user", "participant", "subject_id", "worker")
+WRONG_MEASURES = ["ClickU(F=1.5)", "ClickU(L=0)", "ClickU(snippet='real')", "sDCG(b=1)"]
+WRONG_MEASURES += ["sDCG(bq=0.5)", "sDCG(variant='old')", "nsDCG(ideal='none')", "nsDCG(depth=0)"]
 
 evaluate = partial(evaluate_sessions, LISTS, {"s": {"a": 1}})
 
@@ -34,7 +44,16 @@ def with_first_row(**change: Any) -> object:
     return read_sessions([ROWS[0] | change, *ROWS[1:]])
 
 
-REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
+def with_clicks(names: list[str], *other: dict[str, Any]) -> object:
+    rows = [CLICK | {"action": "tap"}, *(CLICK | one for one in other)]
+    return read_sessions(ROWS, clicks=[{name: row[name] for name in names} for row in rows])
+
+
+def of_users(name: str) -> object:
+    return read_sessions([ROWS[0] | {name: "u"}, ROWS[1] | {name: "v"}])
+
+
+REFUSALS: dict[str, list[Refusal]] = {
     "click_u": [
         (lambda: click_u([1], [0], 10), "ranks from 1"),
         (lambda: click_u([1], cast(Any, [1.5]), 10), "integers"),
@@ -50,16 +69,12 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: evaluate_sessions(XML, QRELS, "ClickU"), "11 of 11 clicks"),
         (lambda: evaluate("ClickU(snippet='own', length=10)"), "snippets"),
         (lambda: evaluate("ClickU(judged_only=True, length=1)"), "judged_only"),
+        (lambda: evaluate_sessions(UNCLICKED, "clicks", "sDCG"), "no clicks from which"),
+        (lambda: UNCLICKED.clicked(), "derive judgments; expected a table of clicks"),
+        (lambda: LISTS.clicked(0), "min_seconds"),
         (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "ClickU"), "evaluate_sessions"),
         (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "sDCG"), "sDCG requires search sessions"),
-        *[
-            (partial(cf.parse_measure, text), "must be")
-            for text in (
-                *("ClickU(F=1.5)", "ClickU(L=0)", "ClickU(snippet='real')"),
-                *("sDCG(b=1)", "sDCG(bq=0.5)", "sDCG(variant='old')"),
-                *("nsDCG(ideal='none')", "nsDCG(depth=0)"),
-            )
-        ],
+        *[(partial(cf.parse_measure, text), "must be") for text in WRONG_MEASURES],
     ],
     "concatenation": [
         *[
@@ -69,13 +84,11 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: LISTS.concatenated(duplicates="last"), "unknown duplicates 'last'"),
         (lambda: LISTS.concatenated().judged({"s": {"a": 1}}, ties="trec"), "ties 'trec'"),
         (lambda: LISTS.qrels({"w": {"a": 1}}), r"no session has a judged topic .*'s'"),
-        (
-            lambda: read_sessions(pl.DataFrame(ROWS).drop("topic")).qrels({"w": {"a": 1}}),
-            "topics of sessions are unknown, judged topics such as 'w'.; expected a column topic",
-        ),
+        (lambda: TOPICLESS.qrels({"w": {"a": 1}}), "topics such as 'w'.; expected a column topic"),
         (lambda: EXTRACT.followed_by({"x": {"77": {"a": 1.0}}}), "no topic of the run"),
         (lambda: EXTRACT.followed_by(RUNS).followed_by(RUNS), "of one system, got 2"),
         (lambda: EXTRACT.followed_by(NAMESAKES), "'same'"),
+        (lambda: cf.parse_measure("nsDCG").score(UNLINKED), "do not record judgments"),
     ],
     "rows": [
         (lambda: with_first_row(rank=0), "row 1: rank '0' is not a positive integer"),
@@ -85,13 +98,14 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: with_first_row(query="01"), "query number"),
         (lambda: with_first_row(topic="u"), "session 's' has more than one topic: 'u' and 't'"),
         (lambda: with_first_row(doc=None), "row 1: has no doc"),
+        *[(partial(of_users, name), "more than one user: 'u' and 'v'") for name in USER_NAMES],
     ],
     "tables": [
         (lambda: read_sessions([]), "is empty"),
         (lambda: read_sessions({}), "has no session column"),
         (
             lambda: read_sessions({"session": ["s"], "query": [1], "doc": ["a"]}),
-            "a column rank or score",
+            "column rank or score",
         ),
         (lambda: read_sessions({"session": ["s"], "query": [1, 2]}), "equal length"),
         (lambda: read_sessions({"session": {"q": 1}}), "columns"),
@@ -111,6 +125,12 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
             "expected a column system",
         ),
         (lambda: read_sessions(ROWS, clicks=[CLICK | {"time": "x"}]), "row 1: time 'x'"),
+        (lambda: with_clicks(["session", "query"]), "a column rank or doc, got neither"),
+        (
+            lambda: with_clicks([*CLICK, "action"], {"action": "see"}),
+            "'action' .* the event of rows",
+        ),
+        (lambda: with_clicks([*CLICK], {"rank": None}), "a click must have a rank or a document"),
         (lambda: read_sessions(XML, clicks=[CLICK]), "has its own clicks"),
         (lambda: read_sessions(read_sessions(ROWS), clicks=[CLICK]), "to a Sessions object"),
     ],
@@ -119,42 +139,25 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
 
 @pytest.mark.parametrize("topic", REFUSALS)
 def test_refused_in_one_line(topic: str) -> None:
-    for call, words in REFUSALS[topic]:
-        with pytest.raises(CranfieldError, match=words) as error:
-            call()
-        assert "\n" not in str(error.value)
+    check_refused(*REFUSALS[topic])
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "words"),
+    ("reader", "name", "content", "words"),
     [
-        ("a.csv", "", "is empty"),
-        ("b.csv", b"session\n\xff\n", "is not UTF-8 text"),
-        ("c.csv", "session,query\n1,2,3\n", "expected 2 cells as in the header, got 3"),
-        ("d.txt", "1 2 3", "not name a format of sessions; expected XML of .*, or a table"),
-        ("e.parquet", b"PAR1", "is not readable Parquet"),
+        (read_sessions, "a.csv", "", "is empty"),
+        (read_sessions, "b.csv", b"session\n\xff\n", "is not UTF-8 text"),
+        (read_sessions, "c.csv", "session,query\n1,2,3\n", "expected 2 cells"),
+        (read_sessions, "d.txt", "1 2 3", "not name a format of sessions"),
+        (read_sessions, "e.parquet", b"PAR1", "is not readable Parquet"),
+        (read_session_topics, "t.txt", "s1\tt1\ns 2\t\n", ":2: has no topic"),
+        (read_session_topics, "t.txt", "1 2\n\n3\n", "3: expected 2 columns"),
+        (read_session_topics, "t.txt", "1 2\n1 3\n", "more than one topic: '2' and '3'"),
+        (read_session_topics, "t.json", '{"topic": "1"}', "is one record; write an array"),
     ],
 )
-def test_wrong_files(tmp_path: Path, name: str, content: str | bytes, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        read_sessions(written(tmp_path, content, name))
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("s1\tt1\ns 2\t\n", ":2: has no topic"),
-        ("1 2\n\n3\n", "3: expected 2 columns"),
-        ("1 2\n1 3\n", "session '1' has more than one topic: '2' and '3'"),
-    ],
-)
-def test_wrong_topics_of_sessions(tmp_path: Path, content: str, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        read_session_topics(written(tmp_path, content))
-
-
-def test_a_record_is_not_a_mapping_of_sessions_to_topics(tmp_path: Path) -> None:
-    path = tmp_path / "topics.json"
-    path.write_text('{"topic": "1", "doc": "d01", "grade": 2}')
-    with pytest.raises(InputError, match="is one record; write an array of records"):
-        read_session_topics(path)
+def test_wrong_files(
+    tmp_path: Path, reader: Callable[[str], object], name: str, content: str | bytes, words: str
+) -> None:
+    path = written(tmp_path, content, name)
+    check_refused((partial(reader, path), words))

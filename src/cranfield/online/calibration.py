@@ -20,7 +20,7 @@ from cranfield.measures.users.markov import MarkovPrecision
 from cranfield.measures.users.stopping import RankBiasedPrecision
 from cranfield.online.click_models.models import CascadeModel
 from cranfield.online.click_models.trained import ClickModel
-from cranfield.online.log.query_log import QueryLog
+from cranfield.online.log.query_log import QueryLog, number_page_units
 from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.tabular import format_interval, format_number
 
@@ -208,15 +208,11 @@ UNITS = ("page", "query", "session", "user")  # Independent units
 
 def _number_units(log: QueryLog, unit: str, purpose: str) -> tuple[pl.Series, list[str]]:
     """Return the number of each page's unit, and a note on pages without a unit."""
-    pages = pl.int_range(log.pages.height, eager=True)
     if unit == "page":
-        return pages, []
+        return pl.int_range(log.pages.height, eager=True), []
     log.require("pages", unit, purpose=f"{purpose} by {unit}")
-    codes = log.pages[unit].rank("dense").cast(pl.Int64)
-    if not (n_missing := codes.null_count()):
-        return codes, []
-    note = f"{counted(n_missing, 'page')} without {unit}, each treated as a separate {unit}"
-    return codes.fill_null(-pages), [note]
+    codes, notes = number_page_units(log.pages, unit)
+    return pl.Series(codes), notes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -388,10 +384,8 @@ def _count_by_model(log: QueryLog, trained: ClickModel) -> pl.DataFrame:
 
 
 LAST_CLICKS = ("censored", "end")  # How to treat a unit whose last click has no dwell time
-ORIGINAL, NO_LENGTHS = (
-    "Smucker and Clarke (2012)",
-    "no lengths",
-)  # Sources of values that are not estimated
+# Sources of values that are not estimated
+ORIGINAL, NO_LENGTHS = "Smucker and Clarke (2012)", "no lengths"
 Estimate = tuple[float, float, int]  # Value, standard error and number of observations
 _PARAMETERS = ("h", "summary", "click", "click_other", "save", "a", "b")
 ORIGINAL_VALUES: dict[str, float] = {k: getattr(TimeBiasedGain(), k) for k in _PARAMETERS}
@@ -551,10 +545,8 @@ def _estimate_half_life(
     end = pl.col("time") + pl.duration(microseconds=1e6 * pl.col("dwell").fill_null(0.0))
     duration = (pl.col("end").max() - pl.col("start").min()).dt.total_microseconds() / 1e6
     has_end = pl.col("is_known").sort_by("end").last() | (last_click == "end")
-    timed_clicks = clicks.with_columns(unit=page_units.gather(clicks["page"]), end=end).drop_nulls(
-        ["start", "time"]
-    )
-    groups = timed_clicks.group_by("unit", maintain_order=True)
+    clicks = clicks.with_columns(unit=page_units.gather(clicks["page"]), end=end)
+    groups = clicks.drop_nulls(["start", "time"]).group_by("unit", maintain_order=True)
     units = groups.agg(seconds=duration, has_end=has_end)
     if (n_units := page_units.n_unique()) > units.height:
         excluded = counted(n_units - units.height, unit)

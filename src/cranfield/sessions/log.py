@@ -151,7 +151,7 @@ class Sessions:
     @cached_property
     def counts(self) -> SessionCounts:
         """Sizes of the log, and counts of its anomalies."""
-        sessions_with_queries = set(self.queries["session"])
+        queried, topics = set(self.queries["session"]), zip(self.names, self.topics, strict=True)
         n_nonempty = self.results.select(LIST_KEY).unique().height
         first_in_session = first_occurrences(self.results, "system", "session", "doc")
         first_in_list = first_occurrences(self.results, *LIST_KEY, "doc")
@@ -160,12 +160,8 @@ class Sessions:
             queries=self.queries.height,
             results=self.results.height,
             clicks=self.clicks.height,
-            without_topic=tuple(
-                name for name, topic in zip(self.names, self.topics, strict=True) if topic is None
-            ),
-            without_queries=tuple(
-                name for i, name in enumerate(self.names) if i not in sessions_with_queries
-            ),
+            without_topic=tuple(name for name, topic in topics if topic is None),
+            without_queries=tuple(x for i, x in enumerate(self.names) if i not in queried),
             empty_lists=self.queries.height - n_nonempty,
             repeated=int((first_in_list & ~first_in_session).sum()),
             repeated_in_list=int((~first_in_list).sum()),
@@ -270,14 +266,12 @@ class Sessions:
             dwell = f" of at least {min_seconds:g} seconds" if min_seconds else ""
             is_unread = self.clicks.is_empty() and not self.lost_clicks
             advice = "; expected a table of clicks (session, query, rank)" if is_unread else ""
-            raise InputError(
-                f"has no clicks{dwell} from which to derive judgments{advice}", source=self.source
-            )
+            reason = f"has no clicks{dwell} from which to derive judgments{advice}"
+            raise InputError(reason, source=self.source)
         clicked = clicks.select(*RESULT_KEY, clicked=1).unique()
         results = self.results.join(clicked, on=RESULT_KEY, how="left", maintain_order="left")
-        grades = results.group_by("session", "doc", maintain_order=True).agg(
-            grade=pl.col("clicked").max().fill_null(0)
-        )
+        groups = results.group_by("session", "doc", maintain_order=True)
+        grades = groups.agg(grade=pl.col("clicked").max().fill_null(0))
         topics = pl.Series("topic", self.names, dtype=pl.String).gather(grades["session"])
         return read_qrels(grades.select(topics, "doc", "grade"))
 

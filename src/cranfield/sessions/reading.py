@@ -301,8 +301,14 @@ def read_sessions(
         sessions = _sessions_of_xml(source, topics)
     else:
         sessions = _sessions_of_table(data, clicks, topics, on_duplicate)
-    for problem in _describe_anomalies(sessions):
-        warn(f"{sessions.source}: {problem}")
+    counts, name = sessions.counts, sessions.source
+    if counts.lost_clicks:
+        warn(f"{name}: {counted(counts.lost_clicks, 'click')} on ranks without a result excluded")
+    if counts.repeated_in_list:
+        warn(f"{name}: {counted(counts.repeated_in_list, 'document')} repeated in one list")
+    if empty := counts.without_queries:
+        number = f"{counted(len(empty), 'session')} without queries"
+        warn(f"{name}: {number}, such as {quoted(empty[0])}")
     return sessions
 
 
@@ -350,9 +356,8 @@ def _value_by_session(frame: pl.DataFrame, column: str, source: str) -> dict[str
     for session, value in pairs.iter_rows():
         if session in values:
             pair = f"{quoted(values[session])} and {quoted(value)}"
-            raise InputError(
-                f"session {quoted(session)} has more than one {column}: {pair}", source=source
-            )
+            reason = f"session {quoted(session)} has more than one {column}: {pair}"
+            raise InputError(reason, source=source)
         values[session] = value
     return values
 
@@ -577,18 +582,3 @@ def _make_sessions(
         source=source,
         lost_clicks=clicks.height - valid.height,
     )
-
-
-def _describe_anomalies(sessions: Sessions) -> list[str]:
-    """Describe the anomalies of a log."""
-    counts = sessions.counts
-    problems = []
-    if counts.lost_clicks:
-        clicks = counted(counts.lost_clicks, "click")
-        problems.append(f"{clicks} on ranks without a result excluded")
-    if counts.repeated_in_list:
-        problems.append(f"{counted(counts.repeated_in_list, 'document')} repeated in one list")
-    if counts.without_queries:
-        number = counted(len(counts.without_queries), "session")
-        problems.append(f"{number} without queries, such as {quoted(counts.without_queries[0])}")
-    return problems

@@ -1,4 +1,4 @@
-"""Persistence of users whose depth is known, and of models against all that may be hidden."""
+"""Persistence of users, against known depths and all hidden states; moves between clicks."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError
 from cranfield.online.click_models.models import CascadeModel
 from cranfield.online.log.query_log import QueryLog, log_from_tables
 from tests.online.click_models.test_as_measures import some_log, trained
+from tests.online.refusals import check_refused
 
 
 def geometric_log(p: float, pages: int, length: int, seed: int = 0) -> QueryLog:
@@ -123,20 +123,80 @@ def test_pages_without_a_click_are_counted() -> None:
 
 
 def test_mistakes_and_edges() -> None:
-    one = geometric_log(0.5, 1, 3)
+    one, first = geometric_log(0.5, 1, 3), geometric_log(0.5, 30, 1)
     found = cf.online.rbp_persistence(one)
     assert np.isnan(found.error) and "nan" not in repr(found)
-    first = geometric_log(0.5, 30, 1)
-    with pytest.raises(CranfieldError, match="persistence cannot be estimated"):
-        cf.online.rbp_persistence(first)
     silent = log_from_tables(first.pages, first.results, first.clicks[:0])
-    with pytest.raises(CranfieldError, match="persistence cannot be estimated"):
-        cf.online.rbp_persistence(silent)
-    with pytest.raises(CranfieldError, match="requires clicks"):
-        cf.online.rbp_persistence(log_from_tables(first.pages, first.results))
-    with pytest.raises(CranfieldError, match="session"):
-        cf.online.rbp_persistence(one, unit="session")
-    with pytest.raises(CranfieldError, match="read from rank to rank"):
-        cf.online.rbp_persistence(some_log(), model=trained("PBM"))
-    with pytest.raises(CranfieldError, match="confidence"):
-        cf.online.rbp_persistence(one, confidence=1)
+    unknown = log_from_tables(first.pages, first.results)
+    persistence = cf.online.rbp_persistence
+    check_refused(
+        (lambda: persistence(first), "persistence cannot be estimated"),
+        (lambda: persistence(silent), "persistence cannot be estimated"),
+        (lambda: persistence(unknown), "requires clicks"),
+        (lambda: persistence(one, unit="session"), "session"),
+        (lambda: persistence(some_log(), model=trained("PBM")), "read from rank to rank"),
+        (lambda: persistence(one, confidence=1), "confidence"),
+    )
+
+
+def log_of_moves(*, dwell: bool = True) -> QueryLog:
+    columns = {"page": [0, 0, 0, 0, 1, 2, 2, 2], "rank": [2, 1, 1, 3, 4, 1, 12, 2]}
+    columns["dwell"] = [10, 30, None, 50, 5, 20, 7, 40]  # type: ignore[list-item]
+    frame = pl.DataFrame(columns, schema_overrides={"dwell": pl.Float64})
+    frame = frame.with_columns(doc=pl.format("d{}", "rank"), censored=pl.col("rank") == 3)
+    results = pl.DataFrame({"page": [0, 1, 2], "rank": [list(range(1, 13))] * 3}).explode("rank")
+    results = results.with_columns(doc=pl.format("d{}", "rank"), grade=pl.col("rank") % 2)
+    pages = pl.DataFrame({"id": ["a", "b", "c"], "query": ["q", "q", "r"]})
+    return log_from_tables(pages, results, frame if dwell else frame.drop("dwell", "censored"))
+
+
+def test_moves_are_counted_in_order() -> None:
+    moves = cf.online.click_moves(log_of_moves(), ranks=4)
+    assert moves.counts.tolist() == [[1, 0, 1, 0], [1, 0, 0, 0], [0] * 4, [0] * 4]
+    assert (moves.pages, moves.excluded, moves.unknown) == (1, 2, 1)
+    assert repr(moves) == "ClickMoves(3 moves, 4 ranks, 1 page, 2 excluded)"
+    assert moves.to_polars()["moves"].sum() == 3
+
+
+def test_times_of_censored_clicks_count() -> None:
+    moves = cf.online.click_moves(log_of_moves(), ranks=4)
+    known = {(by, value): mean for by, value, mean, *_ in moves.stays.iter_rows()}
+    # Rank 3 has a censored time alone; of grade 1 are ranks 1 and 3.
+    assert known == {
+        ("rank", 1): 25.0,
+        ("rank", 2): 25.0,
+        ("rank", 4): 5.0,
+        ("grade", 0): pytest.approx(55 / 3),
+        ("grade", 1): 50.0,
+    }
+
+
+def test_one_is_added_to_moves() -> None:
+    moves = cf.online.click_moves(log_of_moves(), ranks=3)
+    made = moves.measure()
+    assert str(made) == "MP(moves={1: {2: 1, 3: 2}, 2: {1: 2, 3: 1}, 3: {1: 1, 2: 1}})"
+    assert cf.parse_measure(str(made)) == made
+    loops = moves.measure(loops=True, prior=0.5)
+    assert "1: {1: 1.5, 2: 0.5, 3: 1.5}" in str(loops)
+    timed = moves.measure(stays="grade", states="relevant")
+    assert "dwell={0: 25, 1: 50}, dwell_by='grade'" in str(timed)
+    assert cf.parse_measure(str(timed)) == timed
+
+
+def test_mistakes_of_moves() -> None:
+    moves = cf.online.click_moves(log_of_moves(dwell=False))
+    assert moves.unknown == 7
+    check_refused(
+        (lambda: cf.online.click_moves(log_of_moves(), ranks=1), "ranks"),
+        (lambda: moves.measure(stays="rank"), "no clicks with both a dwell time and a rank"),
+        (lambda: moves.measure(stays="page"), "stays"),
+        (lambda: moves.measure(prior=0), "prior must be a number above 0"),
+    )
+
+
+def test_an_empty_log() -> None:
+    pages = pl.DataFrame({"id": ["a"], "query": ["q"]})
+    none = pl.DataFrame(schema={"page": pl.Int64, "rank": pl.Int32, "doc": pl.String})
+    moves = cf.online.click_moves(log_from_tables(pages, None, none))
+    assert moves.counts.sum() == 0 and moves.pages == 0
+    assert cf.parse_measure(str(moves.measure())) == moves.measure()

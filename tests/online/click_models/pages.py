@@ -33,9 +33,7 @@ def log_of(pages: Sequence[Page], grades: Any = None) -> QueryLog:
     schema = {"page": pl.Int64, "rank": pl.Int64, "doc": pl.String}
     return log_from_tables(
         pl.DataFrame(
-            [(f"p{k}", one[0]) for k, one in enumerate(pages)],
-            schema=["id", "query"],
-            orient="row",
+            [(f"p{k}", one[0]) for k, one in enumerate(pages)], schema=["id", "query"], orient="row"
         ),
         results,
         pl.DataFrame(clicked, schema=schema, orient="row"),

@@ -21,7 +21,7 @@ def some_log() -> QueryLog:
     """Pages of some queries, clicked at random, the better and the higher the more."""
     rng = np.random.default_rng(5)
     pages, results, clicks = [], [], []
-    for page in range(60 * len(PAGES)):
+    for page in range(30 * len(PAGES)):
         grades = PAGES[page % len(PAGES)]
         pages.append({"id": f"p{page}", "query": f"q{page % len(PAGES):02}"})
         for rank, grade in enumerate(grades, 1):
@@ -43,11 +43,11 @@ def judged() -> cf.JudgedRuns:
         f"q{q:02}": {f"d{rank}": -float(rank) for rank in range(1, len(one) + 1)}
         for q, one in enumerate(PAGES)
     }
-    qrels = {
+    grades = {
         f"q{q:02}": {f"d{rank}": grade for rank, grade in enumerate(one, 1) if grade is not None}
         for q, one in enumerate(PAGES)
     }
-    return cf.judge(run, qrels)
+    return cf.judge(run, grades)
 
 
 def scored(measure: cf.Measure) -> list[float]:

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import beta
 
 import cranfield as cf
-from cranfield.online.click_models.model import MODELS
+from cranfield.online.click_models.model import MODELS, EMModel
 from tests.online.click_models.pages import Page, hidden_states, log_of, random_pages
 
 PAGES = [*random_pages(8, 300, longest=6), ("q0", ("d9",), (1,)), ("q0", ("d9",), (0,))]
@@ -79,9 +79,8 @@ def test_steps_of_hidden_states_by_enumeration(name: str) -> None:
     model = cf.online.train(log_of(pages), f"{name}(iterations=3)")
     learnt = model.parameters["continuation"]["value"].to_list()
     np.testing.assert_allclose(learnt, going[: len(learnt)] if name == "CCM" else going[:1])
-    for query, doc, one in (
-        model.parameters["attractiveness"].select("query", "doc", "value").rows()
-    ):
+    attractiveness = model.parameters["attractiveness"].select("query", "doc", "value")
+    for query, doc, one in attractiveness.rows():
         assert one == pytest.approx(a[query, doc], abs=1e-12)
     values = 2 * len(a) + 1 if name == "DBN" else len(a) + 3
     prior = values * np.log(0.25)
@@ -118,14 +117,11 @@ def test_simulated_clicks_have_these_chances(name: str) -> None:
     lists = {"q1": ["d3", "d0", "d5", "d1"], "q2": ["d1"], "q3": []}
     log = model.simulate(lists, 4000, seed=3)
     assert log.pages.height == 12_000
-    shown = log.results_with_clicks.with_columns(
-        query=log.pages["query"].gather(log.results_with_clicks["page"])
-    )
+    results = log.results_with_clicks
+    shown = results.with_columns(query=log.pages["query"].gather(results["page"]))
     seen = shown.group_by("query", "rank").agg(pl.col("clicks").mean()).sort("query", "rank")
-    one = model.click_probabilities(
-        log_of([("q1", tuple(lists["q1"]), (0,) * 4), ("q2", ("d1",), (0,))])
-    )
-    chance = one["probability"].to_numpy()
+    pages: list[Page] = [("q1", tuple(lists["q1"]), (0,) * 4), ("q2", ("d1",), (0,))]
+    chance = model.click_probabilities(log_of(pages))["probability"].to_numpy()
     spread = np.sqrt(chance * (1 - chance) / 4000)
     assert (np.abs(seen["clicks"].to_numpy() - chance) <= 5 * spread).all()
     few = model.simulate(lists, 10, seed=3)
@@ -154,19 +150,15 @@ def test_ubm_beyond_training_goes_by_the_distance_from_the_last_click() -> None:
     frame = model.parameters["examination"]
     rows = frame.select("rank", "last", "value").iter_rows()
     seen = {(rank, last): value for rank, last, value in rows}
-    docs = ("d0", "d1", "d2", "d0", "d1", "d2", "d0", "d1", "d2")
+    docs = ("d0", "d1", "d2") * 3
     deepest = max(rank for rank, _ in seen)
     assert deepest == 6
-    worth = {
-        doc: value
-        for query, doc, value in model.relevance().select("query", "doc", "relevance").iter_rows()
-        if query == "q0"
-    }
+    of_query = model.relevance().filter(pl.col("query") == "q0")
+    worth = dict(of_query.select("doc", "relevance").iter_rows())
     for clicked in range(10):
         clicks = tuple(int(rank == clicked) for rank in range(1, 10))
-        given = model.conditional_probabilities(log_of([("q0", docs, clicks)]))[
-            "probability"
-        ].to_list()
+        log = log_of([("q0", docs, clicks)])
+        given = model.conditional_probabilities(log)["probability"].to_list()
         for rank in range(1, 10):
             last = clicked if clicked < rank else 0
             at = min(rank, deepest)
@@ -191,11 +183,7 @@ def test_tied_by_grade_unjudged_is_a_class() -> None:
     user = model.user()
     grades_shown = np.array([[0, 2, -1], [2, 0, 1], [7, -1, -1]])
     numbers = np.zeros((3, 6))
-    assert user.clicks(grades_shown, numbers).tolist() == [
-        [True, True, False],
-        [True, True, True],
-        [True, False, False],
-    ]
+    assert user.clicks(grades_shown, numbers).tolist() == (grades_shown >= 0).tolist()
 
 
 def test_what_is_worth_to_users() -> None:
@@ -219,3 +207,28 @@ def test_repeated_clicks_and_clicks_off_the_list() -> None:
     for name in MODELS:
         ours, theirs = (cf.online.train(one, name).parameters for one in (odd, plain))
         assert all(ours[one].equals(theirs[one]) for one in ours)
+
+
+@pytest.mark.parametrize("name", ["PBM", "UBM", "DBN", "CCM", "DBN(gamma=0.9)"])
+def test_the_objective_never_falls(name: str) -> None:
+    log = log_of(random_pages(3, 400, docs=5))
+    for prior in ({}, {"alpha": 1.0, "beta": 1.0}, {"alpha": 1.0, "beta": 3.0}):
+        kind = cf.online.parse_model(name)(**prior)
+        objective = cf.online.train(log, kind).objective
+        assert objective.size == 51
+        assert np.diff(objective).min() > -1e-9
+    assert isinstance(kind, EMModel)
+    stopped = cf.online.train(log, kind(tolerance=0.1, alpha=2, beta=2)).objective
+    assert stopped.size < 51
+    assert np.diff(stopped)[-1] < 0.1
+    assert np.diff(stopped)[:-1].min(initial=1) >= 0.1
+
+
+def test_long_pages_do_not_vanish() -> None:
+    """Chances of a page of 1500 are far below the smallest float."""
+    docs = tuple(f"d{k}" for k in range(1500))
+    pages = [("q", docs, (0,) * 1499 + (1,)), ("q", docs, (1,) * 1500), ("q", docs, (0,) * 1500)]
+    for name in ("DBN(iterations=3)", "CCM(iterations=3)"):
+        found = cf.online.train(log_of(pages), name)
+        assert np.isfinite(found.objective).all()
+        assert all(np.isfinite(one["value"].to_numpy()).all() for one in found.parameters.values())

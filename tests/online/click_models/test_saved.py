@@ -30,17 +30,19 @@ def test_the_same_comes_back(name: str, tied: str | None, tmp_path: Path) -> Non
     assert again.click_probabilities(LOG).equals(model.click_probabilities(LOG))
 
 
-def spoilt(change: Any, tmp_path: Path) -> str:
-    model = cf.online.train(LOG, "DBN")
-    path = tmp_path / "m.json"
-    model.save(path)
-    found = json.loads(path.read_text())
-    change(found)
-    path.write_text(json.dumps(found))
-    with pytest.raises(cf.InputError) as error:
-        cf.online.ClickModel.load(path)
-    assert "\n" not in str(error.value)
-    return str(error.value)
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("models") / "m.json"
+    cf.online.train(LOG, "DBN").save(path)
+    return path.read_text()
+
+
+def continuation(model: Any) -> Any:
+    return model["tallies"]["continuation"]
+
+
+def docs(model: Any) -> Any:
+    return model["items"]["doc"]
 
 
 @pytest.mark.parametrize(
@@ -57,38 +59,31 @@ def spoilt(change: Any, tmp_path: Path) -> str:
         (lambda m: m.update(tied=["grade"]), "tied must be null or"),
         (lambda m: m.update(tied="grade"), "equally long lists of grade"),
         (lambda m: m["items"].update(doc=[1]), "equally long lists of query and doc"),
-        (lambda m: m["items"]["doc"].__setitem__(0, 7), "equally long lists of query and doc"),
-        (lambda m: m["items"]["doc"].__setitem__(0, "\ud800"), "equally long lists"),
-        (
-            lambda m: m["items"]["doc"].__setitem__(slice(None), ["d"] * 30),
-            "items must be distinct",
-        ),
-        (lambda m: m["tallies"]["continuation"].update(hits=[1, 2]), "must be arrays of length 1"),
-        (
-            lambda m: m["tallies"]["continuation"].update(hits=[1e9]),
-            "hits must be from 0 to the number of trials",
-        ),
-        (
-            lambda m: m["tallies"]["continuation"].update(hits=[-1]),
-            "hits must be from 0 to the number of trials",
-        ),
-        (lambda m: m["tallies"]["continuation"].update(trials=[1e308]), "which is at most 2^53"),
-        (lambda m: m["tallies"]["continuation"].update(hits=["1"]), "hits must be numbers"),
-        (
-            lambda m: m["tallies"]["continuation"].update(hits=[float("nan")]),
-            "hits must be from 0 to the number of trials",
-        ),
-        (lambda m: m["tallies"]["continuation"].update(hits=[10**400]), "hits must be numbers"),
+        (lambda m: docs(m).__setitem__(0, 7), "equally long lists of query and doc"),
+        (lambda m: docs(m).__setitem__(0, "\ud800"), "equally long lists"),
+        (lambda m: docs(m).__setitem__(slice(None), ["d"] * 30), "items must be distinct"),
+        (lambda m: continuation(m).update(hits=[1, 2]), "must be arrays of length 1"),
+        (lambda m: continuation(m).update(hits=[1e9]), "hits must be from 0 to the number of"),
+        (lambda m: continuation(m).update(hits=[-1]), "hits must be from 0 to the number of"),
+        (lambda m: continuation(m).update(trials=[1e308]), r"which is at most 2\^53"),
+        (lambda m: continuation(m).update(hits=["1"]), "hits must be numbers"),
+        (lambda m: continuation(m).update(hits=[float("nan")]), "hits must be from 0 to the"),
+        (lambda m: continuation(m).update(hits=[10**400]), "hits must be numbers"),
         (lambda m: m["tallies"].update(continuation=[]), "unexpected structure"),
-        (lambda m: m["items"]["doc"].__setitem__(0, None), "items must be distinct"),
+        (lambda m: docs(m).__setitem__(0, None), "items must be distinct"),
         (lambda m: m.update(objective=[float("inf")]), "objective must be a list"),
         (lambda m: m.update(objective=3), "objective must be a list"),
         (lambda m: m.update(ranks=0), "ranks must be an integer"),
         (lambda m: m.update(pages=1.5), "pages must be an integer"),
     ],
 )
-def test_damaged_files(change: Any, said: str, tmp_path: Path) -> None:
-    assert said in spoilt(change, tmp_path)
+def test_damaged_files(change: Any, said: str, saved: str, tmp_path: Path) -> None:
+    path, model = tmp_path / "m.json", json.loads(saved)
+    change(model)
+    path.write_text(json.dumps(model))
+    with pytest.raises(cf.InputError, match=said) as error:
+        cf.online.ClickModel.load(path)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "9" * 5000, "\ud800", '{"a": Infinity}'])
@@ -106,7 +101,7 @@ def test_random_damage_is_refused_or_harmless(tmp_path: Path) -> None:
     cf.online.train(LOG, "CCM(iterations=2)").save(path)
     raw = path.read_bytes()
     draw = random.Random(4)
-    for _ in range(300):
+    for _ in range(150):
         spoiled = bytearray(raw)
         for _ in range(draw.randrange(1, 4)):
             spoiled[draw.randrange(len(raw))] = draw.randrange(256)

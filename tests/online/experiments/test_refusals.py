@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -23,12 +22,14 @@ from cranfield.online import (
 )
 from cranfield.online.experiments.design import Experiment
 from cranfield.online.experiments.estimates import Metric
+from tests.online.refusals import Refusal, check_refused
 
 AB = {"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}
 LOG = simulated_log()
 NOBODY = replace(LOG, pages=LOG.pages.with_columns(user=pl.lit(None, pl.String)))
 FRAMES = {"pages": NOBODY.pages.with_row_index("page"), "clicks": NOBODY.clicks}
 
+LOW = Metric("x", good="down")
 WRONG_WEIGHTS: list[Any] = [np.array([True, False]), np.zeros(0), {}]
 
 analyse = partial(analyse_experiment, AB, "x")
@@ -40,7 +41,7 @@ def analyse_with(**columns: Any) -> object:
     return analyse_experiment(AB | columns, "x")
 
 
-REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
+REFUSALS: dict[str, list[Refusal]] = {
     "data": [
         (lambda: analyse_with(variant=["a", "a"], x=[1, 2]), "variant"),
         (lambda: analyse_with(variant=["a", "b"], x=[1, 2]), "unit"),
@@ -50,10 +51,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: analyse_experiment(AB | {"t": ["3/1/26"] * 4}, "x", time="t"), "3/1/26"),
         (lambda: analyse_experiment(NOBODY, "CTR"), "no page has a user"),
         (lambda: analyse_experiment(LOG, "CTR", unit="page"), "unknown unit 'page'.*user, session"),
-        (
-            lambda: analyse_experiment(LOG, Metric("CTR", covariate="x")),
-            "requires a table of units",
-        ),
+        (lambda: analyse_experiment(LOG, Metric("CTR", covariate="x")), "requires a table of"),
         (lambda: sums_by_unit(NOBODY, "UCTR"), "no page has a user"),
         (lambda: sums_by_unit(FRAMES, "UCTR"), "no page has a user"),
     ],
@@ -68,10 +66,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: analyse(errors="permutation", lift="linear"), "lift='linear'"),
         (lambda: analyse(errors="bootstrap", lift="fieller"), "lift='fieller'"),
         (lambda: analyse(oec={"q": 1}), "'q'"),
-        (
-            lambda: analyse_experiment(AB, Metric("x", good="down"), oec={"x": -1}),
-            "'x' must be at least 0, got -1: as lower is better",
-        ),
+        (lambda: analyse_experiment(AB, LOW, oec={"x": -1}), "at least 0, got -1: as lower is"),
         (lambda: analyse_experiment(AB | {"x": [1] * 4}, "x", oec={"x": 1}), "x"),
         (lambda: analyse_experiment(AB, {"OEC": "x"}, oec={"OEC": 1}), "OEC"),
         (lambda: analyse(segments=["q"]), "no q column"),
@@ -121,23 +116,11 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
 
 @pytest.mark.parametrize("topic", REFUSALS)
 def test_refused_in_one_line(topic: str) -> None:
-    for call, words in REFUSALS[topic]:
-        with pytest.raises(CranfieldError, match=words) as error:
-            call()
-        assert "\n" not in str(error.value)
+    check_refused(*REFUSALS[topic])
 
 
 def test_users_of_both_variants_leave_one() -> None:
-    log = read_log(
-        {
-            "page": ["1", "2", "3"],
-            "query": ["q"] * 3,
-            "user": ["u", "u", "v"],
-            "variant": ["a", "b", "b"],
-            "rank": [1] * 3,
-            "doc": ["x"] * 3,
-            "clicks": [1, 0, 1],
-        }
-    )
+    rows = {"page": [*"123"], "query": ["q"] * 3, "user": [*"uuv"], "variant": [*"abb"]}
+    log = read_log(rows | {"rank": [1] * 3, "doc": ["x"] * 3, "clicks": [1, 0, 1]})
     with pytest.raises(CranfieldError, match="got one; .*1 unit in more than one variant excluded"):
         analyse_experiment(log, "CTR")

@@ -10,9 +10,7 @@ import polars as pl
 import pytest
 
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
-from cranfield.online.experiments.aa_tests import simulate_aa_tests
-from cranfield.online.experiments.analysis import analyse_experiment
-from cranfield.online.experiments.estimates import Metric
+from cranfield.online import Metric, analyse_experiment, simulate_aa_tests
 
 
 def sessions(name: str, seed: int = 1, per_user: int = 6) -> dict[str, list[Any]]:
@@ -39,30 +37,30 @@ def forms(table: dict[str, list[Any]], folder: Path) -> dict[str, Any]:
     return {**files, "mapping": table, "polars": frame, "dicts": frame.to_dicts()}
 
 
+def check_rows_of_a_unit(data: Any, name: str) -> None:
+    with pytest.raises(PolicyError, match=f"40 values of '{name}'.*unit='row'"):
+        analyse_experiment(data, "clicks/pages")
+    by_unit = analyse_experiment(data, "clicks/pages", unit=name)
+    by_row = analyse_experiment(data, "clicks/pages", unit="row")
+    assert (by_unit.units.tolist(), by_row.units.tolist()) == ([20, 20], [120, 120])
+    assert by_unit.error[0, 0] > by_row.error[0, 0]
+
+
 @pytest.mark.parametrize(
     "name",
     ["user", "user_id", "visitor", "Client ID", "customer", "account", "fullVisitorId", "cookie",
      "user_pseudo_id", "participant", "session", "email"],
 )  # fmt: skip
-def test_rows_of_a_unit_are_refused_by_every_reader(name: str, tmp_path: Path) -> None:
+def test_rows_of_a_unit_are_refused(name: str) -> None:
     table = sessions(name)
     if name == "email":
         table[name] = [f"{one}@example.org" for one in table[name]]
-    for form, data in forms(table, tmp_path).items():
-        with pytest.raises(PolicyError, match=f"40 values of '{name}'.*unit='row'"):
-            analyse_experiment(data, "clicks/pages")
-        by_unit = analyse_experiment(data, "clicks/pages", unit=name)
-        by_row = analyse_experiment(data, "clicks/pages", unit="row")
-        assert by_unit.units.tolist() == [20, 20], form
-        assert by_row.units.tolist() == [120, 120], form
-        assert by_unit.error[0, 0] > by_row.error[0, 0]
+    check_rows_of_a_unit(table, name)
 
 
-def test_users_in_every_variant_are_not_suggested_as_units() -> None:
-    table = {"user": [f"u{k // 2}" for k in range(20)], "variant": ["a", "b"] * 10}
-    reason = "each user is in more than one variant, so it was not randomised; set unit='row' if"
-    with pytest.raises(PolicyError, match=reason):
-        analyse_experiment({**table, "x": [*range(20)]}, "x")
+def test_rows_of_a_unit_are_refused_by_every_reader(tmp_path: Path) -> None:
+    for data in forms(sessions("user"), tmp_path).values():
+        check_rows_of_a_unit(data, "user")
 
 
 def test_aa_tests_refuse_rows_of_a_unit_too() -> None:
@@ -99,19 +97,17 @@ def test_ids_that_do_not_repeat_and_columns_that_cross_variants_are_no_units() -
     assert analyse_experiment(rows, "x", unit="row").unit == "row"
 
 
-AABB = {"variant": list("aabb")}
+AABB = {"variant": [*"aabb"]}
 DAYS = {"date": [f"2026-05-0{day}" for day in (1, 2, 3, 4)] * 2, "variant": ["a"] * 4 + ["b"] * 4}
 COUNTRIES = {"country": ["ca", "ca", "us", "us"] * 2, "device": ["phone", "desk"] * 4}
+COUNTRIES["variant"] = DAYS["variant"]
 WEEKS = {"week": [1, 2, 3, 1, 2], "variant": ["a", "a", "a", "b", "b"]}
 SUCCESS = {"success": [50, 60, 40, 30, 55, 66, 44, 33], "total": [500] * 8}
 USERS = [90, 80, 70, 95]
 RATE = {"rate": [0.1, 0.2, 0.3, 0.4]}
 TOTALS: dict[str, tuple[dict[str, Any], str]] = {
     "'date'": (DAYS | {"orders": [5, 6, 7, 5, 8, 9, 7, 8]}, "orders"),
-    "'country' and 'device'": (
-        COUNTRIES | SUCCESS | {"variant": DAYS["variant"]},
-        "success/total",
-    ),
+    "'country' and 'device'": (COUNTRIES | SUCCESS, "success/total"),
     "'week'": (WEEKS | {"x": [1, 2, 3, 4, 5]}, "x"),
     "'users'": (AABB | {"buys": [5, 6, 7, 8], "users": USERS}, "buys/users"),
     "'n_users'": (AABB | RATE | {"n_users": USERS}, "rate"),
@@ -121,9 +117,9 @@ TOTALS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("named", TOTALS)
-def test_totals_of_many_units_are_refused_by_every_reader(named: str, tmp_path: Path) -> None:
+def test_totals_of_many_units_are_refused(named: str, tmp_path: Path) -> None:
     table, metric = TOTALS[named]
-    for data in forms(table, tmp_path).values():
+    for data in forms(table, tmp_path).values() if named == "'date'" else [table]:
         with pytest.raises(PolicyError, match=f"{named}.*unit='row'"):
             analyse_experiment(data, metric)
     assert analyse_experiment(table, metric, unit="row").units.sum() == len(table["variant"])
@@ -138,22 +134,37 @@ def test_columns_that_change_what_a_unit_means(name: str) -> None:
     assert analyse_experiment({**units, name: [1, 1, 2, 1]}, "x", segments=[name]).units.sum() == 4
 
 
-def test_a_unit_that_is_in_every_variant_is_no_unit() -> None:
-    table = TOTALS["'date'"][0]
-    with pytest.raises(InputError, match=r"'date': all 4 units in more than one variant"):
-        analyse_experiment(table, "orders", unit="date")
+BUCKET = {"bucket": ["a", "b"] * 2, "value": [1, 2, 3, 4]}
+PAIRS = {"user": [f"u{k // 2}" for k in range(20)], "variant": ["a", "b"] * 10, "x": range(20)}
+SLASH = {"variant": ["a", "b"] * 2, "clicks/view": [1, 2, 3, 4]}
+LISTS = [{"user": "u0", "variant": "a", "x": 1}, {"user": ["u9"], "variant": "b", "x": 1}]
+
+
+@pytest.mark.parametrize(
+    ("table", "metric", "options", "reason"),
+    [
+        (BUCKET, "value", {}, "are in 'bucket', set variant='bucket'"),
+        ({"group": BUCKET["bucket"], "value": [*"1234"]}, "value", {}, "set variant='group'"),
+        ({"Control": [1, 2], "Treatment": [2, 3]}, "Control", {}, "one column, got a column 'Con"),
+        (BUCKET, "cost", {}, "has no cost column; columns: 'bucket', 'value'$"),
+        (SLASH, "clicks/view", {}, "'clicks/view' is read as a ratio: rename the column"),
+        ({"variant": ["a", "b"], "x": [4, 5]}, "x", {}, "got one row per variant, so rows seem to"),
+        (LISTS, "x", {}, "expected text or a number in 'user', got "),
+        (PAIRS, "x", {}, "in more than one variant, so it was not randomised; set unit='row' if"),
+        (TOTALS["'date'"][0], "orders", {"unit": "date"}, "'date': all 4 units in more than one"),
+    ],
+)
+def test_refused(table: Any, metric: str, options: dict[str, Any], reason: str) -> None:
+    with pytest.raises((InputError, PolicyError), match=reason):
+        analyse_experiment(table, metric, **options)
 
 
 @pytest.mark.parametrize("kind", ["number", "text"])
 def test_a_unit_has_the_time_and_the_segment_of_its_earliest_row(kind: str) -> None:
     days = [3, 1, 2, 2, 1, 3, 4, 4]
-    table = {
-        "user": ["p", "p", "q", "q", "r", "r", "s", "s"],
-        "variant": ["a", "a", "b", "b", "a", "a", "b", "b"],
-        "x": [1.0, 2, 3, 4, 5, 6, 7, 8],
-        "day": days if kind == "number" else [f"2026-05-0{k}" for k in days],
-        "device": ["desk", "phone", "desk", "desk", "desk", "phone", "desk", "desk"],
-    }
+    device = ["desk", "phone", "desk", "desk", "desk", "phone", "desk", "desk"]
+    table = {"user": [*"ppqqrrss"], "variant": [*"aabbaabb"], "x": range(8), "device": device}
+    table["day"] = days if kind == "number" else [f"2026-05-0{k}" for k in days]
     found = analyse_experiment(table, "x", unit="user", time="day", segments=["device"])
     assert found.segments is not None
     of = {row["level"]: row["units"] for row in found.segments.to_dicts()}
@@ -175,8 +186,7 @@ def test_looks_go_by_the_earliest_time_of_a_unit() -> None:
     how: dict[str, Any] = {"unit": "user", "sequential": "CS(tuned=100)", "looks": [50, 100]}
     one = analyse_experiment(first, "x", time="time", **how)
     two = analyse_experiment(pl.concat([later, first]), "x", time="time", **how)
-    assert one.looks is not None
-    assert two.looks is not None
+    assert one.looks is not None and two.looks is not None
     assert one.looks["difference"].to_list() == pytest.approx(two.looks["difference"].to_list())
 
 
@@ -206,15 +216,12 @@ def test_a_user_with_a_blank_is_the_user_without_it(blank: str) -> None:
         analyse_experiment(rows, {"m": "m"}, control="x")
 
 
-@pytest.mark.parametrize("truth", [("True", "False"), ("true", " FALSE"), (True, False)])
+@pytest.mark.parametrize("truth", [("True", "False"), (True, False)])
 def test_truth_values_are_one_and_zero_and_may_name_variants(truth: Any, tmp_path: Path) -> None:
-    bought = [truth[k % 3 == 0] for k in range(40)]
-    table = {"treated": [True, False] * 20, "bought": bought}
+    table = {"treated": [True, False] * 20, "bought": [truth[k % 3 == 0] for k in range(40)]}
     numbers = {"treated": ["True", "False"] * 20, "bought": [int(k % 3 != 0) for k in range(40)]}
     known = analyse_experiment(numbers, "bought", variant="treated", control="False")
     for form, data in forms(table, tmp_path).items():
-        if truth[1] == " FALSE" and form in {"csv", "tsv"}:
-            continue
         # CSV of polars, and JSON, write truth values in small letters.
         control = "false" if form in {"csv", "tsv"} else "False"
         found = analyse_experiment(data, "bought", variant="treated", control=control)
@@ -222,16 +229,10 @@ def test_truth_values_are_one_and_zero_and_may_name_variants(truth: Any, tmp_pat
         assert found.units.tolist() == [20, 20]
 
 
-@pytest.mark.parametrize("words", [("yes", "NO"), ("t", "f")])
+@pytest.mark.parametrize("words", [("yes", "NO"), ("t", "f"), ("true", " FALSE")])
 def test_words_for_truth_values_are_one_and_zero(words: tuple[str, str]) -> None:
     table = {"variant": ["a", "b"] * 3, "x": [words[k > 3] for k in range(6)]}
     assert analyse_experiment(table, "x").means.tolist() == [[2 / 3, 2 / 3]]
-
-
-def test_a_user_that_is_a_list_is_refused() -> None:
-    rows = [{"user": f"u{k}", "variant": ("control", "new")[k % 2], "clicks": k} for k in range(6)]
-    with pytest.raises(InputError, match="expected text or a number in 'user', got "):
-        analyse_experiment([*rows, {**rows[0], "user": ["u9"]}], "clicks")
 
 
 def daily_rows() -> pl.DataFrame:
@@ -255,10 +256,7 @@ def test_a_covariate_in_all_rows_of_a_unit_is_taken_once() -> None:
         pl.col("clicks").sum(), pl.col("before").first()
     )
     metric = Metric("clicks", covariate="before")
-    by_row, by_user = (
-        analyse_experiment(rows, metric, unit="user"),
-        analyse_experiment(users, metric, unit="user"),
-    )
+    by_row, by_user = (analyse_experiment(x, metric, unit="user") for x in (rows, users))
     assert by_row.to_polars().equals(by_user.to_polars())
     assert any("before is equal in all rows of each user" in note for note in by_row.notes)
     varied = rows.with_columns(before=pl.col("before") + pl.int_range(pl.len()) % 2)
@@ -294,8 +292,7 @@ def test_columns_that_change_what_a_row_is(name: str, values: list[Any], reason:
     table = {"variant": arms, "value": value, name: column}
     with pytest.raises((InputError, PolicyError), match=reason):
         analyse_experiment(table, "value")
-    copy = ["y" if arm == "treatment" else "x" for arm in arms]
-    analyse_experiment({"variant": arms, "value": value, "variation": copy}, "value")
+    analyse_experiment({"variant": arms, "value": value, "variation": ["x", "y"] * 3}, "value")
 
 
 @pytest.mark.parametrize("values", [("click", "order"), ("pre", "post"), (True, False), (0, 1)])
@@ -330,26 +327,6 @@ def test_clusters_of_two_columns_are_not_rows() -> None:
     assert analyse_experiment({**by_user, "page": page}, "x").units.tolist() == [120, 120]
 
 
-def test_one_row_per_variant_has_totals() -> None:
-    with pytest.raises(PolicyError, match="got one row per variant, so rows seem to be totals"):
-        analyse_experiment({"variant": ["a", "b"], "x": [410, 480], "y": [5000, 5050]}, "x/y")
-
-
-def test_a_usual_name_of_variants_is_suggested() -> None:
-    table = {"bucket": ["a", "b"] * 2, "value": [1, 2, 3, 4]}
-    with pytest.raises(InputError, match="are in 'bucket', set variant='bucket'"):
-        analyse_experiment(table, "value")
-    with pytest.raises(InputError, match="are in 'group', set variant='group'"):
-        analyse_experiment({"group": table["bucket"], "value": table["value"]}, "value")
-    with pytest.raises(InputError, match="values of one column, got a column 'Control'"):
-        analyse_experiment({"Control": [1, 2], "Treatment": [2, 3]}, "Control")
-    with pytest.raises(InputError, match="has no cost column; columns: 'bucket', 'value'$"):
-        analyse_experiment(table, "cost")
-    slash = {"variant": ["a", "b"] * 2, "clicks/view": [1, 2, 3, 4]}
-    with pytest.raises(InputError, match="'clicks/view' is read as a ratio: rename the column"):
-        analyse_experiment(slash, "clicks/view")
-
-
 def test_the_margin_names_the_worse_direction() -> None:
     table = {"variant": ["control", "new"] * 4, "value": [1, 2, 3, 4, 5, 6, 7, 9]}
     for good, side in (("up", "lower"), ("down", "higher")):
@@ -373,9 +350,8 @@ def test_rates_are_not_summed(name: str) -> None:
 
 def test_decimals_up_to_1_may_be_rates() -> None:
     table = sessions("user") | {"seen": [0.5, 1.0] * 120, "clicked": [0, 1] * 120}
-    with pytest.warns(
-        CranfieldWarning, match="'seen' has values from 0 to 1, .* rows of each user"
-    ):
+    reason = "'seen' has values from 0 to 1, .* rows of each user"
+    with pytest.warns(CranfieldWarning, match=reason):
         analyse_experiment(table, "seen", unit="user")
     analyse_experiment(table, "clicked", unit="user")
 
@@ -404,37 +380,24 @@ def test_units_without_a_level_of_a_segment_are_counted() -> None:
 
 
 def test_unused_labels_are_noted() -> None:
-    arms, value = ["control", "treatment"] * 3, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    table = {
-        **{"variant": arms, "value": value, "revenue": [9.0, 8.0, 3.5, 4.0, 5.0, 6.0]},
-        **{"period": ["pre", "pre", "post", "post", "pre", "post"], "store": [*"aaabbc"]},
-        "name": [*"uvwxyz"],
-    }
-    result = analyse_experiment(table, "value")
-    assert "columns not used: 'period', 'store'" in result.notes
+    table = {"variant": ["control", "treatment"] * 3, "value": [1, 2, 3, 4, 5, 6]}
+    table |= {"revenue": [9, 8, 3.5, 4, 5, 6], "store": [*"aaabbc"], "name": [*"uvwxyz"]}
+    table["period"] = ["pre", "pre", "post", "post", "pre", "post"]
+    notes = analyse_experiment(table, "value").notes
+    assert "columns not used: 'store', 'period'" in notes
 
 
 def test_notes_on_ratios_and_covariates_that_cannot_be_computed() -> None:
-    table = {
-        "variant": ["control", "treatment"] * 20,
-        "x": [1, 2, 3, 5] * 10,
-        "none": [0] * 40,
-        "constant": [7] * 40,
-        "loss": [-1, -2, -3, -5] * 10,
-    }
-    metrics = {
-        "ratio": "x/none",
-        "adjusted": Metric("x", covariate="constant"),
-        "loss": "loss",
-    }
-    notes = analyse_experiment(table, metrics).notes
-    assert (
-        "ratio: no mean in control, treatment: a denominator is 0, or all values are missing"
-        in notes
-    )
-    assert "adjusted: the covariate has no effect, because it is equal in all units" in notes
-    reason = "the mean of the control is below 0, so a positive lift is a decrease"
-    assert f"loss of treatment: {reason}" in notes
+    table = {"variant": ["control", "treatment"] * 20, "none": [0] * 40, "constant": [7] * 40}
+    table |= {"x": [1, 2, 3, 5] * 10, "loss": [-1, -2, -3, -5] * 10}
+    adjusted = Metric("x", covariate="constant")
+    report = analyse_experiment(table, {"ratio": "x/none", "adjusted": adjusted, "loss": "loss"})
+    assert report.verdicts[0] == ("undecided",) and np.isnan(report.pvalues[0]).all()
+    assert {
+        "ratio: no mean in control, treatment: a denominator is 0, or all values are missing",
+        "adjusted: the covariate has no effect, because it is equal in all units",
+        "loss of treatment: the mean of the control is below 0, so a positive lift is a decrease",
+    } <= {*report.notes}
 
 
 @pytest.mark.parametrize("errors", ["delta", "permutation"])
@@ -446,7 +409,5 @@ def test_no_interval_of_the_lift_to_zero(errors: str) -> None:
         assert report.lift[0, 0] == -1
         assert np.isnan([report.lift_low[0, 0], report.lift_high[0, 0]]).all()
         assert report.low[0, 0] < report.high[0, 0] < 0
-        note = (
-            "x: all values are 0 in treatment: no confidence interval of the lift can be computed"
-        )
-        assert note in report.notes
+        note = "x: all values are 0 in treatment: no confidence interval of the lift can be"
+        assert any(line.startswith(note) for line in report.notes)

@@ -8,9 +8,16 @@ import numpy as np
 import pytest
 
 from cranfield.base.errors import InputError, PolicyError
-from cranfield.online.experiments.aa_tests import simulate_aa_tests
-from cranfield.online.experiments.analysis import analyse_experiment
-from cranfield.online.experiments.design import experiment_size
+from cranfield.online import (
+    Experiment,
+    Metric,
+    analyse_experiment,
+    experiment_size,
+    read_log,
+    simulate_aa_tests,
+    simulated_log,
+    sums_by_unit,
+)
 from cranfield.online.experiments.estimates import (
     SEQUENTIAL,
     Effects,
@@ -19,8 +26,6 @@ from cranfield.online.experiments.estimates import (
     percentiles,
     resample_means,
 )
-from cranfield.online.log.reading import read_log, simulated_log
-from cranfield.online.measures.measuring import sums_by_unit
 from cranfield.significance.power_and_width import t_power
 
 
@@ -81,11 +86,8 @@ def test_one_look_may_be_a_number() -> None:
 
 def test_looks_are_those_of_the_units_so_far() -> None:
     random = np.random.default_rng(4)
-    table = {
-        "variant": random.choice(["a", "b"], 300),
-        "x": random.normal(size=300),
-        "t": random.permutation(300),
-    }
+    table = {"variant": random.choice(["a", "b"], 300), "x": random.normal(size=300)}
+    table["t"] = random.permutation(300)
     found = analyse_experiment(table, "x", sequential="CS(tuned=100)", looks=[50, 120], time="t")
     assert found.looks is not None
     assert found.looks["units"].to_list() == [50, 120, 300]
@@ -126,11 +128,8 @@ def test_percentiles_leave_whole_tails() -> None:
 def test_bootstrap_and_delta_agree_on_many_units() -> None:
     random = np.random.default_rng(6)
     pages = random.poisson(4, 1500) + 1
-    table = {
-        "variant": np.tile(["a", "b"], 750),
-        "clicks": random.binomial(pages, random.beta(2, 5, 1500)),
-        "pages": pages,
-    }
+    clicks = random.binomial(pages, random.beta(2, 5, 1500))
+    table = {"variant": np.tile(["a", "b"], 750), "clicks": clicks, "pages": pages}
     delta = analyse_experiment(table, "clicks/pages")
     boot = analyse_experiment(table, "clicks/pages", errors="bootstrap", seed=1)
     assert boot.low[0, 0] == pytest.approx(delta.low[0, 0], abs=0.1 * delta.error[0, 0])
@@ -152,27 +151,31 @@ def test_published_sizes() -> None:
         assert "rule of thumb" not in str(experiment_size(**options, **other))
 
 
-def test_sizes_of_statsmodels() -> None:
+ONE_SIDED = {"units": 375, "treatment_proportion": 0.6, "lift": 0.2, "alternative": "greater"}
+
+
+@pytest.mark.parametrize(
+    ("options", "figure", "expected"),
+    [
+        ({"lift": 0.1}, "units", 3142),  # 2 x 1570.733
+        ({"lift": 0.1, "alternative": "greater"}, "units", 2475),  # 2 x 1237.188
+        ({"units": 3000, "treatment_proportion": 2 / 3}, "lift", 0.10853956930843847),
+        ({"units": 375, "treatment_proportion": 0.6, "lift": 0.2}, "power", 0.4731568976166253),
+        (ONE_SIDED, "power", 0.5983468593752835),
+        ({"units": 100, "alternative": "greater"}, "lift", 0.5007641),
+    ],
+)
+def test_sizes_of_statsmodels(options: Any, figure: str, expected: float) -> None:
     """statsmodels 0.15.0: TTestIndPower().power and .solve_power."""
-    one: dict[str, Any] = {"mean": 1.0, "deviation": 1.0}
-    assert experiment_size(**one, lift=0.1).units == 3142  # 2 x 1570.733
-    assert experiment_size(**one, lift=0.1, alternative="greater").units == 2475  # 2 x 1237.188
-    found = experiment_size(**one, units=3000, treatment_proportion=2 / 3, power=0.8)
-    assert found.lift == pytest.approx(0.10853956930843847, abs=1e-9)
-    found = experiment_size(**one, units=375, treatment_proportion=0.6, lift=0.2)
-    assert found.power == pytest.approx(0.4731568976166253, abs=1e-9)
-    found = experiment_size(
-        **one, units=375, treatment_proportion=0.6, lift=0.2, alternative="greater"
-    )
-    assert found.power == pytest.approx(0.5983468593752835, abs=1e-9)
+    power: dict[str, Any] = {} if figure == "power" else {"power": 0.8}
+    found = getattr(experiment_size(mean=1.0, deviation=1.0, **power, **options), figure)
+    assert found == pytest.approx(expected, abs=1e-7 if expected == 0.5007641 else 1e-9)
 
 
 def test_one_sided_lifts_reach_their_power() -> None:
-    """statsmodels 0.15.0: TTestIndPower().solve_power(nobs1=50, alpha=.05, power=.8, larger)."""
-    found = experiment_size(mean=1, deviation=1, units=100, power=0.8, alternative="greater")
-    assert found.lift == pytest.approx(0.5007641, abs=1e-7)
-    again = experiment_size(mean=1, deviation=1, units=100, lift=found.lift, alternative="greater")
-    assert again.power == pytest.approx(0.8)
+    how: dict[str, Any] = {"mean": 1, "deviation": 1, "units": 100, "alternative": "greater"}
+    found = experiment_size(**how, power=0.8)
+    assert experiment_size(**how, lift=found.lift).power == pytest.approx(0.8)
     assert t_power(np.array(0.0), np.array(98.0), 0.05, "greater") == pytest.approx(0.05)
 
 
@@ -196,16 +199,8 @@ def test_plans_are_tables_whatever_numbers_are_given(odd: Any) -> None:
 
 def test_aa_tests_are_analyses_of_assigned_units() -> None:
     random = np.random.default_rng(9)
-    from cranfield.online.experiments.design import Experiment
-
-    table = {
-        "user": [f"u{k}" for k in range(200)],
-        "clicks": random.poisson(2, 200),
-        "pages": random.poisson(4, 200) + 1,
-        "past": random.poisson(2, 200),
-    }
-    from cranfield.online.experiments.estimates import Metric
-
+    table = {"user": [f"u{k}" for k in range(200)], "pages": random.poisson(4, 200) + 1}
+    table |= {"clicks": random.poisson(2, 200), "past": random.poisson(2, 200)}
     metrics = {"ctr": Metric("clicks/pages", covariate="past")}
     found = simulate_aa_tests(table, metrics, unit="user", n_tests=20)
     for k in (0, 7, 19):
@@ -215,7 +210,7 @@ def test_aa_tests_are_analyses_of_assigned_units() -> None:
 
 
 def test_aa_tests_of_a_log_keep_the_level() -> None:
-    found = simulate_aa_tests(simulated_log(), ["CTR", "Abandonment"], n_tests=300)
+    found = simulate_aa_tests(simulated_log(), ["CTR", "Abandonment"], n_tests=150)
     table = found.to_polars()
     assert table["test"].to_list() == ["CTR", "Abandonment", "(sample ratio)"]
     assert (table["low"] < 0.05).all()

@@ -10,12 +10,11 @@ import pytest
 from scipy.stats import fisher_exact, skew, ttest_ind
 
 from cranfield.base.streams import stream
+from cranfield.online import Metric, analyse_experiment
 from cranfield.online.experiments import comparisons
-from cranfield.online.experiments.analysis import analyse_experiment
 from cranfield.online.experiments.comparisons import Distortion, PermutationTest, permutation_test
 from cranfield.online.experiments.estimates import (
     Effects,
-    Metric,
     MetricColumns,
     arm_means,
     moments,
@@ -94,11 +93,8 @@ def test_ratios_with_covariates_are_recomputed_for_each_permutation(
 def test_covariates_of_three_variants_are_those_of_all_units() -> None:
     random = np.random.default_rng(8)
     past = np.exp(2 * random.normal(size=300))
-    table = {
-        "variant": ["control"] * 200 + ["b"] * 60 + ["c"] * 40,
-        "x": past * np.exp(random.normal(size=300)),
-        "past": past,
-    }
+    table = {"variant": np.repeat(["control", "b", "c"], [200, 60, 40]), "past": past}
+    table["x"] = past * np.exp(random.normal(size=300))
     metrics = {"x": Metric("x", covariate="past")}
     how: dict[str, Any] = {"weights": {"control": 2 / 3, "b": 0.2, "c": 2 / 15}}
     welch = analyse_experiment(table, metrics, errors="delta", **how)
@@ -106,29 +102,27 @@ def test_covariates_of_three_variants_are_those_of_all_units() -> None:
     np.testing.assert_array_equal(found.difference, welch.difference)
     # The interval is studentised by the same statistic: both ends recover it.
     assert found.tests == (("permutation",) * 2,)
-    assert (found.low < found.difference).all()
-    assert (found.difference < found.high).all()
+    assert ((found.low < found.difference) & (found.difference < found.high)).all()
 
 
 @pytest.mark.parametrize("discrete", [False, True])
 def test_intervals_exclude_0_if_and_only_if_the_test_rejects(discrete: bool) -> None:
     rejected = 0
-    for seed in range(20):
+    for seed in range(14):
         random = np.random.default_rng(seed)
         values = np.exp(1.5 * random.normal(size=120)) + 0.01
         if discrete:
             values = np.floor(values) + 1
         values[:20] *= random.choice([1, 3])
         table = {"variant": ["b"] * 20 + ["a"] * 100, "x": values}
-        found = analyse_experiment(
-            table, "x", weights={"a": 5 / 6, "b": 1 / 6}, errors="permutation", resamples=399
-        )
+        how: dict[str, Any] = {"weights": {"a": 5 / 6, "b": 1 / 6}, "errors": "permutation"}
+        found = analyse_experiment(table, "x", resamples=399, **how)
         p = found.pvalues[0, 0]
         assert (not found.low[0, 0] <= 0 <= found.high[0, 0]) == (p <= 0.05)
         if not discrete:
             assert (not found.lift_low[0, 0] <= 0 <= found.lift_high[0, 0]) == (p <= 0.05)
         rejected += p <= 0.05
-    assert 2 < rejected < 18
+    assert 2 < rejected < 12
 
 
 def test_the_lift_holds_the_ratios_that_are_not_rejected() -> None:
@@ -200,7 +194,7 @@ def test_equal_splits_and_symmetric_metrics_are_not() -> None:
 
 
 def test_what_does_not_vary_has_no_interval_and_an_exact_pvalue() -> None:
-    for few, many in ((20, 20), (2, 2), (5, 12)):
+    for few, many in ((20, 20), (2, 2), (3, 7)):
         table = {"variant": ["b"] * few + ["a"] * many, "x": [1.0] * few + [0.0] * many}
         exact = fisher_exact([[few, 0], [0, many]], alternative="greater").pvalue
         for errors in ("auto", "delta", "bootstrap", "permutation"):
@@ -213,9 +207,8 @@ def test_what_does_not_vary_has_no_interval_and_an_exact_pvalue() -> None:
     table = {"variant": ["b"] * 6 + ["a"] * 6, "x": [3.5] * 6 + [2.5] * 6}
     found = analyse_experiment(table, "x")
     assert np.isnan([found.mean_low, found.mean_high]).all()
-    assert any(
-        "all values equal in a, b: no confidence interval of the mean" in one for one in found.notes
-    )
+    note = "all values equal in a, b: no confidence interval of the mean"
+    assert any(note in one for one in found.notes)
     same = analyse_experiment({"variant": ["b"] * 6 + ["a"] * 6, "x": [2.5] * 12}, "x")
     assert same.pvalues.tolist() == [[1.0]]
     assert np.isnan([same.low, same.high]).all()

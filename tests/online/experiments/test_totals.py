@@ -1,4 +1,4 @@
-"""Experiments from totals, beside statsmodels, SciPy, tea-tasting and the rows themselves."""
+"""Experiments from totals, beside statsmodels, SciPy, tea-tasting and rows; sample ratios."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import ttest_ind_from_stats
+from scipy.stats import binomtest, chisquare, ttest_ind_from_stats
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 import cranfield as cf
 from cranfield import online
 from cranfield.online.experiments import totals as module
+from cranfield.online.experiments.report import sample_ratio
 from tests.cli.running import cranfield
 
 COUNTS = {"control": (500, 10_000), "new": (575, 10_100)}
@@ -83,12 +84,6 @@ def test_unequal_variants_are_a_mismatch() -> None:
     assert report.verdicts == (("no verdict",),)
 
 
-def test_totals_separated_by_a_blank_are_quoted_as_written() -> None:
-    text = "control=5/10 new=6/10"
-    with pytest.raises(cf.PolicyError, match=f"separated by commas, got '{text}'"):
-        module.parse_totals(text)
-
-
 @pytest.mark.parametrize(
     ("totals", "message"),
     [
@@ -110,15 +105,9 @@ def test_impossible_totals_are_refused(totals: Any, message: str) -> None:
 
 
 def test_counts_on_the_command_line(tmp_path: Path) -> None:
-    out, _ = cranfield(
-        tmp_path, "online", "experiment", "--counts", "control=500/10000,new=575/10100"
-    )
-    assert "0.0289" in out
-    assert "better" in out
-
-
-def test_the_direction_and_the_margin_of_counts(tmp_path: Path) -> None:
     counts = ("online", "experiment", "--counts", "control=500/10000,new=575/10100")
+    out, _ = cranfield(tmp_path, *counts)
+    assert "0.0289" in out and "better" in out
     out, _ = cranfield(tmp_path, *counts, "--down", "proportion", "--margin", "proportion=2%")
     assert "proportion is worse (higher) by at least 2%" in out
     assert "worse" in out.splitlines()[-4]
@@ -127,11 +116,9 @@ def test_the_direction_and_the_margin_of_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["--counts", "control=5/10,b=7/10", "--down", "x"],
-            "unknown metric 'x'; expected one of: ",
-        ),
+        (["--counts", "control=5/10,b=7/10", "--down", "x"], "unknown metric 'x'; expected one"),
         (["--counts", "control=5/10,b=7"], "SUCCESSES/UNITS"),
+        (["--counts", "control=5/10 b=6/10"], "separated by commas, got 'control=5/10 b=6/10'"),
         (["--counts", "control=5/10,control=7/10"], "one total per variant, got two"),
         (["--counts", "control=5/10,b=7/10", "--unit", "user"], "--unit cannot be combined"),
         ([__file__, "--counts", "control=5/10,b=7/10"], "DATA cannot be combined"),
@@ -144,3 +131,48 @@ def test_options_that_cannot_be_combined(
 ) -> None:
     _, err = cranfield(tmp_path, "online", "experiment", *arguments, status=2)
     assert message in err
+
+
+def test_published_counts() -> None:
+    """Kohavi, Tang and Xu (2020), chapter 21: p = 1.8E-6."""
+    found = sample_ratio({"control": 821_588, "treatment": 815_482})
+    assert found.pvalue == pytest.approx(1.82179e-6, rel=1e-5)
+    assert found.alarm
+
+
+def test_a_small_p_above_the_threshold_is_reported_with_it() -> None:
+    """At p = .001 an imbalance is likely, although it is no mismatch by the threshold."""
+    [line] = sample_ratio({"control": 2537, "new": 2309}).heading()
+    assert line.startswith(
+        "no sample ratio mismatch: control 2,537 : new 2,309, expected 0.5 : 0.5;"
+    )
+    assert line.endswith("p 0.00105572 (alarm below 0.0005)")
+    [line] = sample_ratio({"control": 2537, "new": 2463}).heading()
+    assert line.endswith("p 0.295322")
+
+
+def test_users_of_tea_tasting() -> None:
+    counts: dict[Any, int] = {0: 2023, 1: 1977}
+    assert sample_ratio(counts).variant.tolist() == ["0", "1"]
+    assert sample_ratio(counts).pvalue == pytest.approx(0.46702758, abs=1e-8)
+    assert sample_ratio(counts, method="exact").pvalue == pytest.approx(0.47677126, abs=1e-8)
+
+
+def test_against_scipy() -> None:
+    weights = {"a": 0.2, "b": 0.3, "c": 0.5}
+    found = sample_ratio({"a": 450, "b": 640, "c": 910}, weights)
+    expected = chisquare([450, 640, 910], [400, 600, 1000])
+    assert found.statistic == pytest.approx(expected.statistic, rel=1e-12)
+    assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-10)
+    few = sample_ratio({"a": 7, "b": 20}, {"a": 0.4, "b": 0.6})
+    assert few.method == "exact"
+    assert few.pvalue == pytest.approx(binomtest(7, 27, 0.4).pvalue, rel=1e-10)
+    three = sample_ratio({"a": 0, "b": 0, "c": 30}, weights)
+    assert three.pvalue == pytest.approx(3 * binomtest(30, 30, 0.5).pvalue, rel=1e-10)
+
+
+def test_a_variant_without_units_counts() -> None:
+    assert sample_ratio({"a": 40}, {"a": 0.5, "b": 0.5}).alarm
+    table = sample_ratio({"a": 40}, {"a": 0.5, "b": 0.5}).to_polars()
+    assert table["units"].to_list() == [40, 0]
+    assert table["expected"].to_list() == [20.0, 20.0]

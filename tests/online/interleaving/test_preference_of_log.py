@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,16 +26,14 @@ from cranfield.online import (
 )
 from cranfield.online.log.query_log import QueryLog, log_from_tables
 from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
+from tests.online.refusals import check_refused
 
 
 def small_log(**columns: Any) -> QueryLog:
     """Three pages of two users, of which a, b own ranks 1 and 2, and nobody rank 3."""
     pages = pl.DataFrame({"id": ["x", "y", "z"], "query": ["q", "q", "r"], **columns})
-    results = pl.DataFrame(
-        [(page, rank, f"d{rank}", team) for page in range(3) for rank, team in _RANKS],
-        schema=["page", "rank", "doc", "team"],
-        orient="row",
-    )
+    shown = [(page, rank, f"d{rank}", team) for page in range(3) for rank, team in _RANKS]
+    results = pl.DataFrame(shown, ["page", "rank", "doc", "team"], orient="row")
     clicks = pl.DataFrame(
         {
             "page": [0, 0, 0, 1, 2, 2, 2],
@@ -67,9 +66,8 @@ def test_weights_of_clicks(clicks: str, wanted: tuple[int, ...]) -> None:
 
 def test_unit_must_be_named_where_users_come_again() -> None:
     log = small_log(user=["ann", "bob", "ann"])
-    with pytest.raises(
-        PolicyError, match=r"users have several pages \(2 users, 3 pages\).*unit='user'"
-    ):
+    reason = r"users have several pages \(2 users, 3 pages\).*unit='user'"
+    with pytest.raises(PolicyError, match=reason):
         preference(log)
     assert preference(log, "user").units == 2
     assert preference(log, "impression").units == 3
@@ -110,10 +108,8 @@ def test_pairs_of_which_not_both_took_part() -> None:
     found = preference_matrix_by_credits(credits, names=["a", "b", "c"])
     rows = found.to_polars()["wins", "losses", "ties"].rows()
     assert rows == [(1, 2, 0), (1, 0, 0), (1, 0, 0)]
-    assert (
-        "2 impressions excluded, in which the two rankers did not both take part"
-        in found.pairs[0].notes
-    )
+    note = "2 impressions excluded, in which the two rankers did not both take part"
+    assert note in found.pairs[0].notes
     with pytest.raises(PolicyError, match="no impression has credits of both '1' and '3'"):
         preference_matrix_by_credits([[1, 0, np.nan]])
 
@@ -151,11 +147,7 @@ def test_cycles_are_told() -> None:
 def test_shortest_of_several_cycles() -> None:
     # a > b > c > d > a, and c > a: the triangle is told.
     wins = {("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"), ("c", "a")}
-    rows = []
-    for i, j in wins:
-        row = [np.nan] * 4
-        row["abcd".index(i)], row["abcd".index(j)] = 1.0, 0.0
-        rows.append(row)
+    rows = [[{i: 1.0, j: 0.0}.get(name, np.nan) for name in "abcd"] for i, j in wins]
     rows.append([np.nan, 1.0, np.nan, 1.0])  # b and d: a tie
     found = preference_matrix_by_credits(rows, names=[*"abcd"], resamples=10)
     assert found.cycles() == [("a", "b", "c")]
@@ -262,15 +254,15 @@ def test_wrong_lists() -> None:
     found = preference(log, lists=half, resamples=10)
     assert found.impressions == 20
     assert "20 pages without a method, or without lists of their query, excluded" in found.notes
-    for given, message in (
-        ({"lists": {"s": lists["q"]}}, "no page has both an interleaving method and a query"),
-        ({"lists": {"q": {"old": ["a"], "new": ["b"]}}}, "in none of the rankings"),
-        ({"lists": lists, "names": ("old", "third")}, "got none of 'third' for query"),
-        ({"lists": lists, "clicks": "dwell"}, "unknown clicks 'dwell'"),
-        ({"method": "Balanced"}, "method requires"),
-    ):
-        with pytest.raises(CranfieldError, match=message):
-            preference(log, **given)
+    of_log = partial(preference, log)
+    other = {"q": {"old": ["a"], "new": ["b"]}}
+    check_refused(
+        (lambda: of_log(lists={"s": lists["q"]}), "no page has both an interleaving method and a"),
+        (lambda: of_log(lists=other), "in none of the rankings"),
+        (lambda: of_log(lists=lists, names=("old", "third")), "got none of 'third' for query"),
+        (lambda: of_log(lists=lists, clicks="dwell"), "unknown clicks 'dwell'"),
+        (lambda: of_log(method="Balanced"), "method requires"),
+    )
 
 
 def test_blanks_around_names_and_truth_values_of_clicks() -> None:

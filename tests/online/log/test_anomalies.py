@@ -1,8 +1,7 @@
-"""What is odd about logs: counted, left out or refused; and a reading by loops."""
+"""Anomalies of logs: counted, excluded or refused; repeated records; and a reading by loops."""
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, InputError
-
-PAGES = {"page": ["p", "q"], "query": ["cats", "dogs"], "time": [100, 200]}
-RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
-
-
-def log_of(*given: Any, **options: Any) -> cf.online.QueryLog:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CranfieldWarning)
-        return cf.online.read_log(*given, **options)
+from tests.online.log.samples import PAGES, RESULTS, event, lines, log_of, query
 
 
 def test_what_is_left_out_is_told_of_the_file_in_which_it_is(tmp_path: Path) -> None:
@@ -46,7 +37,7 @@ def test_pages_twice() -> None:
     pages = {"page": ["p", "p"], "query": ["cats", "dogs"]}
     with pytest.raises(InputError, match="table of pages: page 'p' occurs twice"):
         cf.online.read_log(pages, RESULTS)
-    log = log_of(pages, {"page": ["p", "p"], "rank": [1, 1], "doc": ["a", "b"]}, on_anomaly="count")
+    log = log_of(pages, {"page": ["p", "p"], "rank": [1, 1], "doc": ["a", "b"]})
     assert log.pages["query"].to_list() == ["cats"] and log.results["doc"].to_list() == ["a"]
     assert log.anomalies == {
         "pages recorded twice": 1,
@@ -58,7 +49,7 @@ def test_clicks_before_their_page() -> None:
     clicks = {"page": ["p", "q"], "rank": [1, 1], "time": [100, 199.9]}
     with pytest.raises(InputError, match="got a click before the time of page 'q'"):
         cf.online.read_log(PAGES, RESULTS, clicks)
-    log = log_of(PAGES, RESULTS, clicks, on_anomaly="count")
+    log = log_of(PAGES, RESULTS, clicks)
     assert log.clicks["time"].is_null().to_list() == [False, True]
     assert log.anomalies == {"clicks before their page": 1}
 
@@ -161,17 +152,14 @@ def test_robots_are_left_out() -> None:
     log = log_of(pages, {"page": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}, max_queries=2)
     assert log.pages["id"].to_list() == ["2"] and log.results.rows() == [(0, 1, "b")]
     assert log.anomalies["pages of users with more than 2 pages"] == 3
-    with pytest.raises(InputError, match="max_queries requires users or sessions"):
-        cf.online.read_log({"page": [1], "query": ["a"]}, max_queries=1)
 
 
 def test_a_log_without_impressions() -> None:
     log = log_of(PAGES, None, {"page": ["p", "p"], "rank": [30, 2]})
     assert log.results.is_empty() and log.clicks.rows() == [(0, 30, None), (0, 2, None)]
-    with pytest.raises(InputError, match="table of results"):
-        cf.online.read_log(PAGES, None, {"page": ["p"], "doc": ["a"]})
 
 
+MOVED = "clicks whose document is at another rank"
 IDS = st.sampled_from(["p", "q", "r"])
 DOCS = st.sampled_from(["a", "b", "c", "d"])
 SHOWN = st.dictionaries(st.tuples(IDS, st.integers(1, 4)), DOCS, max_size=8)
@@ -197,23 +185,23 @@ def test_reading_by_loops(ids: list[str], shown: Any, clicked: Any) -> None:
     for (page, rank), doc in sorted(shown.items(), key=lambda item: item[0][1]):
         places.setdefault((page, doc), rank)
     kept: dict[str, list[Any]] = {page: [] for page in ids}
-    odd = {"page": 0, "result": 0, "moved": 0, "twice": 0}
+    odd = {"clicks on no page": 0, "clicks on no result": 0, "clicks logged twice": 0, MOVED: 0}
     seen = set()
     for page, rank, doc, time, dwell in clicked:
         if page not in ids:
-            odd["page"] += 1
+            odd["clicks on no page"] += 1
             continue
         if doc is None or shown.get((page, rank)) == doc:
             found = rank if (page, rank) in shown else None
         else:
             found = places.get((page, doc))
-            odd["moved"] += found is not None and rank is not None
+            odd[MOVED] += found is not None and rank is not None
         if found is None:
-            odd["result"] += 1
+            odd["clicks on no result"] += 1
             continue
         event = (page, found, time, None if dwell is None or dwell <= 0 else float(dwell))
         if event in seen and time is not None:
-            odd["twice"] += 1
+            odd["clicks logged twice"] += 1
             continue
         seen.add(event)
         kept[page].append(event)
@@ -236,14 +224,10 @@ def test_reading_by_loops(ids: list[str], shown: Any, clicked: Any) -> None:
             log_of({"page": ids, "query": ids}, results, frame)
         return
     log = log_of({"page": ids, "query": ids}, results, frame)
-    assert log.anomalies.get("clicks on no page", 0) == odd["page"]
-    assert log.anomalies.get("clicks on no result", 0) == odd["result"]
-    assert log.anomalies.get("clicks whose document is at another rank", 0) == odd["moved"]
-    assert log.anomalies.get("clicks logged twice", 0) == odd["twice"]
+    assert {name: log.anomalies.get(name, 0) for name in odd} == odd
     read = log.clicks
-    for name in ("time", "dwell"):
-        if name not in read.columns:
-            read = read.with_columns(pl.lit(None).alias(name))
+    missing = [pl.lit(None).alias(name) for name in ("time", "dwell") if name not in read.columns]
+    read = read.with_columns(missing)
     seconds = read["time"].cast(pl.Datetime("us", "UTC")).dt.epoch("s")
     assert read.select("page", "rank", seconds, "dwell").rows() == rows
 
@@ -253,3 +237,112 @@ def test_times_of_one_table_with_and_without_a_zone() -> None:
     pages = {"page": ["p", "q", "r"], "query": ["cats"] * 3, "time": times}
     with pytest.warns(cf.CranfieldWarning, match="1 of 3 times without a time zone, read as UTC"):
         cf.online.read_log(pages, None, {"page": ["p"], "rank": [1]})
+
+
+REPEATED = "results of a repeated record of their page"
+
+
+@pytest.mark.parametrize("second", [["a", "b"], ["c", "d", "e"], []])
+def test_ubi_queries(tmp_path: Path, second: list[str]) -> None:
+    """The hits of facets and refreshes under one query_id are other pages."""
+    queries = lines(tmp_path / "q.jsonl", [query("p", ["a", "b"], 0), query("p", second, 1)])
+    events = lines(tmp_path / "e.jsonl", [event("click", "p", "b", 2, 5)])
+    with pytest.raises(InputError, match="q.jsonl:2: page 'p' occurs twice"):
+        cf.online.read_log(queries, clicks=events, format="ubi")
+    log = log_of(queries, clicks=events, format="ubi")
+    assert log.results.rows() == [(0, 1, "a"), (0, 2, "b")]
+    assert log.anomalies["pages recorded twice"] == 1
+    assert cf.online.measure(log, "CTR")["CTR"].item() == 0.5
+
+
+def test_ubi_impressions_by_time(tmp_path: Path) -> None:
+    queries = lines(tmp_path / "q.jsonl", [query("p", [], 0)])
+    shown = [("b", 2, 1), ("x", 1, 7), ("a", 1, 1), ("y", 2, 7), ("z", 3, 7), ("a", 1, 1)]
+    events = lines(tmp_path / "e.jsonl", [event("impression", "p", *one) for one in shown])
+    log = log_of(queries, clicks=events, format="ubi")
+    assert log.results.rows() == [(0, 1, "a"), (0, 2, "b")]
+    assert log.anomalies[REPEATED] == 3
+
+
+TWICE = [("p", 1, "a", 0), ("p", 2, "b", 1), ("p", 1, "c", 1), ("p", 2, "a", 1), ("p", 3, "e", 0)]
+
+
+def columns(rows: list[Any], *names: str) -> dict[str, Any]:
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def forms(tmp_path: Path) -> dict[str, Any]:
+    flat = columns(TWICE, "page", "rank", "doc", "clicks") | {"query": ["cats"] * 5}
+    frame = pl.DataFrame(flat)
+    frame.write_csv(tmp_path / "log.csv")
+    frame.write_ndjson(tmp_path / "log.jsonl")
+    return {"dict": flat, "jsonl": tmp_path / "log.jsonl", "csv": tmp_path / "log.csv"}
+
+
+@pytest.mark.parametrize("form", ["dict", "jsonl", "csv"])
+def test_flat_tables(tmp_path: Path, form: str) -> None:
+    """The clicks of the second record go with it, also those on documents of the first one."""
+    source = forms(tmp_path)[form]
+    with pytest.raises(InputError, match="rank 1 occurs twice on page 'p'"):
+        cf.online.read_log(source)
+    with pytest.warns(CranfieldWarning, match="3 results of a repeated record"):
+        log = cf.online.read_log(source, on_anomaly="count")
+    assert log.results_with_clicks.rows() == [(0, 1, "a", 0), (0, 2, "b", 1)]
+    assert log.anomalies == {REPEATED: 3}
+
+
+def test_three_tables() -> None:
+    results = columns(TWICE, "page", "rank", "doc", "click")
+    del results["click"]
+    log = log_of({"page": ["p", "p"], "query": ["cats", "dogs"]}, results)
+    assert log.pages["query"].to_list() == ["cats"]
+    assert log.results.rows() == [(0, 1, "a"), (0, 2, "b")]
+    del results["rank"]
+    with pytest.raises(
+        InputError, match="document 'a' occurs twice on page 'p', whose results have no"
+    ):
+        cf.online.read_log({"page": ["p"], "query": ["cats"]}, results)
+    assert log_of({"page": ["p"], "query": ["cats"]}, results).results["doc"].len() == 3
+    with pytest.raises(InputError, match="requires a column rank, as the table of pages"):
+        log_of({"page": ["p", "p"], "query": ["cats", "cats"]}, results)
+
+
+def test_rows_of_pages_that_are_mixed() -> None:
+    """Rows of pages need not stand together, nor in order of rank."""
+    rows = [("p", 2, "b"), ("q", 1, "c"), ("p", 1, "a"), ("q", 2, "d")]
+    rows += [("p", 2, "x"), ("p", 3, "y")]
+    pages = {"page": ["p", "q"], "query": ["cats", "dogs"]}
+    log = log_of(pages, columns(rows, "page", "rank", "doc"))
+    assert log.results.rows() == [(0, 1, "a"), (0, 2, "b"), (1, 1, "c"), (1, 2, "d")]
+    assert log.anomalies == {REPEATED: 2}
+
+
+def test_a_result_logged_twice_keeps_its_clicks() -> None:
+    rows = [("p", 1, "a", 1), ("p", 1, "a", 1), ("p", 2, "b", 0)]
+    flat = columns(rows, "page", "rank", "doc", "clicks") | {"query": ["cats"] * 3}
+    log = log_of(flat)
+    assert log.results_with_clicks.rows() == [(0, 1, "a", 2), (0, 2, "b", 0)]
+    assert log.anomalies["results logged twice"] == 1
+
+
+def test_a_page_without_results_and_then_with_some() -> None:
+    flat = {"page": ["p", "p", "q"], "query": ["x"] * 3, "rank": [None, 1, None]}
+    flat["doc"] = [None, "a", None]
+    with pytest.raises(InputError, match="rank 1 occurs twice on page 'p'"):
+        cf.online.read_log(flat | {"clicks": [0, 1, 0]})
+    log = log_of(flat | {"clicks": [0, 1, 0]})
+    assert log.results.is_empty() and log.clicks.is_empty()
+
+
+def test_clicks_that_were_counted_are_not_merged() -> None:
+    """A row with two clicks has one time and one dwell, which are those of the first."""
+    flat = {"page": ["p", "p"], "query": ["x"] * 2, "rank": [1, 2], "doc": ["a", "b"]}
+    more = {"clicks": [2, 0], "click_time": ["2026-01-01 10:00", None], "dwell": [40, None]}
+    log = cf.online.read_log(flat | more)
+    assert cf.online.measure(log, "QCTR")["QCTR"].item() == 2
+    assert log.clicks["time"].is_null().to_list() == [False, True]
+    assert log.clicks["dwell"].to_list() == [40, None]
+    assert log.anomalies == {
+        "clicks on a result that was clicked before": 1,
+        "clicks of unknown dwell": 1,
+    }

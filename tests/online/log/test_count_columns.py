@@ -12,11 +12,10 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import InputError
 from cranfield.online import read_log
+from tests.online.log.samples import FLAT, RESULTS
+from tests.online.log.samples import UNTIMED as PAGES
 
-PAGES = {"page": ["p", "q"], "query": ["cats", "dogs"]}
-RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
 CLICKS = {"page": ["p", "q"], "rank": [1, 1]}
-FLAT = {**RESULTS, "query": ["cats", "cats", "dogs"], "clicks": [1, 0, 1]}
 ACTIONS = {"reward": [1, 0], "propensity": [0.5, 0.5], "action": ["a", "b"]}
 
 
@@ -46,21 +45,17 @@ READERS: dict[str, Callable[[str, list[Any]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("reader", READERS)
+COUNTS: list[tuple[str, list[Any]]] = [
+    *(("impressions", [1000, 30]), ("sample_weight", [0.5, 1.0])),
+    *(("Views", ["1", "1200"]), ("n", [2, None]), ("shows", [1, None]), ("Search Count", [1, 3])),
+    *(("total_impressions", [1000, 30]), ("cnt", [2, 1]), ("nb-shown", [5, 9])),
+    ("displays", [5, 9]),
+]
+
+
 @pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("impressions", [1000, 30]),
-        ("Views", ["1", "1200"]),
-        ("n", [2, None]),
-        ("shows", [1, None]),
-        ("sample_weight", [0.5, 1.0]),
-        ("Search Count", [1, 3]),
-        ("total_impressions", [1000, 30]),
-        ("cnt", [2, 1]),
-        ("nb-shown", [5, 9]),
-        ("displays", [5, 9]),
-    ],
+    ("reader", "name", "values"),
+    [(reader, *count) for reader in READERS for count in COUNTS[: None if reader == "flat" else 2]],
 )
 def test_a_column_of_counts_is_refused(reader: str, name: str, values: list[Any]) -> None:
     with pytest.raises(InputError, match=f"column '{name}' .* of rows"):
@@ -96,12 +91,7 @@ def test_relations_of_a_database() -> None:
 def test_files(tmp_path: Path, format: str) -> None:
     path = tmp_path / f"log.{format}"
     frame = pl.DataFrame({**FLAT, "impressions": [1000, 1000, 500]})
-    writers: dict[str, Any] = {
-        "csv": frame.write_csv,
-        "jsonl": frame.write_ndjson,
-        "parquet": frame.write_parquet,
-    }
-    writers[format](path)
+    getattr(frame, f"write_{format.replace('jsonl', 'ndjson')}")(path)
     with pytest.raises(InputError, match=f"log.{format}: column 'impressions' .'1000'"):
         cf.online.read_log(path)
 

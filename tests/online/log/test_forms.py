@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,9 @@ from polars.testing import assert_frame_equal
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, InputError
 from cranfield.sessions import read_sessions
+from tests.online.log.samples import at, event, lines, log_of, query, text
 
 DATA = Path(__file__).parents[2] / "data" / "online"
-AT = datetime(2026, 1, 1, 10, tzinfo=UTC)
-
-
-def lines(path: Path, records: list[Any]) -> Path:
-    path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
-    return path
 
 
 def test_session_2013() -> None:
@@ -44,12 +38,7 @@ def test_session_2013() -> None:
 
 
 def test_sessions_of_tables() -> None:
-    rows = {
-        "session": ["s", "s", "s"],
-        "query": [1, 1, 2],
-        "rank": [1, 2, 1],
-        "doc": ["a", "b", "c"],
-    }
+    rows = {"session": ["s"] * 3, "query": [1, 1, 2], "rank": [1, 2, 1], "doc": [*"abc"]}
     sessions = read_sessions(
         rows, clicks={"session": ["s"], "query": [1], "rank": [2], "start": [3], "end": [9]}
     )
@@ -60,60 +49,30 @@ def test_sessions_of_tables() -> None:
 
 
 def test_living_labs(tmp_path: Path) -> None:
-    path = lines(
-        tmp_path / "feedback.jsonl",
-        [
-            {
-                "sid": "s1",
-                "qid": 7,
-                "time": "2026-01-01T10:00:00Z",
-                "other": {"x": 1},
-                "ranking": [
-                    {"docid": "a", "clicked": True, "team": "site"},
-                    {"docid": 5, "clicked": False, "team": "participant"},
-                ],
-            },
-            {"sid": "s2", "qid": "q", "ranking": [{"docid": "a", "clicked": 0}]},
-            {"sid": "s2", "qid": "q", "time": None, "ranking": []},
-        ],
-    )
-    log = cf.online.read_log(path)
+    teams = [
+        {"docid": "a", "clicked": True, "team": "site"},
+        {"docid": 5, "clicked": False, "team": "participant"},
+    ]
+    records = [
+        {"sid": "s1", "qid": 7, "time": at(0), "other": {"x": 1}, "ranking": teams},
+        {"sid": "s2", "qid": "q", "ranking": [{"docid": "a", "clicked": 0}]},
+        {"sid": "s2", "qid": "q", "time": None, "ranking": []},
+    ]
+    log = cf.online.read_log(lines(tmp_path / "feedback.jsonl", records))
     assert log.pages.select("id", "query", "session", "method").rows() == [
         ("1", "7", "s1", "TeamDraft"),
         ("2", "q", "s2", None),
         ("3", "q", "s2", None),
     ]
-    assert log.pages["time"].to_list() == [AT, None, None]
-    assert log.results.rows() == [
-        (0, 1, "a", "site"),
-        (0, 2, "5", "participant"),
-        (1, 1, "a", None),
-    ]
+    assert log.pages["time"].to_list() == [datetime(2026, 1, 1, 10, tzinfo=UTC), None, None]
+    shown = [(0, 1, "a", "site"), (0, 2, "5", "participant"), (1, 1, "a", None)]
+    assert log.results.rows() == shown
     assert log.clicks.rows() == [(0, 1, "a")]
     assert log.anomalies == {"pages without results": 1}
 
 
-def query(name: str, hits: list[Any], **more: Any) -> dict[str, Any]:
-    return {"query_id": name, "user_query": "cats", "query_response_hit_ids": hits} | more
-
-
-def event(action: str, name: str | None, doc: Any, ordinal: int, at: str, **more: Any) -> Any:
-    attributes = {"object": {"object_id": doc}, "position": {"ordinal": ordinal}} | more
-    return {
-        "action_name": action,
-        "query_id": name,
-        "timestamp": at,
-        "session_id": "s1",
-        "event_attributes": attributes,
-    }
-
-
 def test_ubi_queries_and_events_in_one_file(tmp_path: Path) -> None:
-    records = [
-        query("q1", ["a", "b"], client_id="c", timestamp="2026-01-01T10:00:00Z"),
-        event("click", "q1", "b", 2, "2026-01-01T10:00:05Z"),
-        query("q2", ["a"], client_id="c", timestamp="2026-01-01T10:01:00Z"),
-    ]
+    records = [query("q1", ["a", "b"], 0), event("click", "q1", "b", 2, 5), query("q2", ["a"], 59)]
     log = cf.online.read_log(lines(tmp_path / "ubi.jsonl", records))
     assert log.pages["id"].to_list() == ["q1", "q2"] and log.clicks["rank"].to_list() == [2]
     # Queries alone have no clicks.
@@ -122,68 +81,52 @@ def test_ubi_queries_and_events_in_one_file(tmp_path: Path) -> None:
 
 
 def test_ubi(tmp_path: Path) -> None:
-    queries = lines(
-        tmp_path / "queries.ndjson",
-        [
-            query("q1", ["a", "b"], client_id="c", user_id="u", timestamp="2026-01-01T10:00:00Z"),
-            query("q2", [1, 2, 3], client_id="c", timestamp="2026-01-01T10:00:10+00:00"),
-            query("q3", []),
-        ],
-    )
-    events = lines(
-        tmp_path / "events.ndjson",
-        [
-            event("click", "q1", "b", 2, "2026-01-01T10:00:05Z", dwell=3.5),
-            event("impression", "q2", 2, 1, "2026-01-01T10:00:11Z"),
-            event("impression", "q2", 1, 4, "2026-01-01T10:00:11Z"),
-            event("impression", "q2", 1, 4, "2026-01-01T10:00:12Z"),
-            event("click", "q2", "1", 4, "2026-01-01T10:00:20Z"),
-            event("click", None, "1", 4, "2026-01-01T10:00:20Z"),
-            event("add_to_cart", "q2", "1", 4, "2026-01-01T10:00:20Z"),
-            {
-                "action_name": "click",
-                "query_id": "q1",
-                "timestamp": "2026-01-01T10:00:09Z",
-                "event_attributes": {
-                    "object": {"object_id": "a"},
-                    "position": {"xy": {"x": 1, "y": 2}},
-                },
-            },
-        ],
-    )
+    asked = [
+        query("q1", ["a", "b"], 0, client_id="c", user_id="u"),
+        query("q2", [1, 2, 3], client_id="c", timestamp="2026-01-01T10:00:10+00:00"),
+        query("q3", []),
+    ]
+    done = [
+        event("click", "q1", "b", 2, 5, dwell=3.5),
+        event("impression", "q2", 2, 1, 11),
+        event("impression", "q2", 1, 4, 11),
+        event("impression", "q2", 1, 4, 12),
+        event("click", "q2", "1", 4, 20),
+        event("click", None, "1", 4, 20),
+        event("add_to_cart", "q2", "1", 4, 20),
+        event("click", "q1", "a", 0, 9, position={"xy": {"x": 1, "y": 2}}) | {"session_id": None},
+    ]
+    queries, events = lines(tmp_path / "q.ndjson", asked), lines(tmp_path / "e.ndjson", done)
     with pytest.warns(CranfieldWarning, match="1 click on no page, excluded"):
         log = cf.online.read_log(queries, clicks=events)
     assert log.pages["user"].to_list() == ["u", "c", None]
     assert log.pages["session"].to_list() == ["s1", "s1", None]
     assert log.results.rows() == [(0, 1, "a"), (0, 2, "b"), (1, 1, "2"), (1, 4, "1")]
-    assert log.clicks.select("page", "rank", "doc", "dwell").rows() == [
-        (0, 2, "b", 3.5),
-        (0, 1, "a", None),
-        (1, 4, "1", None),
-    ]
+    clicks = [(0, 2, "b", 3.5), (0, 1, "a", None), (1, 4, "1", None)]
+    assert log.clicks.select("page", "rank", "doc", "dwell").rows() == clicks
     assert log.anomalies["events of other kinds"] == 1
     assert cf.online.read_log(queries).clicks.is_empty()
 
 
 def test_clicks_of_ubi_on_no_page_are_said_once(tmp_path: Path) -> None:
-    queries, events = tmp_path / "q.jsonl", tmp_path / "e.jsonl"
-    queries.write_text('{"query_id": "q", "user_query": "a", "query_response_hit_ids": ["x"]}\n')
-    click = '{"action_name": "click", "event_attributes": {"object": {"object_id": "x"}}'
-    events.write_text(click + "}\n" + click + ', "query_id": "z"}\n')
+    queries = lines(tmp_path / "q.jsonl", [query("q", ["x"])])
+    done = [event("click", name, "x", 1) for name in (None, "z", "q")]
+    events = lines(tmp_path / "e.jsonl", done[:2])
     with pytest.raises(InputError, match="e.jsonl: expected clicks .* such as page 'q', got none"):
         cf.online.read_log(queries, clicks=events)
-    events.write_text(events.read_text() + click + ', "query_id": "q"}\n')
+    lines(events, done)
     with pytest.warns(CranfieldWarning) as said:
         cf.online.read_log(queries, clicks=events)
     assert [str(one.message) for one in said] == [f"{events}: 2 clicks on no page, excluded"]
-    queries.write_text('{"query_id": "q", "user_query": "a"}\n{"user_query": "b"}\n')
+    lines(queries, [query("q", []), {"user_query": "b"}])
     with pytest.raises(InputError, match="q.jsonl:2: has no query_id"):
         cf.online.read_log(queries, clicks=events)
 
 
 def test_yandex(tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    path.write_text("1\t0\tQ\t77\t13\ta\tb\tc\n1\t5\tC\tb\n2\t0\tQ\t78\t13\ta\n1\t9\tC\tz\n")
+    path = text(
+        tmp_path / "log", "1\t0\tQ\t77\t13\ta\tb\tc\n1\t5\tC\tb\n2\t0\tQ\t78\t13\ta\n1\t9\tC\tz\n"
+    )
     with pytest.warns(CranfieldWarning, match="1 click on no result"):
         log = cf.online.read_log(path)
     assert log.pages.select("query", "session").rows() == [("77_13", "1"), ("78_13", "2")]
@@ -192,9 +135,8 @@ def test_yandex(tmp_path: Path) -> None:
 
 
 def test_the_sample_of_pyclick(tmp_path: Path) -> None:
-    path = tmp_path / "sample"
     page = "7_1\ta,b,c :"
-    path.write_text(f"{page} b , a; {page}; {page} c , c , z; \n7_2\tx : x;\n")
+    path = text(tmp_path / "sample", f"{page} b , a; {page}; {page} c , c , z; \n7_2\tx : x;\n")
     with pytest.warns(CranfieldWarning, match="1 click on no result, excluded"):
         log = cf.online.read_log(path)
     assert log.pages["query"].to_list() == ["7_1", "7_1", "7_1", "7_2"]
@@ -227,29 +169,26 @@ def test_results_before_the_first_session(tmp_path: Path) -> None:
 ACTIONS = ['{"index":{"_index":"ubi_queries","_id":"1"}}', '{ "create" : {} }']
 
 
-@pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize(
-    ("record", "form"),
+    ("record", "form", "action"),
     [
-        ('{"query_id":"p","user_query":"x","query_response_hit_ids":["a"]}', "ubi"),
-        ('{"sid":"s","qid":"q","ranking":[{"docid":"a"}]}', "living-labs"),
-        ('{"page":1,"query":"x","doc":"a","rank":1}', "flat"),
+        ('{"query_id":"p","user_query":"x","query_response_hit_ids":["a"]}', "ubi", ACTIONS[0]),
+        ('{"sid":"s","qid":"q","ranking":[{"docid":"a"}]}', "living-labs", ACTIONS[1]),
+        ('{"page":1,"query":"x","doc":"a","rank":1}', "flat", ACTIONS[0]),
     ],
 )
 def test_bulk_files_and_hits(tmp_path: Path, action: str, record: str, form: str) -> None:
     plain, path = tmp_path / "plain.jsonl", tmp_path / "bulk.jsonl"
     plain.write_text(f"{record}\n")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        expected = cf.online.read_log(plain, format=form).results
-        for given in (form, "auto"):
-            for text in (
-                f"{action}\n{record}\n",
-                f'{{"_index":"x","_id":"1","_source":{record}}}\n',
-                f'{{"took":1,"hits":{{"hits":[{{"_id":"1","_source":{record}}}]}}}}\n',
-            ):
-                path.write_text(text)
-                assert_frame_equal(cf.online.read_log(path, format=given).results, expected)
+    expected = log_of(plain, format=form).results
+    for given in (form, "auto"):
+        for content in (
+            f"{action}\n{record}\n",
+            f'{{"_index":"x","_id":"1","_source":{record}}}\n',
+            f'{{"took":1,"hits":{{"hits":[{{"_id":"1","_source":{record}}}]}}}}\n',
+        ):
+            path.write_text(content)
+            assert_frame_equal(log_of(path, format=given).results, expected)
     # An action without a document, or another action, is refused with its line.
     path.write_text(f'{action}\n{record}\n{{"delete":{{"_id":"1"}}}}\n')
     with pytest.raises(InputError, match="bulk.jsonl:3: expected the action index or create"):
@@ -258,26 +197,21 @@ def test_bulk_files_and_hits(tmp_path: Path, action: str, record: str, form: str
 
 def test_ubi_in_one_bulk_file(tmp_path: Path) -> None:
     """Two pages of two results; one click in four results: CTR 0.25 by page."""
-    query = '{{"query_id":"{}","user_query":"{}","query_response_hit_ids":["a","b"]}}'
-    event = (
-        '{{"action_name":"{}","query_id":"{}","event_attributes":{{"object":{{"object_id":"{}"}},'
-        '"position":{{"ordinal":{}}}}}}}'
-    )
-    records = [
-        query.format("p", "socks"),
-        event.format("impression", "p", "a", 0),
-        event.format("impression", "p", "c", 1),
-        event.format("click", "p", "c", 1),
-        query.format("q", ""),
+    records: list[Any] = [
+        query("p", ["a", "b"]),
+        event("impression", "p", "a", 0),
+        event("impression", "p", "c", 1),
+        event("click", "p", "c", 1),
+        query("q", ["a", "b"], user_query=""),
     ]
-    path = tmp_path / "bulk.ndjson"
-    path.write_text("".join(f"{ACTIONS[0]}\n{record}\n" for record in records))
+    action = {"index": {"_index": "ubi_queries", "_id": "1"}}
+    path = lines(tmp_path / "bulk.ndjson", [one for x in records for one in (action, x)])
     with (
         pytest.warns(CranfieldWarning, match="1 page with an empty user_query"),
         pytest.warns(CranfieldWarning, match="ordinals count from 0"),
     ):
         log = cf.online.read_log(path)
-    assert log.pages["query"].to_list() == ["socks", "(no query)"]
+    assert log.pages["query"].to_list() == ["cats", "(no query)"]
     shown = [(0, 1, "a", 0), (0, 2, "c", 1), (1, 1, "a", 0), (1, 2, "b", 0)]
     assert log.results_with_clicks.select("page", "rank", "doc", "clicks").rows() == shown
     assert cf.online.measure(log, "CTR").means.tolist() == [[0.25]]
@@ -286,7 +220,7 @@ def test_ubi_in_one_bulk_file(tmp_path: Path) -> None:
         again = cf.online.read_log(path, clicks=path)
     assert_frame_equal(again.results, log.results)
     # Lines are those of the file.
-    path.write_text(f"{ACTIONS[0]}\n{query.format('p', 'x')}\n{ACTIONS[0]}\n" + '{"x":1}\n')
+    lines(path, [action, query("p", []), action, {"x": 1}])
     with pytest.raises(InputError, match="bulk.ndjson:4: has no query_id"):
         cf.online.read_log(path)
 
@@ -357,24 +291,12 @@ def test_nested_results_in_an_array(tmp_path: Path) -> None:
 @pytest.mark.parametrize("by", ["hits", "impressions"])
 def test_objects_with_internal_ids(tmp_path: Path, by: str) -> None:
     """Hits may have the ids of the engine, and events those of the shop beside them."""
-    hit_ids = ["1", "2"] if by == "hits" else []
-    query = {"query_id": "p", "user_query": "q", "query_response_hit_ids": hit_ids}
     thing = {"object_id": "ean-7", "internal_id": "2"}
-    shown = [
-        {"action_name": "impression", "object": {"object_id": f"ean-{k}"}, "rank": rank}
-        for rank, k in enumerate((6, 7), 1)
-        if by == "impressions"
-    ]
-    events = [
-        {
-            "action_name": event["action_name"],
-            "query_id": "p",
-            "event_attributes": {"object": event["object"], "position": {"ordinal": event["rank"]}},
-        }
-        for event in [*shown, {"action_name": "click", "object": thing, "rank": 2}]
-    ]
-    paths = lines(tmp_path / "q.jsonl", [query]), lines(tmp_path / "e.jsonl", events)
-    log = cf.online.read_log(paths[0], clicks=paths[1])
+    click = event("click", "p", None, 2, object=thing)
+    shown = [event("impression", "p", f"ean-{k}", k - 5) for k in (6, 7)]
+    queries = lines(tmp_path / "q.jsonl", [query("p", ["1", "2"] if by == "hits" else [])])
+    events = lines(tmp_path / "e.jsonl", [click] if by == "hits" else [*shown, click])
+    log = cf.online.read_log(queries, clicks=events)
     assert log.clicks["doc"].to_list() == ["2" if by == "hits" else "ean-7"]
 
 

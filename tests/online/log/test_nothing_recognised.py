@@ -12,28 +12,15 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, InputError
 from tests.cli.running import cranfield
+from tests.online.log.samples import RESULTS, event, lines, query
+from tests.online.log.samples import UNTIMED as PAGES
 
-PAGES = {"page": ["p", "q"], "query": ["cats", "dogs"]}
-RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
 
-
-def ubi(folder: Path, *actions: str) -> list[Path]:
+def ubi(folder: Path, *actions: str, more: Any = ()) -> list[Path]:
     """Write two pages of two results, and an event on the second result of each, by action."""
-    pages = ["p", "q"]
-    queries: list[dict[str, Any]] = [
-        {"query_id": page, "user_query": "cats", "query_response_hit_ids": ["a", "b"]}
-        for page in pages
-    ]
-    attributes = {"object": {"object_id": "b"}, "position": {"ordinal": 2}}
-    events: list[dict[str, Any]] = [
-        {"action_name": action, "query_id": page, "event_attributes": attributes}
-        for action in actions
-        for page in pages
-    ]
-    paths = [folder / "q.jsonl", folder / "e.jsonl"]
-    for path, records in zip(paths, (queries, events), strict=True):
-        path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
-    return paths
+    queries = [query(page, ["a", "b"]) for page in "pq"]
+    events = [event(action, page, "b", 2) for action in actions for page in "pq"]
+    return [lines(folder / "q.jsonl", queries), lines(folder / "e.jsonl", [*events, *more])]
 
 
 @pytest.mark.parametrize(
@@ -134,9 +121,8 @@ def test_a_misspelt_action_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", [None, "", " "])
 def test_events_before_the_first_query(tmp_path: Path, page: str | None) -> None:
-    queries, events = ubi(tmp_path, "click")
-    event = {"action_name": "click", "query_id": page, "session_id": "s"}
-    events.write_text(events.read_text() + json.dumps(event) + "\n")
+    more = {"action_name": "click", "query_id": page, "session_id": "s"}
+    queries, events = ubi(tmp_path, "click", more=[more])
     with pytest.warns(CranfieldWarning, match="1 click on no page, excluded"):
         log = cf.online.read_log(queries, clicks=events)
     assert log.clicks.rows() == [(0, 2, "b"), (1, 2, "b")]
@@ -144,9 +130,8 @@ def test_events_before_the_first_query(tmp_path: Path, page: str | None) -> None
 
 @pytest.mark.parametrize("attributes", [{}, {"object": {"object_id_field": "brand"}}])
 def test_clicks_on_something_else(tmp_path: Path, attributes: dict[str, Any]) -> None:
-    queries, events = ubi(tmp_path, "click")
-    event = {"action_name": "click", "query_id": "p", "event_attributes": attributes}
-    events.write_text(events.read_text() + json.dumps(event) + "\n")
+    more = {"action_name": "click", "query_id": "p", "event_attributes": attributes}
+    queries, events = ubi(tmp_path, "click", more=[more])
     with pytest.warns(CranfieldWarning, match="1 click on no result, excluded"):
         log = cf.online.read_log(queries, clicks=events)
     assert log.clicks.rows() == [(0, 2, "b"), (1, 2, "b")]
@@ -162,13 +147,13 @@ def test_clicks_above_the_first_query_of_a_session(tmp_path: Path) -> None:
 @pytest.mark.parametrize("format", ["auto", "ubi"])
 @pytest.mark.parametrize("indent", [None, 1])
 def test_arrays_of_records(tmp_path: Path, format: str, indent: int | None) -> None:
-    lines = ubi(tmp_path, "click")
-    arrays = [path.with_suffix(".json") for path in lines]
-    for path, array in zip(lines, arrays, strict=True):
+    paths = ubi(tmp_path, "click")
+    arrays = [path.with_suffix(".json") for path in paths]
+    for path, array in zip(paths, arrays, strict=True):
         records = [json.loads(line) for line in path.read_text().splitlines()]
         array.write_text(json.dumps(records, indent=indent))
     log = cf.online.read_log(arrays[0], clicks=arrays[1], format=format)
-    expected = cf.online.read_log(lines[0], clicks=lines[1])
+    expected = cf.online.read_log(paths[0], clicks=paths[1])
     assert log.results.equals(expected.results) and log.clicks.equals(expected.clicks)
     arrays[1].write_text('[{"action_name": "click", "event_attributes": 3}]')
     with pytest.raises(

@@ -11,25 +11,13 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, InputError
+from cranfield.online import measure, read_log, scan_log
+from tests.online.log.samples import PAGES, RESULTS, same, text
 
-PAGES = {"page": ["p", "q"], "query": ["cats", "dogs"], "time": [100, 200]}
-RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
 CLICKS = {"page": ["q", "p"], "rank": [1, 2], "time": [250, 130.5], "dwell": [40, None]}
-
-
-def same(log: cf.online.QueryLog, other: cf.online.QueryLog) -> None:
-    assert_frame_equal(log.pages, other.pages)
-    assert_frame_equal(log.results, other.results)
-    assert_frame_equal(log.clicks, other.clicks)
-
-
-def text(path: Path, content: str) -> Path:
-    path.write_text(content, encoding="utf-8")
-    return path
 
 
 def test_three_tables() -> None:
@@ -75,11 +63,8 @@ def test_other_names_of_columns() -> None:
 
 def test_results_without_ranks_are_in_order() -> None:
     table = {"page": ["q", "p", "q"], "doc": ["a", "b", "c"]}
-    assert cf.online.read_log(PAGES, table).results.rows() == [
-        (0, 1, "b"),
-        (1, 1, "a"),
-        (1, 2, "c"),
-    ]
+    shown = [(0, 1, "b"), (1, 1, "a"), (1, 2, "c")]
+    assert cf.online.read_log(PAGES, table).results.rows() == shown
 
 
 def test_a_flat_table() -> None:
@@ -94,11 +79,8 @@ def test_a_flat_table() -> None:
         "time": ["2026-01-01"] * 4,
     }
     log = cf.online.read_log(flat)
-    assert log.pages.select("id", "query", "user").rows() == [
-        ("x", "1", "u"),
-        ("y", "2", "v"),
-        ("z", "3", None),
-    ]
+    pages = [("x", "1", "u"), ("y", "2", "v"), ("z", "3", None)]
+    assert log.pages.select("id", "query", "user").rows() == pages
     assert log.results.rows() == [(0, 1, "a"), (0, 2, "b"), (1, 1, "c")]
     assert log.clicks.select("page", "rank", "doc").rows() == [(0, 2, "b"), (1, 1, "c")]
     assert log.anomalies == {"pages without results": 1}
@@ -232,3 +214,53 @@ def test_rows_of_clicks_say_how_often_they_were_clicked(name: str) -> None:
     truth = cf.online.read_log(pages, shown, {**clicks, name: [False, True, False]})
     assert truth.clicks.rows() == [(0, 2, "b")]
     assert cf.online.read_log(pages, shown, {**clicks, name: [0, 0, 0]}).clicks.is_empty()
+
+
+def test_a_time_of_a_click_beside_no_clicks_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(
+        "page,query,rank,doc,clicks,click_time\n"
+        "1,cats,1,a,0,2026-03-02T10:00:00Z\n1,cats,2,b,1,2026-03-02T10:00:05Z\n"
+    )
+    with pytest.warns(CranfieldWarning, match="1 row with the time of a click but 0 clicks"):
+        log = read_log(path)
+    assert log.clicks["rank"].to_list() == [2]
+
+
+@pytest.mark.parametrize(
+    ("cells", "time"),
+    [
+        (["20260301", "20260302"], datetime(2026, 3, 1, tzinfo=UTC)),
+        ([20260301, 20260302], datetime(2026, 3, 1, tzinfo=UTC)),
+        ([20260301.0, None], datetime(2026, 3, 1, tzinfo=UTC)),
+        (["20260301080910", "20260302000000"], datetime(2026, 3, 1, 8, 9, 10, tzinfo=UTC)),
+        (["202603010809", ""], datetime(2026, 3, 1, 8, 9, tzinfo=UTC)),
+        # Seconds since 1970, and clocks that start with a session.
+        (["1772352000", "1772352001"], datetime(2026, 3, 1, 8, tzinfo=UTC)),
+        ([20, 20260301], datetime(1970, 1, 1, 0, 0, 20, tzinfo=UTC)),
+        ([40000, 86000], datetime(1970, 1, 1, 11, 6, 40, tzinfo=UTC)),
+    ],
+)
+def test_numbers_may_be_dates(cells: list[Any], time: datetime) -> None:
+    pages = {"page": ["p", "q"], "query": ["a", "b"], "time": cells}
+    assert read_log(pages).pages["time"][0] == time
+    assert read_log(pl.DataFrame(pages)).pages["time"][0] == time
+
+
+def test_day_numbers_of_spreadsheets_are_not_times(tmp_path: Path) -> None:
+    pages = {"page": ["p", "q"], "query": ["a", "b"], "time": ["46082.33", "46083.5"]}
+    with pytest.raises(InputError, match=r"time '46082.33' is not a time .* in the spreadsheet"):
+        read_log(pages)
+    pl.DataFrame({**pages, "time": [20260301, 20260302]}).write_csv(tmp_path / "pages.csv")
+    with pytest.raises(InputError, match="time '20260301' is not a time"):
+        scan_log(tmp_path / "pages.csv")
+
+
+def test_dates_have_no_seconds() -> None:
+    pages = {"page": ["p", "q"], "query": ["a", "b"], "time": ["2026-03-01", "2026-03-02"]}
+    log = read_log(pages, None, {"page": ["p"], "rank": [1], "time": ["2026-03-01"]})
+    with pytest.warns(
+        CranfieldWarning, match="all times of pages are midnight, so TimeToClick is rounded to days"
+    ):
+        measure(log, ["UCTR", "TimeToClick"])
+    measure(log, "UCTR")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 import polars as pl
 import pytest
 
-from cranfield.base.errors import CranfieldError, InputError
+from cranfield.base.errors import InputError
 from cranfield.online import read_log, scan_log, sessionise
+from tests.online.log.samples import PAGES, RESULTS
+from tests.online.refusals import Refusal, check_refused
 
-PAGES = {"page": ["p", "q"], "query": ["cats", "dogs"], "time": [100, 200]}
-RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
 CLICKED = {"page": ["p", "q"], "rank": [2, 1], "doc": ["b", "c"]}
-LOG = read_log(PAGES | {"user": ["u", "v"]}, RESULTS)
+USERS = PAGES | {"user": ["u", "v"]}
+LOG = read_log(USERS, RESULTS)
+COUNTED = {"page": [1], "rank": [1], "clicked": [0]}
 LAZY = pl.LazyFrame({"page": [1], "query": ["a"]})
 NAN = float("nan")
 
@@ -27,29 +28,21 @@ BAD_FILES = {
         ("page,query,time\n1,a,NaN\n", "pages.csv:2: time 'NaN' is not a time"),
         ("page,query\n1,\n", "pages.csv:2: has no query"),
         ("page,query\n", "is empty: a table of pages has at least one row"),
-        ("", "is empty: a table of pages has at least one row"),
         ("\ufeff", "is empty: a table of pages"),
         ("page\n1\n", "has no query column"),
         ("page,query,found\n1,a,-2\n", "pages.csv:2: found '-2' is not an integer >= 0"),
-        ("page,query,query\n1,cats,dogs\n", "has two columns 'query'"),
     ],
     "results.csv": [
         ("page,rank,doc\n1,1,a\n1,0,b\n", "results.csv:3: rank '0' is not an integer >= 1"),
         ("page,rank,doc\n1,1,a\n1,1,b\n", "results.csv:3: rank 1 occurs twice on page '1'"),
         ("page,rank,doc\n1,1,a\n2,x,b\n", "results.csv:3: rank 'x' is not an integer >= 1"),
         ("page,rank,doc\n1,1,\n", "results.csv:2: has no doc"),
-        (
-            "page,rank,doc,propensity\n1,1,a,0\n",
-            "propensity '0' is not a number above 0 and at most 1",
-        ),
+        ("page,rank,doc,propensity\n1,1,a,0\n", "propensity '0' is not a number above 0 and at"),
         ("page,rank,doc,propensity\n1,1,a,1.01\n", "'1.01' is not a number above 0 and at most 1"),
         ("page,rank,doc,propensity\n1,1,a,inf\n", "results.csv:2: propensity 'inf'"),
     ],
     "clicks.csv": [
-        (
-            "page,rank,time\n2,1,2026-01-01T10:59:59Z\n",
-            "clicks.csv:2: expected clicks after their page, got a click before the time of page",
-        ),
+        ("page,rank,time\n2,1,2026-01-01T10:59:59Z\n", "clicks.csv:2: expected clicks after"),
         ("page,rank,time\n1,1,NaN\n", "clicks.csv:2: time 'NaN' is not a time"),
         ("page,rank,time\n1,1,soon\n", "clicks.csv:2: time 'soon' is not a time"),
         ("page,rank,dwell\n1,1,long\n", "clicks.csv:2: dwell 'long' is not a number of seconds"),
@@ -57,9 +50,7 @@ BAD_FILES = {
         ("page,time\n1,3\n", "clicks.csv: has neither a column rank nor a column doc"),
         ("rank\n1\n", "clicks.csv: has no page column"),
         ("\npage,rank,rank\n1,1,1\n", "clicks.csv: has two columns 'rank'"),
-        ('page,rank,"x,y\n1,1,2,3\n1,2,2,3\n', "clicks.csv:1: is not a valid table"),
         ("page;rank\n1;1,5\n", "clicks.csv:1: expected commas or tabs between columns"),
-        ("page,rank,x\n1,1\n2,1,2,\n", "clicks.csv:2: expected 3 cells as in the header, got 2"),
     ],
 }
 
@@ -105,47 +96,23 @@ def test_lines_of_living_labs(tmp_path: Path) -> None:
         assert f"log.jsonl:6: {words}" in str(error.value)
 
 
+PAGE = '{"page":1,"query":"q",'
+BOTH = '"results":[{"doc":"a","clicked":1}],"clicked":["a"]}'
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        (
-            "log.csv",
-            "page,query,doc,rank\n1,cats,a,1\n1,dogs,b,2\n",
-            "csv:3: page '1' has more than one query",
-        ),
-        (
-            "flat.csv",
-            "page,query,rank,what\n1,cats,1,a\n",
-            "has a column rank, but no column doc",
-        ),
+        ("log.csv", "page,query,doc,rank\n1,cats,a,1\n1,dogs,b,2\n", "3: page '1' has more"),
+        ("flat.csv", "page,query,rank,what\n1,cats,1,a\n", "has a column rank, but no column doc"),
         ("flat.csv", "page,query,rank,title\n1,q,1,a\n1,q,2,a\n", "but no column doc .usual names"),
-        (
-            "pages.jsonl",
-            '{"page":1,"query":"q","results":["a"],"clicks":[{"doc":"a"}]}\n',
-            "jsonl: field 'clicks' of the record must be in each of its results",
-        ),
-        (
-            "pages.jsonl",
-            '{"page":1,"query":"q","results":[{"url":"a"}],"doc":"b"}\n',
-            "jsonl: field 'doc' of the record must be in each of its results",
-        ),
-        (
-            "pages.jsonl",
-            '{"page":1,"query":"q","rank":1,"doc":"a","clicks":["a"]}\n',
-            r"jsonl:1: clicks \"\['a'\]\" .*; give the clicks as a table",
-        ),
-        (
-            "pages.jsonl",
-            '{"page":1,"query":"q","results":[{"doc":"a","clicked":1}],"clicked":["a"]}\n',
-            "jsonl: has 'clicked' both in the record and in its results; remove or rename one",
-        ),
+        ("p.jsonl", PAGE + '"results":["a"],"clicks":[{"doc":"a"}]}', "field 'clicks' .* must be"),
+        ("p.jsonl", PAGE + '"results":[{"url":"a"}],"doc":"b"}', "field 'doc' of .* must be"),
+        ("p.jsonl", PAGE + '"rank":1,"doc":"a","clicks":["a"]}', r"jsonl:1: clicks \"\['a'\]\" "),
+        ("p.jsonl", PAGE + BOTH, "has 'clicked' both in the record and in its results; remove or"),
         ("log.txt", "hello\n", "not a log of a known format; a table with a header must be"),
         ("yandex", "1\t0\tQ\t77\t13\ta\n1\t0\tX\tb\n", "yandex:2: expected a line of Yandex"),
-        (
-            "train",
-            "0\tM\t5\t101\n0\t0\tQ\t0\t555\t1,2\t11,1\t12,2\n0\t9\tC\t0\t12\n",
-            "train: has lines of the Yandex challenge of 2014 .*; write tables of pages",
-        ),
+        ("train", "0\tM\t5\t101\n0\t0\tQ\t0\t555\t1,2\t11,1\n", "lines of the Yandex challenge"),
         ("pyclick", "7_1\ta,b : b\n7_1 a b\n", "pyclick:2: expected a line of pages"),
         ("empty.jsonl", "\ufeff", "is empty"),
     ],
@@ -165,7 +132,7 @@ def of_page(**columns: Any) -> object:
     return read_log(pl.DataFrame({"page": [1], "query": ["a"], **columns}))
 
 
-REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
+REFUSALS: dict[str, list[Refusal]] = {
     "options": [
         (lambda: read_log(PAGES, RESULTS, format="x"), "format"),
         (lambda: read_log(PAGES, RESULTS, on_anomaly="drop"), "on_anomaly"),
@@ -183,25 +150,13 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: read_log({"page": "x"}), "columns"),
         (lambda: read_log({"page": [1], "query": [1, 2]}), "length"),
         (lambda: of_page(time=[NAN]), "row 1: has no time"),
-        (
-            lambda: read_log(PAGES, [{"page": "p", "doc": d} for d in ("a", NAN)]),
-            "row 2: has no doc",
-        ),
+        (lambda: read_log(PAGES, {"page": ["p"] * 2, "doc": ["a", NAN]}), "row 2: has no doc"),
         (lambda: read_log(PAGES, None, {"page": ["p"], "doc": ["a"]}), "table of results"),
-        (
-            lambda: read_log(PAGES, {"page": ["1"], "rank": [1], "doc": ["a"]}),
-            "expected results on pages .*'p', got none",
-        ),
-        (
-            lambda: read_log(PAGES, CLICKED, RESULTS),
-            "seems to be the table of results, as it has more rows",
-        ),
+        (lambda: read_log(PAGES, {"page": ["1"], "doc": ["a"]}), "on pages .*'p', got none"),
+        (lambda: read_log(PAGES, CLICKED, RESULTS), "seems to be the table of results"),
     ],
     "clicks": [
-        (
-            lambda: with_clicks(page=["p", "q"], rank=[1, 1], time=[100, 199.9]),
-            "got a click before the time of page 'q'",
-        ),
+        (lambda: with_clicks(page=["q"], rank=[1], time=[199.9]), "before the time of page 'q'"),
         *[
             (
                 lambda clicks=clicks: with_clicks(**clicks),
@@ -224,10 +179,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: scan_log(LAZY, cast(Any, 3)), "cannot be read as a table"),
         (lambda: scan_log(LAZY, "none.csv"), "none.csv: cannot be read: no such file"),
         (lambda: scan_log(LAZY, "none.json"), "uncompressed .csv, .tsv or .parquet"),
-        (
-            lambda: scan_log(LAZY, None, pl.LazyFrame({"page": [1], "rank": [1], "clicked": [0]})),
-            "a row for each click, got counts in column 'clicked'",
-        ),
+        (lambda: scan_log(LAZY, None, pl.LazyFrame(COUNTED)), "got counts in column 'clicked'"),
     ],
     "sessions": [
         *[
@@ -235,10 +187,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
             for timeout in ("-30", "x", 0, -1, NAN, float("inf"), True, None, "0m", "400d")
         ],
         (lambda: sessionise(read_log(PAGES)), "column .user. of pages"),
-        (
-            lambda: sessionise(read_log(PAGES | {"user": ["u", "v"], "time": [1, None]})),
-            "the time of every page",
-        ),
+        (lambda: sessionise(read_log(USERS | {"time": [1, None]})), "the time of every page"),
     ],
 }
 
@@ -249,10 +198,7 @@ def scan(**results: Any) -> object:
 
 @pytest.mark.parametrize("topic", REFUSALS)
 def test_refused_in_one_line(topic: str) -> None:
-    for call, words in REFUSALS[topic]:
-        with pytest.raises(CranfieldError, match=words) as error:
-            call()
-        assert "\n" not in str(error.value)
+    check_refused(*REFUSALS[topic])
 
 
 @pytest.mark.parametrize(

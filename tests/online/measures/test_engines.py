@@ -15,7 +15,7 @@ from tests.online.measures.logs import random_log
 
 @pytest.fixture(scope="module")
 def log() -> cf.online.QueryLog:
-    return random_log(11, 200)
+    return random_log(11, 120)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def same(one: cf.online.OnlineMeasurements, other: cf.online.OnlineMeasurements)
     assert one.units.equals(other.units)
 
 
-@pytest.mark.parametrize("by", [None, "user", ["query", "variant"]])
+@pytest.mark.parametrize("by", [None, ["query", "variant"]])
 def test_lazy_files_give_the_same_bits(
     log: cf.online.QueryLog, files: dict[str, Path], by: Any
 ) -> None:
@@ -43,13 +43,10 @@ def test_lazy_files_give_the_same_bits(
     same(cf.online.measure(log, by=by), cf.online.measure(lazy, by=by))
 
 
-@pytest.mark.parametrize("by", [None, "variant"])
-def test_duckdb_gives_the_same_bits(
-    log: cf.online.QueryLog, files: dict[str, Path], by: Any
-) -> None:
+def test_duckdb_gives_the_same_bits(log: cf.online.QueryLog, files: dict[str, Path]) -> None:
     duckdb = pytest.importorskip("duckdb")
     relations = {name: duckdb.read_parquet(str(path)) for name, path in files.items()}
-    same(cf.online.measure(log, by=by), cf.online.measure(relations, by=by))
+    same(cf.online.measure(log, by="variant"), cf.online.measure(relations, by="variant"))
     assert cf.online.coec(log).rows.equals(cf.online.coec(relations).rows)
     assert cf.online.skip_above(log).equals(cf.online.skip_above(relations))
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,10 @@ import cranfield as cf
 from cranfield.online import policy_value
 from cranfield.online.log.query_log import log_from_tables
 from tests.conftest import ROOT
+from tests.online.refusals import Refusal, check_refused
 
 List = tuple[int, ...]
-FORCE = {"log": np.array([1.0, 2.0, 4.0, 3.0]), "policy": np.array([3.0, 1.0, 2.0, 7.0])}
+FORCE = {"log": np.array([1.0, 2.0, 4.0]), "policy": np.array([3.0, 1.0, 7.0])}
 """Each list is drawn document by document, in proportion to these."""
 
 LENGTH = 3
@@ -34,7 +34,7 @@ def steps(which: str, docs: List) -> list[float]:
     return left
 
 
-LISTS = [*permutations(range(4), LENGTH)]
+LISTS = [*permutations(range(3), LENGTH)]
 
 
 def mean_over_lists(which: str, value: Callable[[List], float]) -> float:
@@ -43,15 +43,16 @@ def mean_over_lists(which: str, value: Callable[[List], float]) -> float:
 
 def at_position(which: str) -> np.ndarray[Any, Any]:
     """The chance of each document at each position, whatever stands above; (positions, docs)."""
-    chance = np.zeros((LENGTH, 4))
+    chance = np.zeros((LENGTH, 3))
     for docs in LISTS:
         chance[range(LENGTH), docs] += np.prod(steps(which, docs))
     return chance
 
 
+WHERE = {name: at_position(name) for name in FORCE}
 rng = np.random.default_rng(17)
-ALONE = rng.random((LENGTH, 4))
-BELOW = rng.random((4, 4))
+ALONE = rng.random((LENGTH, 3))
+BELOW = rng.random((3, 3))
 
 
 def rewards(docs: List, depends: str) -> list[float]:
@@ -68,44 +69,27 @@ def guess(docs: List, depends: str) -> float:
     return float(np.sin(sum((k + 1) * (doc + 2) for k, doc in enumerate(docs)))) + 1.0
 
 
-def _below(above: List, doc: int) -> List:
-    return (*above, doc)
-
-
 def frame_of(docs: List, depends: str) -> pl.DataFrame:
-    where = {name: at_position(name) for name in FORCE}
-    own = depends == "position"
     rows = []
     for k, doc in enumerate(docs):
         above = docs[:k]
-        chances = {name: where[name][k, doc] if own else steps(name, docs)[k] for name in FORCE}
-        # What is predicted of a document at a position, given those above it in a cascade.
-        context = partial(_below, above)
         if depends == "position":
+            chances = {name: WHERE[name][k, doc] for name in FORCE}
             predicted = guess((k, doc), depends)
-            expected = sum(where["policy"][k, d] * guess((k, d), depends) for d in range(4))
-        elif depends == "above":
-            predicted = guess(context(doc), depends)
-            left = [d for d in range(4) if d not in above]
-            expected = sum(
-                steps("policy", context(d))[k] * guess(context(d), depends) for d in left
-            )
+            expected = sum(WHERE["policy"][k, d] * guess((k, d), depends) for d in range(3))
         else:
-            predicted = guess(docs, depends) / LENGTH
-            expected = mean_over_lists("policy", lambda one: guess(one, depends)) / LENGTH
-        rows.append(
-            {
-                "page": "p",
-                "rank": k + 1,
-                "doc": str(doc),
-                "reward": rewards(docs, depends)[k],
-                "propensity": chances["log"],
-                "target_probability": chances["policy"],
-                "predicted": predicted,
-                "expected": expected,
-            }
-        )
-    return pl.DataFrame(rows)
+            chances = {name: steps(name, docs)[k] for name in FORCE}
+            # What is predicted of a document at a position, given those above it in a cascade.
+            lists = [(*above, d) for d in range(3) if d not in above]
+            predicted = guess((*above, doc), depends)
+            expected = sum(steps("policy", one)[k] * guess(one, depends) for one in lists)
+            if depends == "list":
+                predicted = guess(docs, depends) / LENGTH
+                expected = mean_over_lists("policy", lambda one: guess(one, depends)) / LENGTH
+        rows.append((rewards(docs, depends)[k], *chances.values(), predicted, expected))
+    names = ["reward", "propensity", "target_probability", "predicted", "expected"]
+    ids = {"page": ["p"] * LENGTH, "rank": range(1, LENGTH + 1), "doc": [str(doc) for doc in docs]}
+    return pl.concat([pl.DataFrame(ids), pl.DataFrame(rows, names, orient="row")], how="horizontal")
 
 
 @pytest.mark.parametrize("depends", ["position", "above", "list"])
@@ -132,9 +116,9 @@ def test_an_estimator_that_sees_too_little_is_biased() -> None:
 
 def test_right_predictions_need_no_rewards() -> None:
     """DM, and DR whose predictions are right, are the value of the policy on every list."""
-    where = at_position("policy")
+    where = WHERE["policy"]
     truth = float((where * ALONE).sum())
-    for docs in LISTS:
+    for docs in LISTS[::4]:
         frame = frame_of(docs, "position").with_columns(
             predicted=pl.Series([float(ALONE[k, doc]) for k, doc in enumerate(docs)]),
             expected=pl.Series((where * ALONE).sum(axis=1)),
@@ -143,14 +127,10 @@ def test_right_predictions_need_no_rewards() -> None:
             assert policy_value(frame, None, estimator).estimate == pytest.approx(truth, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("depends", "printed"),
-    [
-        ("list", 0.7661254496044472),
-        ("position", 1.0880285010321697),
-        ("above", 0.9165011755265391),
-    ],
-)
+OBP = {"list": 0.7661254496044472, "position": 1.0880285010321697, "above": 0.9165011755265391}
+
+
+@pytest.mark.parametrize(("depends", "printed"), OBP.items())
 def test_lists_as_obp_has_them(depends: str, printed: float) -> None:
     """SlateStandardIPS, SlateIndependentIPS and SlateRewardInteractionIPS of obp 0.4.1."""
     draw = np.random.default_rng(3)
@@ -158,14 +138,11 @@ def test_lists_as_obp_has_them(depends: str, printed: float) -> None:
     propensity = draw.uniform(0.1, 0.9, (lists, length))
     chance = np.clip(propensity * draw.uniform(0.3, 1.5, (lists, length)), 0, 1)
     reward = draw.binomial(1, 0.3, (lists, length))
-    frame = pl.DataFrame(
-        {
-            "page": np.repeat(np.arange(lists), length),
-            "position": np.tile(np.arange(length), lists),
-            "reward": reward.ravel(),
-            "propensity": propensity.ravel(),
-            "target_probability": chance.ravel(),
-        }
+    frame = pl.DataFrame({"page": np.repeat(np.arange(lists), length)}).with_columns(
+        position=np.tile(np.arange(length), lists),
+        reward=reward.ravel(),
+        propensity=propensity.ravel(),
+        target_probability=chance.ravel(),
     )
     assert policy_value(frame, depends=depends).estimate == pytest.approx(printed, abs=1e-12)
 
@@ -180,9 +157,7 @@ def as_table(q: np.ndarray[Any, Any]) -> pl.DataFrame:
     return pl.DataFrame(cells, schema=["position", "action", "target_probability"], orient="row")
 
 
-@pytest.mark.parametrize(
-    ("documents", "repeats"), [(3, False), (4, False), (5, False), (3, True), (2, True)]
-)
+@pytest.mark.parametrize(("documents", "repeats"), [(3, False), (4, False), (2, True)])
 def test_pseudo_inverse(documents: int, repeats: bool) -> None:
     """Weights are those of the numerical inverse, and sums over positions are found on average."""
     lists = drawn_lists(documents, repeats)
@@ -198,14 +173,8 @@ def test_pseudo_inverse(documents: int, repeats: bool) -> None:
     policy = as_table(q)
     found = []
     for row, docs in enumerate(lists):
-        frame = pl.DataFrame(
-            {
-                "page": ["p"] * LENGTH,
-                "position": [1, 2, 3],
-                "action": [str(doc) for doc in docs],
-                "reward": [float(worth[k, doc]) for k, doc in enumerate(docs)],
-            }
-        )
+        columns = {"page": ["p"] * LENGTH, "position": [1, 2, 3], "action": [*map(str, docs)]}
+        frame = pl.DataFrame(columns).with_columns(reward=worth[range(LENGTH), docs])
         made = policy_value(frame, policy, "PI", candidates=documents, repeats=repeats)
         found.append(made.estimate)
         assert made.estimate == pytest.approx(weights[row] * (shown[row] * worth).sum(), abs=1e-10)
@@ -229,8 +198,7 @@ def bandit() -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def test_open_bandit() -> None:
     """The figures that obp 0.4.1 prints in its README, and their neighbours."""
-    log, policy = bandit()
-    made = policy_value(log, policy)
+    made = policy_value(LOG, POLICY)
     assert made.lists == 10_000
     assert made.estimate == pytest.approx(0.004552880, abs=5e-10)
     assert made.relative == pytest.approx(1.198126, abs=5e-7)
@@ -238,7 +206,7 @@ def test_open_bandit() -> None:
     assert made.ess == pytest.approx(1639.50, abs=5e-3)
     assert made.weights is not None
     assert made.weights.mean == pytest.approx(0.953316, abs=5e-7)
-    assert policy_value(log, policy, "SNIPS").estimate == pytest.approx(0.004775833, abs=5e-10)
+    assert policy_value(LOG, POLICY, "SNIPS").estimate == pytest.approx(0.004775833, abs=5e-10)
     assert made.unseen == 0
     assert made.warnings == ()
 
@@ -258,16 +226,13 @@ def logged(number: int = 400, seed: int = 3) -> pl.DataFrame:
 
 
 def test_equal_rewards_have_no_interval() -> None:
-    rows = logged().with_columns(
-        reward=pl.lit(1.0), propensity=pl.lit(0.5), target_probability=pl.lit(0.5)
-    )
+    half = pl.lit(0.5)
+    rows = logged().with_columns(reward=pl.lit(1), propensity=half, target_probability=half)
     for resamples in (0, 200):
         made = policy_value(rows, unit="user", resamples=resamples)
-        assert made.estimate == 1
-        assert np.isnan([made.means.low, made.means.high]).all()
-        assert any(
-            "value equal for each user: no confidence interval" in said for said in made.warnings
-        )
+        assert made.estimate == 1 and np.isnan([made.means.low, made.means.high]).all()
+        reason = "value equal for each user: no confidence interval"
+        assert any(reason in said for said in made.warnings)
 
 
 def test_limits_of_a_mean() -> None:
@@ -291,34 +256,26 @@ def test_limits_by_user() -> None:
     error = np.sqrt(len(sums) / (len(sums) - 1) * np.square(sums).sum()) / weights.sum()
     assert made.estimate == pytest.approx(value, rel=1e-12)
     assert made.standard_error == pytest.approx(error, rel=1e-12)
-    assert made.high - made.estimate == pytest.approx(
-        error * stats.t.ppf(0.95, len(sums) - 1), rel=1e-9
-    )
+    half_width = error * stats.t.ppf(0.95, len(sums) - 1)
+    assert made.high - made.estimate == pytest.approx(half_width, rel=1e-9)
     assert made.units == len(sums)
 
 
 def test_the_unit_must_be_named_where_users_return() -> None:
     rows = logged()
-    with pytest.raises(
-        cf.PolicyError, match=r"\(40 users, 400 lists\).*unit='user', or unit='list'"
-    ):
+    reason = r"\(40 users, 400 lists\).*unit='user', or unit='list'"
+    with pytest.raises(cf.PolicyError, match=reason):
         policy_value(rows)
     for name in ("user", "session"):
         once = rows.with_columns(pl.int_range(pl.len()).cast(pl.String).alias(name)).head(30)
         once = once.select("reward", "propensity", "target_probability", name)
         assert policy_value(once).unit == "list"
-    with pytest.raises(
-        cf.InputError, match="target_probability, which cannot be combined with a pol"
-    ):
-        policy_value(rows, {"action": ["a"], "target_probability": [1.0]}, unit="user")
 
 
 def test_bootstrap_of_users() -> None:
-    rows = logged()
-    made = policy_value(rows, unit="user", resamples=4000, seed=5)
-    plain = policy_value(rows, unit="user")
+    made, again = (policy_value(logged(), unit="user", resamples=4000, seed=5) for _ in "ab")
+    plain = policy_value(logged(), unit="user")
     assert (made.high - made.low) == pytest.approx(plain.high - plain.low, rel=0.1)
-    again = policy_value(rows, unit="user", resamples=4000, seed=5)
     assert (made.means.low == again.means.low).all()
     assert "bootstrap, 4,000 samples, seed 5" in str(made)
 
@@ -379,10 +336,8 @@ def test_what_was_never_shown_is_told() -> None:
     made = policy_value(shuffled_log(), run)
     assert made.unseen == pytest.approx(1 / 4)
     assert any("25.0% of the results of the policy" in said for said in made.warnings)
-    short = cf.read_run({"q1": {"a": 2.0, "b": 1.0}})
-    assert any(
-        "2 lists of queries" in said for said in policy_value(shuffled_log(), short).warnings
-    )
+    short = policy_value(shuffled_log(), cf.read_run({"q1": {"a": 2.0, "b": 1.0}}))
+    assert any("2 lists of queries" in said for said in short.warnings)
 
 
 def test_a_wrong_mean_weight_is_told() -> None:
@@ -397,82 +352,61 @@ def test_one_unit_has_no_limits() -> None:
     assert "no confidence interval" in str(made)
 
 
-def bad() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], str]]:
-    right = {"reward": [1, 0], "propensity": [0.5, 0.5], "target_probability": [0.5, 0.5]}
-    yield "zero", right | {"propensity": [0.5, 0.0]}, {}, "row 2: propensity must be above 0"
-    yield (
-        "above",
-        right | {"propensity": [1.5, 0.5]},
-        {},
-        "row 1: propensity must be above",
-    )
-    yield (
-        "target_probability",
-        right | {"target_probability": [0.5, -0.1]},
-        {},
-        "target_probability must be from 0 to 1, got -0.1",
-    )
-    yield (
-        "none",
-        {"reward": [1.0], "propensity": [0.5]},
-        {},
-        "IPS requires a column target_probability",
-    )
-    yield "text", right | {"reward": [1, "x"]}, {}, "reward 'x' is not a finite number"
-    yield "page", right | {"page": ["a", "a"]}, {}, "requires a column position"
-    twice = right | {"page": ["<b>", "<b>"], "position": [1, 1]}
-    below = right | {"page": ["a", "a"], "position": [0, -1]}
-    gap = right | {"position": [1, float("nan")]}
-    yield "gap", gap, {}, "has no position"
-    yield "below", below, {}, "row 2: position must be at least 0, got -1"
-    yield "twice", twice, {}, "position 1 occurs twice on page '<b>'"
-    yield "unit", right, {"unit": "user"}, "intervals by user require the user"
-    yield "predicted", right, {"estimator": "DR"}, "DR requires a column expected"
-    yield "estimator", right, {"estimator": "DRR"}, "unknown estimator 'DRR'; expected one of:"
-    yield "depends", right, {"depends": "all"}, "unknown depends 'all'; expected one of:"
-    yield "clip", right, {"clip": 0}, "clip must be a number above 0"
-    yield (
-        "candidates",
-        right,
-        {"estimator": "PI"},
-        "candidates and the estimator PI require each other",
-    )
-    uneven = right | {"propensity": [0.3, 0.7], "anywhere": [0.5, 0.5]}
-    yield "few", uneven, {"estimator": "PI", "candidates": 2}, "not 1 / candidates"
-
-
-CASES = {case[0]: case for case in bad()}
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_bad_input(name: str) -> None:
-    _, rows, options, said = CASES[name]
-    with pytest.raises(cf.CranfieldError) as caught:
-        policy_value(
-            [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)],
-            **options,
-        )
-    assert said in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_bad_policies() -> None:
-    log, policy = bandit()
-    with pytest.raises(cf.PolicyError, match="position '1' must sum to 1, got 0.989"):
-        policy_value(log, policy[1:])
-    with pytest.raises(cf.InputError, match="action '0' occurs twice"):
-        policy_value(log, pl.concat([policy, policy[:1]]))
-    other = pl.DataFrame({"action": ["x"], "target_probability": [1.0]})
-    with pytest.raises(cf.CranfieldError, match="none of the logged actions"):
-        policy_value(log, other)
-
-
-ROWS: dict[str, list[Any]] = {
-    "action": ["a", "b", "a", "b"],
-    "reward": [1, 0, 0, 1],
-    "propensity": [0.5] * 4,
-}
+ROWS: dict[str, list[Any]] = {"action": [*"abab"], "reward": [1, 0, 0, 1], "propensity": [0.5] * 4}
 TARGET = {"action": ["a", "b"], "probability": [0.8, 0.2]}
+RIGHT = {"reward": [1, 0], "propensity": [0.5, 0.5], "target_probability": [0.5, 0.5]}
+EXPECTED = {"expected": [0.5] * 2}
+UNEVEN = {"propensity": [0.3, 0.7], "anywhere": [0.5, 0.5]}
+TWICE: dict[str, Any] = {"page": ["<b>", "<b>"], "position": [1, 1]}
+NEGATIVE: dict[str, Any] = {"page": ["a", "a"], "position": [0, -1]}
+LOG, POLICY = bandit()
+
+
+def with_columns(**columns: list[Any]) -> object:
+    rows = RIGHT | columns
+    return policy_value([dict(zip(rows, x, strict=True)) for x in zip(*rows.values(), strict=True)])
+
+
+def with_options(estimator: Any = None, rows: Any = None, **options: Any) -> object:
+    return policy_value(RIGHT | (rows or {}), None, *([estimator] if estimator else []), **options)
+
+
+REFUSALS: dict[str, list[Refusal]] = {
+    "columns": [
+        (lambda: with_columns(propensity=[0.5, 0.0]), "row 2: propensity must be above 0"),
+        (lambda: with_columns(propensity=[1.5, 0.5]), "row 1: propensity must be above"),
+        (lambda: with_columns(target_probability=[0.5, -0.1]), "probability must be .*, got -0.1"),
+        (lambda: policy_value({"reward": [1.0], "propensity": [0.5]}), "IPS requires a column"),
+        (lambda: with_columns(reward=[1, "x"]), "reward 'x' is not a finite number"),
+        (lambda: with_columns(page=["a", "a"]), "requires a column position"),
+        (lambda: with_columns(position=[1, float("nan")]), "has no position"),
+        (lambda: with_columns(**NEGATIVE), "row 2: position must be at least 0, got -1"),
+        (lambda: with_columns(**TWICE), "position 1 occurs twice on page '<b>'"),
+        (lambda: policy_value(RIGHT, TARGET), "probability, which cannot be combined with a pol"),
+        (lambda: policy_value(ROWS | {"action": ["a", None, *"ab"]}, TARGET), "got 1 row without"),
+    ],
+    "options": [
+        (lambda: with_options(unit="user"), "intervals by user require the user"),
+        (lambda: with_options("DR"), "DR requires a column expected"),
+        (lambda: with_options("DRR"), "unknown estimator 'DRR'; expected one of:"),
+        (lambda: with_options(depends="all"), "unknown depends 'all'; expected one of:"),
+        (lambda: with_options(clip=0), "clip must be a number above 0"),
+        (lambda: with_options("PI"), "candidates and the estimator PI require each other"),
+        (lambda: with_options("PI", UNEVEN, candidates=2), "not 1 / candidates"),
+        (lambda: policy_value(ROWS, TARGET, repeats=True), "with the estimator PI only"),
+        (lambda: with_options("DM", EXPECTED, clip=2), "clip cannot be used with the estimator DM"),
+    ],
+    "policies": [
+        (lambda: policy_value(LOG, POLICY[1:]), "position '1' must sum to 1, got 0.989"),
+        (lambda: policy_value(LOG, pl.concat([POLICY, POLICY[:1]])), "action '0' occurs twice"),
+        (lambda: policy_value(LOG, {"action": ["x"], "probability": [1]}), "none of the logged"),
+    ],
+}
+
+
+@pytest.mark.parametrize("topic", REFUSALS)
+def test_refused_in_one_line(topic: str) -> None:
+    check_refused(*REFUSALS[topic])
 
 
 def test_dicts_of_columns_and_boolean_rewards(tmp_path: Path) -> None:
@@ -484,25 +418,11 @@ def test_dicts_of_columns_and_boolean_rewards(tmp_path: Path) -> None:
     assert policy_value(tmp_path / "rows.csv", TARGET).estimate == expected
 
 
-def test_predictions_alone_have_no_weights_to_clip() -> None:
-    rows = ROWS | {"expected": [0.5] * 4}
-    with pytest.raises(
-        cf.PolicyError, match="clip cannot be used with the estimator DM, which has no weights"
-    ):
-        policy_value(rows, TARGET, "DM", clip=2)
-
-
 @pytest.mark.parametrize("start", [0, 1])
 def test_positions_of_a_run_count_as_in_the_log(start: int) -> None:
     docs, rewards = [*"abbaabba"], [1, 0, 0, 0, 1, 0, 1, 0]
-    rows = {
-        "page": [k for k in range(4) for _ in range(2)],
-        "position": [start, start + 1] * 4,
-        "query": ["q"] * 8,
-        "action": docs,
-        "reward": rewards,
-        "propensity": [0.5] * 8,
-    }
+    rows = {"page": [*"00112233"], "position": [start, start + 1] * 4, "query": ["q"] * 8}
+    rows |= {"action": docs, "reward": rewards, "propensity": [0.5] * 8}
     run = cf.read_run({"q": {"a": 2.0, "b": 1.0}})
     # Rewards of a at the first and of b at the second position, over the propensity.
     shown = zip(docs, "ab" * 4, rewards, strict=True)
@@ -511,13 +431,3 @@ def test_positions_of_a_run_count_as_in_the_log(start: int) -> None:
     table = {"action": ["a", "b"], "position": [1 - start, 2 - start], "probability": [1.0, 1.0]}
     with pytest.raises(cf.InputError, match=f"from {start} in the log, but from {1 - start} in"):
         policy_value(rows, table)
-
-
-def test_rows_without_an_action() -> None:
-    with pytest.raises(cf.InputError, match="the action of each row, got 1 row without"):
-        policy_value(ROWS | {"action": ["a", None, "a", "b"]}, TARGET)
-
-
-def test_only_pi_knows_of_repeats() -> None:
-    with pytest.raises(cf.PolicyError, match="repeats can be used with the estimator PI only"):
-        policy_value(ROWS, TARGET, repeats=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -12,22 +14,16 @@ from scipy import optimize
 
 import cranfield as cf
 from cranfield.online import QueryLog, rank_propensities, run_value
-from cranfield.online.log.query_log import log_from_tables
 from cranfield.online.off_policy.run_value import RankPairs, estimate_all_pairs
+from tests.online.click_models.pages import log_of as log_of_pages
+from tests.online.refusals import check_refused
 
 
 def log_of(pages: list[tuple[str, str, str]], **results: Any) -> QueryLog:
-    """A log of pages: a query, the documents in order, and those clicked; a letter each."""
-    shown = [(p, r, d) for p, (_, docs, _) in enumerate(pages) for r, d in enumerate(docs, 1)]
-    clicks = [(p, docs.index(d) + 1, d) for p, (_, docs, hit) in enumerate(pages) for d in hit]
-    columns = {"page": pl.Int64, "rank": pl.Int32, "doc": pl.String}
-    return log_from_tables(
-        pl.DataFrame(
-            {"id": [str(p) for p in range(len(pages))], "query": [page[0] for page in pages]}
-        ),
-        pl.DataFrame(shown, schema=columns, orient="row").with_columns(**results),
-        pl.DataFrame(clicks, schema=columns, orient="row"),
-    )
+    """Make a log of pages: a query, the documents in order, and those clicked; a letter each."""
+    clicked = [(query, tuple(d), tuple(int(x in hit) for x in d)) for query, d, hit in pages]
+    log = log_of_pages(clicked)
+    return replace(log, results=log.results.with_columns(**results))
 
 
 def exact_log(looks: list[float], attracts: dict[str, float], orders: list[str]) -> QueryLog:
@@ -83,7 +79,7 @@ def harvested(seed: int, depth: int) -> RankPairs:
     return RankPairs(query, rank + 1, other + 1, clicked, number - clicked)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_all_pairs_is_the_maximum(seed: int) -> None:
     """The same likelihood in the chances themselves, maximised by SciPy."""
     depth = 4
@@ -132,8 +128,6 @@ def test_what_nothing_links_is_unknown() -> None:
     none = log_of([("q", "ab", "b"), ("q", "ba", "b")])
     # What rank 2 would be worth, rank 1 without clicks of a cannot tell; rank 2 has no zero.
     assert rank_propensities(none, depth=2).propensity[0] == 1
-    with pytest.raises(cf.InputError, match="requires documents shown at several ranks"):
-        rank_propensities(log_of([("q", "ab", "b")]))
 
 
 def test_ranks_without_clicks() -> None:
@@ -182,19 +176,19 @@ def test_propensities_of_the_log_itself() -> None:
     log = log_of([("q", "ab", "b")], propensity=pl.Series([1.0, 0.5]))
     run = cf.read_run({"q": {"b": 3.0, "a": 2.0}})
     assert run_value(log, run, "DCG@2").estimate == pytest.approx(2.0)
-    bad = log_of([("q", "ab", "b")], propensity=pl.Series([1.0, 0.0]))
-    with pytest.raises(cf.InputError, match="log: expected examination .*, got 0 at rank 2"):
-        run_value(bad, run, "DCG@2")
-    with pytest.raises(cf.InputError, match="requires column 'propensity' of results"):
-        run_value(log_of([("q", "ab", "b")]), run)
-    with pytest.raises(cf.MeasureError, match="nDCG@2"):
-        run_value(log, run, "nDCG@2")
-    for given in ([1.2, 0.5], {1: 1.2, 2: 0.5}, np.array([1.2, 0.5])):
-        with pytest.raises(cf.InputError, match="examination: expected .*, got 1.2 at rank 1"):
-            run_value(log, run, "DCG@2", given)
-    with pytest.raises(cf.PolicyError, match="ranks of examination must be at least 1, got 0"):
-        run_value(log, run, "DCG@2", {0: 1.0, 1: 0.5})
     assert run_value(log, run, "DCG@2", {1: 1.0, 2: 0.5}).estimate == pytest.approx(2.0)
+    bad = log_of([("q", "ab", "b")], propensity=pl.Series([1.0, 0.0]))
+    value = partial(run_value, log, run, "DCG@2")
+    other = cf.read_run({"zz": {"a": 1.0}}), cf.read_run({"q": {"x": 1.0}})
+    check_refused(
+        (lambda: run_value(bad, run, "DCG@2"), "log: expected examination .*, got 0 at rank 2"),
+        (lambda: run_value(log_of([("q", "ab", "b")]), run), "column 'propensity' of results"),
+        (lambda: run_value(log, run, "nDCG@2"), "nDCG@2"),
+        (lambda: value([1.2, 0.5]), "examination: expected .*, got 1.2 at rank 1"),
+        (lambda: value({1: 1.2, 2: 0.5}), "examination: expected .*, got 1.2 at rank 1"),
+        (lambda: value({0: 1.0, 1: 0.5}), "ranks of examination must be at least 1, got 0"),
+        *[(partial(run_value, log, one, "DCG@2"), "of the run .pages show 'a'") for one in other],
+    )
 
 
 @pytest.mark.parametrize("method", ["swaps", "AllPairs", "EM"])
@@ -217,24 +211,16 @@ def test_propensities_above_that_of_rank_1(method: str, looks: list[float]) -> N
 
 def test_documents_that_are_always_clicked_at_a_rank() -> None:
     # The likelihood is c log r + (n - c) log(1 - r) + n log(x r) with x r <= 1: x = 1 / r.
-    page, first, second = range(400), [k % 4 == 0 for k in range(200)], [True] * 200
-    log = cf.online.read_log(
-        {
-            "page": page,
-            "query": [f"q{k % 5}" for k in page],
-            "doc": ["d"] * 400,
-            "rank": [1] * 200 + [2] * 200,
-            "clicked": first + second,
-        }
-    )
-    found = cf.online.rank_propensities(log, "AllPairs", depth=2)
+    rows: dict[str, Any] = {"page": range(400), "query": [*"abcde"] * 80, "doc": ["d"] * 400}
+    rows |= {"rank": np.repeat([1, 2], 200), "clicked": [k % 4 == 0 or k > 199 for k in range(400)]}
+    found = rank_propensities(cf.online.read_log(rows), "AllPairs", depth=2)
     assert found.propensity[1] == pytest.approx(4.0, rel=1e-6)
 
 
 @pytest.mark.parametrize("method", ["swaps", "AllPairs"])
 def test_the_same_log_gives_the_same_bits_each_time(method: str) -> None:
     log = cf.online.simulated_log()
-    made = [rank_propensities(log, method, depth=5) for _ in range(12)]
+    made = [rank_propensities(log, method, depth=5) for _ in range(6)]
     assert len({repr((one.propensity.tolist(), one.low.tolist())) for one in made}) == 1
 
 
@@ -251,20 +237,16 @@ def test_queries_without_pairs_do_not_narrow_intervals(method: str) -> None:
     assert any("effective number of queries 3.0" in note for note in many.notes)
 
 
-@pytest.mark.parametrize("method", ["swaps", "AllPairs", "EM"])
-def test_no_clicks_are_no_propensities(method: str) -> None:
-    log = log_of([("q", "ab", ""), ("q", "ba", "")])
-    with pytest.raises(cf.InputError, match="a propensity of ranks requires clicks, got none"):
-        rank_propensities(log, method, depth=2)
+def test_logs_without_propensities() -> None:
+    unclicked, once = log_of([("q", "ab", ""), ("q", "ba", "")]), log_of([("q", "ab", "b")])
+    reason = "a propensity of ranks requires clicks, got none"
+    methods = ("swaps", "AllPairs", "EM")
+    check_refused(
+        *[(partial(rank_propensities, unclicked, method, depth=2), reason) for method in methods],
+        (lambda: rank_propensities(once), "requires documents shown at several ranks"),
+    )
 
 
 def test_nothing_is_relative_to_a_rank_without_clicks() -> None:
     log = log_of([("q", "abc", "b"), ("q", "bac", "a"), ("q", "acb", "")])
     assert rank_propensities(log, depth=3).rows["propensity"].to_list() == [1, None, None]
-
-
-@pytest.mark.parametrize("run", [{"zz": {"a": 1.0}}, {"q": {"x": 1.0}}])
-def test_a_run_without_a_shown_document_has_no_value(run: dict[str, dict[str, float]]) -> None:
-    log = log_of([("q", "ab", "a"), ("q", "ba", "")])
-    with pytest.raises(cf.InputError, match="no page shows a document of the run .pages show 'a'"):
-        run_value(log, cf.read_run(run), "DCG@2", [1.0, 0.5])

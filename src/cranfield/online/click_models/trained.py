@@ -237,9 +237,8 @@ class ClickModel(Result):
         """Return the relevance; refuse a model that does not distinguish documents."""
         if self.items.tied is not None:
             expected = "expected a model that distinguishes documents; use train(..., tied='none')"
-            raise PolicyError(
-                f"{expected}, got a model with one parameter for all documents of a grade"
-            )
+            model = "a model with one parameter for all documents of a grade"
+            raise PolicyError(f"{expected}, got {model}")
         return self.relevance()
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -327,9 +326,8 @@ class ClickModel(Result):
             reason = UNSUPPORTED_NAMES.get(f"rr{name}", default)
             raise PolicyError(f"{name} has no measure of effort: {reason}")
         if self.items.tied != "grade":
-            raise PolicyError(
-                "a measure requires a model tied by grade; use train(..., tied='grade')"
-            )
+            remedy = "use train(..., tied='grade')"
+            raise PolicyError(f"a measure requires a model tied by grade; {remedy}")
         if self.model.depends_on_rank and options.get("cutoff") is None:
             options["cutoff"] = self.ranks
         ranks = min(self.ranks, options.get("cutoff") or self.ranks)
@@ -379,9 +377,8 @@ class ClickModel(Result):
         name = self.model.name
         utility = None if name == "DCTR" else self.measure(unjudged=unjudged)
         if not isinstance(utility, Chain):
-            raise PolicyError(
-                f"{name} has no user model, as its users do not read a page from top to bottom"
-            )
+            cause = "its users do not read a page from top to bottom"
+            raise PolicyError(f"{name} has no user model, as {cause}")
         return click_user_model(utility, **options)
 
     def user(self) -> ModelUser:

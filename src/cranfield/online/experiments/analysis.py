@@ -351,9 +351,8 @@ def analyse_units(
         raise CranfieldError(f"{units.source}: {causes}")
     for name, count in units.counts.items():
         if count < 2:
-            raise CranfieldError(
-                f"expected at least two units per variant, got {count} in variant {quoted(name)}"
-            )
+            size = f"{count} in variant {quoted(name)}"
+            raise CranfieldError(f"expected at least two units per variant, got {size}")
     proportions = None if weights is None else {name: weights[name] for name in units.variants}
     ratio_test = sample_ratio(units.counts, proportions)
     level_ratios = _test_sample_ratios(units, ratio_test.expected_proportion)
@@ -366,7 +365,10 @@ def analyse_units(
     rows, looks = compare_variants(units, arms, metrics, by_arm.pooled(), options)
     notes = [*units.notes, *_note_few_units(units, rows), *_note_margins(metrics, rows)]
     notes += [*_note_constants(units, arms, rows), *_note_undefined(units, arms, rows, by_arm)]
-    notes += _note_looks(units, options)
+    n_units = len(units.arm)
+    if future_looks := [f"{look:,}" for look in options.looks or () if look > n_units]:
+        reached = f"the data has {n_units:,} units, so these looks were not reached"
+        notes.append(f"{reached}: {', '.join(future_looks)}")
     notes += _note_skewness(units, metrics, rows, options)
     if options.lift == "linear" and any("permutation" in row["test"] for row in rows):
         effect = "has no effect on metrics tested by permutation, whose intervals are Fieller's"
@@ -540,13 +542,6 @@ def _note_undefined(
                 f"{row['metric']}: all values are 0 in {row['variant']}: no confidence interval of"
                 " the lift can be computed"
             )
-
-
-def _note_looks(units: Units, options: Options) -> Iterator[str]:
-    n_units = len(units.arm)
-    if future_looks := [look for look in options.looks or () if look > n_units]:
-        looks = ", ".join(f"{look:,}" for look in future_looks)
-        yield f"the data has {n_units:,} units, so these looks were not reached: {looks}"
 
 
 def _note_skewness(

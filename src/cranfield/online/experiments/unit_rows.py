@@ -171,9 +171,8 @@ def _find_totals(table: UnitTable, kinds: Mapping[int, str], metrics: Names) -> 
     """Yield signs that rows are totals of many units."""
     for k, kind in kinds.items():
         numbers = table.texts(k).cast(pl.Float64, strict=False).drop_nulls()
-        is_constant = kind in {"user", "session"} or (
-            kind.endswith("weight") and numbers.n_unique() < 2
-        )
+        is_equal_weight = kind.endswith("weight") and numbers.n_unique() < 2
+        is_constant = is_equal_weight or kind in {"user", "session"}
         if not (is_constant or numbers.is_in([0.0, 1.0]).all()):
             yield f"a column {quoted(table.names[k])}"
     if table.variant is None:

@@ -302,11 +302,10 @@ def _check_sums(
     for name in sorted(sums):
         values = frame[name].drop_nulls()
         if _is_rate(name):
-            expected = (
-                f"expected a column of amounts, which are summed over the rows of each {unit}"
-            )
+            expected = f"a column of amounts, which are summed over the rows of each {unit}"
             remedy = f"{ratio}; if {name} is an amount, rename it, such as total_{name}"
-            raise InputError(f"{expected}, got {quoted(name)}; {remedy}", source=source)
+            reason = f"expected {expected}, got {quoted(name)}; {remedy}"
+            raise InputError(reason, source=source)
         if values.is_between(0, 1).all() and (values % 1 > 0).any():
             note = f"{quoted(name)} has values from 0 to 1, which are summed over the rows of each"
             warn(f"{source}: {note} {unit}; if they are rates, {ratio}")
@@ -474,10 +473,8 @@ def units_from_log(
     """
     for name, metric in metrics.items():
         if metric.covariate is not None:
-            reason = (
-                "covariate requires a table of units (in Python, before=... takes an earlier log)"
-            )
-            raise PolicyError(f"{name}: {reason}")
+            remedy = "(in Python, before=... takes an earlier log)"
+            raise PolicyError(f"{name}: covariate requires a table of units {remedy}")
     measures = parse_measures(metrics)
     texts = {name: str(measure) for name, measure in measures.items()}
     source, notes = "sums by unit", list[str]()
@@ -509,9 +506,8 @@ def units_from_log(
 
 def _sort_by_time(units: Units, first_times: pl.DataFrame) -> Units:
     """Sort units by the time of their first page."""
-    times = pl.DataFrame({units.kind: units.ids}).join(
-        first_times, on=units.kind, how="left", maintain_order="left"
-    )
+    times = pl.DataFrame({units.kind: units.ids})
+    times = times.join(first_times, on=units.kind, how="left", maintain_order="left")
     if times["time"].null_count():
         raise InputError("an analysis at several looks requires times", source=units.source)
     order = np.argsort(times["time"].to_numpy(), kind="stable")

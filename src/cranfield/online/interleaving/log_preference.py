@@ -29,7 +29,7 @@ from cranfield.online.interleaving.preference import (
     preference_between,
 )
 from cranfield.online.interleaving.side_by_side import PreferenceMatrix, compare_pairs
-from cranfield.online.log.query_log import QueryLog, check_independence
+from cranfield.online.log.query_log import QueryLog, check_independence, number_page_units
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
 
 MIN_SATISFIED_DWELL = 30.0  # Minimum dwell, in seconds, of a satisfied click
@@ -77,9 +77,8 @@ def weigh_clicks(
         log.require("clicks", "dwell", purpose="satisfied clicks")
         weight = (pl.col("dwell") >= MIN_SATISFIED_DWELL).fill_null(False).cast(pl.Float64)
         if n_missing := rows["dwell"].null_count():
-            notes.append(
-                f"{counted(n_missing, 'click')} with an unknown dwell time treated as not satisfied"
-            )
+            unknown = f"{counted(n_missing, 'click')} with an unknown dwell time"
+            notes.append(f"{unknown} treated as not satisfied")
     elif clicks != "all":
         if clicks == "dwell":
             log.require("clicks", "dwell", purpose="clicks weighted by dwell time")
@@ -160,21 +159,16 @@ def number_units(
     Returns the name of the unit, the number of each page's unit, and the notes of the credits with
     one on pages without a unit.
     """
-    pages, notes = log.pages[credits.pages], list(credits.notes)
+    pages = log.pages[credits.pages]
     if unit is None:
         check_independence(pages, "page", "impression")
     unit = unit or "impression"
     check_choice("unit", unit, UNITS)
     if unit == "impression":
-        return unit, np.arange(pages.height), notes
+        return unit, np.arange(pages.height), [*credits.notes]
     log.require("pages", unit, purpose=f"a preference by {unit}")
-    codes = pages[unit].rank("dense").to_numpy() - 1.0
-    if n_missing := int(np.isnan(codes).sum()):
-        codes[np.isnan(codes)] = pages[unit].n_unique() + np.arange(n_missing)
-        notes.append(
-            f"{counted(n_missing, 'page')} without {unit}, each treated as a separate {unit}"
-        )
-    return unit, codes.astype(np.intp), notes
+    codes, notes = number_page_units(pages, unit)
+    return unit, codes, [*credits.notes, *notes]
 
 
 MAX_EXACT = 2000  # Maximum number of untied impressions for which the power is computed exactly

@@ -41,7 +41,7 @@ Interval = tuple[float, float]
 
 
 class PreferenceOptions(NamedTuple):
-    """PreferenceOptions of the tests of a preference."""
+    """Options of the tests of a preference."""
 
     expected: float
     confidence: float
@@ -350,9 +350,8 @@ def check_credits(credits: Any) -> Floats:
     """Check credits, and return them as floats, shape (impressions, rankers)."""
     values = as_numbers(credits, "credits")
     if values.ndim != 2 or values.shape[1] < 2 or np.isinf(values).any():
-        raise PolicyError(
-            "credits must be finite numbers or NaN, a row per impression and a column per ranker"
-        )
+        shape = "a row per impression and a column per ranker"
+        raise PolicyError(f"credits must be finite numbers or NaN, {shape}")
     return values
 
 
@@ -413,9 +412,8 @@ def _preference(
         raise PolicyError(f"names must be two distinct rankers, got {quoted(names)}")
     unit_outcomes, unit_counts = unit_outcomes[unit_counts > 0], unit_counts[unit_counts > 0]
     if not unit_counts.size:
-        raise CranfieldError(
-            "expected at least one impression with credits of both rankers, got none"
-        )
+        expected_impressions = "at least one impression with credits of both rankers"
+        raise CranfieldError(f"expected {expected_impressions}, got none")
     wins, losses, ties = map(int, unit_counts @ unit_outcomes)
     sign = np.sign(unit_outcomes[:, 0] - unit_outcomes[:, 1])
     unit_sizes = [int(unit_counts[sign == value].sum()) for value in (1, -1, 0)]

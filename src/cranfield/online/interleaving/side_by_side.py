@@ -158,9 +158,8 @@ class PreferenceMatrix(Result):
     def heading(self) -> list[str]:
         rankers, pairs = counted(len(self.rankers), "ranker"), counted(len(self.pairs), "pair")
         pair = max(self.pairs, key=lambda pair: pair.resamples)
-        intervals = (
-            f"low, high: {100 * pair.confidence:g}% confidence intervals of Delta{pair.sampling}"
-        )
+        level = f"{100 * pair.confidence:g}% confidence intervals"
+        intervals = f"low, high: {level} of Delta{pair.sampling}"
         return [
             f"{rankers}, {pairs} by {pair.unit}, correction {self.correction}",
             f"{intervals}; p: sign test by {pair.unit}",
@@ -388,9 +387,8 @@ def _bootstrap_strengths(
     bounds = np.array([percentiles(column, confidence) for column in samples[is_finite].T])
     is_constant = np.ptp(samples[is_finite], axis=0) <= _MIN_RANGE
     if is_constant.any():
-        notes.append(
-            "no confidence interval of strengths that are equal in all resamples of topics"
-        )
+        equal = "that are equal in all resamples of topics"
+        notes.append(f"no confidence interval of strengths {equal}")
         bounds[is_constant] = np.nan
     return *bounds.T, notes
 

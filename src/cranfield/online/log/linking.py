@@ -173,9 +173,8 @@ def _check_pages(table: Table, anomalies: Anomalies) -> pl.DataFrame:
 def _separate_sessions(frame: pl.DataFrame, table: Table, anomalies: Anomalies) -> pl.DataFrame:
     """Refuse or separate sessions of several users, such as numbers that start anew by user."""
     # A user may log in during a session.
-    is_known = (
-        ~pl.col("user").str.to_lowercase().is_in([*NO_NAME]) & pl.col("session").is_not_null()
-    )
+    is_named = ~pl.col("user").str.to_lowercase().is_in([*NO_NAME])
+    is_known = is_named & pl.col("session").is_not_null()
     users = frame.select("session", user=pl.when(is_known).then(pl.col("user")))
     first_user = users.select(pl.col("user").drop_nulls().first().over("session"))["user"]
     is_other = (users["user"] != first_user).fill_null(False)
@@ -279,10 +278,8 @@ def _check_clicks(
     if "dwell" in frame.columns:
         median: Any = frame["dwell"].median()
         if "dwell" in table.names and median is not None and median > _LONG_DWELL:
-            note = (
-                f"dwell is in seconds, but its median is {median:,.0f}; divide milliseconds by 1000"
-            )
-            warn(f"{source}: {note}")
+            note = f"dwell is in seconds, but its median is {median:,.0f}"
+            warn(f"{source}: {note}; divide milliseconds by 1000")
         # A dwell of 0 or less is unknown.
         frame = frame.with_columns(dwell=pl.when(pl.col("dwell") > 0).then(pl.col("dwell")))
     anomalies.add("clicks on no page", frame["page"].null_count(), source, "excluded")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, PolicyError, check_choice, quoted
 from cranfield.base.files import make_folder
 from cranfield.base.showing import Plotted
@@ -289,6 +290,17 @@ def check_independence(rows: pl.DataFrame, noun: str, unit: str, source: str = "
             problem = f"{name}s have several {noun}s ({sizes}), so {noun}s are not independent"
             remedy = f"set unit={name!r}, or unit={unit!r} to treat {noun}s as independent"
             raise PolicyError(f"{source}{problem}: {remedy}")
+
+
+def number_page_units(pages: pl.DataFrame, unit: str) -> tuple[Indices, list[str]]:
+    """Number the units of pages from 0; pages without one are units of their own, with a note."""
+    codes = pages[unit].rank("dense").to_numpy() - 1.0
+    notes: list[str] = []
+    if n_missing := int(np.isnan(codes).sum()):
+        codes[np.isnan(codes)] = pages[unit].n_unique() + np.arange(n_missing)
+        missing = f"{counted(n_missing, 'page')} without {unit}"
+        notes.append(f"{missing}, each treated as a separate {unit}")
+    return codes.astype(np.intp), notes
 
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # Seconds of each unit of time

@@ -203,10 +203,8 @@ def refuse_lazy_counts(table: nw.LazyFrame[Any], name: str, source: str) -> None
     """Refuse a lazy table with a column of counts or weights."""
     names = table.collect_schema().names()
     if name == "clicks" and (positions := COUNT_COLUMN.named_in(names)):
-        reason = (
-            f"expected a row for each click, got counts in column {quoted(names[positions[0]])}"
-        )
-        raise InputError(reason, source=source)
+        counts = f"counts in column {quoted(names[positions[0]])}"
+        raise InputError(f"expected a row for each click, got {counts}", source=source)
 
     def cells(k: int) -> pl.Series:
         column = table.select(nw.col(names[k])).collect(backend="polars")

@@ -160,13 +160,10 @@ class WeightSummary:
             size = f"effective sample size {self.effective:.1f}"
             warnings.append(f"{size}: confidence intervals are unreliable")
         if self.largest > MAX_PROPORTION * self.mean * self.number:
-            percentage = 100 * self.largest / (self.mean * self.number) if self.mean else 0.0
-            warnings.append(
-                f"one weight is {percentage:.0f}% of the sum: it dominates the estimate"
-            )
+            fraction = self.largest / (self.mean * self.number) if self.mean else 0.0
+            warnings.append(f"one weight is {fraction:.0%} of the sum: it dominates the estimate")
         if self.clipped:
-            percentage = 100 * self.clipped
-            warnings.append(f"{percentage:.2f}% of weights are clipped, which biases the estimate")
+            warnings.append(f"{self.clipped:.2%} of weights are clipped, which biases the estimate")
         return warnings
 
 
@@ -252,9 +249,8 @@ class PolicyValue(Result):
         weights = [] if self.weights is None else [str(self.weights)]
         confidence, resamples, seed = self.interval
         method = f"bootstrap, {resamples:,} samples, seed {seed}" if resamples else "Student's t"
-        intervals = (
-            f"low, high: {100 * confidence:g}% confidence intervals, {method}, by {self.unit}"
-        )
+        level = f"{100 * confidence:g}% confidence intervals"
+        intervals = f"low, high: {level}, {method}, by {self.unit}"
         return [f"{self.estimator}: {self.estimate:.6g}, {lists}", *weights, intervals]
 
 
@@ -516,9 +512,8 @@ def pseudo_inverse_weights(logged: LoggedActions, candidates: int, repeats: bool
     lengths = np.bincount(code)
     length, m = int(lengths[0]), candidates
     if (lengths != length).any():
-        raise InputError(
-            "the pseudoinverse estimator (PI) requires lists of equal length", source=logged.source
-        )
+        reason = "the pseudoinverse estimator (PI) requires lists of equal length"
+        raise InputError(reason, source=logged.source)
     if length > m and not repeats:
         raise PolicyError(f"candidates must be at least {length}, the length of the lists, got {m}")
     position_sums: Floats = np.bincount(code, weights=probability).astype(np.float64)

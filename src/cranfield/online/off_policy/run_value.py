@@ -332,9 +332,9 @@ def _find_swaps(results: pl.DataFrame) -> pl.DataFrame:
     columns = ["page", "query", "doc", "clicked"]
     top = results.filter(pl.col("rank") == 1).select(columns)
     lower = results.filter(pl.col("rank") > 1).select("page", "rank", other="doc", below="clicked")
-    rows = top.join(lower, on="page", maintain_order="left_right").with_columns(
-        first=pl.min_horizontal("doc", "other"), second=pl.max_horizontal("doc", "other")
-    )
+    both = pl.min_horizontal("doc", "other"), pl.max_horizontal("doc", "other")
+    rows = top.join(lower, on="page", maintain_order="left_right")
+    rows = rows.with_columns(first=both[0], second=both[1])
     pair = ["query", "rank", "first", "second"]
     groups = rows.group_by(*pair, "doc", maintain_order=True)
     orders = groups.agg(pl.col("clicked", "below").mean(), times=pl.len())
@@ -463,10 +463,8 @@ def run_value(
     if n_excluded := int((is_clicked & ~is_known).sum()):
         warnings.append(f"{counted(n_excluded, 'click')} at ranks of unknown examination excluded")
     if unseen > 1e-9:
-        fraction = f"{100 * unseen:.1f}% of the weight of {measure}"
-        warnings.append(
-            f"{fraction} is on documents of the run that pages do not show and counts as 0"
-        )
+        fraction = f"{unseen:.1%} of the weight of {measure} is on documents of the run"
+        warnings.append(f"{fraction} that pages do not show and counts as 0")
     warnings += means.notes(n_units, unit)
     click_weights = weight[is_clicked & is_known & (new_gain > 0)]
     summary = WeightSummary.from_weights(click_weights, clip) if click_weights.size else None

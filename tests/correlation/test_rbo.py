@@ -67,7 +67,7 @@ def _naive(one: list[Any], other: list[Any], p: float) -> tuple[float, float]:
         sum(x[d] / d * p**d for d in range(1, n + 1))
         + sum(x[s] * (d - s) / (s * d) * p**d for d in range(s + 1, n + 1))
     ) + ((x[n] - x[s]) / n + x[s] / s) * p**n
-    return ext, (1 - p) * sum(p ** (d - 1) * x[min(d, n)] / d for d in range(1, 2000))
+    return ext, (1 - p) * sum(p ** (d - 1) * x[min(d, n)] / d for d in range(1, 1500))
 
 
 RANKINGS = st.lists(st.integers(0, 12), min_size=1, max_size=10, unique=True)
@@ -122,9 +122,9 @@ def _orders(ranking: list[list[int]]) -> list[list[int]]:
 def test_a_is_the_mean_over_all_breakings(
     one: list[list[int]], other: list[list[int]], p: float
 ) -> None:
-    values = [_naive(a, b, p) for a in _orders(one)[:24] for b in _orders(other)[:24]]
-    if len(_orders(one)) > 24 or len(_orders(other)) > 24:
+    if len(_orders(one)) > 12 or len(_orders(other)) > 12:
         return
+    values = [_naive(a, b, p) for a in _orders(one) for b in _orders(other)]
     found = rbo(one, other, p, ties="a")
     assert found.min == pytest.approx(np.mean([v[1] for v in values]), abs=1e-12)
     if len(_orders(one)[0]) == len(_orders(other)[0]):
@@ -149,25 +149,6 @@ def test_bounds_and_symmetry(
     np.testing.assert_allclose(backwards.ext, found.ext, atol=1e-14)
     if ties == "a":
         assert found.ext <= rbo(one, other, p, ties="b").ext + 1e-12
-
-
-@given(tied(), P)
-@settings(max_examples=20)
-def test_a_ranking_agrees_with_itself(ranking: list[list[int]], p: float) -> None:
-    for ties in ("w", "b"):
-        assert rbo(ranking, ranking, p, ties=ties).ext == pytest.approx(1, abs=1e-12)
-    flat = [item for group in ranking for item in group]
-    assert rbo(flat, flat, p).ext == pytest.approx(1, abs=1e-12)
-    assert rbo(flat, flat, p).max == pytest.approx(1, abs=1e-12)
-
-
-@given(RANKINGS, RANKINGS, P)
-@settings(max_examples=20)
-def test_longer_prefixes_narrow_the_range(one: list[int], other: list[int], p: float) -> None:
-    n = min(len(one), len(other))
-    ranges = [rbo(one[:k], other[:k], p) for k in range(1, n + 1)]
-    for before, after in zip(ranges, ranges[1:], strict=False):
-        assert before.min <= after.min + 1e-12 and after.max <= before.max + 1e-12
 
 
 def test_scores_are_rankings() -> None:

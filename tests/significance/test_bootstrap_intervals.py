@@ -90,14 +90,12 @@ def test_sums_that_are_equal_but_for_rounding_do_not_part_limits_and_p(
     x = np.array([0.4, 0.7, 0.1, 0.2, 0.3, 0.9])
     wins = np.array([1, 1, 0, 0, 0, 0])
     others = np.array([0.1, 0.2, 0.3, -0.1, 0.2, -0.1])
-    for difference in (*(wins * k / 10 for k in range(1, 10)), others):
+    for difference in (*(wins * k / 10 for k in (1, 3, 6, 7)), others):
         values = np.column_stack([x, x - difference])
         found = compared(values, test, exact=exact, resamples=199, seed=1)
-        for k in range(1, 200):
-            alpha = k / (64 if exact else 200)
-            if alpha < 1:
-                low, high = found.two_sided_interval(1 - alpha)
-                assert ((low[0] > 0) | (high[0] < 0)) == (found.raw_pvalues[0] <= alpha), alpha
+        for alpha in np.arange(1, 64) / 64 if exact else np.arange(1, 200) / 200:
+            low, high = found.two_sided_interval(1 - alpha)
+            assert ((low[0] > 0) | (high[0] < 0)) == (found.raw_pvalues[0] <= alpha), alpha
 
 
 def test_a_t_that_is_reached_but_for_rounding_is_not_left_out() -> None:
@@ -120,7 +118,7 @@ def test_a_t_that_is_reached_but_for_rounding_is_not_left_out() -> None:
 @pytest.mark.parametrize("side", SIDES)
 def test_exact_limits_are_where_the_exact_test_turns(side: str) -> None:
     rng = np.random.default_rng(2)
-    for trial in range(10):
+    for trial in range(5):
         x, y = np.round(rng.random((2, 9)), 2)
         found = cf.compare({"x": x, "y": y}, test="randomisation", alternative=side)
         for limit, inward in zip(found.interval, (1e-6, -1e-6), strict=True):
@@ -166,29 +164,6 @@ def test_p_values_stay_the_same() -> None:
             options = Options(exact=False, resamples=999, seed=5, alternative=side)
             found = find_test(test).run(all_pairs(values), options).pvalue
             assert np.rint(found * 1000).astype(int).tolist() == count, (test, side)
-
-
-def test_counting() -> None:
-    found = np.array([[-2.0, -1.0, 0.0, 1.0, 2.0, np.inf]])
-    for side, observed, least in (
-        ("two-sided", -1.0, 5),
-        ("greater", 1.0, 3),
-        ("less", -1.0, 2),
-        ("greater", -np.inf, 6),
-    ):
-        assert count_as_extreme(found.copy(), np.array([observed]), side).tolist() == [least]
-    # A value that misses by rounding counts, in the direction of the alternative.
-    for side in SIDES:
-        sign = -1.0 if side == "less" else 1.0
-        for observed, slack, relative, count in (
-            (1.5, 0.0, 0.0, 1),
-            (1.9, 0.0, 0.0, 0),
-            (1.9, 0.4, 0.0, 1),
-            (1.9, 0.0, 0.2, 1),
-        ):
-            near, target = np.array([[1.6 * sign]]), np.array([observed * sign])
-            reached = count_as_extreme(near, target, side, atol=slack, rtol=relative)
-            assert reached.tolist() == [count]
 
 
 def test_ranks_of_tails_are_not_one_off() -> None:
@@ -274,20 +249,6 @@ def test_unpaired_limits_without_variance() -> None:
     assert np.isinf(few.two_sided_interval(0.95)).all()
 
 
-def test_unpaired_limits_have_random_numbers_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    paths = []
-
-    def noted(seed: int, *path: int) -> np.random.Generator:
-        paths.append(path)
-        return stream(seed, *path)
-
-    monkeypatch.setattr("cranfield.significance.pairwise.bootstrap.stream", noted)
-    values = np.random.default_rng(0).random((9, 4))
-    values[:3, 2] = values[:4, 3] = np.nan
-    unpaired_bootstrap_test(all_pairs(values), Options(resamples=9, jobs=1)).interval(0.5)
-    assert len(paths) == len(set(paths)) == 4 + 4
-
-
 def test_seeds_of_unpaired_limits_do_not_meet() -> None:
     """No system draws with one seed what another one draws with the next."""
     x, flat = np.random.default_rng(0).random(12), np.zeros(12)
@@ -306,7 +267,7 @@ def test_seeds_of_unpaired_limits_do_not_meet() -> None:
 def test_unpaired_memory_is_bounded() -> None:
     pairs = all_pairs(np.random.default_rng(0).random((5000, 2)))
     tracemalloc.start()
-    unpaired_bootstrap_test(pairs, Options(resamples=4000)).interval(0.95)
+    unpaired_bootstrap_test(pairs, Options(resamples=2500)).interval(0.95)
     size = tracemalloc.get_traced_memory()[1] / 2**20
     tracemalloc.stop()
-    assert size < 200  # all weights together have 305 MB
+    assert size < 150  # all weights together have 190 MB

@@ -54,24 +54,22 @@ scores = cf.Scores(rng.random((30, 9)), list(range(30)), list("abcdefghi"))
 for test in {tests}:
     correction = "randomised-tukey" if test == "tukey" else "none"
     name = "randomisation" if test == "tukey" else test
-    found = cf.compare(scores, test=name, correction=correction, exact=False, resamples=2000)
+    found = cf.compare(scores, test=name, correction=correction, exact=False, resamples=500)
     print(hashlib.sha256(found.adjusted_pvalues.tobytes()).hexdigest())
 """
 
 
-def test_other_processes_give_the_same_bits() -> None:
+def test_other_processes_give_the_same_bits(capfd: pytest.CaptureFixture[str]) -> None:
     """BLAS with one thread and with several adds in another order; nothing shows it."""
-    outputs = set()
-    for threads in ("1", "4"):
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
-        done = subprocess.run(
-            [sys.executable, "-c", SCRIPT.format(tests=RANDOM)],
-            env=environment,
-            capture_output=True,
-            check=True,
-        )
-        outputs.add(done.stdout)
-    assert len(outputs) == 1
+    script = SCRIPT.format(tests=RANDOM)
+    exec(script, {})
+    has_one = os.environ.get("OPENBLAS_NUM_THREADS") == "1" or os.cpu_count() == 1
+    threads = "4" if has_one else "1"
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
+    assert done.stdout == capfd.readouterr().out
+    assert len(done.stdout.split()) == len(RANDOM)
 
 
 @pytest.mark.parametrize("test", RANDOM)
@@ -85,38 +83,12 @@ def test_p_is_never_zero(test: str) -> None:
 @pytest.mark.parametrize("side", ["two-sided", "greater", "less"])
 def test_randomisation_by_samples_comes_close_to_all_assignments(side: str) -> None:
     values = np.random.default_rng(4).integers(0, 6, (12, 8)) / 5
-    scores = cf.Scores(values, list(range(12)), "abcdefgh")  # type: ignore[arg-type]
-    exact, drawn = (
-        cf.compare(
-            scores,
-            test="randomisation",
-            correction="none",
-            alternative=side,
-            baseline="a",
-            exact=choice,
-            resamples=40_000,
-        )
-        for choice in (True, False)
-    )
+    options: dict[str, Any] = {"alternative": side, "baseline": "s0", "resamples": 40_000}
+    options |= {"test": "randomisation", "correction": "none"}
+    exact, drawn = (cf.compare(scored(values), exact=x, **options) for x in (True, False))
     assert exact.details["exact"] is True
     error = np.sqrt(exact.raw_pvalues * (1 - exact.raw_pvalues) / 40_000)
     assert (np.abs(exact.raw_pvalues - drawn.raw_pvalues) <= 5 * error + 1e-4).all()
-
-
-def test_randomisation_of_identical_systems() -> None:
-    for exact in (True, False):
-        found = cf.compare({"a": [0.1, 0.2], "b": [0.1, 0.2]}, test="randomisation", exact=exact)
-        assert found.adjusted_pvalues.tolist() == [1.0]
-
-
-def test_randomisation_interval_is_what_the_test_does_not_reject() -> None:
-    rng = np.random.default_rng(11)
-    x, y = rng.random((2, 12))
-    found = cf.compare({"x": x, "y": y}, test="randomisation", exact=False, resamples=20_000)
-    low, high = (float(limit[0]) for limit in found.interval)
-    for shift, rejected in ((low - 0.02, True), (low + 0.02, False), (high + 0.02, True)):
-        moved = cf.compare({"x": x, "y": y + shift}, test="randomisation", exact=True)
-        assert (moved.adjusted_pvalues[0] <= 0.05) == rejected
 
 
 def test_integers_lose_nothing_that_counts() -> None:
@@ -170,19 +142,11 @@ def test_shift_bootstrap_against_all_samples(side: str) -> None:
     """All 5^5 samples of the centred differences, each as probable."""
     d = np.array([0.3, 0.1, -0.1, 0.25, 0.08])
     means = (d - d.mean())[np.array(list(product(range(5), repeat=5)))].mean(axis=1)
-    if side == "two-sided":
-        exact = (np.abs(means) >= np.abs(d.mean()) - 1e-12).mean()
-    else:
-        # The test is against differences of the other sign: so far up, or so far down.
-        exact = (
-            (means >= d.mean() - 1e-12).mean()
-            if side == "greater"
-            else (means <= d.mean() + 1e-12).mean()
-        )
-    scores = {"x": 0.5 + d, "y": np.full(5, 0.5)}
-    found = cf.compare(
-        scores, test="bootstrap-shift", alternative=side, resamples=200_000, alpha=0.2
-    )
+    # A one-sided test is against differences of the other sign: so far up, or so far down.
+    turn = {"two-sided": np.abs, "greater": np.positive, "less": np.negative}[side]
+    exact = (turn(means) >= turn(d.mean()) - 1e-12).mean()
+    options: dict[str, Any] = {"test": "bootstrap-shift", "alternative": side, "alpha": 0.2}
+    found = cf.compare({"x": 0.5 + d, "y": np.full(5, 0.5)}, resamples=200_000, **options)
     error = np.sqrt(exact * (1 - exact) / 200_000)
     assert found.adjusted_pvalues[0] == pytest.approx(exact, abs=4 * error)
     assert found.statistic[0] == pytest.approx(d.mean(), abs=1e-15)
@@ -191,15 +155,6 @@ def test_shift_bootstrap_against_all_samples(side: str) -> None:
     if side == "two-sided":
         half = np.quantile(np.abs(means), 0.8, method="inverted_cdf")
         assert (low[0], high[0]) == pytest.approx((d.mean() - half, d.mean() + half), abs=1e-9)
-
-
-def test_shift_bootstrap_finds_more_than_the_studentised_with_few_topics() -> None:
-    values = np.random.default_rng(4).normal(0.5, 0.1, (8, 30))
-    by_error, by_mean = (
-        cf.compare(scored(values), test=test, correction="none", resamples=2000)
-        for test in ("bootstrap", "bootstrap-shift")
-    )
-    assert by_mean.count() > 1.5 * by_error.count()
 
 
 @pytest.mark.parametrize("test", ["bootstrap-shift", "bootstrap-median"])

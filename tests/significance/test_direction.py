@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -222,7 +223,7 @@ def test_scores_of_a_known_measure_have_its_definition() -> None:
     ap, residual = (cf.Scores(*labels, measure) for measure in ("AP", "RBPResidual(p=0.8)"))
     assert residual.lower_is_better
     assert ap.with_direction(lower_is_better=False).has_direction
-    for call, message in (
+    refused: list[tuple[Callable[[], Any], str]] = [
         (lambda: ap.with_direction(lower_is_better=True), "higher is better for AP"),
         (lambda: residual.with_direction(False), "lower is better for RBPResidual.*, but higher"),
         (
@@ -230,6 +231,7 @@ def test_scores_of_a_known_measure_have_its_definition() -> None:
             "higher is better for AP, but lower is better was",
         ),
         (lambda: cf.Scores(*labels, "AP", aggregate="sum"), "of AP must be 'mean', got 'sum'"),
-    ):
+    ]
+    for call, message in refused:
         with pytest.raises(PolicyError, match=message):
             call()

@@ -280,7 +280,7 @@ def test_names_and_tables_of_runs(tmp_path: Path) -> None:
         (cf.InputError, "are replicate 's1' of system 'A'", renamed, [*rows[:-1], "x,A,s1"]),
     ):
         with pytest.raises(kind, match=message):
-            cf.by_replicate(refused, None if lines is None else table(*lines))  # type: ignore[arg-type]
+            cf.by_replicate(refused, None if lines is None else table(*lines))
 
 
 def test_score_tables_with_replicates(tmp_path: Path) -> None:

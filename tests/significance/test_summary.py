@@ -89,7 +89,7 @@ def test_missing_scores_are_excluded_and_reported() -> None:
         (values, {"baseline": "a", "groups": groups}, "from a are over the 1 to 9 topics"),
         (alike, {"baseline": "a"}, None),
     ):
-        notes = cf.summarise(cf.Scores(table, TOPICS, ("a", "b", "c")), **options).notes  # type: ignore[arg-type]
+        notes = cf.summarise(cf.Scores(table, TOPICS, ("a", "b", "c")), **options).notes
         told = [note for note in notes if "differences" in note]
         assert not told if topics is None else any(f"differences {topics}" in x for x in told)
 

@@ -12,6 +12,7 @@ from scipy import stats
 import cranfield as cf
 from cranfield.campaign.results.leaderboard import separation
 from cranfield.significance import CORRECTIONS, TESTS, rank_sets
+from tests.significance import helpers
 
 COMBINATIONS = [
     (name, correction)
@@ -94,8 +95,7 @@ def contradictions_of_default(scores: cf.Scores) -> list[str]:
 
 @pytest.fixture(scope="module")
 def covid() -> cf.Scores:
-    collection = cf.bundled.trec_covid()
-    return cf.evaluate(collection.runs, collection.qrels, "nDCG@20")["nDCG@20"]
+    return helpers.covid("nDCG@20")
 
 
 @pytest.mark.parametrize(("test", "correction"), COMBINATIONS)

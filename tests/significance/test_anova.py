@@ -15,7 +15,7 @@ import cranfield as cf
 from cranfield.significance.models.anova import fit_one_way, fit_three_way, fit_two_way
 from cranfield.significance.models.anova_table import AnovaTable
 from tests.conftest import ADHOC8
-from tests.significance.helpers import scored
+from tests.significance.helpers import GRID_VALUES, scored
 
 
 @pytest.fixture(scope="module")
@@ -182,15 +182,8 @@ def test_print_and_latex(values: Any) -> None:
 
 
 LEVELS = {"stop": ("none", "smart"), "stem": ("none", "porter"), "model": ("bm25", "dir", "tfidf")}
-# Rows are topics; columns the combinations of the levels, the last factor varying fastest.
-VALUES = [
-    [0.3496, 0.4751, 0.5243, 0.294, 0.2928, 0.3843, 0.4816, 0.555, 0.5967, 0.3045, 0.4114, 0.441],
-    [0.3705, 0.38, 0.3845, 0.1893, 0.2485, 0.2046, 0.3365, 0.4926, 0.5967, 0.2848, 0.3366, 0.36],
-    [0.6118, 0.6563, 0.6579, 0.3355, 0.4182, 0.4388, 0.7277, 0.7453, 0.8278, 0.5548, 0.534, 0.6599],
-    [0.3104, 0.2468, 0.316, 0.19, 0.1257, 0.2293, 0.3002, 0.3589, 0.3652, 0.1954, 0.1999, 0.2202],
-]
 GRID = {"/".join(cell): dict(zip(LEVELS, cell, strict=True)) for cell in product(*LEVELS.values())}
-SCORES = dict(zip(GRID, np.array(VALUES).T.tolist(), strict=True))
+SCORES = dict(zip(GRID, GRID_VALUES.T.tolist(), strict=True))
 
 # statsmodels 0.15.0, anova_lm(typ=3) with sum coding: SS, F, p; and both omega squared by hand.
 EFFECTS = {
@@ -240,7 +233,7 @@ def test_pairs_are_those_of_the_studentised_range() -> None:
 
 def test_cells_are_means_and_interactions_are_what_is_left() -> None:
     found = cf.factorial_anova(SCORES, GRID)
-    cube = np.array(VALUES).reshape(4, 2, 2, 3)
+    cube = GRID_VALUES.reshape(4, 2, 2, 3)
     cells = {
         (r["factors"], r["first"], r["second"]): r for r in found.to_polars("cells").to_dicts()
     }
@@ -253,7 +246,9 @@ def test_files_notes_and_names(tmp_path: Any) -> None:
     table = tmp_path / "systems.csv"
     rows = [f"{name},{','.join(levels.values())},x" for name, levels in GRID.items()]
     table.write_text("\n".join(["system,stop,stem,model,all", *rows, "other,a,b,c,x"]) + "\n")
-    scores = cf.Scores(np.array([*VALUES, [np.nan, *[0.5] * 11]]), tuple("abcde"), tuple(GRID))
+    scores = cf.Scores(
+        np.array([*GRID_VALUES.tolist(), [np.nan, *[0.5] * 11]]), tuple("abcde"), tuple(GRID)
+    )
     found = cf.factorial_anova(scores, table)
     assert found.topics == 4 and found.factors["stem"] == ("none", "porter")
     notes = "; ".join(found.notes)

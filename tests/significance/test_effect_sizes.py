@@ -14,8 +14,7 @@ from scipy.special import gammaln, ndtr
 from scipy.stats import ncf, nct, norm, ttest_1samp
 
 import cranfield as cf
-from cranfield import compare, evaluate
-from cranfield.bundled import trec_covid
+from cranfield import compare
 from cranfield.significance.effects import (
     KINDS,
     anova_effect_sizes,
@@ -25,10 +24,9 @@ from cranfield.significance.effects import (
 )
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.risk_sensitivity import risk
-from tests.significance.helpers import scored
+from tests.significance.helpers import covid, scored
 
-COVID = trec_covid()
-SCORES = evaluate(COVID.runs[:5], COVID.qrels, "nDCG@20")["nDCG@20"]
+SCORES = covid("nDCG@20", slice(5))
 
 # effectsize 0.8.3 of R 4.2: cohens_d(v[, 1], v[, j], paired = TRUE) and hedges_g(...) of the first
 # system and each other one; limits of the former. Those of hedges_g are multiplied by J there.

@@ -13,16 +13,7 @@ from cranfield.meta.test_studies.fast_tests import read_choice
 from cranfield.significance import GeneralisedLinearModel, compare_glm, find_test
 from cranfield.significance.differences import all_pairs
 from cranfield.significance.registry import Options
-
-GRID = """
-    .3496 .4751 .5243 .2940 .2928 .3843 .4816 .5550 .5967 .3045 .4114 .4410
-    .3705 .3800 .3845 .1893 .2485 .2046 .3365 .4926 .5967 .2848 .3366 .3600
-    .6118 .6563 .6579 .3355 .4182 .4388 .7277 .7453 .8278 .5548 .5340 .6599
-    .3104 .2468 .3160 .1900 .1257 .2293 .3002 .3589 .3652 .1954 .1999 .2202
-"""
-"""Scores on four topics: stop list (none, smart) by stemmer (none, porter) by three models."""
-
-VALUES = np.array(GRID.split(), dtype=float).reshape(4, 12)
+from tests.significance.helpers import GRID_VALUES, covid
 
 STATSMODELS = {
     "glm(family='gaussian', link='identity')": (
@@ -39,21 +30,6 @@ STATSMODELS = {
         (0.3252899482, 0.3258755048, 0.009875015298, 19.70371026, 1.967561826e-11, 45, 33),
         (-0.2630791306, 0.1472058265, -1.787151615, 0.08310182636, 1),
         (-0.2244618546, 0.1493325026, -1.503101138, 0.1423234506, 1),
-    ),
-    "glm(link='probit')": (
-        (0.337919083, 0.3387292546, 0.01026452287, 18.84416252, 3.626923263e-11, 44, 32),
-        (-0.1591262467, 0.09220173552, -1.725848715, 0.09372826135, 1),
-        (-0.1363524272, 0.09305101707, -1.465351282, 0.1522888488, 1),
-    ),
-    "glm(link='cloglog')": (
-        (0.2686934457, 0.2686892548, 0.00814209863, 24.5292505, 9.140981264e-13, 49, 35),
-        (-0.1971987577, 0.09876849349, -1.996575534, 0.05417520329, 0.9209784559),
-        (-0.1841643921, 0.1033490985, -1.781964185, 0.08395970711, 1),
-    ),
-    "glm(link='loglog')": (
-        (0.4514019489, 0.4497075787, 0.01362750238, 13.43677717, 3.160694902e-09, 42, 25),
-        (-0.1635549268, 0.114864182, -1.423898416, 0.1638633633, 1),
-        (-0.129584997, 0.1114134228, -1.163100403, 0.2531305087, 1),
     ),
 }
 """By statsmodels 0.15: deviance, Pearson's chi-squared, scale, F and p of all systems, pairs with p
@@ -77,7 +53,7 @@ def noise(seed: int, topics: int, systems: int) -> Any:
 @pytest.mark.parametrize("model", STATSMODELS)
 def test_the_values_of_statsmodels(model: str) -> None:
     fit, *pairs = STATSMODELS[model]
-    glm = compare_glm(scores(VALUES), model)
+    glm = compare_glm(scores(GRID_VALUES), model)
     counts = [int((glm.rows[column] < 0.05).sum()) for column in ("raw p", "p")]
     values = (glm.deviance, glm.scale * glm.df, glm.scale, glm.f, glm.pvalue, *counts)
     assert values == pytest.approx(fit, rel=1e-8)
@@ -189,11 +165,11 @@ def test_scores_without_residuals() -> None:
         ([[0.2, np.nan], [0.1, 0.4]], "glm", "missing"),
         ([[0.0, 0.0], [0.1, 0.4]], "glm", "at least two topics and two systems"),
         ([[0.0, 0.0], [1.0, 1.0]], "glm", "got 0 and 0|got 0 and 2"),
-        (VALUES, "glm(link='log')", "link must be one of 'logit'"),
-        (VALUES, "glm(link='identity')", "link 'identity' cannot be combined with family"),
-        (VALUES, "glm(family='beta')", "family must be one of 'quasi-binomial', 'gaussian'"),
-        (VALUES, "glm(scale=1)", "glm: unknown parameter 'scale'"),
-        (VALUES, "t", "expected a generalised linear model"),
+        (GRID_VALUES, "glm(link='log')", "link must be one of 'logit'"),
+        (GRID_VALUES, "glm(link='identity')", "link 'identity' cannot be combined with family"),
+        (GRID_VALUES, "glm(family='beta')", "family must be one of 'quasi-binomial', 'gaussian'"),
+        (GRID_VALUES, "glm(scale=1)", "glm: unknown parameter 'scale'"),
+        (GRID_VALUES, "t", "expected a generalised linear model"),
     ],
 )
 def test_refusals(values: Any, model: str, message: str) -> None:
@@ -204,7 +180,7 @@ def test_refusals(values: Any, model: str, message: str) -> None:
 def test_comparisons_refuse_it_and_say_why() -> None:
     for name in ("glm", "GLM(link='probit')", "generalised-linear-model"):
         with pytest.raises(cf.PolicyError, match=r"family-wise error rate.*use anova-2"):
-            cf.compare(scores(VALUES), test=name)
+            cf.compare(scores(GRID_VALUES), test=name)
     with pytest.raises(cf.PolicyError, match=r"the test t has no parameters, got 't\(x=1\)'"):
         find_test("t(x=1)")
 
@@ -218,13 +194,13 @@ def test_the_name_with_parameters_is_a_test() -> None:
     assert set(test.info.corrections) == {
         *("tukey", "none", "bonferroni", "holm", "sidak", "hommel", "bh", "by")
     }
-    outcome = test.run(all_pairs(VALUES), Options())
-    expected = GeneralisedLinearModel(link="probit").fit(VALUES).model.means
+    outcome = test.run(all_pairs(GRID_VALUES), Options())
+    expected = GeneralisedLinearModel(link="probit").fit(GRID_VALUES).model.means
     assert outcome.required_model.means.tolist() == expected.tolist()
 
 
 def test_one_sided_pvalues_are_halves() -> None:
-    pairs = all_pairs(VALUES)
+    pairs = all_pairs(GRID_VALUES)
     run = find_test("glm").run
     two, greater, less = (
         run(pairs, Options(alternative=side)).pvalue for side in ("two-sided", "greater", "less")
@@ -233,8 +209,7 @@ def test_one_sided_pvalues_are_halves() -> None:
 
 
 def test_studies_of_tests() -> None:
-    covid = cf.bundled.trec_covid()
-    table = cf.evaluate(covid.runs[::8], covid.qrels, "nDCG@20")["nDCG@20"]
+    table = covid("nDCG@20", slice(None, None, 8))
     names = ["glm", "glm(link='probit')+tukey", "t+holm"]
     study = cf.meta.split_topics(table, names, sizes=[10], repeats=10)
     assert study.tests == ("glm", "glm(link='probit')+tukey", "t")

@@ -50,11 +50,6 @@ SOME = scores_of(
 )
 
 
-@pytest.fixture
-def some() -> cf.Scores:
-    return SOME
-
-
 # Options
 
 
@@ -113,24 +108,24 @@ def test_defaults_and_names(
         assert "two-way ANOVA" in found.notes[0]
 
 
-def test_what_scores_may_be(some: cf.Scores) -> None:
+def test_what_scores_may_be() -> None:
     """An evaluation of one measure, a frame, an array and a mapping say the same."""
-    expected = cf.compare(some).adjusted_pvalues
-    columns = dict(zip(some.systems, some.values.T, strict=True))
-    frame = pl.DataFrame({"topic": list(some.topics), **columns})
-    for form in ({"AP": some}, columns, some.values, frame, frame.to_pandas()):
+    expected = cf.compare(SOME).adjusted_pvalues
+    columns = dict(zip(SOME.systems, SOME.values.T, strict=True))
+    frame = pl.DataFrame({"topic": list(SOME.topics), **columns})
+    for form in ({"AP": SOME}, columns, SOME.values, frame, frame.to_pandas()):
         np.testing.assert_array_equal(cf.compare(form).adjusted_pvalues, expected)
 
 
-def test_another_level_moves_limits_too(some: cf.Scores) -> None:
-    found = cf.compare(some, test="t")
+def test_another_level_moves_limits_too() -> None:
+    found = cf.compare(SOME, test="t")
     table = found.significant(0.5)
     assert table["significant"].all()
     assert table.height == found.count(0.5)
-    wider = cf.compare(some, test="t", alpha=0.5).to_polars()
+    wider = cf.compare(SOME, test="t", alpha=0.5).to_polars()
     assert found.pairs_at(0.5).equals(wider)
-    assert not any("confidence level" in note for note in cf.compare(some, alpha=0.5).notes)
-    [note] = [note for note in cf.compare(some, alpha=0.95).notes if "confidence level" in note]
+    assert not any("confidence level" in note for note in cf.compare(SOME, alpha=0.5).notes)
+    [note] = [note for note in cf.compare(SOME, alpha=0.95).notes if "confidence level" in note]
     assert note.endswith("here 0.95; for a confidence level of 95% it must be 0.05")
 
 
@@ -286,21 +281,21 @@ def test_names_from_files_are_escaped() -> None:
 # What is said
 
 
-def test_scale_is_told(some: cf.Scores) -> None:
+def test_scale_is_told() -> None:
     assert any(
         "AP is declared ordinal" in n and "assumes an interval scale" in n
-        for n in cf.compare(some).notes
+        for n in cf.compare(SOME).notes
     )
-    some = replace(some, scale_source="measure")
+    unstated = replace(SOME, scale_source="measure")
     for name in ("sign", "rank-sum", "kruskal-wallis"):
-        assert cf.compare(some, test=name).notes == ()
-    [note] = cf.compare(some, test="friedman").notes
+        assert cf.compare(unstated, test=name).notes == ()
+    [note] = cf.compare(unstated, test="friedman").notes
     assert "depends on the other systems" in note
-    assert cf.compare(some.select(systems=some.systems[:2]), test="friedman").notes == ()
+    assert cf.compare(unstated.select(systems=unstated.systems[:2]), test="friedman").notes == ()
 
 
-def test_result_is_complete(some: cf.Scores) -> None:
-    found = cf.compare(some, test="bootstrap", resamples=300, seed=9)
+def test_result_is_complete() -> None:
+    found = cf.compare(SOME, test="bootstrap", resamples=300, seed=9)
     frame = found.to_polars()
     assert frame.columns[:2] == ["first", "second"]
     assert list(found.to_pandas().columns) == frame.columns
@@ -313,30 +308,30 @@ def test_result_is_complete(some: cf.Scores) -> None:
     assert found.ranking()["mean"].is_sorted(descending=True)
 
 
-def test_a_baseline_by_its_place(some: cf.Scores) -> None:
-    for place, name in enumerate(some.systems):
-        assert cf.compare(some, test="t", baseline=place).baselines == (name,)
-    assert cf.compare(some, test="t", baseline=[2, "a", 0]).baselines == ("c", "a")
-    numbered = {str(k): some.values[:, k] for k in range(1, 4)}
+def test_a_baseline_by_its_place() -> None:
+    for place, name in enumerate(SOME.systems):
+        assert cf.compare(SOME, test="t", baseline=place).baselines == (name,)
+    assert cf.compare(SOME, test="t", baseline=[2, "a", 0]).baselines == ("c", "a")
+    numbered = {str(k): SOME.values[:, k] for k in range(1, 4)}
     assert cf.compare(numbered, baseline=0).baselines == ("1",)
 
 
-def test_baseline(some: cf.Scores) -> None:
-    found = cf.compare(some, baseline="c")
+def test_baseline() -> None:
+    found = cf.compare(SOME, baseline="c")
     assert len(found) == 5
     assert {found.systems[k] for k in found.second} == {"c"}
-    several = cf.compare(some, test="t", baseline=["c", "a"])
+    several = cf.compare(SOME, test="t", baseline=["c", "a"])
     assert len(several) == 8
-    everything = cf.compare(some, test="t", correction="none")
+    everything = cf.compare(SOME, test="t", correction="none")
     k = next(i for i in range(len(several)) if several.systems[several.first[i]] == "f")
     pair = everything.pvalue_matrix[2, 5]
     assert several.raw_pvalues[k] == pytest.approx(pair, rel=1e-12)
 
 
-def test_one_sided_intervals(some: cf.Scores) -> None:
+def test_one_sided_intervals() -> None:
     options: dict[str, Any] = {"test": "t", "correction": "none", "baseline": "c"}
-    both = cf.compare(some, **options, alpha=0.1)
-    greater = cf.compare(some, **options, alternative="greater")
+    both = cf.compare(SOME, **options, alpha=0.1)
+    greater = cf.compare(SOME, **options, alternative="greater")
     assert (greater.interval[1] == np.inf).all()
     np.testing.assert_allclose(greater.interval[0], both.interval[0])
     assert ((greater.interval[0] > 0) == greater.is_significant()).all()
@@ -441,26 +436,26 @@ def test_exact_rank_sum_keeps_small_tails_on_both_sides() -> None:
     assert other.adjusted_pvalues[0] == pytest.approx(one.adjusted_pvalues[0], rel=1e-9)
 
 
-def test_decimals_show_four_digits(some: cf.Scores) -> None:
+def test_decimals_show_four_digits() -> None:
     assert [decimals(np.array(means)) for means in ([0.25, 0.5], [0.00025, 0.00031])] == [4, 7]
-    [table] = cf.compare(replace(some, values=some.values / 1e6)).tables()
-    assert len({as_cell(row[1]).text for row in table.rows} - {"0.0000"}) == len(some.systems)
+    [table] = cf.compare(replace(SOME, values=SOME.values / 1e6)).tables()
+    assert len({as_cell(row[1]).text for row in table.rows} - {"0.0000"}) == len(SOME.systems)
 
 
-def test_effects_and_limits_turn_with_the_pair(some: cf.Scores) -> None:
+def test_effects_and_limits_turn_with_the_pair() -> None:
     """A pair in the other order is what a comparison in the other order computes."""
-    turned = some.select(systems=list(reversed(some.systems)))
+    turned = SOME.select(systems=list(reversed(SOME.systems)))
     for test in ("t", "signed-rank", "rank-sum", "welch", "anova-2", "friedman"):
-        one = cf.compare(some, test=test, correction="none")[some.systems[1], some.systems[0]]
-        same = cf.compare(turned, test=test, correction="none")[some.systems[1], some.systems[0]]
+        one = cf.compare(SOME, test=test, correction="none")[SOME.systems[1], SOME.systems[0]]
+        same = cf.compare(turned, test=test, correction="none")[SOME.systems[1], SOME.systems[0]]
         assert one.significant is same.significant
         for name in ("difference", "interval", "effect", "pvalue"):
             np.testing.assert_allclose(getattr(one, name), getattr(same, name), rtol=1e-9)
 
 
-def test_a_comparison_is_not_iterable(some: cf.Scores) -> None:
+def test_a_comparison_is_not_iterable() -> None:
     with pytest.raises(TypeError, match="not iterable"):
-        list(cf.compare(some, test="t"))  # type: ignore[call-overload]
+        list(cf.compare(SOME, test="t"))  # type: ignore[call-overload]
 
 
 def test_an_array_with_more_systems_than_topics_has_a_warning() -> None:

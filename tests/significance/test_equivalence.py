@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import t as student
-from scipy.stats import tukey_hsd, wilcoxon
+from scipy.stats import wilcoxon
 
 from cranfield import compare
 from cranfield.significance.comparison.equivalence import VERDICTS
@@ -89,18 +89,6 @@ def test_signed_rank_p_is_that_of_shifted_scores() -> None:
         shifted = sign * (d[:, 0] - d[:, 1]) + 0.05
         exact = wilcoxon(shifted, alternative="greater", method="exact").pvalue
         assert p[0] == pytest.approx(exact, abs=1e-12)
-
-
-def test_tukey_limits_of_many_levels() -> None:
-    """SciPy's one-way Tukey intervals, of systems with scores of their own."""
-    values = scores(12, 3)
-    found = compare(values, test="anova-1")
-    levels = np.array([0.5, 0.95, 0.999])
-    low, _ = found.two_sided_interval(levels)
-    theirs = tukey_hsd(*values.T)
-    for k, (i, j) in enumerate(zip(found.first, found.second, strict=True)):
-        interval = theirs.confidence_interval(levels[k])
-        assert low[k] == pytest.approx(interval.low[i, j], abs=1e-6)
 
 
 def test_relative_margin_and_baseline() -> None:

@@ -16,100 +16,78 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 Table: TypeAlias = Sequence[Sequence[Fraction]]
 Counts: TypeAlias = Sequence[Sequence[int]]
 Pair: TypeAlias = tuple[int, int]
-Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 Extended: TypeAlias = Fraction | float
 """An exact number, or the float ``math.inf`` or ``-math.inf``."""
+
+
+def mean(values: Sequence[Fraction], weights: Sequence[int]) -> Fraction:
+    """Return the mean of values that are each repeated ``weight`` times."""
+    total = sum((w * value for value, w in zip(values, weights, strict=True)), Fraction(0))
+    return total / sum(weights)
+
+
+def variance(values: Sequence[Fraction], weights: Sequence[int]) -> Fraction:
+    """Return the sample variance of values that are each repeated ``weight`` times."""
+    centre, n = mean(values, weights), sum(weights)
+    return mean([(value - centre) ** 2 for value in values], weights) * n / (n - 1)
 
 
 def differences(scores: Table, pair: Pair) -> list[Fraction]:
     return [row[pair[0]] - row[pair[1]] for row in scores]
 
 
-def weighted_mean(values: Sequence[Fraction], weights: Sequence[int]) -> Fraction:
-    """Return the mean of values that are each repeated ``weight`` times."""
-    total = Fraction(0)
-    for value, weight in zip(values, weights, strict=True):
-        total += weight * value
-    return total / sum(weights)
-
-
-def weighted_variance(values: Sequence[Fraction], weights: Sequence[int]) -> Fraction:
-    """Return the sample variance of values that are each repeated ``weight`` times."""
-    mean = weighted_mean(values, weights)
-    total = Fraction(0)
-    for value, weight in zip(values, weights, strict=True):
-        total += weight * (value - mean) ** 2
-    return total / (sum(weights) - 1)
-
-
 def mean_difference(scores: Table, pair: Pair) -> Fraction:
-    return weighted_mean(differences(scores, pair), [1] * len(scores))
+    return mean(differences(scores, pair), [1] * len(scores))
 
 
-def pooled_variance(scores: Table) -> Fraction:
+def all_differences(scores: Table) -> list[list[Fraction]]:
+    return [differences(scores, pair) for pair in combinations(range(len(scores[0])), 2)]
+
+
+def pooled_variance(columns: list[list[Fraction]], weights: Sequence[int]) -> Fraction:
     """Return ``c``, the mean over all pairs of systems of the variances of their differences."""
-    pairs = list(combinations(range(len(scores[0])), 2))
-    once = [1] * len(scores)
-    return sum(
-        (weighted_variance(differences(scores, pair), once) for pair in pairs), Fraction(0)
-    ) / len(pairs)
+    return sum((variance(column, weights) for column in columns), Fraction(0)) / len(columns)
 
 
-def oriented(value: Fraction, alternative: Alternative) -> Fraction:
-    """Return a difference such that large values speak for the alternative."""
-    return {"two-sided": abs(value), "greater": value, "less": -value}[alternative]
-
-
-def signed_square(value: Fraction) -> Fraction:
-    return value * abs(value)
+def signed_square(difference: Fraction, alternative: str, c: Fraction, n: int) -> Extended:
+    """Return ``T * |T|`` of a difference, turned so that large values speak for the alternative."""
+    d = {"two-sided": abs(difference), "greater": difference, "less": -difference}[alternative]
+    if c > 0:
+        return d * abs(d) / (c / n)
+    return Fraction(0) if d == 0 else math.copysign(math.inf, d)
 
 
 def statistic_signed_squares(
-    scores: Table, pairs: Sequence[Pair], alternative: Alternative
+    scores: Table, pairs: Sequence[Pair], alternative: str
 ) -> list[Extended]:
-    """Return ``T * |T|`` of each pair; if ``c`` is 0, then 0, ``math.inf`` or ``-math.inf``."""
-    c = pooled_variance(scores)
-    result: list[Extended] = []
-    for pair in pairs:
-        d = oriented(mean_difference(scores, pair), alternative)
-        if c > 0:
-            result.append(signed_square(d) / (c / len(scores)))
-        elif d == 0:
-            result.append(Fraction(0))
-        else:
-            result.append(math.inf if d > 0 else -math.inf)
-    return result
+    n = len(scores)
+    c = pooled_variance(all_differences(scores), [1] * n)
+    return [signed_square(mean_difference(scores, pair), alternative, c, n) for pair in pairs]
 
 
 def maximum_signed_squares(
-    scores: Table, counts: Counts, pairs: Sequence[Pair], alternative: Alternative
+    scores: Table, counts: Counts, pairs: Sequence[Pair], alternative: str
 ) -> list[Extended]:
     """Return the signed square of the maximum statistic of each resample.
 
     ``counts[b][t]`` is how often resample ``b`` draws topic ``t``. The maximum is over ``pairs``,
     the pooled variance of a resample over all pairs of systems.
     """
-    every_pair = list(combinations(range(len(scores[0])), 2))
-    centred: dict[Pair, list[Fraction]] = {}
-    for pair in [*every_pair, *pairs]:
+    n, columns, result = len(scores), all_differences(scores), list[Extended]()
+    centred = []
+    for pair in pairs:
         d = mean_difference(scores, pair)
-        centred[pair] = [difference - d for difference in differences(scores, pair)]
-    result: list[Extended] = []
+        centred.append([difference - d for difference in differences(scores, pair)])
     for weights in counts:
-        total = Fraction(0)
-        for pair in every_pair:
-            total += weighted_variance(centred[pair], weights)
-        c_star = total / len(every_pair)
-        largest = max(oriented(weighted_mean(centred[p], weights), alternative) for p in pairs)
-        if c_star > 0:
-            result.append(signed_square(largest) / (c_star / len(scores)))
-        else:
-            result.append(math.inf)
+        c_star = pooled_variance(columns, weights)
+        away = (mean(column, weights) for column in centred)
+        largest = max(signed_square(d, alternative, c_star, n) for d in away)
+        result.append(largest if c_star > 0 else math.inf)
     return result
 
 
@@ -117,7 +95,7 @@ def outcome(
     scores: Table,
     counts: Counts,
     pairs: Sequence[Pair],
-    alternative: Alternative = "two-sided",
+    alternative: str = "two-sided",
     alpha: Fraction = Fraction(5, 100),
 ) -> tuple[list[Fraction], list[tuple[float, float]]]:
     """Return the adjusted p-values and the simultaneous confidence intervals of the pairs.
@@ -127,15 +105,15 @@ def outcome(
     be negative if one-sided, and is infinite if k < 1 or if the maximum is.
     """
     maxima = sorted(maximum_signed_squares(scores, counts, pairs, alternative), reverse=True)
-    pvalues = []
-    for statistic in statistic_signed_squares(scores, pairs, alternative):
-        at_least = sum(maximum >= statistic for maximum in maxima)
-        pvalues.append(Fraction(1 + at_least, len(counts) + 1))
+    pvalues = [
+        Fraction(1 + sum(maximum >= statistic for maximum in maxima), len(counts) + 1)
+        for statistic in statistic_signed_squares(scores, pairs, alternative)
+    ]
     rank = math.floor(alpha * (len(counts) + 1))
     critical = maxima[rank - 1] if rank else math.inf
     if not isinstance(critical, Fraction):
         return pvalues, [(-math.inf, math.inf)] * len(pairs)
-    signed = pooled_variance(scores) / len(scores) * critical
+    signed = pooled_variance(all_differences(scores), [1] * len(scores)) / len(scores) * critical
     width = Fraction(math.copysign(math.sqrt(abs(signed)), signed))
     intervals = []
     for pair in pairs:

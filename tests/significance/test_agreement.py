@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.significance import CORRECTIONS, TESTS
-from tests.significance.agreement import contradictions, contradictions_of_default
+from cranfield.campaign.results.leaderboard import separation
+from cranfield.significance import CORRECTIONS, TESTS, rank_sets
+from tests.significance import helpers
 
 COMBINATIONS = [
     (name, correction)
@@ -18,30 +20,106 @@ COMBINATIONS = [
     if test.info.shards != "needed" and not test.info.refusal
     for correction in test.info.corrections
 ]
-OPTIONS: dict[str, Any] = {"resamples": 499}
+
+
+def contradictions(found: cf.PairwiseComparison) -> list[str]:
+    """Return what contradicts the decisions, which are p-values of at most alpha."""
+    significant = found.adjusted_pvalues <= found.alpha
+    low, high = found.interval
+    shown = ~np.isnan(low)
+    leaves_out = (low > 0) | (high < 0)
+    wrong = []
+    if (significant & shown & ~leaves_out).any():
+        wrong.append("significant, and the interval contains 0")
+    if (~significant & shown & leaves_out).any():
+        wrong.append("not significant, and the interval excludes 0")
+    frame = found.to_polars()
+    if frame["significant"].to_list() != significant.tolist():
+        wrong.append("the table has other decisions")
+    if found.half_widths is not None and (bars := found.around(0)) is not None:
+        [lower, upper], first, second = bars, found.first, found.second
+        if ((lower[first] > upper[second]) | (lower[second] > upper[first]) != significant).any():
+            wrong.append("bars that do not overlap have other decisions")
+    if found.baselines or found.alternative != "two-sided":
+        return wrong
+    letters = found.groups()
+    # With more groups than letters, names of groups have two, and commas between them.
+    many = any("," in some for some in letters.values())
+    groups = {name: set(some.split(",") if many else some) for name, some in letters.items()}
+    shares = [
+        bool(groups[found.systems[i]] & groups[found.systems[j]])
+        for i, j in zip(found.first, found.second, strict=True)
+    ]
+    if (np.array(shares) == significant).any():
+        wrong.append("letters have other decisions")
+    sign = -1 if found.lower_is_better else 1
+    better = np.where(sign * found.difference > 0, found.first, found.second)[significant]
+    worse = np.where(sign * found.difference > 0, found.second, found.first)[significant]
+    by_means = (found.difference != 0)[significant]
+    ranking = found.ranking()
+    if "ranks" in ranking.columns:
+        systems = len(found.systems)
+        best = 1 + np.bincount(worse[by_means], minlength=systems)
+        last = systems - np.bincount(better[by_means], minlength=systems)
+        expected = {
+            name: str(a) if a == b else f"{a}-{b}"
+            for name, a, b in zip(found.systems, best, last, strict=True)
+        }
+        if dict(zip(ranking["system"], ranking["ranks"], strict=True)) != expected:
+            wrong.append("ranks have other decisions")
+    first = found.order[0]
+    beaten = {found.systems[k] for k in worse[better == first]}
+    beaten |= {found.systems[k] for k in better[worse == first]}
+    if set(found.top_group) != set(found.systems) - beaten:
+        wrong.append("the top group is another one")
+    return wrong
+
+
+def contradictions_of_default(scores: cf.Scores) -> list[str]:
+    """Return what `--as ranks`, prose and a campaign's board say otherwise than `compare`."""
+    found = cf.compare(scores)
+    wrong = contradictions(found)
+    board = rank_sets(scores)
+    if not np.array_equal(board.interval, found.rank_sets().interval):
+        wrong.append("rank_sets has other ranks")
+    in_prose = re.search(r"Of ([\d,]+) pairs, ([\d,]+|none)", found.prose())
+    number = 0 if in_prose and in_prose[2] == "none" else int(in_prose[2]) if in_prose else -1
+    if len(found) > 1 and number != found.count():
+        wrong.append("prose has another number of pairs")
+    published = separation(scores)
+    assert not isinstance(published, str)
+    if dict(published.frame.select("tag", "groups").iter_rows()) != found.groups():
+        wrong.append("the board has other groups")
+    return wrong
 
 
 @pytest.fixture(scope="module")
 def covid() -> cf.Scores:
-    collection = cf.bundled.trec_covid()
-    return cf.evaluate(collection.runs, collection.qrels, "nDCG@20")["nDCG@20"]
+    return helpers.covid("nDCG@20")
 
 
 @pytest.mark.parametrize(("test", "correction"), COMBINATIONS)
 def test_all_tests_and_corrections(covid: cf.Scores, test: str, correction: str) -> None:
     random = np.random.default_rng(5)
-    for size in (3, 9):
+    for size, alphas in ((3, (0.05,)), (9, (0.01, 0.3))):
         systems = random.choice(covid.systems, size, replace=False)
         scores = covid.select(systems=list(systems))
         baseline = systems[0] if CORRECTIONS[correction].one_baseline else None
-        for alpha in (0.01, 0.05, 0.3):
-            options = {"test": test, "correction": correction, "alpha": alpha, **OPTIONS}
-            found = cf.compare(scores, baseline=baseline, **options)
+        options: dict[str, Any] = {"test": test, "correction": correction, "resamples": 299}
+        for alpha in alphas:
+            found = cf.compare(scores, baseline=baseline, alpha=alpha, **options)
             assert contradictions(found) == []
-        if not CORRECTIONS[correction].all_pairs:
-            for alternative in ("greater", "less"):
-                found = cf.compare(scores, baseline=systems[0], alternative=alternative, **options)
-                assert contradictions(found) == []
+        assert (found.test, found.correction) == (test, correction)
+        assert ((found.adjusted_pvalues >= 0) & (found.adjusted_pvalues <= 1)).all()
+        if correction in {"bonferroni", "holm", "bh", "by", "tukey", "dunnett"}:
+            assert (found.adjusted_pvalues >= found.raw_pvalues - 1e-12).all()
+        assert not (found.interval[0] > found.interval[1]).any()
+        assert not any("nan" in text for text in (str(found), found.to_latex(), repr(found)))
+        assert found.to_polars().height == len(found)
+    if not CORRECTIONS[correction].all_pairs:
+        for alternative in ("greater", "less"):
+            found = cf.compare(scores, baseline=systems[0], alternative=alternative, **options)
+            assert contradictions(found) == []
 
 
 def test_the_default_on_all_systems_and_on_random_subsets(covid: cf.Scores) -> None:
@@ -62,7 +140,7 @@ def test_bars_of_tied_scores_overlap_unless_pairs_differ(
 ) -> None:
     """Of scores with one decimal, some differences are as large as the critical difference."""
     random = np.random.default_rng(3)
-    for _ in range(30):
+    for _ in range(15):
         shape = int(random.integers(8, 30)), int(random.integers(3, 7))
         scores = np.round(random.random(shape) * 0.3 + random.random(shape[1]) * 0.4, 1) + 0.1
         found = cf.compare(

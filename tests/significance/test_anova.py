@@ -1,7 +1,8 @@
-"""Analysis of variance against the paper's table and statsmodels."""
+"""Analysis of variance, with factors of one's own: a paper's table, statsmodels, plain loops."""
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import cranfield as cf
 from cranfield.significance.models.anova import fit_one_way, fit_three_way, fit_two_way
 from cranfield.significance.models.anova_table import AnovaTable
 from tests.conftest import ADHOC8
-from tests.significance.helpers import scored
+from tests.significance.helpers import GRID_VALUES, scored
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +39,6 @@ def test_table_1_of_ferro_and_maistro(adhoc8: cf.Scores) -> None:
     assert (len(found), found.count()) == (8256, 3423)
     assert found.half_widths is not None
     assert found.half_widths.round(4).tolist() == [0.0515] * 129
-
-
-def test_intervals_do_not_overlap_exactly_where_systems_differ(adhoc8: cf.Scores) -> None:
-    found = cf.compare(adhoc8, correction="tukey")
-    assert found.half_widths is not None
-    apart = np.abs(found.difference) > 2 * found.half_widths[0]
-    assert (apart == found.is_significant()).all()
-    low, high = found.interval
-    assert (((low > 0) | (high < 0)) == found.is_significant()).all()
 
 
 def frame_of(values: Any) -> pd.DataFrame:
@@ -187,3 +179,121 @@ def test_print_and_latex(values: Any) -> None:
     assert r"Topic:System &" in table.to_latex()
     assert table.to_polars().columns == ["source", "SS", "DF", "MS", "F", "p", "omega2"]
     assert list(table.to_pandas()["source"]) == list(table.sources)
+
+
+LEVELS = {"stop": ("none", "smart"), "stem": ("none", "porter"), "model": ("bm25", "dir", "tfidf")}
+GRID = {"/".join(cell): dict(zip(LEVELS, cell, strict=True)) for cell in product(*LEVELS.values())}
+SCORES = dict(zip(GRID, GRID_VALUES.T.tolist(), strict=True))
+
+# statsmodels 0.15.0, anova_lm(typ=3) with sum coding: SS, F, p; and both omega squared by hand.
+EFFECTS = {
+    "topic": (0.7576039206, 97.89152362, 1.666145367e-16, 0.8582710244, 0.5677127322),
+    "stop": (0.1057032552, 40.97438948, 2.977223549e-07, 0.4543866654, 0.07807346133),
+    "stem": (0.3030381919, 117.4685195, 2.076632976e-12, 0.7081508356, 0.2274731541),
+    "model": (0.05878813792, 11.39419999, 0.0001727848097, 0.3022079303, 0.04060155424),
+    "stop:stem": (5.313020833e-05, 0.02059518266, 0.886760007, 0, 0),
+    "stop:model": (0.004982387917, 0.9656765187, 0.3912242583, 0, 0),
+    "stem:model": (0.00162064625, 0.3141104336, 0.7325981267, 0, 0),
+    "stop:stem:model": (0.001351542917, 0.2619533606, 0.7711319881, 0, 0),
+}
+# SciPy 1.17.1, studentized_range.
+PAIRS = {
+    ("none", "smart"): (-0.09385416667, 9.052556487, 2.977223476e-07, -0.1236845114),
+    ("none", "porter"): (0.1589125, 15.32765602, 2.069011629e-12, 0.1290821553),
+    ("bm25", "dir"): (-0.04003125, 3.152616959, 0.08097305672, -0.08409496747),
+    ("bm25", "tfidf"): (-0.0856625, 6.746255743, 0.0001051717124, -0.1297262175),
+    ("dir", "tfidf"): (-0.04563125, 3.593638785, 0.04112057289, -0.08969496747),
+}
+
+
+def test_effects_are_those_of_statsmodels() -> None:
+    found = cf.factorial_anova(SCORES, GRID).to_polars()
+    names = ("SS", "F", "p", "omega2", "omega2 of all")
+    for row in found.iter_rows(named=True):
+        if row["source"] in EFFECTS:
+            expected = EFFECTS[row["source"]]
+            np.testing.assert_allclose([row[name] for name in names], expected, rtol=1e-8)
+    assert found["DF"].to_list() == [3, 1, 1, 2, 1, 2, 2, 2, 33, 47]
+    assert found["SS"].to_list()[-2:] == pytest.approx([0.08513140687, 1.31827262])
+
+
+def test_pairs_are_those_of_the_studentised_range() -> None:
+    found = cf.factorial_anova(SCORES, GRID)
+    rows = found.to_polars("pairs").to_dicts()
+    assert [(row["first"], row["second"]) for row in rows] == list(PAIRS)
+    for row, expected in zip(rows, PAIRS.values(), strict=True):
+        got = [row[name] for name in ("difference", "q", "p", "low")]
+        np.testing.assert_allclose(got, expected, rtol=1e-2 if row["p"] < 1e-8 else 1e-7)
+    # Levels differ exactly where their intervals do not overlap.
+    levels = {row["level"]: row for row in found.to_polars("levels").to_dicts()[4:]}
+    for row in rows[2:]:
+        first, second = levels[row["first"]], levels[row["second"]]
+        assert (first["high"] < second["low"]) == (row["p"] < 0.05)
+
+
+def test_cells_are_means_and_interactions_are_what_is_left() -> None:
+    found = cf.factorial_anova(SCORES, GRID)
+    cube = GRID_VALUES.reshape(4, 2, 2, 3)
+    cells = {
+        (r["factors"], r["first"], r["second"]): r for r in found.to_polars("cells").to_dicts()
+    }
+    assert cells["stem:model", "porter", "tfidf"]["mean"] == pytest.approx(0.3672625)
+    expected = cube[:, :, 1, 2].mean() - cube[:, :, 1].mean() - cube[..., 2].mean() + cube.mean()
+    assert cells["stem:model", "porter", "tfidf"]["interaction"] == pytest.approx(expected)
+
+
+def test_files_notes_and_names(tmp_path: Any) -> None:
+    table = tmp_path / "systems.csv"
+    rows = [f"{name},{','.join(levels.values())},x" for name, levels in GRID.items()]
+    table.write_text("\n".join(["system,stop,stem,model,all", *rows, "other,a,b,c,x"]) + "\n")
+    scores = cf.Scores(
+        np.array([*GRID_VALUES.tolist(), [np.nan, *[0.5] * 11]]), tuple("abcde"), tuple(GRID)
+    )
+    found = cf.factorial_anova(scores, table)
+    assert found.topics == 4 and found.factors["stem"] == ("none", "porter")
+    notes = "; ".join(found.notes)
+    for part in ("all has only one level", "1 topic excluded", "1 row of"):
+        assert part in notes
+    assert found.to_polars()["F"].to_list() == pytest.approx(
+        cf.factorial_anova(SCORES, GRID).to_polars()["F"].to_list(), nan_ok=True
+    )
+
+
+def test_a_level_called_none_is_a_level() -> None:
+    grid = {
+        name: {"stop": {"none": "None", "smart": "NA"}[one["stop"]]} for name, one in GRID.items()
+    }
+    two = {name: SCORES[name] for name in ("none/none/dir", "smart/none/dir")}
+    with pytest.warns(cf.CranfieldWarning, match="read as text"):
+        assert cf.factorial_anova(two, grid).factors == {"stop": ("None", "NA")}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda grid: grid.pop("none/none/dir"), "1 system missing: 'none/none/dir'"),
+        (lambda grid: grid["none/none/dir"].update(model="new"), "no system"),
+        (lambda grid: grid["none/none/dir"].update(model="bm25"), "no system"),
+        (lambda grid: [one.update(topic="a") for one in grid.values()], "called 'topic'"),
+        (lambda grid: [one.clear() or one.update(x="a") for one in grid.values()], "two levels"),
+    ],
+)
+def test_refusals(change: Any, message: str) -> None:
+    grid = {name: dict(levels) for name, levels in GRID.items()}
+    change(grid)
+    with pytest.raises(cf.InputError, match=message):
+        cf.factorial_anova(SCORES, grid)
+
+
+def test_constant_scores_and_one_topic() -> None:
+    constant = cf.factorial_anova({name: [0.1, 0.2] for name in SCORES}, GRID)
+    assert "error of the model is 0" in constant.notes[-1]
+    assert constant.to_polars().filter(source="stop")["p"].to_list() == [None]
+    with pytest.raises(cf.CranfieldError, match="two topics"):
+        cf.factorial_anova({name: [0.1] for name in SCORES}, GRID)
+
+
+def test_heading_names_the_method_and_level_of_pairs() -> None:
+    heading = cf.factorial_anova(SCORES, GRID, alpha=0.01).heading()
+    assert heading[-1].startswith("pairs: Tukey's HSD") and " 99% " in heading[-1]
+    assert heading[-1].endswith("(alpha 0.01)")

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from cranfield.base.arrays import Floats
@@ -44,15 +42,6 @@ def test_t_against_scipy(n: int, rope: float) -> None:
     assert found.interval == pytest.approx(posterior.interval(0.9), abs=1e-14)
 
 
-def test_t_without_rope_is_the_one_sided_test() -> None:
-    one, other = some()
-    found = compare_bayes(pair(one, other), "a", "b", rope=0)
-    test = stats.ttest_rel(one, other, alternative="greater")
-    assert found.p_worse == pytest.approx(test.pvalue, abs=1e-14)
-    want = stats.ttest_rel(one, other).confidence_interval(0.95)
-    assert found.interval == pytest.approx((want.low, want.high), abs=1e-14)
-
-
 @pytest.mark.parametrize("n", [2, 3, 10, 50])
 def test_effect_size_against_samples_of_the_posterior(n: int) -> None:
     """The variance is drawn from its scaled inverse chi-squared, and the mean given it."""
@@ -76,21 +65,6 @@ def test_limits_of_the_effect_size_are_those_of_cohens_d(level: float) -> None:
     cohen = effect_sizes(pair(one, other), kind="cohen", confidence=level)
     assert found.effect_interval == pytest.approx((cohen.low[0], cohen.high[0]), rel=1e-12)
     assert 0 < found.effect / cohen.effect[0] < 1
-
-
-@settings(max_examples=25)
-@given(st.integers(0, 50), st.integers(2, 15), st.sampled_from([0.0, 0.01, 0.05]))
-def test_exchanged_systems(seed: int, n: int, rope: float) -> None:
-    one, other = some(n, seed)
-    found = compare_bayes(pair(one, other), "a", "b", rope=rope)
-    turned = compare_bayes(pair(one, other), "b", "a", rope=rope)
-    assert chances(turned)[::-1] == pytest.approx(chances(found), abs=1e-12)
-    assert turned.interval == pytest.approx((-found.interval[1], -found.interval[0]), abs=1e-12)
-    assert turned.effect == pytest.approx(-found.effect, rel=1e-12)
-    low, high = found.effect_interval
-    assert turned.effect_interval == pytest.approx((-high, -low), abs=1e-12)
-    assert sum(chances(found)) == pytest.approx(1, abs=1e-12)
-    assert all(0 <= p <= 1 for p in chances(found))
 
 
 def test_lower_is_better_exchanges_the_sides() -> None:
@@ -122,17 +96,14 @@ def test_a_probability_that_rounds_to_1_is_not_called_certain() -> None:
 
 def test_topics_without_a_score_are_excluded() -> None:
     one, other = some(10)
-    holes = one.copy()
-    holes[3] = np.nan
-    with pytest.raises(
-        CranfieldError, match="system 'a' on topic '3' has no score; missing='drop'"
-    ):
-        compare_bayes(pair(holes, other), "a", "b")
-    with pytest.raises(CranfieldError, match="system 'b' on topic '3'"):
-        compare_bayes(pair(other, holes), "a", "b")
+    holes = np.where(np.arange(10) == 3, np.nan, one)
+    for name, values in (("a", (holes, other)), ("b", (other, holes))):
+        with pytest.raises(
+            CranfieldError, match=f"system '{name}' on topic '3' has no score; missing='drop'"
+        ):
+            compare_bayes(pair(*values), "a", "b")
     found = compare_bayes(pair(holes, other), "a", "b", missing="drop")
-    kept = np.arange(10) != 3
-    whole = compare_bayes(pair(one[kept], other[kept]), "a", "b")
+    whole = compare_bayes(pair(np.delete(one, 3), np.delete(other, 3)), "a", "b")
     assert found == replace(whole, excluded=1)
     assert "9 topics (1 excluded: no score)" in str(found)
 

@@ -41,34 +41,16 @@ def scores_of(values: Any, systems: str = "abcdefghijklmnopqrstuvwxyz", **more: 
     return cf.Scores(array, tuple(f"t{k}" for k in range(len(array))), names, **more)
 
 
-@pytest.fixture(scope="module")
-def some() -> cf.Scores:
-    rng = np.random.default_rng(0)
-    values = rng.random((20, 1)) + 0.3 * rng.random((20, 6)) + 0.1 * np.arange(6)
-    return scores_of(values, measure="AP", scale=cf.Scale.ORDINAL)
+SOME = scores_of(
+    np.random.default_rng(0).random((20, 1))
+    + 0.3 * np.random.default_rng(1).random((20, 6))
+    + 0.1 * np.arange(6),
+    measure="AP",
+    scale=cf.Scale.ORDINAL,
+)
 
 
 # Options
-
-
-@pytest.mark.parametrize("name", FLAT)
-def test_every_test_with_every_correction(name: str, some: cf.Scores) -> None:
-    info = TESTS[name].info
-    for correction in info.corrections:
-        baseline = "a" if correction == "dunnett" else None
-        found = cf.compare(some, test=name, correction=correction, baseline=baseline, **FAST)
-        assert (found.test, found.correction) == (name, correction)
-        assert ((found.adjusted_pvalues >= 0) & (found.adjusted_pvalues <= 1)).all()
-        if correction in {"bonferroni", "holm", "bh", "by", "tukey", "dunnett"}:
-            assert (found.adjusted_pvalues >= found.raw_pvalues - 1e-12).all()
-        low, high = found.interval
-        assert not (low > high).any()
-        for text in (str(found), found.to_latex(), repr(found)):
-            assert "nan" not in text
-        assert found.to_polars().height == len(found)
-        if name != "sign" and not (info.random and correction != "none"):
-            again = cf.compare(some, test=name, correction=correction, baseline=baseline, **FAST)
-            assert (again.adjusted_pvalues == found.adjusted_pvalues).all()
 
 
 @pytest.mark.parametrize("name", FLAT)
@@ -82,78 +64,75 @@ def test_aliases_and_registry(name: str) -> None:
     assert all(cf.significance.find_test(alias).info is info for alias in info.aliases)
 
 
-def test_defaults(some: cf.Scores) -> None:
-    assert cf.compare(some).test == "anova-2"
-    for options in (
-        {},
-        {"baseline": "b"},
-        {"baseline": ["b", "c"]},
-        {"alternative": "greater", "baseline": "b"},
-    ):
-        assert cf.compare(some, **options, **FAST).correction == "bootstrap-tukey"
-    assert cf.compare(some, test="t").correction == "holm"
-    assert cf.compare(some, test="bootstrap", **FAST).correction == "bootstrap-max-t"
-    # Where topics are no sample, or not the same for all.
-    assert cf.compare(some, test="anova-1").correction == "tukey"
-    assert cf.compare(some, test="anova-1", baseline="b").correction == "dunnett"
-    assert cf.compare(some, test="sign").correction == "holm"
-    assert cf.compare(some, test="friedman").correction == "tukey"
-    assert cf.compare(np_shards(), test="anova-3").correction == "tukey"
-    assert cf.compare(some, test="randomisation", **FAST).correction == "randomised-tukey"
-    two = cf.compare({"a": [0.1, 0.4, 0.3], "b": [0.2, 0.9, 0.5]})
-    assert (two.test, two.correction) == ("bootstrap", "none")
-    by_t = cf.compare({"a": [0.1, 0.4, 0.3], "b": [0.2, 0.9, 0.5]}, test="t")
-    assert by_t.correction == "none"
-    assert "two-way ANOVA" in by_t.notes[0]
-    by_shard = cf.compare(np_shards())
-    assert (by_shard.test, by_shard.correction) == ("random-topics", "bootstrap-tukey")
+TWO = {"a": [0.1, 0.4, 0.3], "b": [0.2, 0.9, 0.5]}
+SHARDS = scores_of(np.random.default_rng(1).random((5, 3, 2)))
 
 
-def np_shards() -> cf.Scores:
-    return scores_of(np.random.default_rng(1).random((5, 3, 2)))
+@pytest.mark.parametrize(
+    ("scores", "options", "test", "correction"),
+    [
+        (SOME, {}, "anova-2", "bootstrap-tukey"),
+        (SOME, {"baseline": "b"}, "anova-2", "bootstrap-tukey"),
+        (SOME, {"baseline": ["b", "c"]}, "anova-2", "bootstrap-tukey"),
+        (SOME, {"alternative": "greater", "baseline": "b"}, "anova-2", "bootstrap-tukey"),
+        (SOME, {"correction": "HSD"}, "anova-2", "tukey"),
+        (SOME, {"test": "t"}, "t", "holm"),
+        (SOME, {"test": "bootstrap"}, "bootstrap", "bootstrap-max-t"),
+        # Where topics are no sample, or not the same for all.
+        (SOME, {"test": "anova-1"}, "anova-1", "tukey"),
+        (SOME, {"test": "anova-1", "baseline": "b"}, "anova-1", "dunnett"),
+        (SOME, {"test": "sign"}, "sign", "holm"),
+        (SOME, {"test": "friedman"}, "friedman", "tukey"),
+        (SOME, {"test": "randomisation"}, "randomisation", "randomised-tukey"),
+        (SHARDS, {"test": "anova-3"}, "anova-3", "tukey"),
+        (SHARDS, {}, "random-topics", "bootstrap-tukey"),
+        (TWO, {}, "bootstrap", "none"),
+        (TWO, {"test": "t"}, "t", "none"),
+        (TWO, {"correction": "tukey"}, "anova-2", "tukey"),
+        *(
+            (SOME, {"test": "randomisation", "correction": name}, "randomisation", known)
+            for name, known in (
+                ("FDR_BH", "bh"),
+                ("randomized-tukey", "randomised-tukey"),
+                ("Holm", "holm"),
+            )
+        ),
+    ],
+)
+def test_defaults_and_names(
+    scores: Any, options: dict[str, Any], test: str, correction: str
+) -> None:
+    found = cf.compare(scores, **options, **FAST)
+    assert (found.test, found.correction) == (test, correction)
+    if scores is TWO and test == "t":
+        assert "two-way ANOVA" in found.notes[0]
 
 
-def test_other_names_of_corrections(some: cf.Scores) -> None:
-    names = {"FDR_BH": "bh", "randomized-tukey": "randomised-tukey", "Holm": "holm"}
-    for name, known in names.items():
-        found = cf.compare(some, test="randomisation", correction=name, **FAST)
-        assert found.correction == known
-    assert cf.compare(some, correction="HSD").correction == "tukey"
-
-
-def test_what_scores_may_be(some: cf.Scores) -> None:
+def test_what_scores_may_be() -> None:
     """An evaluation of one measure, a frame, an array and a mapping say the same."""
-    expected = cf.compare(some).adjusted_pvalues
-    columns = dict(zip(some.systems, some.values.T, strict=True))
-    frame = pl.DataFrame({"topic": list(some.topics), **columns})
-    for form in ({"AP": some}, columns, some.values, frame, frame.to_pandas()):
+    expected = cf.compare(SOME).adjusted_pvalues
+    columns = dict(zip(SOME.systems, SOME.values.T, strict=True))
+    frame = pl.DataFrame({"topic": list(SOME.topics), **columns})
+    for form in ({"AP": SOME}, columns, SOME.values, frame, frame.to_pandas()):
         np.testing.assert_array_equal(cf.compare(form).adjusted_pvalues, expected)
 
 
-def test_another_level_moves_limits_too(some: cf.Scores) -> None:
-    found = cf.compare(some, test="t")
+def test_another_level_moves_limits_too() -> None:
+    found = cf.compare(SOME, test="t")
     table = found.significant(0.5)
     assert table["significant"].all()
     assert table.height == found.count(0.5)
-    wider = cf.compare(some, test="t", alpha=0.5).to_polars()
+    wider = cf.compare(SOME, test="t", alpha=0.5).to_polars()
     assert found.pairs_at(0.5).equals(wider)
-    assert not any("confidence level" in note for note in cf.compare(some, alpha=0.5).notes)
-    [note] = [note for note in cf.compare(some, alpha=0.95).notes if "confidence level" in note]
+    assert not any("confidence level" in note for note in cf.compare(SOME, alpha=0.5).notes)
+    [note] = [note for note in cf.compare(SOME, alpha=0.95).notes if "confidence level" in note]
     assert note.endswith("here 0.95; for a confidence level of 95% it must be 0.05")
-
-
-def test_low_scores_may_be_the_good_ones(some: cf.Scores) -> None:
-    turned = replace(some, measure="cost", lower_is_better=True)
-    found = cf.compare(turned)
-    assert "lower scores of cost are better" in found.notes
-    assert found.means[found.order[0]] == found.means.min()
 
 
 def test_systems_with_topics_of_their_own() -> None:
     uneven = {"a": [0.1, 0.5, 0.4, 0.3], "b": [0.2, 0.3, 0.6], "c": [0.9, 0.8, 0.7, 0.95, 0.85]}
     found = cf.compare(uneven, test="anova-1")
-    assert found.n.tolist() == [7, 9, 8]
-    assert found.half_widths is None
+    assert (found.n.tolist(), found.half_widths) == ([7, 9, 8], None)
     assert cf.compare(uneven, test="anova-1", baseline="a").correction == "holm"
 
 
@@ -193,25 +172,16 @@ def test_systems_that_are_the_same_or_constant(name: str) -> None:
     constant = cf.compare({"a": [0.5] * 6, "b": [0.5] * 6, "c": [0.75] * 6}, test=name, **FAST)
     assert constant.raw_pvalues[0] == 1.0
     assert (constant.raw_pvalues[1:] < 0.05).all() or name == "sign" or constant.seed is not None
-    for found in (same, constant):
+    base = np.array([0.1, 0.4, 0.3, 0.9, 0.2, 0.6])
+    shifted = cf.compare({"a": base, "b": base + 0.1}, test=name, **FAST)
+    assert not np.isnan(shifted.adjusted_pvalues).any()
+    for found in (same, constant, shifted):
         assert not np.isnan(np.array(found.interval)).any()
         assert "nan" not in str(found)
 
 
-@pytest.mark.parametrize("name", FLAT)
-def test_systems_that_differ_by_a_constant(name: str) -> None:
-    column = np.array([0.1, 0.4, 0.3, 0.9, 0.2, 0.6])
-    found = cf.compare({"a": column, "b": column + 0.1}, test=name, **FAST)
-    assert not np.isnan(found.adjusted_pvalues).any()
-    assert not np.isnan(np.array(found.interval)).any()
-    if name in {"t", "bootstrap", "anova-2"}:
-        # One of 2^6 assignments of signs is as extreme on each side.
-        assert found.adjusted_pvalues[0] == 2 / 2**6
-        assert np.array(found.interval).ravel().tolist() == pytest.approx([-0.1, -0.1])
-
-
 @pytest.mark.parametrize("name", ["t", "bootstrap", "anova-2", "bootstrap-shift", "welch"])
-@pytest.mark.parametrize("topics", [2, 3, 5, 8])
+@pytest.mark.parametrize("topics", [2, 3, 6])
 def test_a_constant_difference_is_tested_by_exchange(name: str, topics: int) -> None:
     """Enumeration: how many assignments of the labels are as extreme, of how many there are."""
     constant = np.full(topics, 0.25)
@@ -251,22 +221,21 @@ def test_few_topics_cannot_reach_alpha() -> None:
 
 @pytest.mark.parametrize("name", PAIRED)
 def test_missing_scores_of_paired_tests(name: str) -> None:
-    rng = np.random.default_rng(3)
-    values = rng.random((8, 3))
-    complete = values[[0, 1, 3, 4, 5, 6, 7]]
-    values[2, 1] = np.nan
+    values = np.random.default_rng(3).random((8, 3))
+    gap = np.where(np.arange(24).reshape(8, 3) == 7, np.nan, values)
     with pytest.raises(CranfieldError, match=r"system 'b' on topic 't2' has no score \(1 score"):
-        cf.compare(scores_of(values), test=name, **FAST)
-    dropped = cf.compare(scores_of(values), test=name, missing="drop", **FAST)
-    assert "1 topic excluded" in dropped.notes[0]
-    assert dropped.topics == 7
-    whole = cf.compare(scores_of(complete), test=name, **FAST)
-    assert (dropped.adjusted_pvalues == whole.adjusted_pvalues).all()
-    zero = cf.compare(scores_of(values), test=name, missing="zero", **FAST)
-    assert "1 missing score counted as 0" in zero.notes[0]
-    values[2, 1] = 0.0
-    whole = cf.compare(scores_of(values), test=name, **FAST)
-    assert (zero.adjusted_pvalues == whole.adjusted_pvalues).all()
+        cf.compare(scores_of(gap), test=name, **FAST)
+    for missing, known, note in (
+        ("drop", np.delete(values, 2, axis=0), "1 topic excluded"),
+        ("zero", np.nan_to_num(gap), "1 missing score counted as 0"),
+    ):
+        found = cf.compare(scores_of(gap), test=name, missing=missing, **FAST)
+        assert note in found.notes[0]
+        whole = cf.compare(scores_of(known), test=name, **FAST)
+        assert (found.topics, found.adjusted_pvalues.tolist()) == (
+            len(known),
+            whole.adjusted_pvalues.tolist(),
+        )
 
 
 @pytest.mark.parametrize("name", UNPAIRED)
@@ -285,7 +254,7 @@ def test_systems_on_different_topics(name: str) -> None:
 
 
 def test_shards() -> None:
-    scores = np_shards()
+    scores = SHARDS
     for name in ("random-topics", "anova-3", "bootstrap-anova"):
         found = cf.compare(scores, test=name, **FAST)
         np.testing.assert_allclose(found.means, scores.values.mean(axis=(0, 2)))
@@ -312,59 +281,57 @@ def test_names_from_files_are_escaped() -> None:
 # What is said
 
 
-def test_scale_is_told(some: cf.Scores) -> None:
+def test_scale_is_told() -> None:
     assert any(
         "AP is declared ordinal" in n and "assumes an interval scale" in n
-        for n in cf.compare(some).notes
+        for n in cf.compare(SOME).notes
     )
-    some = replace(some, scale_source="measure")
+    unstated = replace(SOME, scale_source="measure")
     for name in ("sign", "rank-sum", "kruskal-wallis"):
-        assert cf.compare(some, test=name).notes == ()
-    [note] = cf.compare(some, test="friedman").notes
+        assert cf.compare(unstated, test=name).notes == ()
+    [note] = cf.compare(unstated, test="friedman").notes
     assert "depends on the other systems" in note
-    assert cf.compare(some.select(systems=some.systems[:2]), test="friedman").notes == ()
+    assert cf.compare(unstated.select(systems=unstated.systems[:2]), test="friedman").notes == ()
 
 
-def test_result_is_complete(some: cf.Scores) -> None:
-    found = cf.compare(some, test="bootstrap", resamples=300, seed=9)
+def test_result_is_complete() -> None:
+    found = cf.compare(SOME, test="bootstrap", resamples=300, seed=9)
     frame = found.to_polars()
     assert frame.columns[:2] == ["first", "second"]
+    assert list(found.to_pandas().columns) == frame.columns
     assert (found.resamples, found.seed) == (300, 9)
-    assert found.pvalue_matrix.shape == (6, 6)
-    assert np.isnan(found.pvalue_matrix.diagonal()).all()
-    assert (found.pvalue_matrix == found.pvalue_matrix.T)[~np.eye(6, dtype=bool)].all()
-    assert found.significant(0.5).height == found.count(0.5)
+    matrix = found.pvalue_matrix
+    assert np.isnan(matrix.diagonal()).all()
+    assert (matrix == matrix.T)[~np.eye(6, dtype=bool)].all()
     copy = pickle.loads(pickle.dumps(found))
     np.testing.assert_array_equal(copy.interval, found.interval)
-    assert list(found.to_pandas().columns) == frame.columns
-    ranking = found.ranking()
-    assert ranking["mean"].is_sorted(descending=True)
+    assert found.ranking()["mean"].is_sorted(descending=True)
 
 
-def test_a_baseline_by_its_place(some: cf.Scores) -> None:
-    for place, name in enumerate(some.systems):
-        assert cf.compare(some, test="t", baseline=place).baselines == (name,)
-    assert cf.compare(some, test="t", baseline=[2, "a", 0]).baselines == ("c", "a")
-    numbered = {str(k): some.values[:, k] for k in range(1, 4)}
+def test_a_baseline_by_its_place() -> None:
+    for place, name in enumerate(SOME.systems):
+        assert cf.compare(SOME, test="t", baseline=place).baselines == (name,)
+    assert cf.compare(SOME, test="t", baseline=[2, "a", 0]).baselines == ("c", "a")
+    numbered = {str(k): SOME.values[:, k] for k in range(1, 4)}
     assert cf.compare(numbered, baseline=0).baselines == ("1",)
 
 
-def test_baseline(some: cf.Scores) -> None:
-    found = cf.compare(some, baseline="c")
+def test_baseline() -> None:
+    found = cf.compare(SOME, baseline="c")
     assert len(found) == 5
     assert {found.systems[k] for k in found.second} == {"c"}
-    several = cf.compare(some, test="t", baseline=["c", "a"])
+    several = cf.compare(SOME, test="t", baseline=["c", "a"])
     assert len(several) == 8
-    everything = cf.compare(some, test="t", correction="none")
+    everything = cf.compare(SOME, test="t", correction="none")
     k = next(i for i in range(len(several)) if several.systems[several.first[i]] == "f")
     pair = everything.pvalue_matrix[2, 5]
     assert several.raw_pvalues[k] == pytest.approx(pair, rel=1e-12)
 
 
-def test_one_sided_intervals(some: cf.Scores) -> None:
+def test_one_sided_intervals() -> None:
     options: dict[str, Any] = {"test": "t", "correction": "none", "baseline": "c"}
-    both = cf.compare(some, **options, alpha=0.1)
-    greater = cf.compare(some, **options, alternative="greater")
+    both = cf.compare(SOME, **options, alpha=0.1)
+    greater = cf.compare(SOME, **options, alternative="greater")
     assert (greater.interval[1] == np.inf).all()
     np.testing.assert_allclose(greater.interval[0], both.interval[0])
     assert ((greater.interval[0] > 0) == greater.is_significant()).all()
@@ -459,14 +426,6 @@ def test_scores_by_topic_are_matched_by_topic() -> None:
         assert other.adjusted_pvalues[0] == pytest.approx(found.adjusted_pvalues[0], rel=1e-12)
 
 
-def test_few_topics_leave_the_randomisation_interval_open() -> None:
-    found = cf.compare(
-        {"a": [0.1, 0.2, 0.3, 0.4, 0.5], "b": [0.2, 0.3, 0.4, 0.6, 0.7]}, test="randomisation"
-    )
-    assert found.adjusted_pvalues[0] == 2 / 32
-    assert np.isinf(found.interval).all()
-
-
 def test_exact_rank_sum_keeps_small_tails_on_both_sides() -> None:
     low = np.arange(60) / 100
     one, other = (
@@ -477,35 +436,26 @@ def test_exact_rank_sum_keeps_small_tails_on_both_sides() -> None:
     assert other.adjusted_pvalues[0] == pytest.approx(one.adjusted_pvalues[0], rel=1e-9)
 
 
-def test_decimals_show_four_digits(some: cf.Scores) -> None:
+def test_decimals_show_four_digits() -> None:
     assert [decimals(np.array(means)) for means in ([0.25, 0.5], [0.00025, 0.00031])] == [4, 7]
-    [table] = cf.compare(replace(some, values=some.values / 1e6)).tables()
-    assert len({as_cell(row[1]).text for row in table.rows} - {"0.0000"}) == len(some.systems)
+    [table] = cf.compare(replace(SOME, values=SOME.values / 1e6)).tables()
+    assert len({as_cell(row[1]).text for row in table.rows} - {"0.0000"}) == len(SOME.systems)
 
 
-def test_a_correction_of_many_systems_goes_with_two() -> None:
-    """Without a test it is that of many systems, which for two is the paired t-test."""
-    scores = {"a": [0.1, 0.4, 0.3, 0.6], "b": [0.2, 0.9, 0.5, 0.6]}
-    found = cf.compare(scores, correction="tukey")
-    assert (found.test, found.correction) == ("anova-2", "tukey")
-    by_t = cf.compare(scores, test="t")
-    np.testing.assert_allclose(found.adjusted_pvalues, by_t.adjusted_pvalues, rtol=1e-9)
-
-
-def test_effects_and_limits_turn_with_the_pair(some: cf.Scores) -> None:
+def test_effects_and_limits_turn_with_the_pair() -> None:
     """A pair in the other order is what a comparison in the other order computes."""
-    turned = some.select(systems=list(reversed(some.systems)))
+    turned = SOME.select(systems=list(reversed(SOME.systems)))
     for test in ("t", "signed-rank", "rank-sum", "welch", "anova-2", "friedman"):
-        one = cf.compare(some, test=test, correction="none")[some.systems[1], some.systems[0]]
-        same = cf.compare(turned, test=test, correction="none")[some.systems[1], some.systems[0]]
+        one = cf.compare(SOME, test=test, correction="none")[SOME.systems[1], SOME.systems[0]]
+        same = cf.compare(turned, test=test, correction="none")[SOME.systems[1], SOME.systems[0]]
         assert one.significant is same.significant
         for name in ("difference", "interval", "effect", "pvalue"):
             np.testing.assert_allclose(getattr(one, name), getattr(same, name), rtol=1e-9)
 
 
-def test_a_comparison_is_not_iterable(some: cf.Scores) -> None:
+def test_a_comparison_is_not_iterable() -> None:
     with pytest.raises(TypeError, match="not iterable"):
-        list(cf.compare(some, test="t"))  # type: ignore[call-overload]
+        list(cf.compare(SOME, test="t"))  # type: ignore[call-overload]
 
 
 def test_an_array_with_more_systems_than_topics_has_a_warning() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -30,11 +31,10 @@ def mirrored(scores: cf.Scores) -> cf.Scores:
     return replace(scores, values=-scores.values, lower_is_better=True)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("baseline", [None, "b"])
 @pytest.mark.parametrize("test", FLAT)
-def test_comparison(test: str, baseline: str | None, seed: int) -> None:
-    scores = drawn(seed)
+def test_comparison(test: str, baseline: str | None) -> None:
+    scores = drawn(1 if baseline is None else 2)
     options = {"test": test, "baseline": baseline, **FAST}
     one, other = cf.compare(scores, **options), cf.compare(mirrored(scores), **options)
     np.testing.assert_allclose(other.adjusted_pvalues, one.adjusted_pvalues, atol=1e-12)
@@ -146,22 +146,6 @@ def test_non_inferior_when_lower_is_better() -> None:
     assert found.verdicts == ("different within the margin", "inferior", "superior")
 
 
-def test_rank_sets() -> None:
-    scores = drawn(5)
-    one, other = (cf.significance.rank_sets(x, **FAST) for x in (scores, mirrored(scores)))
-    assert [x.tolist() for x in one.interval] == [x.tolist() for x in other.interval]
-    assert one.to_polars().drop("mean").rows() == other.to_polars().drop("mean").rows()
-    assert one.among_best() == other.among_best()
-
-
-def test_several_measures_each_have_their_direction() -> None:
-    scores, cost = drawn(6), replace(drawn(7), measure="cost")
-    one = cf.significance.compare_measures({"gain": scores, "cost": cost}, **FAST)
-    other = cf.significance.compare_measures({"gain": scores, "cost": mirrored(cost)}, **FAST)
-    assert one.verdicts.tolist() == other.verdicts.tolist()
-    assert other.lower_is_better == (False, True)
-
-
 def test_collections() -> None:
     parts = {"one": drawn(8), "two": drawn(9)}
     turned = {name: mirrored(scores) for name, scores in parts.items()}
@@ -173,15 +157,6 @@ def test_collections() -> None:
         cf.significance.meta_analysis({"one": parts["one"], "two": turned["two"]})
 
 
-def test_bayes() -> None:
-    scores = drawn(10)
-    one, other = (
-        cf.significance.compare_bayes(x, "a", "d", rope=0.1) for x in (scores, mirrored(scores))
-    )
-    assert one.p_better == pytest.approx(other.p_better, abs=0.03)
-    assert one.p_better < 0.1
-
-
 def test_effects_are_of_scores() -> None:
     """Signed differences have no direction: they are mirrored, and a note says which is better."""
     scores = drawn(11)
@@ -191,35 +166,30 @@ def test_effects_are_of_scores() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measure", "noted"),
+    ("names", "noted"),
     [
-        *(
-            (name, True)
-            for name in ("latency", "latency_ms", "query time", "testRMSE", "QueryCost")
-        ),
-        *((name, True) for name in ("p95Latency", "Log-Loss", "MAE@10", "perplexity", "energy/J")),
-        *((name, True) for name in ("seconds", "WER", "mean distance", "regret@10")),
-        *((name, False) for name in ("timeliness", "lossless", "accuracy", "", "coster", "RMSEs")),
-        ("ms_marco_ndcg", False),
+        ("latency latency_ms testRMSE QueryCost p95Latency Log-Loss MAE@10 perplexity", True),
+        ("energy/J seconds WER regret@10", True),
+        ("timeliness lossless accuracy coster RMSEs ms_marco_ndcg", False),
     ],
 )
-def test_note_where_the_name_suggests_lower(measure: str, noted: bool) -> None:
-    scores = replace(drawn(1), measure=measure)
+def test_note_where_the_name_suggests_lower(names: str, noted: bool) -> None:
     note = "higher scores are treated as better"
-    assert any(note in line for line in cf.compare(scores, **FAST).notes) == noted
-    for stated in (False, True):
-        found = cf.compare(scores.with_direction(lower_is_better=stated), **FAST)
-        assert not any(note in line for line in found.notes)
-        assert found.lower_is_better == stated
+    for measure in names.split():
+        scores = replace(drawn(1), measure=measure)
+        assert any(note in line for line in cf.compare(scores, **FAST).notes) == noted, measure
+        for stated in (False, True):
+            found = cf.compare(scores.with_direction(lower_is_better=stated), **FAST)
+            assert not any(note in line for line in found.notes)
+            assert found.lower_is_better == stated
 
 
 def test_missing_as_zero_is_no_silent_reward() -> None:
-    values = drawn(1).values + 10
-    values[0, 0] = np.nan
+    values = np.where(np.arange(125).reshape(25, 5) == 0, np.nan, drawn(1).values + 10)
     scores = replace(drawn(1), values=values, lower_is_better=True)
     note = "as lower scores are better, 0 favours systems that lack scores"
-    assert note in cf.compare(scores, missing="zero", **FAST).notes
-    assert note not in cf.compare(scores, missing="drop", **FAST).notes
+    for missing in ("zero", "drop"):
+        assert (note in cf.compare(scores, missing=missing, **FAST).notes) == (missing == "zero")
 
 
 def test_direction_of_plain_tables() -> None:
@@ -239,17 +209,6 @@ def test_direction_survives_selecting_and_completing() -> None:
     assert part.direction_notes() == []
 
 
-def test_the_direction_of_a_measure_is_its_definition() -> None:
-    scores = cf.read_scores({"a": [0.1, 0.2], "b": [0.3, 0.1]}, measure="AP")
-    with pytest.raises(PolicyError, match="higher is better for AP"):
-        scores.with_direction(lower_is_better=True)
-    assert scores.with_direction(lower_is_better=False).has_direction
-    residual = cf.read_scores({"a": [0.1], "b": [0.2]}, measure="RBPResidual(p=0.8)")
-    assert residual.lower_is_better
-    with pytest.raises(PolicyError, match="lower is better for RBPResidual.*, but higher"):
-        residual.with_direction(lower_is_better=False)
-
-
 def test_scores_of_a_known_measure_have_its_definition() -> None:
     columns = {"a": [1, 0.3, 0.9], "b": [1, 0.4, 0.9]}
     labels = np.array([*columns.values()]).T, ("1", "2", "3"), ("a", "b")
@@ -261,7 +220,18 @@ def test_scores_of_a_known_measure_have_its_definition() -> None:
         assert scores.definition == read.definition
         assert scores.has_direction == read.has_direction
     assert str(cf.Scores(*labels, "AP", scale=Scale.RATIO).scale) == "ratio"
-    with pytest.raises(PolicyError, match="higher is better for AP, but lower is better was"):
-        cf.Scores(*labels, "AP", lower_is_better=True)
-    with pytest.raises(PolicyError, match="aggregate of AP must be 'mean', got 'sum'"):
-        cf.Scores(*labels, "AP", aggregate="sum")
+    ap, residual = (cf.Scores(*labels, measure) for measure in ("AP", "RBPResidual(p=0.8)"))
+    assert residual.lower_is_better
+    assert ap.with_direction(lower_is_better=False).has_direction
+    refused: list[tuple[Callable[[], Any], str]] = [
+        (lambda: ap.with_direction(lower_is_better=True), "higher is better for AP"),
+        (lambda: residual.with_direction(False), "lower is better for RBPResidual.*, but higher"),
+        (
+            lambda: cf.Scores(*labels, "AP", lower_is_better=True),
+            "higher is better for AP, but lower is better was",
+        ),
+        (lambda: cf.Scores(*labels, "AP", aggregate="sum"), "of AP must be 'mean', got 'sum'"),
+    ]
+    for call, message in refused:
+        with pytest.raises(PolicyError, match=message):
+            call()

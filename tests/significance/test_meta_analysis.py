@@ -103,13 +103,6 @@ def test_restricted_likelihood_has_its_highest_point() -> None:
     assert all((likelihood(point) <= best + 1e-9).all() for point in grid)
 
 
-def test_two_collections_by_hand() -> None:
-    """Of two, tau^2 = ((y1 - y2)^2 - v1 - v2) / 2 if above 0, by REML and by moments alike."""
-    y, v = np.array([[0.1, 0.9], [0.1, 0.2]]), np.array([[0.01, 0.05], [0.01, 0.05]])
-    reml = pool(y, v, "reml", "normal").tau2
-    assert reml == pytest.approx([(0.64 - 0.06) / 2, 0], abs=1e-15)
-
-
 def test_who_holds_what() -> None:
     """Pairs are matched by name, in whatever order systems come; what is missing is said."""
     one = {name: COLLECTIONS["a"][name] for name in ("y", "x")}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from statistics import mean, variance
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import ttest_rel
+from scipy.stats import studentized_range
 
 import cranfield as cf
 from cranfield.significance.models.replicates import compute_variance_proportions
@@ -25,6 +26,10 @@ ROWS = [
 ]
 TOPICS = tuple(f"t{k + 1}" for k in range(5))
 SCORES = cf.Scores(np.array(ROWS), TOPICS, SYSTEMS, axis="replicate")
+SHARDS = cf.Scores(SCORES.values, TOPICS, SYSTEMS)
+SINGLE = SCORES.select(shards="1")
+MEANS = SCORES.over_shards()
+BOTH = ("independent-replicates", "shared-replicates")
 
 # NumPy and SciPy 1.17.1 by hand; sums of squares by statsmodels 0.15.0.
 INDEPENDENT = {
@@ -70,23 +75,14 @@ def test_independent_replicates_by_pair() -> None:
     assert comparison.anova is not None
     assert comparison.anova.components == pytest.approx(COMPONENTS, rel=1e-8)
     np.testing.assert_allclose(comparison.means, [0.56238, 0.57936, 0.5624333333], rtol=1e-9)
+    # It is the analysis of variance of means.
+    flat = cf.compare(MEANS, test="anova-2", correction="tukey")
+    np.testing.assert_allclose(comparison.interval, flat.interval, rtol=1e-12)
     for names, (difference, tukey, t, p) in PAIRS.items():
         pair = comparison[names]
         assert (pair.difference, pair.pvalue) == pytest.approx((difference, tukey), rel=1e-7)
         two = cf.compare(SCORES.select(systems=names), test="independent-replicates")
-        assert two.statistic[0] == pytest.approx(t, rel=1e-7)
-        assert two.raw_pvalues[0] == pytest.approx(p, rel=1e-7)
-        means = SCORES.over_shards()
-        assert ttest_rel(list(means[names[0]].values()), list(means[names[1]].values())).pvalue == (
-            pytest.approx(p, rel=1e-7)
-        )
-
-
-def test_independent_replicates_are_anova_of_means() -> None:
-    replicated = cf.compare(SCORES, test="independent-replicates", correction="tukey")
-    flat = cf.compare(SCORES.over_shards(), test="anova-2", correction="tukey")
-    np.testing.assert_allclose(replicated.adjusted_pvalues, flat.adjusted_pvalues, rtol=1e-12)
-    np.testing.assert_allclose(replicated.interval, flat.interval, rtol=1e-12)
+        assert (two.statistic[0], two.raw_pvalues[0]) == pytest.approx((t, p), rel=1e-7)
 
 
 def test_shared_replicates() -> None:
@@ -96,16 +92,10 @@ def test_shared_replicates() -> None:
     # sqrt(2 * denominator / 15), with 8.20700773 degrees of freedom.
     half_width = (comparison["A", "B"].interval[1] - comparison["A", "B"].interval[0]) / 2
     quantile = half_width / np.sqrt(2 * 0.01080995683 / 15)
-    from scipy.stats import studentized_range
-
     assert quantile == pytest.approx(studentized_range.ppf(0.95, 3, 8.20700773) / 2**0.5, rel=1e-6)
     ms = dict(zip(comparison.anova.sources, comparison.anova.ms, strict=True))
-    components = comparison.anova.components
-    assert components["System:Replicate"] == pytest.approx(
-        (ms["System:Replicate"] - ms["Error"]) / 5
-    )
-    with pytest.raises(cf.PolicyError, match="'bootstrap-tukey' cannot be combined"):
-        cf.compare(SCORES, test="shared-replicates", correction="bootstrap-tukey")
+    expected = (ms["System:Replicate"] - ms["Error"]) / 5
+    assert comparison.anova.components["System:Replicate"] == pytest.approx(expected)
 
 
 def test_labels_of_replicates_do_not_matter() -> None:
@@ -113,7 +103,7 @@ def test_labels_of_replicates_do_not_matter() -> None:
     for k in range(3):
         values[:, k, 3 * k : 3 * k + 3] = SCORES.values[:, k]
     apart = cf.Scores(values, TOPICS, SYSTEMS, axis="replicate")
-    for test in ("independent-replicates", "shared-replicates"):
+    for test in BOTH:
         first, second = (cf.compare(s, test=test, correction="tukey") for s in (SCORES, apart))
         np.testing.assert_allclose(first.adjusted_pvalues, second.adjusted_pvalues, rtol=1e-12)
         assert first.anova is not None and second.anova is not None
@@ -129,8 +119,6 @@ def unequal() -> cf.Scores:
 
 def test_unequal_numbers_of_replicates() -> None:
     scores = unequal()
-    with pytest.raises(cf.CranfieldError, match="'A' on topic 't4' in replicate 2 has no score"):
-        cf.compare(scores, test="independent-replicates")
     comparison = cf.compare(
         scores, test="independent-replicates", correction="tukey", missing="available"
     )
@@ -156,16 +144,6 @@ def test_unequal_numbers_of_replicates() -> None:
     )
     np.testing.assert_allclose(comparison.means, of_system)
     assert any("numbers of replicates differ, 1 to 3" in note for note in comparison.notes)
-    with pytest.raises(cf.PolicyError, match="cannot be combined with shared-replicates"):
-        cf.compare(scores, test="shared-replicates", missing="available")
-    with pytest.raises(
-        cf.CranfieldError, match="same number of replicates of each system, got 2 to"
-    ):
-        cf.compare(scores, test="shared-replicates", missing="drop")
-
-
-def test_missing_replicates_are_dropped_or_zero() -> None:
-    scores = unequal()
     dropped = cf.compare(scores, test="independent-replicates", missing="drop")
     assert (dropped.topics, dropped.notes[0]) == (4, "1 topic excluded: no score")
     zero = cf.compare(scores, test="independent-replicates", missing="zero")
@@ -175,45 +153,67 @@ def test_missing_replicates_are_dropped_or_zero() -> None:
 
 
 def test_deterministic_systems() -> None:
-    same = cf.Scores(
-        np.repeat(SCORES.values[:, :, :1], 2, axis=2), TOPICS, SYSTEMS, axis="replicate"
-    )
-    flat = cf.compare(SCORES.select(shards="1").over_shards(), test="anova-2", correction="tukey")
-    for test in ("independent-replicates", "shared-replicates"):
+    values = np.repeat(SCORES.values[:, :, :1], 2, axis=2)
+    flat = cf.compare(SINGLE.over_shards(), test="anova-2", correction="tukey")
+    for test in BOTH:
+        same = cf.Scores(values, TOPICS, SYSTEMS, axis="replicate")
         comparison = cf.compare(same, test=test, correction="tukey")
         assert any("the systems are deterministic" in note for note in comparison.notes)
         np.testing.assert_allclose(comparison.adjusted_pvalues, flat.adjusted_pvalues, rtol=1e-10)
 
 
-def test_refusals() -> None:
-    with pytest.raises(cf.PolicyError, match="require a choice of test: independent-replicates if"):
-        cf.compare(SCORES)
-    for test in ("anova-2", "t", "random-topics", "bootstrap-anova"):
-        with pytest.raises(cf.PolicyError, match="does not take scores by replicate; use indep"):
-            cf.compare(SCORES, test=test)
-    with pytest.raises(cf.PolicyError, match="requires scores by replicate"):
-        cf.compare(SCORES.over_shards(), test="shared-replicates")
-    shards = cf.Scores(SCORES.values, TOPICS, SYSTEMS)
-    with pytest.raises(cf.PolicyError, match="does not take scores by shard; use random-topics"):
-        cf.compare(shards, test="independent-replicates")
-    single = SCORES.select(shards="1")
-    with pytest.raises(cf.CranfieldError, match="several replicates of a system, got one of each"):
-        cf.compare(single, test="independent-replicates")
-    with pytest.raises(cf.CranfieldError, match="ignores how training varies"):
-        cf.compare(single, test="shared-replicates")
+def compared(scores: cf.Scores, options: str) -> cf.PairwiseComparison:
+    """Compare by a test, with a correction and a policy for missing scores if any."""
+    names: Any = zip(("test", "correction", "missing"), options.split(), strict=False)
+    return cf.compare(scores, **dict(names))
+
+
+# Every topic and every seed has the same mean: only the residuals vary.
+ODD = np.array([[1.0, -1.0], [-1.0, 1.0]])
+NO_ERROR = cf.Scores(
+    np.stack([ODD, 2 * ODD], axis=1) / 10 + 0.5, ("1", "2"), ("a", "b"), axis="replicate"
+)
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "message"),
+    [
+        (SCORES, "", "require a choice of test: independent-replicates if"),
+        *(
+            (SCORES, test, "does not take scores by replicate; use indep")
+            for test in ("anova-2", "t", "random-topics", "bootstrap-anova")
+        ),
+        (SCORES, "shared-replicates bootstrap-tukey", "'bootstrap-tukey' cannot be combined"),
+        (MEANS, "shared-replicates", "requires scores by replicate"),
+        (SHARDS, "independent-replicates", "does not take scores by shard; use random-topics"),
+        (unequal(), "shared-replicates tukey available", "combined with shared-replicates"),
+    ],
+)
+def test_refused_options(scores: cf.Scores, options: str, message: str) -> None:
+    with pytest.raises(cf.PolicyError, match=message):
+        compared(scores, options)
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "message"),
+    [
+        (SINGLE, "independent-replicates", "several replicates of a system, got one of each"),
+        (SINGLE, "shared-replicates", "ignores how training varies"),
+        (unequal(), "independent-replicates", "'A' on topic 't4' in replicate 2 has no score"),
+        (unequal(), "shared-replicates tukey drop", "same number .* of each system, got 2 to"),
+        (NO_ERROR, "shared-replicates", "estimated error of system means is too small"),
+    ],
+)
+def test_refused_scores(scores: cf.Scores, options: str, message: str) -> None:
+    with pytest.raises(cf.CranfieldError, match=message):
+        compared(scores, options)
+
+
+def test_replicates_are_an_axis() -> None:
     with pytest.raises(cf.PolicyError, match="replicates are neither topics nor systems"):
         SCORES.to_polars()
     with pytest.raises(cf.PolicyError, match="axis"):
         cf.Scores(SCORES.values, TOPICS, SYSTEMS, axis="seed")
-
-
-def test_no_test_without_a_positive_error() -> None:
-    # Every topic and every seed has the same mean: only the residuals vary.
-    odd = np.array([[1.0, -1.0], [-1.0, 1.0]])
-    values = np.stack([odd, 2 * odd], axis=1) / 10 + 0.5
-    scores = cf.Scores(values, ("1", "2"), ("a", "b"), axis="replicate")
-    with pytest.raises(cf.CranfieldError, match="estimated error of system means is too small"):
-        cf.compare(scores, test="shared-replicates")
 
 
 def test_summaries_average_replicates() -> None:
@@ -258,102 +258,87 @@ def test_names_and_tables_of_runs(tmp_path: Path) -> None:
     }
     folded = cf.by_replicate(runs)
     np.testing.assert_array_equal(folded.values, SCORES.values)
-    assert (folded.systems, folded.shards, folded.axis) == (
-        SYSTEMS,
-        ("s1", "s2", "s3"),
-        "replicate",
-    )
+    assert (folded.systems, folded.axis) == (SYSTEMS, "replicate")
+    assert folded.shards == ("s1", "s2", "s3")
     assert cf.by_replicate(folded) is folded
     renamed = dict(zip("pqrstuvwx", runs.values(), strict=True))
-    table = tmp_path / "runs.csv"
     rows = [f"{run},{name.replace('@', ',')}" for run, name in zip(renamed, runs, strict=True)]
-    table.write_text("\n".join(["run,system,replicate", *rows]) + "\n")
-    np.testing.assert_array_equal(cf.by_replicate(renamed, table).values, SCORES.values)
-    with pytest.raises(cf.PolicyError, match="expected runs called SYSTEM@REPLICATE"):
-        cf.by_replicate(renamed)
-    with pytest.raises(cf.PolicyError, match="got scores by replicate"):
-        cf.by_replicate(folded, table)
-    table.write_text("\n".join(["run,system,replicate", *rows, "p,A,s9"]) + "\n")
-    with pytest.raises(cf.InputError, match="runs.csv:11: run 'p' occurs twice"):
-        cf.by_replicate(renamed, table)
-    table.write_text("\n".join(["run,system,replicate", *rows, "y,A,s1"]) + "\n")
+
+    def table(*rows: str) -> Path:
+        path = tmp_path / "runs.csv"
+        path.write_text("\n".join(["run,system,replicate", *rows]) + "\n")
+        return path
+
+    np.testing.assert_array_equal(cf.by_replicate(renamed, table(*rows)).values, SCORES.values)
     with pytest.warns(cf.CranfieldWarning, match="1 row ignored"):
-        cf.by_replicate(renamed, table)
-    table.write_text("\n".join(["run,system,replicate", *rows[:-1], "x,A,s1"]) + "\n")
-    with pytest.raises(cf.InputError, match="several runs are replicate 's1' of system 'A'"):
-        cf.by_replicate(renamed, table)
-    table.write_text("\n".join(["run,system,replicate", *rows[1:]]) + "\n")
-    with pytest.raises(cf.PolicyError, match="run 'p' is not in"):
-        cf.by_replicate(renamed, table)
+        cf.by_replicate(renamed, table(*rows, "y,A,s1"))
+    for kind, message, refused, lines in (
+        (cf.PolicyError, "expected runs called SYSTEM@REPLICATE", renamed, None),
+        (cf.PolicyError, "got scores by replicate", folded, rows),
+        (cf.PolicyError, "run 'p' is not in", renamed, rows[1:]),
+        (cf.InputError, "runs.csv:11: run 'p' occurs twice", renamed, [*rows, "p,A,s9"]),
+        (cf.InputError, "are replicate 's1' of system 'A'", renamed, [*rows[:-1], "x,A,s1"]),
+    ):
+        with pytest.raises(kind, match=message):
+            cf.by_replicate(refused, None if lines is None else table(*lines))
 
 
 def test_score_tables_with_replicates(tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    SCORES.to_long().write_csv(path)
+    path, long = tmp_path / "scores.csv", SCORES.to_long()
+    long.write_csv(path)
     read = cf.read_scores(path)
     assert (read.axis, read.labels.keys()) == ("replicate", SCORES.labels.keys())
     np.testing.assert_array_equal(read.values, SCORES.values)
-    np.testing.assert_array_equal(cf.read_scores(SCORES.to_long()).values, SCORES.values)
+    np.testing.assert_array_equal(cf.read_scores(long).values, SCORES.values)
     assert cf.read_scores([SCORES]).axis == "replicate"
     shards = cf.Scores(SCORES.values, TOPICS, ("d", "e", "f"))
-    with pytest.raises(cf.InputError, match="by shard, but scores has scores by replicate"):
-        cf.read_scores([SCORES, shards])
-    twice = pl.concat([SCORES.to_long(), SCORES.to_long().head(1)])
-    with pytest.raises(cf.InputError, match="'A' has two scores in replicate '1'"):
-        cf.read_scores(twice)
-    with pytest.raises(cf.InputError, match="by shard or by replicate, got columns"):
-        cf.read_scores(SCORES.to_long().with_columns(shard=pl.lit("x")))
+    for scores, message in (
+        ([SCORES, shards], "by shard, but scores has scores by replicate"),
+        (pl.concat([long, long.head(1)]), "'A' has two scores in replicate '1'"),
+        (long.with_columns(shard=pl.lit("x")), "by shard or by replicate, got columns"),
+    ):
+        with pytest.raises(cf.InputError, match=message):
+            cf.read_scores(scores)
 
 
 def test_commands(tmp_path: Path) -> None:
     SCORES.to_long().write_csv(tmp_path / "scores.csv")
-    options = ["--scores", "scores.csv"]
-    status, out, err = ended_with(tmp_path, "evaluate", *options)
-    assert (status, out) == (2, "") and "neither topics nor systems" in err
-    status, out, err = ended_with(tmp_path, "evaluate", *options, "--as", "replicates")
-    assert (status, err) == (0, "") and "A                3  0.5624" in out
-    status, out, err = ended_with(tmp_path, "compare", *options)
-    assert (status, out) == (2, "") and "require a choice of test: independent-replicates" in err
-    status, out, err = ended_with(
-        tmp_path, "compare", *options, "--test", "shared-replicates", "--as", "anova"
-    )
-    assert status == 0 and "0.01081 with 8.2 degrees of freedom" in out
     columns = {
         f"{name}@s{k}": SCORES.select(systems=name, shards=k).values.ravel()
         for name in SYSTEMS
         for k in "123"
     }
-    wide = pl.DataFrame({"topic": TOPICS, **columns})
-    wide.write_csv(tmp_path / "wide.csv")
-    options = ["--scores", "wide.csv"]
-    status, out, err = ended_with(tmp_path, "compare", *options)
-    assert status == 0 and "'A@s1' and 'A@s2' are compared as systems" in err
-    status, _, err = ended_with(tmp_path, "compare", *options, "-t", "independent-replicates")
-    assert (status, err) == (0, "")
+    pl.DataFrame({"topic": TOPICS, **columns}).write_csv(tmp_path / "wide.csv")
+    for call, status, output, error in (
+        ("evaluate --scores scores.csv", 2, "", "neither topics nor systems"),
+        ("evaluate --scores scores.csv --as replicates", 0, "A                3  0.5624", ""),
+        ("compare --scores scores.csv", 2, "", "require a choice of test: independent-replicates"),
+        (
+            "compare --scores scores.csv --test shared-replicates --as anova",
+            *(0, "0.01081 with 8.2 degrees of freedom", ""),
+        ),
+        ("compare --scores wide.csv", 0, "", "'A@s1' and 'A@s2' are compared as systems"),
+        ("compare --scores wide.csv -t independent-replicates", 0, "", ""),
+    ):
+        ended, out, err = ended_with(tmp_path, *call.split())
+        assert ended == status, call
+        assert output in out and error in err, call
+        assert bool(err) == bool(error) and bool(out) == (status == 0), call
 
 
 @pytest.mark.parametrize("correction", ["tukey", "holm"])
-@pytest.mark.parametrize("test", ["independent-replicates", "shared-replicates"])
+@pytest.mark.parametrize("test", BOTH)
 def test_paragraph_and_marks(test: str, correction: str, tmp_path: Path) -> None:
     comparison = cf.compare(SCORES, test=test, correction=correction)
     assert comparison.prose().startswith(f"{len(SYSTEMS)} systems were compared")
-    (tmp_path / "scores.csv").write_text(
-        "topic,system,replicate,score\n"
-        + "".join(
-            f"{topic},{system},{r},{SCORES.values[t, s, r]}\n"
-            for t, topic in enumerate(TOPICS)
-            for s, system in enumerate(SYSTEMS)
-            for r in range(SCORES.values.shape[2])
-        )
-    )
+    SCORES.to_long().write_csv(tmp_path / "scores.csv")
     command = ("compare", "--scores", "scores.csv", "--test", test, "--marks", "groups")
     status, out, err = ended_with(tmp_path, *command, "--correction", correction)
     assert status == 0, err
-    for system, value in zip(SYSTEMS, SCORES.over_shards().values.mean(axis=0), strict=True):
+    for system, value in zip(SYSTEMS, SCORES.values.mean(axis=(0, 2)), strict=True):
         assert f"\n{system} " in out and f"{value:.4f}" in out
 
 
 def test_paragraph_of_scores_by_shard() -> None:
-    shards = cf.Scores(SCORES.values, TOPICS, SYSTEMS)
     for test in ("random-topics", "anova-3"):
-        assert "We assume" in cf.compare(shards, test=test, correction="tukey").prose()
+        assert "We assume" in cf.compare(SHARDS, test=test, correction="tukey").prose()

@@ -12,7 +12,7 @@ import cranfield as cf
 from cranfield.significance import Resampled, Simulator, fit_simulator, simulation
 from tests.conftest import ADHOC8
 
-SETS = 20_000
+SETS = 10_000
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def likeliest(negative: Any, starts: list[tuple[float, float]], bounds: Any) -> 
 
 def test_beta_and_normal_against_scipy(ap: np.ndarray) -> None:
     _, [beta, normal, *_] = simulation.fit_continuous(ap)
-    for k, x in enumerate(ap.T[:6]):
+    for k, x in enumerate(ap.T[:3]):
         inside = np.clip(x, simulation.EDGE, 1 - simulation.EDGE)
         want = likeliest(
             lambda ab, x=inside: -stats.beta.logpdf(x, *ab).sum(),
@@ -139,15 +139,6 @@ def test_equal_means_are_equal(fitted: Simulator) -> None:
     assert (same.cdf == some.cdf).all()
 
 
-def test_one_margin_for_all(fitted: Simulator) -> None:
-    like = fitted.with_margin_of("3")
-    assert np.ptp(like.means) == 0
-    assert like.means[0] == fitted.means[2]
-    assert like.draw(SETS, 1).std(axis=0) == pytest.approx(
-        fitted.draw(SETS, 2)[:, 2].std(), rel=0.05
-    )
-
-
 def test_copulas(ap: np.ndarray, fitted: Simulator) -> None:
     """Gaussian: Spearman's rho is 6/pi asin(r/2); t: the chance that both are low is larger."""
     drawn = fitted.draw(SETS, 5)[:, :4]
@@ -186,7 +177,9 @@ def test_empirical_copula(ap: np.ndarray) -> None:
 
 def test_t_test_holds_its_level_on_one_margin(fitted: Simulator) -> None:
     """What Urbano, Lima and Hanjalic (2019b), figure 3, find of t on AP: .05 or a little less."""
-    drawn = fitted.with_margin_of("5").select([1, 9]).draw(25 * 4000, 11).reshape(4000, 25, 2)
+    like = fitted.with_margin_of("5")
+    assert like.means.tolist() == [fitted.means[4]] * len(like.means)
+    drawn = like.select([1, 9]).draw(25 * 4000, 11).reshape(4000, 25, 2)
     p = stats.ttest_rel(drawn[:, :, 0], drawn[:, :, 1], axis=1).pvalue
     assert abs((p <= 0.05).mean() - 0.05) < 0.012
 

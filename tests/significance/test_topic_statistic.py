@@ -12,12 +12,12 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.significance import compare_measures, rank_sets
 from cranfield.significance.resampling import draw_topic_counts
+from tests.significance.helpers import covid
 
 
 @pytest.fixture(scope="module")
 def gmap() -> cf.Scores:
-    collection = cf.bundled.trec_covid()
-    return cf.evaluate(collection.runs, collection.qrels, "GMAP")["GMAP"]
+    return covid("GMAP")
 
 
 def test_gmap_compares_geometric_means(gmap: cf.Scores) -> None:

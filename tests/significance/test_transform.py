@@ -1,23 +1,22 @@
-"""Transformed and standardised scores."""
+"""Transformed and standardised scores, and clusters of rows."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
+import pytest
 from scipy import stats
 
+import cranfield as cf
+from cranfield.base.arrays import Floats
 from cranfield.base.scale_types import Scale
 from cranfield.measures import parse_measure
 from cranfield.scores import Scores
+from cranfield.significance.prepare import by_cluster
 from cranfield.significance.transform import METHODS, arcsine, standardise
 from tests.significance.helpers import scored
-
-SHAPES = st.tuples(st.integers(1, 8), st.integers(2, 8))
-UNIT = arrays(np.float64, SHAPES, elements=st.floats(0, 1, width=32))
 
 
 def some_scores(seed: int = 0, topics: int = 20, systems: int = 7) -> np.ndarray:
@@ -25,44 +24,23 @@ def some_scores(seed: int = 0, topics: int = 20, systems: int = 7) -> np.ndarray
 
 
 def test_arcsine_of_known_angles() -> None:
-    found = arcsine(scored([[0.0, 0.25, 0.5, 0.75, 1.0]], measure="AP", settings={"k": 1}))
-    np.testing.assert_allclose(found.values[0], np.pi * np.array([0, 1 / 6, 1 / 4, 1 / 3, 1 / 2]))
+    values = [[0.0, 0.25, 0.5, 0.75, 1.0, np.nan]]
+    found = arcsine(scored(values, measure="AP", settings={"k": 1}))
+    angles = np.pi * np.array([0, 1 / 6, 1 / 4, 1 / 3, 1 / 2, np.nan])
+    np.testing.assert_allclose(found.values[0], angles)
     assert found.measure == "arcsine(AP)"
     assert found.settings == {"k": 1, "transformation": "arcsine"}
-
-
-@given(UNIT)
-def test_arcsine_keeps_order_and_bounds(values: np.ndarray) -> None:
-    found = arcsine(scored(values)).values
-    assert (found >= 0).all() and (found <= np.pi / 2).all()
-    np.testing.assert_allclose(np.sin(found) ** 2, values, atol=1e-15)
-
-
-def test_arcsine_of_shards_and_of_missing_scores() -> None:
-    values = np.full((2, 2, 3), 0.25)
-    values[0, 1, 2] = np.nan
-    found = arcsine(Scores(values, ("q1", "q2"), ("a", "b")))
-    assert found.values.shape == (2, 2, 3)
-    assert np.isnan(found.values).tolist() == np.isnan(values).tolist()
-
-
-def test_arcsine_allows_rounding_only() -> None:
+    assert arcsine(scored(np.full((2, 2, 3), 0.25))).values.shape == (2, 2, 3)
+    # Scores beyond 0 and 1 by rounding.
     assert arcsine(scored([[1 + 2**-50, -(2.0**-60)]])).values.tolist() == [[np.pi / 2, 0.0]]
 
 
-def test_z_against_scipy() -> None:
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_z_against_scipy(missing: float) -> None:
     values = some_scores()
-    found = standardise(scored(values)).values
-    np.testing.assert_allclose(found, stats.zscore(values, axis=1, ddof=1), atol=1e-12)
-
-
-def test_z_with_missing_scores_against_scipy() -> None:
-    values = some_scores()
-    values[np.random.default_rng(1).random(values.shape) < 0.2] = np.nan
-    found = standardise(scored(values)).values
-    np.testing.assert_allclose(
-        found, stats.zscore(values, axis=1, ddof=1, nan_policy="omit"), atol=1e-12
-    )
+    values[np.random.default_rng(1).random(values.shape) < missing] = np.nan
+    expected = stats.zscore(values, axis=1, ddof=1, nan_policy="omit")
+    np.testing.assert_allclose(standardise(scored(values)).values, expected, atol=1e-12)
 
 
 def test_z_by_a_reference_against_scipy() -> None:
@@ -95,35 +73,6 @@ def test_empirical_against_scipy() -> None:
 def test_empirical_takes_rounding_for_ties() -> None:
     found = standardise(scored([[0.3, 0.1 + 0.2, 0.5]]), method="empirical").values
     np.testing.assert_allclose(found, [[2 / 3, 2 / 3, 1.0]])
-
-
-@given(UNIT, st.floats(0.1, 10), st.floats(-5, 5))
-def test_z_does_not_care_for_unit_and_origin(
-    values: np.ndarray, unit: float, origin: float
-) -> None:
-    # A topic whose spread is lost in the rounding of its new scores is another matter.
-    spread = np.ptp(values, axis=1)
-    values = values[(spread == 0) | (spread > 1e-3)]
-    if values.size:
-        before = standardise(scored(values)).values
-        after = standardise(scored(unit * values + origin)).values
-        np.testing.assert_allclose(before, after, atol=1e-7)
-
-
-@given(UNIT, st.sampled_from(METHODS))
-def test_invariants(values: np.ndarray, method: str) -> None:
-    found = standardise(scored(values), method=method)
-    made = found.values
-    assert np.isfinite(made).all()
-    # Order within a topic is kept, as far as it is not cut.
-    order = np.argsort(values, axis=1, kind="stable")
-    assert (np.diff(np.take_along_axis(made, order, axis=1), axis=1) >= -1e-12).all()
-    if method == "z":
-        constant = np.ptp(values, axis=1) == 0
-        np.testing.assert_allclose(made.mean(axis=1), 0, atol=1e-7)
-        assert (made[constant] == 0).all()
-    else:
-        assert (made >= 0).all() and (made <= 1).all()
 
 
 def test_constant_topics_are_zero_and_recorded() -> None:
@@ -200,3 +149,56 @@ def test_topics_without_scores_stay_so() -> None:
         found = standardise(scored(values), method=method).values
         assert np.isnan(found[0]).all() and np.isfinite(found[1]).all()
     assert standardise(scored([[0.4]]), method="empirical").values.tolist() == [[1.0]]
+
+
+ONE = [0.3, 0.2, 0.5, 0.1, 0.4, 0.6, 0.3, 0.9, 0.7, 0.2, 0.4, 0.8]
+OTHER = [0.2, 0.2, 0.3, 0.2, 0.3, 0.5, 0.4, 0.6, 0.6, 0.1, 0.3, 0.5]
+OF = [0, 0, 0, 1, 2, 2, 3, 4, 4, 4, 4, 5]
+
+OF_STATSMODELS = (0.10000000000000003, 2.73861278752583, 0.040859403859295894)
+"""Difference, t and p of the rows above, by the call that the test names."""
+
+
+def rows_of_clusters() -> Scores:
+    return of_rows(np.stack([ONE, OTHER], axis=1), OF)
+
+
+def of_rows(values: Floats, clusters: Iterable[int]) -> Scores:
+    rows = tuple(f"{cluster}-{k}" for k, cluster in enumerate(clusters))
+    return Scores(values, rows, ("one", "other"))
+
+
+def of_label(label: str) -> str:
+    return label.split("-", maxsplit=1)[0]
+
+
+def test_rows_that_count_the_same_are_what_statsmodels_does() -> None:
+    """statsmodels 0.15.0: OLS(d, ones).fit(cov_type="cluster", ..., use_t=True)."""
+    found = cf.compare(by_cluster(rows_of_clusters(), of_label, weight="row"), test="t")
+    difference, t, p = (
+        float(one[0]) for one in (found.difference, found.statistic, found.raw_pvalues)
+    )
+    assert (difference, t, p) == pytest.approx(OF_STATSMODELS, rel=1e-12)
+    assert found.topics == 6
+    expected = "clusters of rows (12 rows, 1 to 4 in each cluster), weighted so that each row"
+    assert any(expected in note for note in found.notes)
+
+
+def test_clusters_that_count_the_same_are_means() -> None:
+    made = by_cluster(
+        rows_of_clusters(), dict(zip(rows_of_clusters().topics, map(str, OF), strict=True))
+    )
+    assert made.topics == tuple("012345")
+    assert made.values[:, 0] == pytest.approx([1 / 3, 0.1, 0.5, 0.3, 0.55, 0.8])
+    found = cf.compare(made, test="bootstrap", resamples=99)
+    assert any("each cluster counts the same" in note for note in found.notes)
+
+
+def test_clusters_of_one_size() -> None:
+    values = np.random.default_rng(0).random((30, 4))
+    some = Scores(values, tuple(map(str, range(30))), tuple("abcd"))
+    means = values.reshape(10, 3, 4).mean(axis=1)
+    for weight in ("cluster", "row"):
+        made = by_cluster(some, lambda row: str(int(row) // 3), weight=weight)
+        assert made.values == pytest.approx(means, abs=1e-15)
+        assert by_cluster(some, str, weight=weight).values == pytest.approx(values, abs=1e-15)

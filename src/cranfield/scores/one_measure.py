@@ -150,11 +150,6 @@ class Definition(Protocol):
     def label(self) -> str: ...
 
 
-def _find_definition(measure: str) -> Definition | None:
-    definition: Definition | None = LOADERS["measures"]().known_measure(measure)
-    return definition
-
-
 @dataclass(frozen=True, eq=False)
 class Scores(Averages, FrameMixin, Plotted):
     """Scores of one measure.
@@ -241,7 +236,7 @@ class Scores(Averages, FrameMixin, Plotted):
             set_(self, "scale_source", self.scale_source or "user")
         set_(self, "measure", str(self.measure))
         if self.definition is None and self.measure:
-            self._define(_find_definition(self.measure))
+            self._define(LOADERS["measures"]().known_measure(self.measure))
         elif self.definition is not None and not self.measure:
             set_(self, "measure", self.definition.label)
             self._define(self.definition)
@@ -576,13 +571,15 @@ def combine_systems(scores_by_system: Mapping[str, Scores]) -> Scores:
         values[[rows[topic] for topic in table.topics], k] = table.values[:, 0]
     if any(table.lower_is_better != first.lower_is_better for table in tables):
         raise CranfieldError("expected one measure, but lower is better for some systems only")
-    common_settings = {
-        name: value
-        for name, value in first.settings.items()
-        if all(table.settings.get(name) == value for table in tables)
-    }
+    settings = common_settings(scores_by_system)
     systems = tuple(scores_by_system)
-    return replace(first, values=values, topics=topics, systems=systems, settings=common_settings)
+    return replace(first, values=values, topics=topics, systems=systems, settings=settings)
+
+
+def common_settings(scores: Mapping[str, Scores]) -> dict[str, Any]:
+    """Return the settings that all scores share."""
+    first, *others = (table.settings for table in scores.values())
+    return {k: v for k, v in first.items() if all(other.get(k) == v for other in others)}
 
 
 def align_scores(

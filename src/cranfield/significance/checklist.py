@@ -143,8 +143,7 @@ def _check_multiple(inputs: _ChecklistInput) -> Decision:
         return MADE, f"{problem}: the false discovery rate is controlled within each measure only"
     return MADE, (
         f"{problem}: if {independent} were independent, the probability of a Type I error would be"
-        f" up to"
-        f" {1 - (1 - alpha) ** n_families:.4f} = 1 - (1 - {alpha:g})^{n_families}"
+        f" up to {1 - (1 - alpha) ** n_families:.4f} = 1 - (1 - {alpha:g})^{n_families}"
     )
 
 

@@ -171,39 +171,19 @@ class EffectKind(NamedTuple):
     is_exact: bool
 
 
+_DIFFERENCES = "the standard deviation of the differences"
+_AVERAGE = "the square root of the mean of the variances of both systems"
+_SECOND = "the standard deviation of the second system"
+_ERROR = "the standard deviation of the error of two-way ANOVA"
+
 KINDS = Registry(
     "effect size",
     components={
-        "hedges": EffectKind(
-            "Hedges' g of the differences",
-            "the standard deviation of the differences",
-            is_unbiased=True,
-            is_exact=True,
-        ),
-        "cohen": EffectKind(
-            "Cohen's d of the differences",
-            "the standard deviation of the differences",
-            is_unbiased=False,
-            is_exact=True,
-        ),
-        "average": EffectKind(
-            "standardised difference",
-            "the square root of the mean of the variances of both systems",
-            is_unbiased=True,
-            is_exact=False,
-        ),
-        "glass": EffectKind(
-            "Glass's delta",
-            "the standard deviation of the second system",
-            is_unbiased=True,
-            is_exact=False,
-        ),
-        "anova": EffectKind(
-            "standardised difference",
-            "the standard deviation of the error of two-way ANOVA",
-            is_unbiased=False,
-            is_exact=True,
-        ),
+        "hedges": EffectKind("Hedges' g of the differences", _DIFFERENCES, True, True),
+        "cohen": EffectKind("Cohen's d of the differences", _DIFFERENCES, False, True),
+        "average": EffectKind("standardised difference", _AVERAGE, True, False),
+        "glass": EffectKind("Glass's delta", _SECOND, True, False),
+        "anova": EffectKind("standardised difference", _ERROR, False, True),
     },
 )
 """Kinds of effect sizes by name."""

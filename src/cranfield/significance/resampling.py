@@ -31,7 +31,7 @@ EXACT_BITS = 52  # bits of integers that are exact as floats
 DRAWS_PER_BLOCK = 2**21  # random numbers at a time; a seed's results depend on it: never change it
 
 
-def as_integers(values: Floats, n_terms: int, bits: int = EXACT_BITS) -> tuple[Floats, float]:
+def as_integers(values: Floats, n_terms: int) -> tuple[Floats, float]:
     """Scale and round values to integers (as floats), so that sums of `n_terms` are exact.
 
     Also returns the unit: the value of the integer 1. NaN remains NaN.
@@ -39,7 +39,7 @@ def as_integers(values: Floats, n_terms: int, bits: int = EXACT_BITS) -> tuple[F
     largest = float(np.nanmax(np.abs(values), initial=0.0))
     if largest <= MIN_DIFFERENCE:
         return np.zeros_like(values), 1.0
-    exponent = np.frexp(largest)[1] - (bits - int(np.ceil(np.log2(max(2, n_terms)))))
+    exponent = np.frexp(largest)[1] - (EXACT_BITS - int(np.ceil(np.log2(max(2, n_terms)))))
     unit = float(np.ldexp(1.0, int(exponent)))
     return np.rint(values / unit), unit
 

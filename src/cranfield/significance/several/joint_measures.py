@@ -15,7 +15,7 @@ from cranfield.base.showing import WithProse
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import align_scores, complete_scores
+from cranfield.scores.one_measure import align_scores, common_settings, complete_scores
 from cranfield.significance.comparison.rank_sets import name_method
 from cranfield.significance.comparison.result import scale_notes
 from cranfield.significance.corrections.resampled import (
@@ -150,7 +150,7 @@ class JointComparison(Result, WithProse):
         return pair_names(self.systems, self.first, self.second)
 
     def heading(self) -> list[str]:
-        better, worse = ((self.verdicts == sign).sum(axis=1) for sign in (1, -1))
+        better, worse = (self.counts()[name].to_numpy() for name in ("better", "worse"))
         n_measures, n_different = len(self.measures), int(((better + worse) > 0).sum())
         is_unanimous = np.maximum(better, worse) == n_measures
         is_contradictory = (better > 0) & (worse > 0)
@@ -279,11 +279,7 @@ def compare_measures(
         resamples=resamples,
         seed=seed,
         notes=tuple(dict.fromkeys(notes)),
-        settings={
-            name: value
-            for name, value in next(iter(scores_of.values())).settings.items()
-            if all(scores.settings.get(name) == value for scores in scores_of.values())
-        },
+        settings=common_settings(scores_of),
     )
 
 

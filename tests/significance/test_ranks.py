@@ -1,4 +1,4 @@
-"""Rank tests: limits are order statistics, to the last bit, and nothing takes too much memory."""
+"""Rank tests: limits are order statistics, to the last bit; of mean ranks 1 is the best."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import pickle
 import tracemalloc
 from collections import Counter
 from itertools import combinations
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
-from scipy.stats import binomtest, rankdata
+from scipy.stats import binomtest, friedmanchisquare, kruskal, rankdata
 
+import cranfield as cf
 from cranfield import compare
 from cranfield.base.arrays import Floats
 from cranfield.significance.differences import all_pairs
 from cranfield.significance.pairwise import ranks as signs
 from cranfield.significance.pairwise.ranks import RankSums, kth_sum, rank_sum_test, shift_interval
 from cranfield.significance.registry import Options, find_test
+from tests.cli.running import cranfield
 
 KINDS = ("plain", "tenths", "halves", "spread")
 
@@ -34,7 +38,7 @@ def drawn(rng: np.random.Generator, kind: str, shape: tuple[int, ...]) -> Floats
     ]
 
 
-@settings(max_examples=75)
+@settings(max_examples=50)
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.integers(1, 40), st.integers(1, 40))
 def test_kth_sum(seed: int, kind: str, n: int, m: int) -> None:
     rng = np.random.default_rng(seed)
@@ -77,7 +81,7 @@ def walsh_interval(d: Floats, level: float) -> tuple[float, float]:
     return walsh[int(rejected)], walsh[len(i) - 1 - int(rejected)]
 
 
-@pytest.mark.parametrize("topics", [2, 5, 9, 25, 26, 61, 130])
+@pytest.mark.parametrize("topics", [2, 9, 25, 26, 130])
 @pytest.mark.parametrize("kind", KINDS)
 def test_signed_rank_limits_are_walsh_averages(topics: int, kind: str) -> None:
     pairs = all_pairs(drawn(np.random.default_rng(topics), kind, (topics, 5)))
@@ -89,7 +93,7 @@ def test_signed_rank_limits_are_walsh_averages(topics: int, kind: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:an array of scores has shape")
-@settings(max_examples=75)
+@settings(max_examples=50)
 @given(
     st.sampled_from(["sign", "signed-rank"]),
     st.sampled_from(["two-sided", "greater", "less"]),
@@ -105,14 +109,8 @@ def test_interval_and_p_agree(
     scores = np.random.default_rng(seed).integers(0, values + 1, (topics, 5)) / values
     baseline = None if side == "two-sided" else "1"
     for correction in ("none", "bonferroni"):
-        found = compare(
-            scores,
-            test=test,
-            correction=correction,
-            alpha=alpha,
-            alternative=side,
-            baseline=baseline,
-        )
+        one_sided: Any = {"alternative": side, "baseline": baseline}
+        found = compare(scores, test=test, correction=correction, alpha=alpha, **one_sided)
         low, high = found.interval
         # Where p differs from alpha by rounding only, there may be no interval.
         apart = ~np.isclose(found.adjusted_pvalues, alpha, rtol=1e-11, atol=0)
@@ -179,9 +177,9 @@ def peak(test: str, values: Floats) -> float:
 @pytest.mark.parametrize("test", ["sign", "signed-rank", "rank-sum"])
 def test_memory_is_bounded(test: str) -> None:
     rng = np.random.default_rng(0)
-    # All scores of the experiment are different; all averages of a pair are 24 millions.
-    assert peak(test, rng.random((100, 200))) < 130
-    assert peak(test, rng.random((7000, 2))) < 130
+    # All scores are different: all averages of all pairs have 160 MB, of the second pair 34 MB.
+    assert peak(test, rng.random((60, 150))) < 130
+    assert peak(test, rng.random((3000, 2))) < 20
 
 
 @pytest.mark.parametrize("test", ["sign", "signed-rank", "rank-sum"])
@@ -206,8 +204,77 @@ def test_rank_sums(ranks: tuple[int, ...]) -> None:
             assert high == pytest.approx((sums >= total).mean(), abs=1e-15)
 
 
-def test_sums_of_short_lists() -> None:
-    row = np.array([[1.0, 2.0, 4.0]])
-    assert kth_sum(row, np.array([[10.0, 20.0]]), 2).tolist() == [14.0]
-    # Of a triangle 2, 3, 5; 4, 6; 8.
-    assert kth_sum(row, row, 2, triangle=True).tolist() == [4.0]
+VALUES = np.random.default_rng(0).random((12, 3)) + [0.0, 0.5, 0.2]
+
+
+def _scores(*, lower: bool) -> cf.Scores:
+    values = -VALUES if lower else VALUES
+    topics = tuple(map(str, range(12)))
+    return cf.Scores(
+        values, topics=topics, systems=tuple("abc"), measure="m", lower_is_better=lower
+    )
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("test", ["friedman", "kruskal-wallis"])
+def test_rank_one_is_the_best(test: str, lower: bool) -> None:
+    found = cf.compare(_scores(lower=lower), test=test)
+    by_topic = test == "friedman"
+    ranks = rankdata(-VALUES, axis=1) if by_topic else rankdata(-VALUES).reshape(12, 3)
+    assert found.means == pytest.approx(ranks.mean(axis=0))
+    assert found.difference == pytest.approx(found.means[found.first] - found.means[found.second])
+    low, high = found.interval
+    assert ((low <= found.difference) & (found.difference <= high)).all()
+    assert (np.sign(found.statistic) == np.sign(found.difference)).all()
+    assert [found.systems[k] for k in found.order] == ["b", "c", "a"]
+    assert next(iter(found.groups())) == "b"
+    assert found.omnibus is not None
+    expected = (friedmanchisquare if by_topic else kruskal)(*VALUES.T)
+    assert found.omnibus.statistic == pytest.approx(expected.statistic)
+    assert found.rank_sets().to_polars()["system"][0] == "b"
+
+
+def test_nemenyi_is_found_by_name_and_equals_scikit_posthocs() -> None:
+    """P-values of posthoc_nemenyi_friedman of scikit-posthocs 0.17.1, in order of the pairs."""
+    rows = "3957 2864 1793 5682 4398 1576 2947 3869 6792 1485"
+    values = np.array([[*map(float, row)] for row in rows.split()])
+    scores = cf.Scores(values, topics=tuple(map(str, range(10))), systems=tuple("abcd"))
+    found = cf.compare(scores, test="Nemenyi")
+    assert (found.test, found.correction) == ("friedman", "tukey")
+    expected = [
+        *(0.028563407572000488, 0.002988935142544946, 0.1601258765249841),
+        *(0.8998835057401947, 0.8998835057401947, 0.5083531516134436),
+    ]
+    assert found.adjusted_pvalues == pytest.approx(expected, abs=1e-12)
+    with pytest.raises(cf.PolicyError, match="'Nemenyi': Nemenyi's test is friedman"):
+        cf.compare(scores, test="friedman", correction="Nemenyi")
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize(("alternative", "better"), [("greater", True), ("less", False)])
+def test_one_sided_tests_are_of_the_scores(alternative: str, better: bool, lower: bool) -> None:
+    options: dict[str, Any] = {"test": "friedman", "alternative": alternative, "baseline": "a"}
+    found = cf.compare(_scores(lower=lower), **options)
+    assert found.tested_verdict == ("better" if better != lower else "worse")
+    # b has higher scores than a, or lower ones where these are better.
+    assert found.is_significant().tolist() == [better != lower, False]
+    low, high = found.interval
+    assert (np.isinf(low) if better != lower else np.isinf(high)).all()
+    covered = low[0] <= 0 <= high[0]
+    assert covered == (not found.is_significant()[0])
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex", "json", "csv", "prose", "ranks"])
+def test_outputs_have_rank_one_for_the_best(tmp_path: Path, form: str) -> None:
+    rows = (f"m,{t},{s},{VALUES[t, k]}\n" for t in range(12) for k, s in enumerate("abc"))
+    (tmp_path / "scores.csv").write_text("measure,topic,system,score\n" + "".join(rows))
+    option = ("--as", form) if form in {"prose", "ranks"} else ("--format", form)
+    given = ("compare", "--scores", "scores.csv", "--test", "friedman")
+    out, _ = cranfield(tmp_path, *given, *option)
+    if form == "prose":
+        assert "b has the lowest mean rank, 1.25" in out
+    elif form != "csv":
+        assert "1.25" in out
+        assert "2.75" not in out
+    else:
+        assert "-1.16" in out or "1.16" in out

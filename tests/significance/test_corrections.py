@@ -1,4 +1,4 @@
-"""Max-T corrections, by sign flips and by resampled topics: plain versions and invariances."""
+"""Corrections of p-values and their distributions: SciPy, statsmodels, tables, plain versions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.stats import false_discovery_control
+from statsmodels.stats.multitest import multipletests
 
 import cranfield as cf
+from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 from cranfield.significance.corrections.resampled import CentredPairs, max_t_pvalues, step_down
+from cranfield.significance.corrections.studentised import (
+    maximum_sf,
+    studentised_range_isf,
+    studentised_range_sf,
+)
 from cranfield.significance.differences import all_pairs
 from cranfield.significance.registry import Options
 from cranfield.significance.resampling import draw_topic_counts, random_signs
@@ -109,7 +120,7 @@ def test_what_must_hold(correction: str) -> None:
 
 def test_it_holds_its_level_where_variances_differ() -> None:
     """Tukey's HSD calls pairs of noisy systems different too often; max-T does not."""
-    sets, wrong, told = 200, {"tukey": 0, "max-t": 0}, 0
+    sets, wrong, told = 100, {"tukey": 0, "max-t": 0}, 0
     deviations = np.array([0.03] * 6 + [0.3, 0.3])
     for k in range(sets):
         rng = np.random.default_rng(k)
@@ -121,29 +132,17 @@ def test_it_holds_its_level_where_variances_differ() -> None:
         wrong["tukey"] += found.adjusted_pvalues.min() <= 0.05
         told += any("bootstrap-tukey" in note for note in found.notes)
     assert told > 0.9 * sets
-    # Three standard errors of .05 in 200 sets are .046.
+    equal = np.random.default_rng(5).normal(0, 1, (50, 8))
+    notes = cf.compare(equal, correction="tukey").notes
+    assert not any("bootstrap-tukey" in note for note in notes)
+    # Two standard errors of .05 in 100 sets are .044.
     assert wrong["max-t"] / sets < 0.096 < wrong["tukey"] / sets
 
 
-def test_the_note_stays_away_where_variances_are_equal() -> None:
-    values = np.random.default_rng(5).normal(0, 1, (50, 8))
-    assert not any(
-        "bootstrap-tukey" in note for note in cf.compare(values, correction="tukey").notes
-    )
-
-
-def test_intervals_never_contradict_decisions() -> None:
-    """Those of the single step; a pair that only a later step rejects has none."""
+def test_intervals_are_those_of_the_single_step() -> None:
     values = np.random.default_rng(3).normal(0, 0.1, (25, 8)) + np.linspace(0, 0.2, 8)
     found = cf.compare(values, test="t", correction="bootstrap-max-t", resamples=999, seed=2)
     assert found.interval_kind == "all pairs simultaneously"
-    low, high = found.interval
-    bounds = found.bounds_at(0.05)
-    later = found.is_significant() & (bounds[0] <= 0) & (bounds[1] >= 0)
-    assert later.any()
-    np.testing.assert_array_equal(np.isnan(low), later)
-    np.testing.assert_array_equal(np.isnan(high), later)
-    assert found.without_interval == later.sum()
     # The largest difference is judged by a single step.
     top = np.argmax(np.abs(found.statistic))
     for alpha in (0.001, 0.01, 0.02, 0.05, 0.2, 0.5):
@@ -151,19 +150,6 @@ def test_intervals_never_contradict_decisions() -> None:
         assert (found.adjusted_pvalues[top] <= alpha) == (low[top] > 0 or high[top] < 0)
     too_few = cf.compare(values, test="t", correction="bootstrap-max-t", resamples=9)
     assert np.isinf(too_few.interval).all()
-
-
-def test_families_are_judged_together() -> None:
-    """Two measures that are the same change nothing but their number; each has its own units."""
-    values = np.random.default_rng(9).normal(0, 0.1, (20, 4)) + np.array([0, 0.05, 0.1, 0.1])
-    options = Options(resamples=299, seed=6)
-    family = CentredPairs(all_pairs(values))
-    other = CentredPairs(all_pairs(values * 50))
-    alone, largest = step_down([family], options)
-    both, of_both = step_down([family, other], options)
-    np.testing.assert_array_equal(both[:6], alone)
-    np.testing.assert_array_equal(both[6:], alone)
-    np.testing.assert_allclose(of_both, largest)
 
 
 def test_a_pair_without_variation_has_no_evidence_in_resamples() -> None:
@@ -196,3 +182,117 @@ def test_one_sided_p_of_no_difference_is_between_those_beside_it(alternative: st
     falling = found.adjusted_pvalues[np.argsort(-side)]
     assert (np.diff(falling) >= 0).all()
     assert falling[-1] < 1
+
+
+PVALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
+
+
+@given(PVALUES)
+def test_false_discovery_rates_are_those_of_scipy(pvalues: list[float]) -> None:
+    for name in ("bh", "by"):
+        expected = false_discovery_control(pvalues, method=name)
+        np.testing.assert_allclose(adjust_pvalues(pvalues, name), expected, atol=1e-12)
+
+
+@given(PVALUES)
+def test_sidak_and_hommel_are_those_of_statsmodels(pvalues: list[float]) -> None:
+    for name in ("sidak", "hommel"):
+        with np.errstate(divide="ignore"):
+            expected = multipletests(pvalues, method=name)[1]
+        np.testing.assert_allclose(adjust_pvalues(pvalues, name), expected, atol=1e-12)
+
+
+@given(PVALUES)
+def test_holm_is_closed_testing_by_bonferroni(pvalues: list[float]) -> None:
+    """Each step tests what is left; a step is not passed by less than those before it."""
+    order = np.argsort(pvalues, kind="stable")
+    expected, least = np.empty(len(pvalues)), 0.0
+    for place, k in enumerate(order):
+        least = max(least, min(1.0, pvalues[k] * (len(pvalues) - place)))
+        expected[k] = least
+    np.testing.assert_allclose(adjust_pvalues(pvalues, "holm"), expected, atol=1e-15)
+    together = np.minimum(1.0, np.array(pvalues) * len(pvalues))
+    np.testing.assert_allclose(adjust_pvalues(pvalues, "bonferroni"), together, atol=1e-15)
+    assert adjust_pvalues(pvalues, "none").tolist() == pvalues
+
+
+def test_what_is_no_number_counts_for_nothing_and_shapes_stay() -> None:
+    found = adjust_pvalues(np.array([[0.01, np.nan], [0.04, 0.03]]))
+    np.testing.assert_allclose(found, [[0.03, np.nan], [0.06, 0.06]])
+
+
+DFS = (1.0, 2.0, 9.0, 196.0, np.inf)
+
+
+@pytest.mark.parametrize("df", DFS)
+@pytest.mark.parametrize("groups", [2, 3, 20, 129])
+def test_range_equals_scipy(groups: int, df: float) -> None:
+    q = np.array([0.05, 1.5, 2.5, 3.5, 4.5, 9.0, 25.0])
+    theirs = stats.studentized_range.sf(q, groups, df)
+    np.testing.assert_allclose(studentised_range_sf(q, groups, df), theirs, atol=1e-9)
+
+
+@pytest.mark.parametrize("df", DFS)
+@pytest.mark.parametrize("groups", [3, 1000])
+def test_interpolated_values_are_the_computed_ones(groups: int, df: float) -> None:
+    many = np.linspace(0.01, 20, 5000)
+    found = studentised_range_sf(many, groups, df)
+    some = np.array([3, 700, 1234, 2500, 3100, 4999])
+    np.testing.assert_allclose(found[some], studentised_range_sf(many[some], groups, df), rtol=1e-9)
+    assert (np.diff(found) <= 1e-12).all()
+
+
+@pytest.mark.parametrize("probability", [0.5, 0.05, 0.01, 1e-6])
+@pytest.mark.parametrize(("groups", "df"), [(2, 7.0), (3, 2.0), (40, 1911.0), (129, np.inf)])
+def test_quantile_is_the_inverse(groups: int, df: float, probability: float) -> None:
+    q = studentised_range_isf(probability, groups, df)
+    assert studentised_range_sf(q, groups, df) == pytest.approx(probability, rel=1e-9)
+
+
+def test_edges() -> None:
+    q = np.array([[-1.0, 0.0], [np.nan, np.inf]])
+    for groups in (2, 5):
+        found = studentised_range_sf(q, groups, 10)
+        assert found[0].tolist() == [1.0, 1.0]
+        assert np.isnan(found[1, 0])
+        assert found[1, 1] == 0.0
+    assert studentised_range_sf(np.array([1e3, 1e8]), 5, np.inf).tolist() == [0.0, 0.0]
+    # With one degree of freedom the tail falls only as fast as 1 / q.
+    far = studentised_range_sf(np.array([1e6, 1e7]), 5, 1)
+    assert far[0] / far[1] == pytest.approx(10, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("comparisons", "df", "two_sided", "critical"),
+    # Dunnett's tables, 5%.
+    [(2, 10, True, 2.57), (4, 20, True, 2.65), (3, np.inf, True, 2.35), (2, 10, False, 2.15)],
+)
+def test_dunnett_tables(comparisons: int, df: float, two_sided: bool, critical: float) -> None:
+    found = maximum_sf(np.array([critical]), comparisons, df, two_sided=two_sided)
+    assert found[0] == pytest.approx(0.05, abs=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("t", "comparisons", "df", "two_sided"),
+    [(2.0, 3, 12, True), (-1.0, 3, 12, False)],
+)
+def test_dunnett_is_multivariate_t(t: float, comparisons: int, df: int, two_sided: bool) -> None:
+    correlation = np.full((comparisons, comparisons), 0.5) + 0.5 * np.eye(comparisons)
+    joint = stats.multivariate_t(shape=correlation, df=df, seed=1)
+    edge = np.full(comparisons, t)
+    inside = joint.cdf(edge, lower_limit=-edge if two_sided else None, maxpts=1_000_000)
+    found = maximum_sf(np.array([t]), comparisons, df, two_sided=two_sided)
+    assert found[0] == pytest.approx(1 - inside, abs=5e-6)
+
+
+def test_many_degrees_of_freedom_come_near_to_infinitely_many() -> None:
+    known = studentised_range_sf(3.5, 4, np.inf).item()
+    first = 1e5 * (studentised_range_sf(3.5, 4, 1e5).item() - known)
+    for df in (0.999e6, 1.001e6, 1e7, 1e8):
+        # What is left falls with 1 / df.
+        assert df * (studentised_range_sf(3.5, 4, df).item() - known) == pytest.approx(first, 1e-3)
+    for df in (1e10, 1e12, 1e13, 1e18, 1e300):
+        assert studentised_range_sf(3.5, 4, df).item() == pytest.approx(known, rel=1e-9)
+        assert studentised_range_isf(0.05, 3, df) == pytest.approx(
+            studentised_range_isf(0.05, 3, np.inf), rel=1e-9
+        )

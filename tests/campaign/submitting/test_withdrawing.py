@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.campaign import Campaign
 from cranfield.campaign.store import records
-
-News = Callable[..., Campaign]
-Write = Callable[..., Path]
+from tests.campaign.submitting.conftest import News, Write
 
 
 def test_withdrawn_and_purged(news: News, write: Write) -> None:

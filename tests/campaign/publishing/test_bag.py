@@ -123,12 +123,6 @@ def test_a_manifest_outside_the_bag_is_not_read(bag: Path, name: str) -> None:
     assert found == [f"{name}: is not a regular file"]
 
 
-def test_links_to_the_right_bytes_are_no_manifests(bag: Path) -> None:
-    (bag / TAG_MANIFEST).rename(bag.parent / TAG_MANIFEST)
-    (bag / TAG_MANIFEST).symlink_to(bag.parent / TAG_MANIFEST)
-    assert f"{TAG_MANIFEST}: is not a regular file" in validate_bag(bag)
-
-
 @pytest.mark.parametrize(
     "line",
     [

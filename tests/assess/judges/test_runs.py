@@ -246,17 +246,20 @@ def test_a_bias_that_is_equal_in_all_topics_has_no_interval() -> None:
 def test_in_llmjudge_every_judge_puts_its_own_run_first(tmp_path: Path) -> None:
     """The label sets as runs, nDCG@10, teams as families; bias by a naive computation."""
     people, submissions = written(tmp_path)
+    for name in (unused := judges()[14:]):
+        (submissions / f"{name}.txt").unlink()
+    names = [name for name in judges() if name not in unused]
     runs = cf.assess.judges_as_runs(people, submissions)
-    teams = {name: name.split("-")[0] for name in judges()}
+    teams = {name: name.split("-")[0] for name in names}
     found = cf.assess.self_preference(runs, people, submissions, teams)
-    assert found.family.tolist() == [5] * 6 + [4] * 5 + [9] * 10
+    assert found.family.tolist() == [5] * 6 + [4] * 5 + [2] * 3
     assert set(found.own_rank_by_itself.tolist()) == {1}
-    assert set(found.own_rank_by_people.tolist()) > {1, 21}
+    assert set(found.own_rank_by_people.tolist()) > {1, 14}
     chosen, discount = ["Olz-exp", "TREMA-all"], 1 / np.log2(np.arange(2, 12))
     frame = labels()
     ndcg = {}
     for topic, part in frame.partition_by("topic", as_dict=True).items():
-        for system in judges():
+        for system in names:
             order = part.sort(system, "doc", descending=True)
             for judge in ("people", *chosen):
                 gains = order[judge].to_numpy()
@@ -264,9 +267,9 @@ def test_in_llmjudge_every_judge_puts_its_own_run_first(tmp_path: Path) -> None:
                 ndcg[judge, system, topic[0]] = gains[:10] @ discount[: gains[:10].size] / ideal
     topics = frame["topic"].unique().to_list()
     for judge in chosen:
-        shift = {s: [ndcg[judge, s, t] - ndcg["people", s, t] for t in topics] for s in judges()}
-        related = [shift[s] for s in judges() if s != judge and teams[s] == teams[judge]]
-        rest = [shift[s] for s in judges() if teams[s] != teams[judge]]
+        shift = {s: [ndcg[judge, s, t] - ndcg["people", s, t] for t in topics] for s in names}
+        related = [shift[s] for s in names if s != judge and teams[s] == teams[judge]]
+        rest = [shift[s] for s in names if teams[s] != teams[judge]]
         wanted = np.mean(related) - np.mean(rest)
         assert found.bias[found.judges.index(judge)] == pytest.approx(wanted, abs=1e-12)
 

@@ -83,9 +83,9 @@ def test_long_histories_against_scipy() -> None:
     """Where most of a long urn is relevant, and where almost nothing is."""
     random = np.random.default_rng(3)
     for share in (0.9, 0.5, 0.02):
-        labels = (random.random(400) < share).astype(int).tolist()
-        labels += (random.random(600) < 0.01).astype(int).tolist()
-        for total in (1000, 1005, 1500):
+        labels = (random.random(200) < share).astype(int).tolist()
+        labels += (random.random(300) < 0.01).astype(int).tolist()
+        for total in (500, 505, 750):
             asked = stopping(labels, "RecallTest", total=total, every=1000)
             expected = least_p(labels, total, Fraction("0.95"))
             assert asked.value[0, -1] == pytest.approx(expected, abs=1e-9)

@@ -62,6 +62,8 @@ def test_rankings_as_by_two_evaluations(campaign: Campaign) -> None:
                 by_predicate=(pl.col("measure") == measure) & (pl.col("judge") == judge), named=True
             )
             first, second = one.mean(axis=0), other.mean(axis=0)
+            means = found.to_polars("systems").filter(measure=measure, judge=judge)
+            assert means["by people"].to_list() == pytest.approx(first)
             assert row["topics"] == len(one) == (TOPICS if judge == "noisy" else TOPICS - 1)
             assert row["tau"] == pytest.approx(stats.kendalltau(first, second).statistic, abs=1e-12)
             assert row["flips"] == sum(
@@ -324,15 +326,3 @@ def test_the_judge_whose_labels_lack_a_column_is_named() -> None:
         cf.assess.judge_rankings(
             {"a": {"q": {"x": 1}}}, pl.DataFrame(rows), {"llm": {"q": {"x": 1, "y": 0}}}, "statAP"
         )
-
-
-def test_topics_without_labels_of_a_judge_are_noted() -> None:
-    people = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 1}, "q3": {"a": 1, "b": 1}}
-    run = {topic: {"a": 2.0, "b": 1.0} for topic in people}
-    other = {topic: {"a": 1.0, "b": 2.0} for topic in people}
-    judges = {"whole": people, "part": {topic: people[topic] for topic in ("q1", "q2")}}
-    rankings = cf.assess.judge_rankings({"x": run, "y": other}, people, judges, "P@1")
-    note = "part: 1 of 3 topics without a label by the judge excluded from scores"
-    assert [text for text in rankings.notes if "excluded" in text] == [note]
-    by_people = rankings.to_polars("systems").filter(system="x").sort("judge")["by people"]
-    assert by_people.to_list() == pytest.approx([0.5, 2 / 3])

@@ -198,20 +198,6 @@ def test_a_sample_without_relevant_documents_has_no_standard_error() -> None:
     assert "standard error unknown" in repr(made)
 
 
-def test_strata_without_replacement_have_the_textbook_variance() -> None:
-    runs = runs_of("abcdefghijklmnop")
-    pool = cf.assess.pool(runs, 16)
-    judged = {"q": {doc: int(doc in "abdhkl") for doc in "abcdefghijklmnop"}}
-    drawn = cf.assess.sample(pool, "strata", strata={6: 4, 16: 5}, seed=3)
-    grades = drawn.judged(judged)
-    expected = 0.0
-    for members, n in (("abcdef", 4), ("ghijklmnop", 5)):
-        some = [grades[i] for i, doc in enumerate(pool.docs) if doc in members and grades[i] >= 0]
-        assert len(some) == n
-        expected += len(members) ** 2 * (1 - n / len(members)) * np.var(some, ddof=1) / n
-    assert drawn.relevant(judged).error[0] ** 2 == pytest.approx(expected, abs=1e-12)
-
-
 RANKINGS = st.lists(
     st.lists(st.sampled_from("abcdefgh"), unique=True, min_size=1), min_size=1, max_size=4
 )

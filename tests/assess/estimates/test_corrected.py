@@ -12,7 +12,6 @@ import pytest
 
 import cranfield as cf
 from cranfield.assess import ppi_mean, ppi_scores
-from cranfield.assess.estimates.documents import error_terms
 from cranfield.assess.estimates.means import Fit
 from cranfield.assess.estimates.scores import TopicEstimates
 from cranfield.base.errors import CranfieldError, InputError, MeasureError, PolicyError
@@ -65,13 +64,7 @@ ROWS = rows_of(HUMAN)
 
 @pytest.mark.parametrize(
     ("measure", "lambda_"),
-    [
-        ("P(rel=2)@3", 0.7),
-        ("RBP(gains='graded')", 0.7),
-        ("DCG(gains={0: -1, 1: 2})@2", 0.7),
-        ("DCG@3", 0.0),
-        ("DCG@3", 1.0),
-    ],
+    [("P(rel=2)@3", 0.0), ("RBP(gains='graded')", 0.7), ("DCG(gains={0: -1, 1: 2})@2", 1.0)],
 )
 def test_every_sample_with_a_fixed_number_by_topic(measure: str, lambda_: float) -> None:
     """Over all samples estimates average to the scores by all judgments, variances to theirs."""
@@ -93,7 +86,7 @@ def test_every_sample_with_a_fixed_number_by_topic(measure: str, lambda_: float)
     np.testing.assert_allclose(np.mean(variances, axis=0), spread, atol=1e-12)
 
 
-@pytest.mark.parametrize("measure", ["P@2", "DCG@3", "RBP(gains='graded')"])
+@pytest.mark.parametrize("measure", ["P@2", "RBP(gains='graded')"])
 def test_every_sample_of_documents_drawn_by_themselves(measure: str) -> None:
     chances = {row["doc"]: 0.3 + 0.1 * (i % 5) for i, row in enumerate(ROWS)}
     runs = {name: {"t": run["t"]} for name, run in RUNS.items()}
@@ -220,20 +213,10 @@ def test_samples_of_pools(columns: list[str] | None) -> None:
             ppi_scores(COVID.runs[:5], people, NOISY, "P@10", unit="document")
 
 
-def test_poisson_total_of_survey() -> None:
-    # R package survey 4.1-1: svytotal of svydesign(ids=~1, probs=~p, pps=poisson_sampling(p)):
-    # 10, 2.645751311064591.
-    chance, worths = np.array([0.5, 0.25, 0.8, 1, 0.4]), np.array([[1.0, 0, 2, 3, 1]])
-    assert (worths / chance).sum() == pytest.approx(10)
-    assert np.sqrt((error_terms(chance, np.full(5, -1), worths) ** 2).sum()) == pytest.approx(
-        2.645751311064591
-    )
-
-
 @pytest.mark.parametrize("measure", LINEAR)
 def test_all_judged_is_the_score_itself(measure: str) -> None:
-    found = ppi_scores(COVID.runs[:4], COVID.qrels, NOISY, measure, unit="document")
-    truth = cf.evaluate(COVID.runs[:4], COVID.qrels, measure)[measure]
+    found = ppi_scores(COVID.runs[:2], COVID.qrels, NOISY, measure, unit="document")
+    truth = cf.evaluate(COVID.runs[:2], COVID.qrels, measure)[measure]
     np.testing.assert_allclose(found.scores.values, truth.values, atol=1e-12)
     assert found.scores.topics == truth.topics and found.systems == truth.systems
     np.testing.assert_allclose(found.means.standard_error, truth.std() / np.sqrt(50), rtol=1e-12)

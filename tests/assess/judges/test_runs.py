@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from tests.assess.judges.llmjudge import judges, labels, written
+from tests.assess.judges.llmjudge import judges, written
 
 TOPICS, DOCS, SYSTEMS = 12, 30, 6
 MEASURES = ("nDCG@10", "AP")
@@ -246,7 +246,7 @@ def test_a_bias_that_is_equal_in_all_topics_has_no_interval() -> None:
 
 
 def test_in_llmjudge_every_judge_puts_its_own_run_first(tmp_path: Path) -> None:
-    """The label sets as runs, nDCG@10, teams as families; bias by a naive computation."""
+    """The label sets as runs, nDCG@10, teams as families; bias by two evaluations."""
     people, submissions = written(tmp_path)
     for name in (unused := judges()[14:]):
         (submissions / f"{name}.txt").unlink()
@@ -257,19 +257,13 @@ def test_in_llmjudge_every_judge_puts_its_own_run_first(tmp_path: Path) -> None:
     assert found.family.tolist() == [5] * 6 + [4] * 5 + [2] * 3
     assert set(found.own_rank_by_itself.tolist()) == {1}
     assert set(found.own_rank_by_people.tolist()) > {1, 14}
-    chosen, discount = ["Olz-exp", "TREMA-all"], 1 / np.log2(np.arange(2, 12))
-    frame = labels()
-    ndcg = {}
-    for topic, part in frame.partition_by("topic", as_dict=True).items():
-        for system in names:
-            order = part.sort(system, "doc", descending=True)
-            for judge in ("people", *chosen):
-                gains = order[judge].to_numpy()
-                ideal = np.sort(gains)[::-1][:10] @ discount[: min(10, gains.size)]
-                ndcg[judge, system, topic[0]] = gains[:10] @ discount[: gains[:10].size] / ideal
-    topics = frame["topic"].unique().to_list()
-    for judge in chosen:
-        shift = {s: [ndcg[judge, s, t] - ndcg["people", s, t] for t in topics] for s in names}
+    for judge in ("Olz-exp", "TREMA-all"):
+        by_judge, by_people = (
+            cf.evaluate(runs, qrels, "nDCG@10")["nDCG@10"]
+            for qrels in (submissions / f"{judge}.txt", people)
+        )
+        means = (by_judge.values - by_people.values).mean(axis=0)
+        shift = dict(zip(by_judge.systems, means.tolist(), strict=True))
         related = [shift[s] for s in names if s != judge and teams[s] == teams[judge]]
         rest = [shift[s] for s in names if teams[s] != teams[judge]]
         wanted = np.mean(related) - np.mean(rest)

@@ -17,16 +17,6 @@ from cranfield.assess import stopping
 LABELS = [1, 1, 0, 1, 0, 1, 0, 0, 0, 1] + 40 * [0]
 
 
-@pytest.mark.parametrize(
-    ("total", "recall", "expected"),
-    [(100, 0.95, 0.5555555555555556), (100, 0.8, 0.3058676654182272), (60, 0.95, 0.2)],
-)
-def test_reference_values(total: int, recall: float, expected: float) -> None:
-    """Computed from the definition, as in buscarpy."""
-    asked = stopping(LABELS, f"CMH(recall={recall})", total=total)
-    assert asked.value[0, -1] == pytest.approx(expected, abs=1e-12)
-
-
 def least_p(labels: list[int], total: int, recall: Fraction) -> float:
     """The least p of all urns, one after the other."""
     seen, found, least = len(labels), sum(labels), 1.0

@@ -31,7 +31,15 @@ RELEVANT = set("acfil")
 EXPECTED = {
     "RRF(k=60)": "bachkilfdgje",
     "RBP-A(p=0.8)": "bachkilfdgje",
+    "RBP-B(p=0.8)": "bakhclifdgje",
+    "RBP-C(p=0.8)": "bakchdfgleij",
+    "Hedge(beta=0.1)": "bkacdehfgijl",
     "Hedge(sums='plain')": "bkacdehfgijl",
+    "MTF(seen='skip')": "abfghkcdeijl",
+    "MTF(seen='counts')": "abhkcdefgijl",
+    "MaxMean(reward='holders')": "abcdfgehkijl",
+    "MaxMean(reward='pulled')": "abcdefghkijl",
+    "MaxMean(rate=0)": "abkcdfgehijl",
 }
 
 

@@ -82,10 +82,10 @@ def test_long_histories_against_scipy() -> None:
 
 
 def test_recall_is_a_decimal() -> None:
-    """19 found of at most 20 are a recall of .95 exactly, whatever binary fractions say."""
+    """7 found of at most 50 are a recall of .14 exactly, whatever binary fractions say."""
     labels = 7 * [1] + 30 * [0]
-    asked = stopping(labels, "RecallTest(recall=0.7)", total=60, every=37)
-    assert asked.value[0, -1] == pytest.approx(least_p(labels, 60, Fraction(7, 10)), abs=1e-12)
+    asked = stopping(labels, "RecallTest(recall=0.14)", total=200, every=37)
+    assert asked.value[0, -1] == pytest.approx(least_p(labels, 200, Fraction(7, 50)), abs=1e-12)
 
 
 def test_targets() -> None:

@@ -246,18 +246,18 @@ def test_a_bias_that_is_equal_in_all_topics_has_no_interval() -> None:
 
 
 def test_in_llmjudge_every_judge_puts_its_own_run_first(tmp_path: Path) -> None:
-    """The label sets as runs, nDCG@10, teams as families; bias by two evaluations."""
+    """Label sets of two teams as runs, nDCG@10, teams as families; bias by two evaluations."""
     people, submissions = written(tmp_path)
-    for name in (unused := judges()[14:]):
+    for name in (unused := judges()[11:]):
         (submissions / f"{name}.txt").unlink()
     names = [name for name in judges() if name not in unused]
     runs = cf.assess.judges_as_runs(people, submissions)
     teams = {name: name.split("-")[0] for name in names}
     found = cf.assess.self_preference(runs, people, submissions, teams)
-    assert found.family.tolist() == [5] * 6 + [4] * 5 + [2] * 3
+    assert found.family.tolist() == [5] * 6 + [4] * 5
     assert set(found.own_rank_by_itself.tolist()) == {1}
-    assert set(found.own_rank_by_people.tolist()) > {1, 14}
-    for judge in ("Olz-exp", "TREMA-all"):
+    assert set(found.own_rank_by_people.tolist()) > {1}
+    for judge in ("NISTRetrieval-reason1", "Olz-exp"):
         by_judge, by_people = (
             cf.evaluate(runs, qrels, "nDCG@10")["nDCG@10"]
             for qrels in (submissions / f"{judge}.txt", people)

@@ -39,7 +39,10 @@ def test_sheets_are_written_and_again_and_none_of_runs_that_are_gone_is_left(
     ]
 
 
-def test_no_other_file_is_overwritten(small: Make, tmp_path: Path) -> None:
+def test_no_other_file_is_overwritten(
+    small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cranfield.campaign.results.overview.make_charts", lambda _: [])
     campaign = small(("eastlab",), ("automatic",))
     writers: dict[str, Callable[[Path], object]] = {
         "sheets": lambda folder: campaign.sheets(None, folder),

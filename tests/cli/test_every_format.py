@@ -17,8 +17,7 @@ import pytest
 
 from cranfield.base.text import json_text
 from cranfield.cli.main import app
-from tests.campaign.results.made import handed_in, judged, lines, made
-from tests.campaign.results.test_scoring import qrels, rankings
+from tests.campaign.results.made import handed_in, judged, lines, made, qrels, rankings
 from tests.cli.running import cranfield
 
 RUN = "q1 Q0 d1 1 3 {0}\nq1 Q0 d2 2 2 {0}\nq2 Q0 d3 1 3 {0}\nq2 Q0 d1 2 2 {0}\nq3 Q0 d2 1 1 {0}\n"

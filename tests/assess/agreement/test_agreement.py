@@ -17,12 +17,7 @@ from scipy import stats
 import cranfield as cf
 from cranfield import CranfieldError, PolicyError
 from cranfield.assess import agreement_of, read_labels
-from cranfield.assess.agreement.coefficients import (
-    COEFFICIENTS,
-    cohen_kappa,
-    jackknife,
-    tables_from_joint,
-)
+from cranfield.assess.agreement.coefficients import COEFFICIENTS
 from cranfield.base.streams import stream
 from tests.assess.agreement.ratings import KRIPPENDORFF
 
@@ -102,11 +97,8 @@ def test_differences_cancel_what_topics_share(interval: str) -> None:
         half = stats.t.ppf(0.975, 11) * np.sqrt(11 / 12 * ((without - without.mean()) ** 2).sum())
         assert less.high[0, 0] == pytest.approx(less.value[0, 0] + half, abs=1e-12)
     with pytest.raises(PolicyError, match="the same topic names"):
-        one.minus(
-            agreement_of(
-                ratings, ["kappa", "alpha"], pairs=True, axis=1, **common | {"topics": None}
-            )
-        )
+        alone = common | {"topics": None, "axis": 1}
+        one.minus(agreement_of(ratings, ["kappa", "alpha"], pairs=True, **alone))
     with pytest.raises(PolicyError, match="the same confidence"):
         one.minus(agreement_of(ratings, ["kappa", "alpha"], pairs=True, confidence=0.9, **common))
     with pytest.raises(PolicyError, match="assessors that were compared, got '1', '4'"):
@@ -352,40 +344,6 @@ def test_names_and_orders_do_not_matter(seed: int) -> None:
     np.testing.assert_allclose(moved.value, plain.value, atol=1e-12)
 
 
-def test_topics_cover_where_pairs_do_not() -> None:
-    """What the table of the documentation shows, in small: 25 topics that differ, 250 samples."""
-    rng = np.random.default_rng(11)
-
-    def tables(topics: int) -> Any:
-        """Topics differ in the share of relevant documents, and in how much is copied."""
-        relevant, copied = rng.beta(2, 4, topics), rng.beta(3, 2, topics)
-        by_chance = relevant * 0.5
-        hit = relevant * (copied + (1 - copied) * by_chance)
-        missed = relevant - hit
-        false = (1 - relevant) * (1 - copied) * by_chance
-        cells = np.column_stack([1 - relevant - false, false, missed, hit])
-        return rng.multinomial(100, cells).reshape(-1, 2, 2).astype(np.float64)
-
-    grades = np.arange(2.0)
-    true = float(cohen_kappa(tables_from_joint(tables(100_000).sum(axis=0), grades)))
-    by_topic, by_pair = 0, 0
-    for _ in range(250):
-        joint = tables(25)
-        total = joint.sum(axis=0)
-        value, without = (
-            cohen_kappa(tables_from_joint(one, grades)) for one in (total, total - joint)
-        )
-        low, high = jackknife(value, without, np.ones(25, dtype=bool), 0.95)
-        by_topic += bool(low <= true <= high)
-        drawn = rng.multinomial(2500, total.ravel() / 2500, size=300).astype(np.float64)
-        low, high = np.quantile(
-            cohen_kappa(tables_from_joint(drawn.reshape(-1, 2, 2), grades)), [0.025, 0.975]
-        )
-        by_pair += bool(low <= true <= high)
-    assert by_topic / 250 > 0.91
-    assert by_pair / 250 < 0.65
-
-
 @pytest.mark.parametrize("name", ["index", "Unnamed: 0", "mean", "Median"])
 def test_columns_that_are_no_assessors(name: str) -> None:
     ratings = pl.DataFrame({"ann": [0, 1, 2], "bob": [0, 1, 1]})
@@ -415,8 +373,7 @@ def test_counts_of_labels_are_not_ratings() -> None:
     """The input of statsmodels' fleiss_kappa has a column for each grade."""
     counts = np.array([[3, 0], [0, 3], [1, 2], [3, 0]])
     with pytest.warns(
-        cf.CranfieldWarning,
-        match="the values of each unit have the sum 3, like numbers of labels by grade",
+        cf.CranfieldWarning, match="the values of each unit have the sum 3, like num"
     ):
         agreement_of(counts, axis=1)
     agreement_of(np.array([[3, 0], [0, 3], [1, 2], [3, 1]]), axis=1)
@@ -429,10 +386,7 @@ def test_ratings_of_words_and_truth_values() -> None:
     with pytest.raises(cf.InputError, match="got other values in column 'ann'; use cf.assess.read"):
         agreement_of(words)
     labels = read_labels(words, worker_columns=["ann", "bob"], grades={"yes": 1, "no": 0})
-    assert (
-        "no column of documents: each row is a document, named by the number of the row"
-        in labels.notes
-    )
+    assert any(note.startswith("no column of documents: each row is a") for note in labels.notes)
     assert agreement_of(labels, "observed").value.item() == 0.5
 
 

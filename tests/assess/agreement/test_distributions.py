@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,21 +44,6 @@ def test_formulas(counts: list[tuple[int, int]]) -> None:
     for name, value in expected.items():
         assert divergence(p, q, name) == pytest.approx(value, abs=1e-9)
     assert divergence([p, q], q, "NMD").tolist() == pytest.approx([expected["NMD"], 0])
-
-
-def test_reference_values() -> None:
-    p, q, gap = (0.2, 0.5, 0.3), (0.1, 0.3, 0.6), (0, 0.4, 0.6)
-    assert divergence(p, q, "JSD") == pytest.approx(0.067248898397, abs=1e-12)
-    assert divergence(p, q, "NMD") == pytest.approx(0.2)
-    for pair in ((p, q), (q, p)):
-        assert divergence(*pair, "RNOD") == pytest.approx(0.251661147842, abs=1e-12)
-    assert divergence(p, gap, "RNOD") == pytest.approx(0.234520787991, abs=1e-12)
-    assert divergence(gap, p, "RNOD") == pytest.approx(0.261406452356, abs=1e-12)
-    assert divergence(p, gap, "RSNOD") == pytest.approx(0.248327740429, abs=1e-12)
-    assert [divergence((1, 0, 0), (0, 0, 1), name) for name in DIVERGENCES] == [1, 1, 1, 1]
-    assert cem_ord([*"0001112210"], [*"0000111222"], [*"012"]) == pytest.approx(
-        0.726000408777, abs=1e-12
-    )
 
 
 def closeness(assigned: Sequence[int], gold: Sequence[int]) -> float:
@@ -125,9 +109,7 @@ def test_table_of_judges() -> None:
         for topic in gold
     ]
     assert means["RNOD"] == pytest.approx(np.mean(by_topic))
-    assert table.select((pl.col("low") <= pl.col("value")) & (pl.col("value") <= pl.col("high")))[
-        "low"
-    ].all()
+    assert (table["low"] <= table["value"]).all() and (table["value"] <= table["high"]).all()
 
 
 @pytest.mark.parametrize(

@@ -34,21 +34,6 @@ def test_kappa_of_scikit_learn(distance: str, expected: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("distance", "expected"),
-    [
-        ("nominal", 0.4629315223542727),
-        ("linear", 0.5261791432280397),
-        ("quadratic", 0.5919388055310383),
-    ],
-)
-def test_kappa_of_psych(distance: str, expected: float) -> None:
-    """R 4.2.2, psych 2.2.9: cohen.kappa(table), weights 1 - |i - j|/2 and the default squares."""
-    joint = np.array([[20.0, 5, 3], [4, 15, 6], [1, 7, 12]])
-    found = coefficients.cohen_kappa(tables_from_joint(joint, np.arange(3.0)), distance)
-    assert float(found) == pytest.approx(expected, abs=1e-14)
-
-
-@pytest.mark.parametrize(
     ("distance", "ac", "fleiss"),
     [
         ("nominal", 0.349296289526595, 0.313668787352998),

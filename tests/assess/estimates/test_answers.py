@@ -55,13 +55,6 @@ def test_the_estimate_is_that_of_the_formula(measure: str) -> None:
         assert row["by judge"] == pytest.approx(f.mean(), abs=1e-12)
 
 
-def test_complete_labels_of_people_are_the_estimate() -> None:
-    human, judge = judged(TOPICS, 0.0), judged(TOPICS, 0.2)
-    result = ppi_answers(human, judge, "NuggetRecall")
-    expected = cf.evaluate_answers(human, "NuggetRecall")["NuggetRecall"].mean()
-    assert result.rows["estimate"].to_list() == pytest.approx(expected.tolist(), abs=1e-12)
-
-
 def test_a_missing_answer_scores_0_and_is_not_sampled() -> None:
     table = {"x": {f"q{k}": [["full" if k % 3 else "none"]] for k in range(20)}}
     judge = {"x": table["x"], "y": {f"q{k}": [["full"]] for k in range(0, 20, 2)}}

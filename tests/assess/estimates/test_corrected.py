@@ -12,7 +12,6 @@ import pytest
 
 import cranfield as cf
 from cranfield.assess import ppi_mean, ppi_scores
-from cranfield.assess.estimates.documents import error_terms
 from cranfield.assess.estimates.means import Fit
 from cranfield.assess.estimates.scores import TopicEstimates
 from cranfield.base.errors import CranfieldError, InputError, MeasureError, PolicyError
@@ -30,15 +29,10 @@ def noisy(right: float = 0.6, seed: int = 3) -> Qrels:
 
 
 NOISY = noisy()
-LINEAR: tuple[str, ...] = (
-    "P@2",
-    "P(rel=2)@3",
-    "DCG@3",
-    "DCG(gains='exponential')",
-    "RBP",
-    "RBP(gains='graded')",
-)
-LINEAR += ("gP@2", "INSQ", "SDCG@3", "NumRelRet@2", "DCG(gains={0: -1, 1: 2})@2")
+LINEAR = [
+    *("P@2", "P(rel=2)@3", "DCG@3", "DCG(gains='exponential')", "RBP", "RBP(gains='graded')"),
+    *("gP@2", "INSQ", "SDCG@3", "NumRelRet@2", "DCG(gains={0: -1, 1: 2})@2"),
+]
 
 # A small pool: two topics, and three runs that have some of its documents and one from outside.
 
@@ -69,7 +63,8 @@ ROWS = rows_of(HUMAN)
 
 
 @pytest.mark.parametrize(
-    ("measure", "lambda_"), [*((one, 0.7) for one in LINEAR), ("DCG@3", 0.0), ("DCG@3", 1.0)]
+    ("measure", "lambda_"),
+    [("P(rel=2)@3", 0.0), ("RBP(gains='graded')", 0.7), ("DCG(gains={0: -1, 1: 2})@2", 1.0)],
 )
 def test_every_sample_with_a_fixed_number_by_topic(measure: str, lambda_: float) -> None:
     """Over all samples estimates average to the scores by all judgments, variances to theirs."""
@@ -91,7 +86,7 @@ def test_every_sample_with_a_fixed_number_by_topic(measure: str, lambda_: float)
     np.testing.assert_allclose(np.mean(variances, axis=0), spread, atol=1e-12)
 
 
-@pytest.mark.parametrize("measure", ["P@2", "DCG@3", "RBP(gains='graded')"])
+@pytest.mark.parametrize("measure", ["P@2", "RBP(gains='graded')"])
 def test_every_sample_of_documents_drawn_by_themselves(measure: str) -> None:
     chances = {row["doc"]: 0.3 + 0.1 * (i % 5) for i, row in enumerate(ROWS)}
     runs = {name: {"t": run["t"]} for name, run in RUNS.items()}
@@ -218,25 +213,13 @@ def test_samples_of_pools(columns: list[str] | None) -> None:
             ppi_scores(COVID.runs[:5], people, NOISY, "P@10", unit="document")
 
 
-def test_poisson_total_of_survey() -> None:
-    # R package survey 4.1-1: svytotal of svydesign(ids=~1, probs=~p, pps=poisson_sampling(p)):
-    # 10, 2.645751311064591.
-    chance, worths = np.array([0.5, 0.25, 0.8, 1, 0.4]), np.array([[1.0, 0, 2, 3, 1]])
-    assert (worths / chance).sum() == pytest.approx(10)
-    assert np.sqrt((error_terms(chance, np.full(5, -1), worths) ** 2).sum()) == pytest.approx(
-        2.645751311064591
-    )
-
-
 @pytest.mark.parametrize("measure", LINEAR)
 def test_all_judged_is_the_score_itself(measure: str) -> None:
-    found = ppi_scores(COVID.runs[:4], COVID.qrels, NOISY, measure, unit="document")
-    truth = cf.evaluate(COVID.runs[:4], COVID.qrels, measure)[measure]
+    found = ppi_scores(COVID.runs[:2], COVID.qrels, NOISY, measure, unit="document")
+    truth = cf.evaluate(COVID.runs[:2], COVID.qrels, measure)[measure]
     np.testing.assert_allclose(found.scores.values, truth.values, atol=1e-12)
     assert found.scores.topics == truth.topics and found.systems == truth.systems
-    np.testing.assert_allclose(
-        found.means.standard_error, truth.std() / np.sqrt(50), rtol=1e-12
-    )  # fmt: skip
+    np.testing.assert_allclose(found.means.standard_error, truth.std() / np.sqrt(50), rtol=1e-12)
 
 
 def sampled(size: int, seed: int = 1) -> Qrels:
@@ -394,6 +377,12 @@ def test_no_sum_over_documents(measure: str) -> None:
     )
 
 
+BY_DOC = {"unit": "document"}
+ONE_TOPIC = {"human": {"t": HUMAN["t"]}, "judge": {"t": JUDGE["t"]}}
+UNKNOWN_CHANCE = columned([{**row, "inclusion": 1.5} for row in ROWS], "inclusion")
+SOME_STRATA = columned([{**row, "stratum": "s"} for row in ROWS[1:]], "stratum")
+
+
 @pytest.mark.parametrize(
     ("given", "options", "message"),
     [
@@ -404,44 +393,16 @@ def test_no_sum_over_documents(measure: str) -> None:
         ({}, {}, "human labels of at least 3 independent items, such as topics, got 2"),
         ({"human": {"v": {"d": 3}}}, {}, "the judge has no label for a topic"),
         ({"judge": {"j": JUDGE, "k": JUDGE}}, {}, "expected labels of one judge, got 2"),
-        (
-            {"human": {"t": HUMAN["t"]}},
-            {"unit": "document"},
-            "expected at least one sampled document",
-        ),
-        ({}, {"unit": "document", "folds": 1}, "folds must be an integer >= 2"),
-        ({}, {"unit": "document", "unjudged": "condensed"}, "in condensed lists"),
-        (
-            {"human": {**HUMAN, "t": {"z": 3, "d1": 1}}},
-            {"unit": "document"},
-            "no label of the LLM judge",
-        ),
-        (
-            {"human": {**HUMAN, "t": {"d1": 3}}},
-            {"unit": "document"},
-            "at least two sampled documents",
-        ),
+        ({"human": {"t": HUMAN["t"]}}, BY_DOC, "expected at least one sampled document"),
+        ({}, BY_DOC | {"folds": 1}, "folds must be an integer >= 2"),
+        ({}, BY_DOC | {"unjudged": "condensed"}, "in condensed lists"),
+        ({"human": {**HUMAN, "t": {"z": 3, "d1": 1}}}, BY_DOC, "no label of the LLM judge"),
+        ({"human": {**HUMAN, "t": {"d1": 3}}}, BY_DOC, "at least two sampled documents"),
         ({}, {"scale": (0, 2)}, "grade 3 is outside the scale 0 to 2"),
-        (
-            {"human": {"t": HUMAN["t"]}, "judge": {"t": JUDGE["t"]}},
-            {"unit": "document"},
-            "the variance over topics requires two topics",
-        ),
-        (
-            {"human": {"t": HUMAN["t"]}, "judge": {"t": JUDGE["t"]}},
-            {"unit": "document", "fixed_topics": True},
-            "learning lambda",
-        ),
-        (
-            {"human": columned([{**row, "inclusion": 1.5} for row in ROWS], "inclusion")},
-            {"unit": "document"},
-            "an inclusion probability that is missing",
-        ),
-        (
-            {"human": columned([{**row, "stratum": "s"} for row in ROWS[1:]], "stratum")},
-            {"unit": "document"},
-            "but no stratum in the human judgments",
-        ),
+        (ONE_TOPIC, BY_DOC, "the variance over topics requires two topics"),
+        (ONE_TOPIC, BY_DOC | {"fixed_topics": True}, "learning lambda"),
+        ({"human": UNKNOWN_CHANCE}, BY_DOC, "an inclusion probability that is missing"),
+        ({"human": SOME_STRATA}, BY_DOC, "but no stratum in the human judgments"),
     ],
 )
 def test_refused(given: dict[str, Any], options: dict[str, Any], message: str) -> None:
@@ -456,9 +417,7 @@ def test_refused(given: dict[str, Any], options: dict[str, Any], message: str) -
 def test_documents_that_the_judge_lacks_are_counted() -> None:
     people = columned([{**row, "inclusion": 0.5} for row in ROWS], "inclusion")
     judge = {**JUDGE, "t": {"d1": 1, "d2": 3}}
-    found = ppi_scores(
-        RUNS, people, judge, "P@2", unit="document", scale=(0, 3), lambda_=1
-    )  # fmt: skip
+    found = ppi_scores(RUNS, people, judge, "P@2", unit="document", scale=(0, 3), lambda_=1)
     assert "2 documents without a label of the judge counted as grade 0" in found.notes[-1]
     assert found.means.items == 8
 
@@ -467,18 +426,12 @@ def test_small_results() -> None:
     found = ppi_scores({"only": RUNS["a"]}, HUMAN, JUDGE, "DCG@3", unit="document")
     assert repr(found) == "PPIScores(DCG@3, 1 system: 8 of 8 documents judged by people)"
     assert found.differences().height == 0
-    assert found.to_polars().columns[0] == "system"
-    assert "DCG@3, 1 system: 8 of 8 documents" in found._repr_html_()
 
 
 def test_limits_of_fixed_topics_do_not_rest_on_few_mistakes() -> None:
     """A judge that agrees on all that was sampled may be wrong on the rest of it."""
-    options: dict[str, Any] = {
-        "unit": "document",
-        "fixed_topics": True,
-        "scale": (0, 2),
-        "cut": True,
-    }
+    options: dict[str, Any] = {"unit": "document", "fixed_topics": True, "scale": (0, 2)}
+    options["cut"] = True
     rng = np.random.default_rng(8)
     taken = rng.random(len(COVID.qrels)) < 0.2
     sample = replace(
@@ -546,19 +499,6 @@ def test_scale_of_people_and_judge() -> None:
         ppi_scores(runs, people, judge, "ERR@5", scale=(0, 2))
 
 
-def test_unsampled_documents_of_strata_are_no_grades() -> None:
-    pool = cf.assess.pool(COVID.runs[:3], 20)
-    drawn = cf.assess.sample(pool, "strata", strata={5: 1.0, 20: 0.3})
-    people = drawn.to_qrels(COVID.qrels, unjudged="nonrelevant")
-    judge = NOISY.to_polars().join(pool.to_polars(), on=["topic", "doc"], how="semi")
-    options: dict[str, Any] = {"unit": "document", "fixed_topics": True}
-    found = ppi_scores(COVID.runs[:3], people, judge, "P@10", **options)
-    assert not any("below 0" in note for note in found.notes)
-    compared = cf.assess.compare_judges(people, judge, scale=(0, 2))
-    assert compared.counts["pairs"] <= len(drawn)
-    assert not any("below 0" in note for note in compared.notes)
-
-
 def test_documents_of_strata_that_were_not_sampled_are_not_judged() -> None:
     runs = {name: {t: {d: -i for i, d in enumerate("abcd")} for t in "xyz"} for name in ("p", "q")}
     judge = {topic: dict(zip("abcd", (1, 0, 1, 0), strict=True)) for topic in "xyz"}
@@ -569,6 +509,12 @@ def test_documents_of_strata_that_were_not_sampled_are_not_judged() -> None:
     ]
     notes = ppi_scores(runs, pl.DataFrame(rows), judge, "P@2").notes
     assert any(note.startswith("people did not judge 6 of 12 documents") for note in notes)
+    compared = cf.assess.compare_judges(pl.DataFrame(rows), judge, scale=(0, 1))
+    assert compared.counts["pairs"] == 6
+    options: dict[str, Any] = {"unit": "document", "fixed_topics": True, "lambda_": 0.5}
+    found = ppi_scores(runs, pl.DataFrame(rows), judge, "P@2", **options)
+    # Nor are they grades below 0.
+    assert not any("below 0" in note for note in (*notes, *compared.notes, *found.notes))
 
 
 def test_the_population_of_a_sample_without_a_design_is_stated() -> None:

@@ -94,12 +94,8 @@ def test_decisions_have_the_numbers_of_the_results() -> None:
         ppi.differences(second).filter(system=first).select("estimate", "low", "high").row(0)
     )
     rows = decisions.to_polars().select("quantity", "estimate", "low", "high").rows()
-    assert rows == [
-        ("kappa", *kappa),
-        ("tau", *tau),
-        ("self-preference", *bias),
-        (pair, *difference),
-    ]
+    assert rows[:2] == [("kappa", *kappa), ("tau", *tau)]
+    assert rows[2:] == [("self-preference", *bias), (pair, *difference)]
     verdicts = decisions.to_polars()["verdict"].to_list()
     assert verdicts[0] == (
         "met" if kappa[1] >= 0.3 else "not met" if kappa[2] < 0.3 else "undecided"
@@ -134,10 +130,7 @@ def test_several_judges_have_one_sentence() -> None:
         ({"kappa": 40}, "tolerance of kappa must be from -1 to 1, got '40'"),
         ({"agreement": 1.1}, "tolerance of agreement must be from -1 to 1"),
         ({"bias": -0.1}, "tolerance of bias must be at least 0, got '-0.1'"),
-        (
-            {"kappa 0|1": 0.5},
-            "'kappa 0|1' is undefined for these grades; expected one of: kappa, kappa 0|12",
-        ),
+        ({"kappa 0|1": 0.5}, "undefined for these grades; expected one of: kappa, kappa 0|12"),
     ],
 )
 def test_refusals(limits: dict[str, float], reason: str) -> None:
@@ -154,11 +147,8 @@ def test_a_quantity_requires_the_result_that_contains_it() -> None:
 
 
 def test_tolerances_at_the_bounds_are_accepted() -> None:
-    assert check_tolerances({"kappa": 1, "alpha": -1, "bias": 3}, ["intervals"]) == {
-        "kappa": 1,
-        "alpha": -1,
-        "bias": 3,
-    }
+    limits = {"kappa": 1.0, "alpha": -1.0, "bias": 3.0}
+    assert check_tolerances(limits, ["intervals"]) == limits
     numbers = {"score-bias": 40.0, "self-preference": -40.0, "difference(a, b)": 40.0}
     assert check_tolerances(numbers, ["score-bias", "self-preference", "ppi"]) == numbers
 

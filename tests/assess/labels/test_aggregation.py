@@ -257,19 +257,10 @@ def test_weights_by_worker() -> None:
             majority(labels, weights=weights)
 
 
-def test_wawa_in_plain_loops() -> None:
+def test_wawa_is_agreement_with_the_majority() -> None:
     labels = drawn(2)
-    first = majority(labels)
-    skill = [
-        np.mean(
-            [
-                first.level[i] == g
-                for i, w, g in zip(labels.pair, labels.worker, labels.level, strict=True)
-                if w == worker
-            ]
-        )
-        for worker in range(6)
-    ]
+    right = majority(labels).level[labels.pair] == labels.level
+    skill = [right[labels.worker == worker].mean() for worker in range(6)]
     assert wawa(labels).quality == pytest.approx(skill)
 
 

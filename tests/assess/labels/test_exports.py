@@ -245,12 +245,14 @@ def test_argilla(form: str, tmp_path: Path) -> None:
     assert _rows(labels) == [("q", "d", "u1", 2), ("q", "d", "u2", 0)]
 
 
-def test_doccano_with_users(tmp_path: Path) -> None:
+def test_doccano_with_users_or_names(tmp_path: Path) -> None:
     path = tmp_path / "all.jsonl"
     label = {"label": 2, "user": 3}
     row = {"id": 1, "text": "a", "annotations": [label, {**label, "user": 4}], "meta": {}}
     path.write_text(json.dumps(row) + "\n")
     assert _rows(read_labels(path)) == [("all", "1", "3", 2), ("all", "1", "4", 2)]
+    path.write_text('{"id":1,"text":"a","label":["2"],"username":"ann"}\n')
+    assert _rows(read_labels(path)) == [("all", "1", "ann", 2)]
 
 
 def test_kili(tmp_path: Path) -> None:
@@ -276,12 +278,6 @@ def test_kili(tmp_path: Path) -> None:
     with pytest.warns(CranfieldWarning, match="1 skipped or unsubmitted answer excluded"):
         labels = read_labels(path, grades={"YES": 1, "NO": 0})
     assert _rows(labels) == [("q1", "d1", "ann@x.org", 1), ("q1", "d1", "bob@x.org", 0)]
-
-
-def test_doccano_with_names(tmp_path: Path) -> None:
-    path = tmp_path / "all.jsonl"
-    path.write_text('{"id":1,"text":"a","label":["2"],"username":"ann"}\n')
-    assert _rows(read_labels(path)) == [("all", "1", "ann", 2)]
 
 
 def test_cut_points_and_patterns(tmp_path: Path) -> None:

@@ -68,10 +68,8 @@ def test_judgments_of_each_worker() -> None:
 def test_lines_of_tabs_may_have_blanks_in_ids_and_no_empty_fields(tmp_path: Path) -> None:
     path = tmp_path / "labels.txt"
     path.write_text("q 1\td1\tann\t2\nq 1\td2\tann\t0\n")
-    assert read_labels(path).to_polars().rows() == [
-        ("q 1", "d1", "ann", 2),
-        ("q 1", "d2", "ann", 0),
-    ]
+    rows = [("q 1", "d1", "ann", 2), ("q 1", "d2", "ann", 0)]
+    assert read_labels(path).to_polars().rows() == rows
     path.write_text("q1\t\td1\tann\t2\nq1\td2\tann\t0\n")
     with pytest.raises(InputError, match=r"labels\.txt:1: expected 5 columns"):
         read_labels(path)
@@ -121,9 +119,7 @@ def test_missing_grades(tmp_path: Path) -> None:
     assert (len(labels), labels.notes) == (1, ("3 labels without a grade excluded",))
     frame = pd.DataFrame({"doc": ["a", "b"], "worker": ["w", "w"], "grade": [1.0, float("nan")]})
     assert read_labels(frame, missing="drop").grade.tolist() == [1]
-    with pytest.raises(
-        InputError, match="expected labels with grades, got . labels? without a grade"
-    ):
+    with pytest.raises(InputError, match="got 1 label without a grade; check the column of gra"):
         read_labels(frame[1:], missing="drop")
 
 
@@ -172,11 +168,8 @@ def test_restricted_keeps_topics_workers_and_scale() -> None:
     labels = read_labels(ROWS)
     some = labels.restricted(labels.grade == 2)
     assert some.to_polars().rows() == ROWS[2:]
-    assert (some.workers, some.topics, some.grades.tolist()) == (
-        labels.workers,
-        labels.topics,
-        [0, 1, 2],
-    )
+    assert (some.workers, some.topics) == (labels.workers, labels.topics)
+    assert some.grades.tolist() == [0, 1, 2]
     with pytest.raises(InputError, match="at least one label"):
         labels.restricted(labels.grade > 2)
     with pytest.raises(PolicyError):
@@ -372,10 +365,8 @@ def test_gold_grades_of_items_in_tables(tmp_path: Path) -> None:
     (tmp_path / "map.json").write_text('{"a": 1, "b": 0}')
     sources = [gold, gold.set_index("task")["label"], {"a": 1, "b": 0}]
     for source in [*sources, *(tmp_path / name for name in ("gold.csv", "gold.json", "map.json"))]:
-        assert dict(read_gold(source, labels).to_polars().select("doc", "grade").rows()) == {
-            "a": 1,
-            "b": 0,
-        }
+        grades = read_gold(source, labels).to_polars().select("doc", "grade")
+        assert dict(grades.rows()) == {"a": 1, "b": 0}
     named = gold.rename(columns={"label": "truth"})
     assert len(read_gold(named, labels, columns={"grade": "truth"})) == 2
     topics = gold.assign(topic="all")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -63,40 +61,21 @@ def test_what_is_written(bag: Path) -> None:
     assert validate_bag(bag) == []
 
 
-def test_sha256sum_agrees(tmp_path: Path) -> None:
-    program = shutil.which("sha256sum")
-    if program is None:
-        pytest.skip("sha256sum is not here")
-    bag = made(tmp_path, {"data/a": b"1", "data/b/c": b"2"})
-    for manifest in (MANIFEST, TAG_MANIFEST):
-        subprocess.run([program, "--strict", "-c", manifest], cwd=bag, check=True)
-    (bag / "data/a").write_bytes(b"3")
-    done = subprocess.run([program, "-c", MANIFEST], cwd=bag, check=False, capture_output=True)
-    assert done.returncode == 1
-
-
-def test_a_flipped_bit_in_any_file_is_named(bag: Path) -> None:
+def test_a_flipped_bit_in_any_file_and_each_missing_file_are_named(bag: Path) -> None:
     """Hexadecimal digits may be capitals: those bits of the tag manifest are not looked at."""
     for path in sorted(path for path in bag.rglob("*") if path.is_file()):
-        content = path.read_bytes()
+        name, content = path.relative_to(bag).as_posix(), path.read_bytes()
         for place in range(0, len(content), max(1, len(content) // 50)):
             path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
-            name = path.relative_to(bag).as_posix()
             found = validate_bag(bag)
             if name == TAG_MANIFEST:
                 assert found
             else:
                 assert any(line.startswith(f"{name}: ") for line in found), (name, place, found)
+        path.unlink()
+        assert f"{name}: is missing" in validate_bag(bag)
         path.write_bytes(content)
     assert validate_bag(bag) == []
-
-
-def test_each_missing_file_is_named(bag: Path) -> None:
-    for path in sorted(path for path in bag.rglob("*") if path.is_file()):
-        content = path.read_bytes()
-        path.unlink()
-        assert f"{path.relative_to(bag).as_posix()}: is missing" in validate_bag(bag)
-        path.write_bytes(content)
 
 
 @pytest.mark.parametrize("name", ["data/extra", "extra.txt", "data/deep/x\ny", "tag/a"])
@@ -121,12 +100,6 @@ def test_a_manifest_outside_the_bag_is_not_read(bag: Path, name: str) -> None:
     (bag / name).symlink_to(bag.parent / name)
     found = [line for line in validate_bag(bag) if line.startswith(f"{name}: ")]
     assert found == [f"{name}: is not a regular file"]
-
-
-def test_links_to_the_right_bytes_are_no_manifests(bag: Path) -> None:
-    (bag / TAG_MANIFEST).rename(bag.parent / TAG_MANIFEST)
-    (bag / TAG_MANIFEST).symlink_to(bag.parent / TAG_MANIFEST)
-    assert f"{TAG_MANIFEST}: is not a regular file" in validate_bag(bag)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.campaign.publishing.releasing import compress, released_text
+from cranfield.campaign.publishing.releasing import released_text
 from cranfield.sources.values import integer_in
 
 LINES = b"1 Q0 d1 1 9.50 mine\n1\tq0  d2 2 1e-3 mine\r\n\n  2 0 d1 first .5 mine"
@@ -97,12 +97,3 @@ def test_each_line_says_the_same(rows: list[tuple[str, ...]], end: str) -> None:
     )
     assert released_text(text.encode(), "x1").decode() == wanted
     assert released_text(text.encode()).decode() == text
-
-
-def test_the_same_rankings_are_read(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(LINES)
-    (tmp_path / "b.xz").write_bytes(compress(released_text(LINES, "team07-2")))
-    a, b = (cf.read_run(tmp_path / name).to_polars() for name in ("a", "b.xz"))
-    assert a.equals(b)
-    assert compress(LINES) == compress(LINES)
-    assert lzma.decompress(compress(LINES)) == LINES

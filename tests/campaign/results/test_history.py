@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -13,8 +14,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.campaign.results.history import mark_records
-from tests.campaign.results.made import handed_in, judged, made
-from tests.campaign.results.test_scoring import qrels, rankings
+from tests.campaign.results.made import scored
 
 BOARD = Path(__file__).parents[2] / "data" / "campaign" / "msmarco-doc-leaderboard.csv"
 
@@ -56,14 +56,8 @@ def test_a_measure_may_begin_the_name_of_one_column(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "day,model,AP\n2024-13-01,a,0.5\n",
-            "board.csv:2: '2024-13-01' is not a date of the calendar",
-        ),
-        (
-            "day,model,AP\nsoon,a,0.5\n",
-            "board.csv:2: expected a date such as 2026-08-15, got 'soon'",
-        ),
+        ("day,model,AP\n2024-13-01,a,0.5\n", "board.csv:2: '2024-13-01' is not a date of the cal"),
+        ("day,model,AP\nsoon,a,0.5\n", "board.csv:2: expected a date such as 2026-08-15, got 'so"),
         ("day,model,AP\n2024-01-01,a,high\n", "board.csv:2: AP 'high' is not a finite number"),
         ("day,model,tag,AP\n2024-01-01,a,b,1\n", "two columns for the entry: 'model' and 'tag'"),
         ("model,AP\na,0.5\n", "has no date column (usual names: date"),
@@ -94,14 +88,8 @@ def test_scores_of_different_collections_are_refused_with_the_reason(tmp_path: P
 
 
 def test_campaigns_are_sources(tmp_path: Path) -> None:
-    campaigns = []
-    for number in range(2):
-        campaign = made(tmp_path / f"c{number}")
-        judged(campaign, qrels(), str(number))
-        for k in range(3):
-            handed_in(campaign, f"r{k}", rankings(10 * number + k))
-        campaigns.append(campaign)
-    [first, second] = campaigns
+    tags = ("r0", "r1", "r2")
+    first, second = (scored(tmp_path / f"c{k}", tags, 10 * k, str(k)) for k in range(2))
     found = cf.campaign.history(first.folder, "AP")
     scores = first.score(measures=["AP"])["AP"]
     assert dict(found.frame.select("entry", "score").rows()) == dict(
@@ -121,10 +109,7 @@ def test_campaigns_are_sources(tmp_path: Path) -> None:
 
 
 def test_releases_are_sources_until_they_are_retracted(tmp_path: Path) -> None:
-    campaign = made(tmp_path / "c")
-    judged(campaign, qrels())
-    for k in range(3):
-        handed_in(campaign, str(k), rankings(k))
+    campaign = scored(tmp_path / "c", "012")
     campaign.release("adhoc")
     releases = str(campaign.folder / "releases" / "*")
     columns = ("date", "entry", "team", "score", "record", "collection")
@@ -150,10 +135,7 @@ def test_releases_are_sources_until_they_are_retracted(tmp_path: Path) -> None:
 
 
 def test_the_default_measure_is_the_first_of_the_rules_and_a_table_has_none(tmp_path: Path) -> None:
-    campaign = made(tmp_path / "c")
-    judged(campaign, qrels())
-    for k in range(2):
-        handed_in(campaign, str(k), rankings(k))
+    campaign = scored(tmp_path / "c", "01")
     release = campaign.release("adhoc").path
     for source in (campaign.folder, release, [release, campaign.folder]):
         history = cf.campaign.history(source)
@@ -167,34 +149,30 @@ def test_the_default_measure_is_the_first_of_the_rules_and_a_table_has_none(tmp_
 
 
 def test_runs_of_anonymous_teams_have_no_day(tmp_path: Path) -> None:
-    campaign = made(tmp_path / "c")
-    judged(campaign, qrels())
-    for k in range(2):
-        handed_in(campaign, str(k), rankings(k))
+    campaign = scored(tmp_path / "c", "01")
     path = campaign.release("adhoc", anonymous=True).path
     with pytest.raises(InputError, match="adhoc-1: does not state when runs of anonymous teams"):
         cf.campaign.history(path, "AP")
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 4), st.integers(0, 5), st.booleans()), min_size=1, max_size=12
-    ),
-    st.booleans(),
-)
+def board(entries: Sequence[tuple[int, float, bool]]) -> pl.DataFrame:
+    """Return entries of given days, scores and owners."""
+    days, scores, own = zip(*entries, strict=True)
+    columns = {
+        "date": [date(2024, 1, 1) + timedelta(days=day) for day in days],
+        "entry": [str(k) for k in range(len(entries))],
+        "score": [float(score) for score in scores],
+        "own": own,
+    }
+    return pl.DataFrame(columns | dict.fromkeys(("team", "source", "collection"), ""))
+
+
+ENTRIES = st.tuples(st.integers(0, 4), st.integers(0, 5), st.booleans())
+
+
+@given(st.lists(ENTRIES, min_size=1, max_size=12), st.booleans())
 def test_records_one_by_one(entries: list[tuple[int, int, bool]], lower: bool) -> None:
-    frame = pl.DataFrame(
-        {
-            "date": [date(2024, 1, 1) + timedelta(days=day) for day, _, _ in entries],
-            "entry": [str(k) for k in range(len(entries))],
-            "team": "",
-            "score": [float(score) for _, score, _ in entries],
-            "own": [own for _, _, own in entries],
-            "source": "",
-            "collection": "",
-        }
-    )
-    found = mark_records(frame, lower)
+    found = mark_records(board(entries), lower)
     records, best = [], None
     for day in sorted({day for day, _, _ in entries}):
         today = [(k, s, own) for k, (d, s, own) in enumerate(entries) if d == day]
@@ -208,27 +186,14 @@ def test_records_one_by_one(entries: list[tuple[int, int, bool]], lower: bool) -
 
 
 def test_equal_means_of_other_sums_are_no_records() -> None:
-    frame = pl.DataFrame(
-        {
-            "date": [date(2024, 1, 1), date(2024, 1, 2), date(2024, 1, 3)],
-            "entry": ["a", "b", "c"],
-            "team": "",
-            "score": [0.3, 0.1 + 0.2, 0.3 + 1e-9],
-            "own": False,
-            "source": "",
-            "collection": "",
-        }
-    )
+    frame = board([(0, 0.3, False), (1, 0.1 + 0.2, False), (2, 0.3 + 1e-9, False)])
     found = mark_records(frame)
-    assert found.filter("record")["entry"].to_list() == ["a", "c"]
+    assert found.filter("record")["entry"].to_list() == ["0", "2"]
     assert found["score"].to_list() == frame["score"].to_list()
 
 
 def test_low_scores_are_records_where_they_are_good(tmp_path: Path) -> None:
-    campaign = made(tmp_path / "c")
-    judged(campaign, qrels())
-    for k, tag in enumerate("abc"):
-        handed_in(campaign, tag, rankings(k))
+    campaign = scored(tmp_path / "c", "abc")
     found = cf.campaign.history(campaign.folder, "RBPResidual(p=0.8)")
     told = cf.campaign.history(campaign.folder, "RBPResidual(p=0.8)", lower_is_better=True)
     assert found.frame.equals(told.frame)
@@ -296,12 +261,8 @@ def test_columns_that_may_exclude_entries_are_named(tmp_path: Path) -> None:
         with pytest.warns(CranfieldWarning, match=rf"columns not used: '{name}' \("):
             assert cf.campaign.history(path, "AP").records().height == 2
     # One value for all entries, and another score.
-    for name, first, second in [
-        ("status", "final", "final"),
-        ("error", "0.12", "0.11"),
-        ("open", "yes", "yes"),
-        ("link", "no", "https://example.org"),
-    ]:
+    same = [("status", "final", "final"), ("open", "yes", "yes")]
+    for name, first, second in [*same, ("error", "0.12", "0.11"), ("link", "no", "https://x.org")]:
         path.write_text(head.format(name, first, second))
         assert cf.campaign.history(path, "AP").notes == ()
 

@@ -14,14 +14,12 @@ from cranfield.base.errors import CranfieldWarning
 from cranfield.campaign.results import leaderboard as module
 from cranfield.campaign.results.leaderboard import leaderboard, task_leaderboard
 from cranfield.campaign.results.stored_inputs import read_stored_runs
-from tests.campaign.results.made import handed_in, judged, made
-from tests.campaign.results.test_scoring import qrels, rankings
+from tests.campaign.results.made import handed_in, judged, made, qrels, rankings, scored
 
 
 @pytest.fixture
 def campaign(tmp_path: Path) -> cf.campaign.Campaign:
-    found = made(tmp_path / "c")
-    judged(found, qrels())
+    found = scored(tmp_path / "c", "")
     for k, tag in enumerate("abcd"):
         handed_in(found, tag, rankings(k % 3), late=tag == "b")
     return found
@@ -151,10 +149,7 @@ def test_where_low_scores_are_good_they_stand_first(campaign: cf.campaign.Campai
 
 
 def test_one_run_is_a_board_of_its_own(tmp_path: Path) -> None:
-    alone = made(tmp_path / "alone")
-    judged(alone, qrels())
-    handed_in(alone, "a", rankings(0))
-    found = task_leaderboard(alone)
+    found = task_leaderboard(scored(tmp_path / "alone", "a"))
     assert found.to_polars().select("rank", "groups").rows() == [(1, None)]
     assert np.isfinite(found.to_polars()["AP"][0])
 

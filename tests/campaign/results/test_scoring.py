@@ -14,28 +14,16 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, PolicyError
 from cranfield.campaign.results import scoring
 from cranfield.campaign.store.records import Submission
-from tests.campaign.results.made import RULES, Rankings, handed_in, judged, made
-
-TOPICS = 4
-DOCS = [f"d{k:03d}" for k in range(60)]
-
-
-def rankings(seed: int) -> dict[str, dict[str, float]]:
-    draw = np.random.default_rng(seed)
-    found = {}
-    for topic in range(TOPICS):
-        docs = draw.permutation(DOCS)[: draw.integers(5, 40)]
-        scores = np.sort(draw.random(len(docs)).round(2))[::-1]
-        found[f"q{topic + 1}"] = dict(zip(docs.tolist(), scores.tolist(), strict=True))
-    return found
-
-
-def qrels(seed: int = 99) -> dict[str, dict[str, float]]:
-    draw = np.random.default_rng(seed)
-    return {
-        f"q{topic + 1}": {d: int(draw.integers(0, 3)) for d in draw.permutation(DOCS)[:25].tolist()}
-        for topic in range(TOPICS)
-    }
+from tests.campaign.results.made import (
+    RULES,
+    Rankings,
+    handed_in,
+    judged,
+    made,
+    qrels,
+    rankings,
+    scored,
+)
 
 
 def assert_same(found: cf.Evaluation, runs: Mapping[str, Rankings], **options: Any) -> None:
@@ -57,8 +45,7 @@ MANY = ["AP", "nDCG@10", "RBP(p=0.8)", "ERR@20", "bpref", "Judged@10", "GMAP", "
 def test_one_run_more_scores_that_run_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    campaign = made(tmp_path / "c")
-    judged(campaign, qrels())
+    campaign = scored(tmp_path / "c", "")
     asked: list[list[str]] = []
     one_by_one = scoring.Scoring._evaluate
 
@@ -85,8 +72,7 @@ def test_one_run_more_scores_that_run_alone(
 
 
 def test_measures_that_look_at_other_runs_are_scored_with_all(tmp_path: Path) -> None:
-    campaign = made(tmp_path / "c")
-    judged(campaign, qrels())
+    campaign = scored(tmp_path / "c", "")
     runs: dict[str, Rankings] = {}
     measures = ["AP", "URisk(AP, baseline='a')", "TRisk(nDCG@10, baseline='a')"]
     for number, tag in enumerate("abc"):
@@ -121,8 +107,7 @@ def test_whatever_topics_count(tmp_path: Path, topics: Any) -> None:
 
 
 def test_one_file_holds_the_scores_of_all_runs(tmp_path: Path) -> None:
-    campaign = made(tmp_path / "c")
-    judged(campaign, qrels())
+    campaign = scored(tmp_path / "c", "")
     runs: dict[str, Rankings] = {}
     for number in range(4):
         runs[f"r{number}"] = rankings(number)
@@ -131,6 +116,9 @@ def test_one_file_holds_the_scores_of_all_runs(tmp_path: Path) -> None:
         files = [one.path for one in campaign.registry.score_files("adhoc")]
         assert files == [f"scores/{one.name}" for one in (campaign.folder / "scores").iterdir()]
         assert len(files) == 1
+    assert {path.stat().st_mode & 0o777 for path in files_of(campaign)} == {0o600}
+    handed_in(campaign, "gone", rankings(9), state="withdrawn")
+    assert campaign.score().systems == tuple(runs)
     found = campaign.verify()
     assert (found.ok, found.left_over) == (True, ())
 
@@ -141,12 +129,9 @@ def files_of(campaign: cf.campaign.Campaign) -> list[Path]:
 
 @pytest.mark.parametrize("how", ["flipped", "cut", "gone"])
 def test_damaged_files_are_computed_again_and_said(tmp_path: Path, how: str) -> None:
-    campaign = made(tmp_path / "c")
-    judged(campaign, qrels())
+    campaign = scored(tmp_path / "c", "ab")
     runs = {tag: rankings(k) for k, tag in enumerate("ab")}
-    for tag, of in runs.items():
-        handed_in(campaign, tag, of)
-        campaign.score()
+    campaign.score()
     [path] = files_of(campaign)
     data = path.read_bytes()
     if how == "gone":
@@ -165,32 +150,14 @@ def test_damaged_files_are_computed_again_and_said(tmp_path: Path, how: str) -> 
     assert campaign.verify().ok
 
 
-def test_withdrawn_runs_are_not_scored(tmp_path: Path) -> None:
-    campaign = made(tmp_path / "c")
-    judged(campaign, qrels())
-    handed_in(campaign, "a", rankings(0))
-    handed_in(campaign, "gone", rankings(1), state="withdrawn")
-    assert campaign.score().systems == ("a",)
-
-
 def test_other_judgments_make_other_scores(tmp_path: Path) -> None:
-    campaign = made(tmp_path / "c")
-    judged(campaign, qrels())
-    handed_in(campaign, "a", rankings(0))
+    campaign = scored(tmp_path / "c", "a")
     first = campaign.score()
     judged(campaign, qrels(7), "2")
     second = campaign.score()
     assert not np.array_equal(first["AP"].values, second["AP"].values)
     again = campaign.score(judgments="1")
     np.testing.assert_array_equal(first["AP"].values, again["AP"].values)
-
-
-def test_files_are_private(tmp_path: Path) -> None:
-    campaign = made(tmp_path / "c")
-    judged(campaign, qrels())
-    handed_in(campaign, "a", rankings(0))
-    campaign.score()
-    assert {path.stat().st_mode & 0o777 for path in files_of(campaign)} == {0o600}
 
 
 def test_what_cannot_be_scored_is_refused(tmp_path: Path) -> None:
@@ -215,9 +182,7 @@ def test_what_cannot_be_scored_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_another_table_shares_is_kept(tmp_path: Path) -> None:
-    campaign = made(tmp_path / "c")
-    judged(campaign, qrels())
-    handed_in(campaign, "a", rankings(0))
+    campaign = scored(tmp_path / "c", "a")
     campaign.score(measures=["AP"])
     # The added topic has no judgments, so the scores are the same.
     with (campaign.folder / "topics.txt").open("a") as file:

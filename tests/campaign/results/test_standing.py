@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.campaign.results.leaderboard import leaderboard
 from cranfield.campaign.results.stored_inputs import pool
 from cranfield.campaign.store.records import Team
-from tests.campaign.results.made import RULES, handed_in, judged, lines, made
+from tests.campaign.results.made import RULES, handed_in, judged, lines, made, opened
 
 TOPICS = 30
 LEVELS = {"poor": 1, "low": 3, "middle": 5, "good": 7, "top": 9}
@@ -37,17 +38,22 @@ def qrels() -> dict[str, dict[str, float]]:
     return {f"q{topic + 1}": docs for topic in range(TOPICS)}
 
 
-@pytest.fixture
-def campaign(tmp_path: Path) -> cf.campaign.Campaign:
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rules = RULES.replace('"AP", "nDCG@10", "P@5"', '"P@10"')
-    made_of = made(tmp_path / "c", TOPICS, rules)
+    made_of = made(tmp_path_factory.mktemp("template") / "c", TOPICS, rules)
     with made_of.registry.change("team", "them") as change:
         change.insert(Team("them", "Them", "2026-08-01T12:00:00Z"))
     judged(made_of, qrels())
     for seed, (tag, level) in enumerate(LEVELS.items()):
         handed_in(made_of, tag, planted(level, seed), team="us" if seed % 2 else "them")
     handed_in(made_of, "by-hand", planted(10, 77), type="manual")
-    return made_of
+    return made_of.folder
+
+
+@pytest.fixture
+def campaign(template: Path, tmp_path: Path) -> cf.campaign.Campaign:
+    return opened(shutil.copytree(template, tmp_path / "c"))
 
 
 def written(folder: Path, tag: str, run: dict[str, dict[str, float]]) -> Path:

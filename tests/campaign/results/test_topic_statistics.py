@@ -77,10 +77,8 @@ def test_where_low_scores_are_good_a_missing_one_counts_as_the_highest_possible(
     of_sets = cf.parse_measure("SetE")
     scores = table([[0.2, np.nan]], "ab", definition=of_sets)
     found = topic_statistics(scores)
-    assert (found.to_polars()["worst"].to_list(), found.notes) == (
-        [1.0],
-        ("1 missing score counted as 1",),
-    )
+    assert found.to_polars()["worst"].to_list() == [1.0]
+    assert found.notes == ("1 missing score counted as 1",)
     unknown = table([[0.2, np.nan]], "ab", lower_is_better=True)
     with pytest.raises(PolicyError, match="cannot be replaced"):
         topic_statistics(unknown)

@@ -24,6 +24,7 @@ from cranfield.campaign.rules.task_rules import (
     Rules,
     TaskRules,
 )
+from tests.campaign.publishing.making import contents
 
 TOML = """\
 [campaign]
@@ -54,11 +55,6 @@ def opened(tmp_path: Path) -> OpenedCampaign:
     (folder / "qrels.txt").write_text("CANARY")
     (folder / "campaign.toml").write_text(TOML)
     return OpenedCampaign(folder)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 def test_a_pack_has_the_same_rules_and_lists(opened: OpenedCampaign, tmp_path: Path) -> None:

@@ -20,19 +20,20 @@ from cranfield.base.files import file_sha256
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import write_bag
 from cranfield.campaign.store import folder as folder_module
-from cranfield.campaign.store import records
+from cranfield.campaign.store import records, registry
 from cranfield.campaign.store.folder import Verification
 from cranfield.campaign.store.records import Event, ReleaseRecord, ScoreFile
 from cranfield.campaign.store.registry import KEYS, TABLES
 
-from .conftest import Enter, entered, judged
+from .conftest import enter_run, entered, judged, make_news, opened
 
 
-@pytest.fixture
-def whole(news: campaign.Campaign, record_run: Enter) -> campaign.Campaign:
-    """A campaign with a file of each kind."""
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a campaign with a file of each kind."""
+    news = make_news(tmp_path_factory.mktemp("template") / "news")
     for number in range(3):
-        record_run(f"run{number}")
+        enter_run(news, f"run{number}")
     with news.registry.change("withdraw", "run1") as tx:
         [run] = tx.submissions(tag="run1")
         tx.update(replace(run, state="withdrawn", reason="a bug"))
@@ -54,11 +55,26 @@ def whole(news: campaign.Campaign, record_run: Enter) -> campaign.Campaign:
     with news.registry.change("retract", "adhoc-1") as tx:
         old = tx.releases()[0]
         tx.update(replace(old, state="retracted", retraction=file_sha256(note)))
-    return news
+    return news.folder
+
+
+@pytest.fixture
+def whole(template: Path, tmp_path: Path) -> campaign.Campaign:
+    return opened(shutil.copytree(template, tmp_path / "news"))
 
 
 def files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def execute(news: campaign.Campaign, *queries: str) -> int:
+    """Change the registry behind its back, and return the number of rows."""
+    connection = sqlite3.connect(news.folder / "campaign.sqlite")
+    connection.execute("PRAGMA ignore_check_constraints = ON")
+    count = [connection.execute(query).rowcount for query in queries][-1]
+    connection.commit()
+    connection.close()
+    return count
 
 
 def test_a_whole_campaign_is_whole(whole: campaign.Campaign) -> None:
@@ -108,7 +124,7 @@ def test_one_bit_in_a_page_of_the_registry_is_found_or_changes_no_row(
         pass
     path = whole.folder / "campaign.sqlite"
     data, expected, damages = path.read_bytes(), rows(path), 0
-    for place in (*range(100), *range(100, len(data), 509)):
+    for place in (*range(100), *range(100, len(data), 757)):
         damaged = bytearray(data)
         damaged[place] ^= 1 << place % 8
         path.write_bytes(damaged)
@@ -125,7 +141,7 @@ def test_one_bit_in_a_page_of_the_registry_is_found_or_changes_no_row(
         ):
             pass
         assert path.read_bytes() == damaged
-    assert damages > 200
+    assert damages > 150
     path.write_bytes(data[:-4096])
     assert {one.file for one in whole.verify().problems} == {"campaign.sqlite"}
     path.write_bytes(data)
@@ -157,12 +173,8 @@ def test_a_damaged_schema_is_told_in_one_line(whole: campaign.Campaign) -> None:
 def test_each_field_of_a_row_is_covered_by_an_event(
     whole: campaign.Campaign, table: str, column: str
 ) -> None:
-    connection = sqlite3.connect(whole.folder / "campaign.sqlite")
-    connection.execute("PRAGMA ignore_check_constraints = ON")
     last = f"rowid = (SELECT max(rowid) FROM {table})"
-    assert connection.execute(f"UPDATE {table} SET {column} = 77 WHERE {last}").rowcount == 1
-    connection.commit()
-    connection.close()
+    assert execute(whole, f"UPDATE {table} SET {column} = 77 WHERE {last}") == 1
     problems = whole.verify().problems
     assert problems and {one.file for one in problems} == {"campaign.sqlite"}
 
@@ -186,10 +198,7 @@ def test_missing_files_are_named(whole: campaign.Campaign) -> None:
 
 
 def test_a_changed_row_is_no_change_of_the_campaign(whole: campaign.Campaign) -> None:
-    connection = sqlite3.connect(whole.folder / "campaign.sqlite")
-    connection.execute("UPDATE submission SET team = 'delft' WHERE tag = 'run0'")
-    connection.commit()
-    connection.close()
+    execute(whole, "UPDATE submission SET team = 'delft' WHERE tag = 'run0'")
     found = whole.verify(repair=True)
     assert [str(one) for one in found.problems] == [
         "campaign.sqlite: table submission, row 1: differs from the log of events"
@@ -202,13 +211,9 @@ def test_a_changed_row_is_no_change_of_the_campaign(whole: campaign.Campaign) ->
 
 
 def test_a_row_that_nobody_entered_and_one_that_is_gone(whole: campaign.Campaign) -> None:
-    connection = sqlite3.connect(whole.folder / "campaign.sqlite")
-    connection.execute("INSERT INTO team VALUES ('x', '', '', '', NULL)")
-    connection.execute("DELETE FROM fault WHERE submission = 2")
-    connection.commit()
-    connection.close()
-    reasons = [one.reason for one in whole.verify().problems]
-    assert reasons == [
+    insert = "INSERT INTO team VALUES ('x', '', '', '', NULL)"
+    execute(whole, insert, "DELETE FROM fault WHERE submission = 2")
+    assert [one.reason for one in whole.verify().problems] == [
         "table team, row x: differs from the log of events",
         "table fault, row 2 1: is missing, but is in the log of events",
     ]
@@ -224,25 +229,18 @@ def test_a_row_that_nobody_entered_and_one_that_is_gone(whole: campaign.Campaign
 def test_a_changed_event_breaks_the_chain(
     whole: campaign.Campaign, query: str, reason: str
 ) -> None:
-    connection = sqlite3.connect(whole.folder / "campaign.sqlite")
-    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
-        connection.execute(f"DROP TRIGGER {name}")
-    connection.execute(query)
-    connection.commit()
-    connection.close()
+    with registry.open_registry(whole.folder) as connection:
+        names = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        ).fetchall()
+    execute(whole, *(f"DROP TRIGGER {name}" for (name,) in names), query)
     assert reason in {one.reason for one in whole.verify().problems}
 
 
 LEFT = (
-    "objects/.incoming-abc",
-    "objects/ab/.abab.tmp",
-    f"objects/ab/{'ab' * 32}",
-    "scores/.k.parquet.tmp",
-    "scores/other.parquet",
-    "releases/.adhoc-3",
-    "releases/adhoc-4/bagit.txt",
-    "releases/adhoc-2.retracted.json",
-    ".campaign.toml.x1",
+    *("objects/.incoming-abc", "objects/ab/.abab.tmp", f"objects/ab/{'ab' * 32}"),
+    *("scores/.k.parquet.tmp", "scores/other.parquet", "releases/.adhoc-3"),
+    *("releases/adhoc-4/bagit.txt", "releases/adhoc-2.retracted.json", ".campaign.toml.x1"),
 )
 STRANGE = ("notes.txt", "scores/readme.txt", "objects/letter", "releases/plan.txt", "public/i.html")
 

@@ -20,6 +20,7 @@ missing_topics = "allow"
 
 NOW = datetime(2026, 8, 15, 12, tzinfo=UTC)
 
+News = Callable[..., campaign.Campaign]
 Write = Callable[..., Path]
 
 
@@ -55,7 +56,7 @@ def write(tmp_path: Path) -> Write:
 
 
 @pytest.fixture
-def news(tmp_path: Path, clock: Clock) -> Callable[[str], campaign.Campaign]:
+def news(tmp_path: Path, clock: Clock) -> News:
     """Make a campaign with more rules, and the teams padua and delft."""
 
     def made(rules: str = "") -> campaign.Campaign:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,7 @@ from cranfield.campaign.submitting.archive import (
     submit_archive,
 )
 from cranfield.campaign.submitting.submit import Declaration
-
-News = Callable[..., Campaign]
+from tests.campaign.submitting.conftest import News
 
 RULES = "types = ['automatic', 'manual']\n[tasks.adhoc.questions.fields]\nask = 'Which?'\n"
 
@@ -150,24 +148,14 @@ def test_threads_change_nothing(news: News, runs: Path, tmp_path: Path) -> None:
 def test_columns_of_other_names(news: News, runs: Path, tmp_path: Path) -> None:
     opened = news(RULES)
     table = tmp_path / "runs.json"
-    table.write_text(
-        json.dumps(
-            [
-                {"run": "01", "group": "delft", "kind": "manual", "team": 3},
-                {"run": "x", "group": "delft"},
-            ]
-        )
-    )
+    first = {"run": "01", "group": "delft", "kind": "manual", "team": 3}
+    table.write_text(json.dumps([first, {"run": "x", "group": "delft"}]))
     named = {"tag": "run", "team": "group", "type": "kind"}
     with pytest.warns(CranfieldWarning, match="unused columns: 'team'"):
         listed = table_of(opened, table, runs, team="", columns=named)
-    row, other = listed.rows
-    assert (row.declaration.tag, row.declaration.team, row.declaration.type) == (
-        "01",
-        "delft",
-        "manual",
-    )
-    assert other.declaration.type == "automatic"
+    row, other = (row.declaration for row in listed.rows)
+    assert (row.tag, row.team, row.type) == ("01", "delft", "manual")
+    assert other.type == "automatic"
     with pytest.raises(InputError, match="has no column 'grp'"):
         table_of(opened, table, runs, columns={"tag": "run", "team": "grp"})
     with pytest.raises(PolicyError, match="unknown column 'kind' .* one of: tag, team"):
@@ -177,10 +165,7 @@ def test_columns_of_other_names(news: News, runs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "team,type\nx,y\n",
-            ": has no tag column (usual names: tag, run_tag, run_id)",
-        ),
+        ("team,type\nx,y\n", ": has no tag column (usual names: tag, run_tag, run_id)"),
         ("tag,runtag\nx,y\n", "has two columns for the tag: 'tag' and 'runtag'"),
         ("tag,team\n,x\n", ":2: has no tag"),
         ("tag,priority\na,1.5\n", ":2: priority must be an integer, got '1.5'"),

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cranfield.base.errors import PolicyError
-from cranfield.campaign import Campaign
 from cranfield.campaign.checks import checking
-from tests.campaign.submitting.conftest import Clock
-
-News = Callable[..., Campaign]
-Write = Callable[..., Path]
+from tests.campaign.submitting.conftest import Clock, News, Write
 
 AOE = "opens = 2026-08-15T00:00:00+14:00\ncloses = 2026-08-15T23:59:59-12:00\n"
 """From the first to the last moment of a day anywhere on earth, which is two days of UTC."""

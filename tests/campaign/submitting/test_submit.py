@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,7 @@ from cranfield.campaign import Campaign
 from cranfield.campaign.checks import checking
 from cranfield.campaign.store import records
 from cranfield.campaign.submitting.submit import SubmissionOutcome
-
-News = Callable[..., Campaign]
-Write = Callable[..., Path]
+from tests.campaign.submitting.conftest import News, Write
 
 
 def codes(submitted: SubmissionOutcome) -> list[str]:
@@ -125,11 +122,8 @@ def test_all_that_is_wrong_with_what_is_said(news: News, write: Write) -> None:
         "'note' must not contain control characters, got 'a\\x1b[31mb'",
         "'description' must not contain control characters, got 'a\\u202eb'",
     ]
-    right: dict[str, Any] = {
-        "type": "manual",
-        "priority": 3,
-        "answers": {"fields": "all", "note": " "},
-    }
+    right: dict[str, Any] = {"type": "manual", "priority": 3}
+    right["answers"] = {"fields": "all", "note": " "}
     done = opened.submit(write(), team="padua", **right)
     assert done.accepted and done.submission.answers == {"fields": "all"}
     second = opened.submit(write("b", "xy"), team="padua", **right)

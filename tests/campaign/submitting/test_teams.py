@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from cranfield.base.errors import PolicyError
-from cranfield.campaign import Campaign
-
-News = Callable[..., Campaign]
+from tests.campaign.submitting.conftest import News
 
 
 def test_a_team_is_added_and_changed(news: News) -> None:

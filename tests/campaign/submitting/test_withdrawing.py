@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.campaign import Campaign
 from cranfield.campaign.store import records
-
-News = Callable[..., Campaign]
-Write = Callable[..., Path]
+from tests.campaign.submitting.conftest import News, Write
 
 
 def test_withdrawn_and_purged(news: News, write: Write) -> None:
@@ -66,18 +61,6 @@ def test_bytes_that_another_run_needs_stay(news: News, write: Write) -> None:
     assert opened.purge("bm25", "private", id=2).team == "delft"
     assert not records.object_path(opened.folder, run.object).exists()
     assert opened.verify().ok
-
-
-def test_bytes_that_are_judgments_too_stay(news: News, write: Write) -> None:
-    from cranfield.campaign.store.records import Judgments
-
-    opened = news()
-    run = opened.submit(write(), team="padua").submission
-    with opened.registry.change("judgments", "1") as tx:
-        tx.insert(Judgments("adhoc", "1", run.object, 2, run.received))
-    opened.withdraw("bm25", "a bug")
-    opened.purge("bm25", "private")
-    assert records.object_path(opened.folder, run.object).exists()
 
 
 def test_a_replaced_run_is_purged_beside_its_replacement(news: News, write: Write) -> None:

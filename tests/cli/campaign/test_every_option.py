@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaign.results.made import handed_in, judged, lines, made
-from tests.campaign.results.test_scoring import qrels, rankings
+from tests.campaign.results.made import handed_in, judged, lines, made, qrels, rankings
 from tests.cli.running import cranfield, ended_with, in_settings
 
 SHARED = {"--help", "--help-all", "--output", "--format", "--task"}

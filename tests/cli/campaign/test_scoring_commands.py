@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from tests.campaign.results.made import RULES, handed_in, judged, lines, made
-from tests.campaign.results.test_scoring import qrels, rankings
+from tests.campaign.results.made import RULES, handed_in, judged, lines, made, qrels, rankings
 from tests.cli.running import cranfield
 
 BOARD = Path(__file__).parents[2] / "data" / "campaign" / "msmarco-doc-leaderboard.csv"

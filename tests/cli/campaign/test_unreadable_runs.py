@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.campaign.store import records
-from tests.campaign.results.made import handed_in, judged, lines, made
-from tests.campaign.results.test_scoring import qrels, rankings
+from tests.campaign.results.made import handed_in, judged, lines, made, qrels, rankings
 from tests.cli.running import cranfield
 
 HISTORY = ("history", "news", "-m", "AP", "--all", "--format", "csv")

@@ -304,13 +304,9 @@ class Agreement(Result):
             rows.append(row)
         n_hidden = len(self.comparisons) - len(rows)
         remarks = [f"{counted(n_hidden, 'other comparison')} not shown"] if n_hidden else []
-        title = "Difference of agreement" if self.difference else "Agreement"
-        return Table(
-            f"{title} over {self._describe_intervals()}",
-            head,
-            rows,
-            remarks=[*self.notes, *remarks],
-        )
+        name = "Difference of agreement" if self.difference else "Agreement"
+        title = f"{name} over {self._describe_intervals()}"
+        return Table(title, head, rows, remarks=[*self.notes, *remarks])
 
     def _describe_intervals(self) -> str:
         topics = counted(len(self.topic_names), "topic")

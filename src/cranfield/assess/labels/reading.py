@@ -460,11 +460,9 @@ class _Reader:
             table.refuse(is_missing, lambda _: reason)
         elif is_missing.any():
             if is_missing.all():
-                labels_noun = counted(frame.height, "label")
-                reason = f"expected labels with grades, got {labels_noun} without a grade"
-                raise InputError(
-                    f"{reason} a grade; check the column of grades", source=table.source
-                )
+                reason = f"got {counted(frame.height, 'label')} without a grade"
+                reason = f"expected labels with grades, {reason}; check the column of grades"
+                raise InputError(reason, source=table.source)
             table = table.gather((~is_missing).arg_true())
             notes.append(f"{counted(int(is_missing.sum()), 'label')} without a grade excluded")
         if scale is not None:

@@ -262,12 +262,7 @@ def write_payload(folder: Path, payload: Payload) -> None:
         "about.json": json_text(about),
     }
     inputs = SheetInputs(
-        evaluation,
-        runs,
-        rules,
-        payload.task,
-        payload.judgments.version,
-        payload.teams,
+        *(evaluation, runs, rules, payload.task, payload.judgments.version, payload.teams),
         metadata=metadata,
         ties=payload.ties,
     )
@@ -460,16 +455,7 @@ def release(
         day = None if date is None else day_type.fromisoformat(date).isoformat()
     except (TypeError, ValueError):
         raise PolicyError(f"date must be a day such as 2026-11-20, got {quoted(date)}") from None
-    payload = _make_payload(
-        campaign,
-        task,
-        judgments,
-        anonymous=anonymous,
-        seed=seed,
-        scores_only=scores_only,
-        date=day,
-        note=note,
-    )
+    payload = _make_payload(campaign, task, judgments, anonymous, seed, scores_only, day, note)
     about, name, version = payload.about, payload.task.name, payload.judgments.version
     closes = payload.task.closes
     if closes is not None and campaign.clock() <= closes:
@@ -526,7 +512,6 @@ def _make_payload(
     campaign: OpenedCampaign,
     task: str | None,
     judgments: str | None,
-    *,
     anonymous: bool,
     seed: int,
     scores_only: bool,

@@ -13,27 +13,9 @@ from cranfield.campaign.publishing.site.releases import file_names
 from cranfield.campaign.rules.task_rules import is_safe_name
 
 HOSTILE = [
-    "<img src=x onerror=alert(1)>",
-    "../x",
-    "..",
-    ".",
-    "",
-    "CON",
-    "con",
-    "nul.txt",
-    "a\u202eb",
-    "x" * 300,
-    "\x1b[31mred",
-    "\"'&",
-    "javascript:alert(1)",
-    "Run1",
-    "run1",
-    "index",
-    "Topics",
-    "a b%2e%2e/c?d#e",
-    "ünïcode",
-    "trailing.",
-    "-o",
+    *("<img src=x onerror=alert(1)>", "../x", "..", ".", "", "CON", "con", "nul.txt", "a\u202eb"),
+    *("x" * 300, "\x1b[31mred", "\"'&", "javascript:alert(1)", "Run1", "run1", "index", "Topics"),
+    *("a b%2e%2e/c?d#e", "ünïcode", "trailing.", "-o"),
 ]
 
 

@@ -7,11 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from cranfield.campaign.pages import render
+import cranfield as cf
+from cranfield.campaign.pages import render, write_files
+from cranfield.campaign.results.overview import leaderboard_table, make_overview, overview_page
 from cranfield.campaign.results.sheet import Sheet, sheet_values
-from cranfield.campaign.results.sheet_making import sheet_page
+from cranfield.campaign.results.sheet_making import index_and_sheets, sheet_page
 from cranfield.reporting.page.html import digest
 from tests.campaign.results.sheets import made
 from tests.reporting.page.reading import Page
@@ -138,9 +141,6 @@ def test_hidden_others_are_not_named() -> None:
 
 
 def test_pages_of_a_task_lead_to_each_other(tmp_path: Path) -> None:
-    from cranfield.campaign.pages import write_files
-    from cranfield.campaign.results.sheet_making import index_and_sheets
-
     files = dict(index_and_sheets(made.sheets()))
     made_files = write_files(tmp_path / "out", files)
     assert len(made_files) == 1 + 3 * len(made.sheets())
@@ -154,11 +154,6 @@ def test_pages_of_a_task_lead_to_each_other(tmp_path: Path) -> None:
 
 
 def test_any_name_is_text_in_an_overview() -> None:
-    import numpy as np
-
-    import cranfield as cf
-    from cranfield.campaign.results.overview import leaderboard_table, make_overview, overview_page
-
     topics = [f"{HOSTILE}{k}" for k in range(4)]
     qrels = {topic: {"d0": 1, "d1": 1} for topic in topics}
     draw = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""The site in a real browser, from a folder: silent, asking for nothing, by keyboard."""
+"""The site, sheets and overviews in a real browser: silent, asking for nothing, by keyboard."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from typing import Any
 
 import pytest
 
+from cranfield.campaign.pages import write_files
 from cranfield.campaign.publishing.site.writing import write_release_site
+from cranfield.campaign.results.sheet_making import index_and_sheets
 from tests.campaign.publishing.site.making import make_release
+from tests.campaign.results.sheets import made
+from tests.campaign.results.sheets.conftest import Make, small
 from tests.reporting.page.opening import opened
 from tests.reporting.page.test_browser import CONTRAST
+
+__all__ = ["small"]
 
 HOSTILE = "<img src=x onerror=document.title='caught'>"
 BOARD = "adhoc/index.html"
@@ -38,30 +44,23 @@ def rows(page: Any) -> list[str]:
     return [str(text) for text in found]
 
 
-def test_every_page_is_silent_and_asks_for_nothing(browser: Any, site: Path) -> None:
+def test_every_page_is_silent_asks_for_nothing_and_is_reached_by_links(
+    browser: Any, site: Path
+) -> None:
     one = opened(browser, site / "index.html")
+    links = {}
     for path in sorted(site.rglob("*.html")):
         one.go(path)
         assert one.page.title() != "caught"
         assert one.page.locator("img").count() == 0
         assert one.complaints == []
         assert [url for url in one.requests if not url.startswith("data:")] == [path.as_uri()]
-
-
-def test_every_link_is_followed(browser: Any, site: Path) -> None:
-    """From the first page every page is reached, by clicks alone."""
-    one = opened(browser, site / "index.html")
-    left, seen = [(site / "index.html").as_uri()], set()
-    while left:
-        url = left.pop()
-        if url in seen:
-            continue
-        seen.add(url)
-        one.page.goto(url)
-        found = one.page.evaluate("[...document.links].map((one) => one.href.split('#')[0])")
-        left += [str(each) for each in found if str(each).endswith(".html")]
-    assert seen == {path.as_uri() for path in site.rglob("*.html")}
-    assert one.complaints == []
+        hrefs = one.page.evaluate("[...document.links].map((one) => one.href.split('#')[0])")
+        links[path.as_uri()] = {href for href in hrefs if href.endswith(".html")}
+    reached = {(site / "index.html").as_uri()}
+    while more := {href for page in reached for href in links[page]} - reached:
+        reached |= more
+    assert reached == set(links)
 
 
 def test_sorting_by_keyboard(browser: Any, site: Path) -> None:
@@ -186,3 +185,50 @@ def test_limits_can_be_seen(browser: Any, site: Path) -> None:
     spans = one.page.locator(".axis > span").all()
     ends = [span.bounding_box()["x"] for span in spans]
     assert max(ends) - min(ends) > 60
+
+
+# Sheets and overviews
+
+HEIGHTS = """all => all.map(one => parseFloat(getComputedStyle(one).fontSize)
+    * one.ownerSVGElement.getScreenCTM().d)"""
+"""Heights of letters in pictures, in pixels of the screen."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("sheets")
+    write_files(target, dict(index_and_sheets(made.sheets()[:4])))
+    return target
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_sheet_fits_and_is_silent(browser: Any, folder: Path, width: int) -> None:
+    path = folder / "runs" / f"{made.sheets()[2].tag}.html"
+    one = opened(browser, path, viewport={"width": width, "height": 844})
+    assert one.page.evaluate("document.documentElement.scrollWidth") <= width
+    bars = one.page.locator("svg.bars:visible")
+    assert bars.count() == 1
+    names = bars.locator("text").all_text_contents()
+    assert {str(k) for k in range(1, 51)} <= {*names}
+    # Letters are at least nine pixels high on any screen.
+    assert min(one.page.locator("svg text:visible").evaluate_all(HEIGHTS)) > 9
+
+
+def test_without_scripts_from_index_to_sheet(browser: Any, folder: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((folder / "index.html").as_uri())
+    best = min(made.sheets()[:4], key=lambda one: one.comparison.rank)
+    assert page.locator("tbody th a").first.inner_text() == best.tag
+    page.locator("tbody th a").first.click()
+    assert page.locator("h1").inner_text() == best.tag
+    context.close()
+
+
+def test_an_overview_is_silent(browser: Any, small: Make, tmp_path: Path) -> None:
+    [page, *_] = small().overview(None, tmp_path / "over", forms=[])
+    one = opened(browser, page, viewport={"width": 390, "height": 844})
+    assert one.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert one.page.locator("img").evaluate_all("all => all.every(one => one.naturalWidth > 0)")
+    assert [url for url in one.requests if not url.startswith("data:")] == [page.as_uri()]
+    assert one.complaints == []

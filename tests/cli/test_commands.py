@@ -14,7 +14,7 @@ import pytest
 
 import cranfield as cf
 from tests.cli.conftest import RUN
-from tests.cli.running import cranfield
+from tests.cli.running import cranfield, refusals, refused
 
 
 def test_process(folder: Path) -> None:
@@ -114,28 +114,21 @@ def test_standard_input(folder: Path) -> None:
     assert "standard input" in cranfield(folder, "evaluate", "-", "-", "-m", "AP", status=2)[1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("evaluate", "qrels", "nowhere"), "nowhere: cannot be read: no such file"),
-        (("evaluate", "qrels", "*.xz"), "*.xz: no file matches the pattern"),
-        (("evaluate", "qrels", "one.run", "-m", "nDGC@10"), "did you mean nDCG"),
-        (("evaluate", "qrels", "one.run", "--ties", "x"), "Invalid value for '--ties'"),
-        (("evaluate", "qrels", "one.run", "--compat", "x"), "Invalid value for '--compat'"),
-        (("evaluate", "qrels", "one.run", "-o", "no/where"), "cannot be written"),
-        (("evaluate", "one.run", "qrels"), "QRELS comes first"),
-        (("evaluate", "qrels", "qrels"), "expected 6 columns"),
-        (("measures", "nDGC"), "did you mean nDCG"),
-    ],
+@refusals(
+    """
+evaluate qrels nowhere | nowhere: cannot be read: no such file
+evaluate qrels *.xz | *.xz: no file matches the pattern
+evaluate qrels one.run -m nDGC@10 | did you mean nDCG
+evaluate qrels one.run --ties x | Invalid value for '--ties'
+evaluate qrels one.run --compat x | Invalid value for '--compat'
+evaluate qrels one.run -o no/where | cannot be written
+evaluate one.run qrels | QRELS comes first
+evaluate qrels qrels | expected 6 columns
+measures nDGC | did you mean nDCG
+"""
 )
-def test_errors_are_one_line_and_status_2(
-    folder: Path, arguments: tuple[str, ...], said: str
-) -> None:
-    out, err = cranfield(folder, *arguments, status=2)
-    assert out == ""
-    assert err.startswith("cranfield: error: ")
-    assert err.count("\n") == 1
-    assert said in err
+def test_errors_are_one_line_and_status_2(folder: Path, words: list[str], reason: str) -> None:
+    refused(folder, *words, reason=reason)
 
 
 def test_wrong_options(folder: Path) -> None:

@@ -138,8 +138,7 @@ def test_the_report_has_a_section_on_judges(labelled: Path) -> None:
     _, err = cranfield(labelled, *arguments, "--judges", "odd.txt", "-o", "no.html", status=2)
     assert "grade 5 is outside the scale" in err
     assert not (labelled / "no.html").exists()
-    _, err = cranfield(labelled, *arguments, "--cut", status=2)
-    assert "cut requires --judges" in err
+    refused(labelled, *arguments, "--cut", reason="cut requires --judges")
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html", "csv", "json"])

@@ -12,7 +12,7 @@ import pytest
 from cranfield.cli.options.studies import folder_name
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.meta import discriminative_power, swap_method
-from tests.cli.running import cranfield
+from tests.cli.running import cranfield, refused
 
 
 @pytest.fixture(scope="module")
@@ -156,8 +156,7 @@ def test_errors(scores: Path, folder: Path) -> None:
         _, err = cranfield(scores, *START, *arguments, status=2)
         assert message in err, arguments
         assert err.count("\n") == 1
-    _, err = cranfield(folder, "study", "measures", status=2)
-    assert "give QRELS and at least one RUN, or --scores FILE" in err
+    refused(folder, "study", "measures", reason="give QRELS and at least one RUN, or --scores FILE")
 
 
 def test_any_measure_names_a_folder() -> None:

@@ -76,7 +76,7 @@ def test_one_table_of_all_measures_of_a_score_file(folder: Path) -> None:
     start = ("compare", "--scores", "s.csv")
     assert cranfield(folder, *start, "--joint")[0].count(" measures, 2 topics") == 1
     assert "System      AP" in cranfield(folder, *start, "--marks", "groups")[0]
-    assert "expected scores of one measure, got AP, RR" in cranfield(folder, *start, status=2)[1]
+    refused(folder, *start, reason="expected scores of one measure, got AP, RR")
 
 
 def test_compare_writes_tables(folder: Path) -> None:
@@ -155,7 +155,7 @@ def test_cite(folder: Path) -> None:
     everything, _ = cranfield(folder, "cite", "--all", "-o", "all.bib")
     assert everything == ""
     assert (folder / "all.bib").read_text().count("\n@") > 60
-    assert "unknown measure 'nonsense'" in cranfield(folder, "cite", "nonsense", status=2)[1]
+    refused(folder, "cite", "nonsense", reason="unknown measure 'nonsense'")
 
 
 def test_prose(folder: Path) -> None:
@@ -180,7 +180,7 @@ def test_prose(folder: Path) -> None:
         (("-f", "csv"), "--as prose requires --format text, markdown or latex"),
         (("--marks", "symbols"), "--as prose cannot be combined with --marks"),
     ):
-        assert message in cranfield(folder, *two, "--as", "prose", *arguments, status=2)[1]
+        refused(folder, *two, "--as", "prose", *arguments, reason=message)
 
 
 def test_ranks_are_of_the_statistic_that_is_requested(folder: Path) -> None:

@@ -94,7 +94,9 @@ def test_import_is_light() -> None:
 def test_examples_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    failed, tried = doctest.testfile(str(ROOT / "README.md"), module_relative=False, optionflags=flags)
+    failed, tried = doctest.testfile(
+        str(ROOT / "README.md"), module_relative=False, optionflags=flags
+    )
     assert tried
     assert not failed
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from tests.cli.campaign.test_every_option import write_campaign
-from tests.cli.running import ended_with
-from tests.cli.test_every_command_option import BASES, commands, uses, world
+from tests.cli.running import commands, ended_with
+from tests.cli.test_every_command_option import BASES, uses, world
 
 OF_CAMPAIGNS = """
 init other --rules rules|pack rules|team add news new|team list news|team change news us
@@ -72,9 +72,9 @@ def option_words(draw: st.DrawFn, command: str, option: click.Option) -> list[st
 @given(data=st.data())
 @pytest.mark.parametrize("line", LINES)
 def test_any_options(line: str, data: st.DataObject, tmp_path: Path) -> None:
-    name, command = max(
-        (pair for pair in commands() if f"{line} ".startswith(f"{pair[0]} ")),
-        key=lambda pair: len(pair[0]),
+    name, command, _ = max(
+        (one for one in commands() if f"{line} ".startswith(f"{one[0]} ")),
+        key=lambda one: len(one[0]),
     )
     options = [one for one in command.params if isinstance(one, click.Option)]
     usable = [one for one in options if PROCESSES.isdisjoint(one.opts)]

@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
-from cranfield.cli.main import app
-from cranfield.cli.options.declaring import CommandGroup, Option, command, option
-from tests.cli.running import cranfield, refusals, refused
+from cranfield.cli.options.declaring import Option, command, option
+from tests.cli.running import commands, cranfield, refusals, refused
 
 
 @command()
@@ -50,16 +49,8 @@ def test_conditions(given: str, said: str | None) -> None:
 
 def test_what_options_go_with_is_there() -> None:
     """Each condition is one of some command, so that no misspelt name is passed over."""
-    context = click.Context(app)
     declared: dict[str, bool] = {}
-    todo: list[click.Command | None] = [
-        app.get_command(context, name) for name in app.list_commands(context)
-    ]
-    while todo:
-        one = todo.pop()
-        assert one is not None
-        if isinstance(one, CommandGroup):
-            todo += [one.get_command(context, name) for name in one.list_commands(context)]
+    for _, one, _ in commands():
         names = {name for each in one.params for name in each.opts}
         names |= {each.human_readable_name.strip("[].") for each in one.params}
         for each in one.params:

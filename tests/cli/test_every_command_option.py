@@ -21,8 +21,7 @@ import click
 import numpy as np
 import pytest
 
-from cranfield.cli.main import app
-from tests.cli.running import SETTINGS, ended_with, in_settings
+from tests.cli.running import SETTINGS, commands, ended_with, in_settings
 
 DOCS = [f"d{k:02}" for k in range(14)]
 
@@ -262,28 +261,12 @@ BASES = {
 }
 
 
-def commands(
-    command: click.Command = app, path: tuple[str, ...] = ()
-) -> Iterator[tuple[str, click.Command]]:
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            below = command.get_command(context, name)
-            assert below is not None
-            yield from commands(below, (*path, name))
-    else:
-        yield " ".join(path), command
-
-
-def pairs() -> list[tuple[str, str]]:
-    """List every option of every command."""
-    return [
-        (name, max(option.opts, key=len))
-        for name, command in commands()
-        for option in command.params
-        if isinstance(option, click.Option)
-    ]
-
+OPTIONS = [
+    (name, max(option.opts, key=len))
+    for name, command, _ in commands()
+    for option in command.params
+    if isinstance(option, click.Option)
+]
 
 SCORES = "q.txt> a.run> b.run> c.run>"
 TO_FAIL = {
@@ -292,7 +275,7 @@ TO_FAIL = {
 }
 """Options that fail by purpose, whose message does not name them."""
 
-READING = {max(option.opts, key=len) for option in dict(commands())["evaluate"].params}
+READING = {option for name, option in OPTIONS if name == "evaluate"}
 """Options of reading and judging, and those of output."""
 
 WITHOUT: dict[str, str] = {
@@ -403,7 +386,7 @@ def problem(command: str, option: str, use: str) -> str:
     return ""
 
 
-PAIRS = [pair for pair in pairs() if not pair[0].startswith("campaign ")]
+PAIRS = [pair for pair in OPTIONS if not pair[0].startswith("campaign ")]
 """Options of campaigns have a test of their own, as they change folders."""
 
 SLOW = [

@@ -84,20 +84,9 @@ def test_csv_json_latex_and_parquet(folder: Path) -> None:
 
 def test_output_file_is_whole_or_not_there(folder: Path) -> None:
     before = sorted(folder.iterdir())
-    arguments = (
-        "evaluate",
-        "qrels",
-        "one.run",
-        "bad.run",
-        "-m",
-        "AP",
-        "-f",
-        "csv",
-        "-o",
-        "out.csv",
-    )
+    arguments = "evaluate qrels one.run bad.run -m AP -f csv -o out.csv"
     (folder / "bad.run").write_text(RUN + "2 Q0 b 1 high one\n")
-    _, err = cranfield(folder, *arguments, status=2)
+    _, err = cranfield(folder, *arguments.split(), status=2)
     assert err == (
         "cranfield: error: bad.run:4: score 'high' is not a finite number"
         " (topic '2', document 'b')\n"

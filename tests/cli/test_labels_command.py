@@ -114,7 +114,7 @@ def test_judgments_of_several_by_name(labelled: Path) -> None:
     assert "Pairs of assessors, observed" in out
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "latex", "html", "csv", "json"])
+@pytest.mark.parametrize("form", ["text", "csv", "json"])
 @pytest.mark.parametrize("more", [(), ("--pairs",), ("--against", "ann"), ("--gold", "gold")])
 def test_every_format(labelled: Path, form: str, more: tuple[str, ...]) -> None:
     out, _ = cranfield(labelled, "labels", "labels.csv", "--format", form, *more)

@@ -12,8 +12,8 @@ from cranfield.cli.options.declaring import MAX_FLAGS, SHORT_FLAGS, Command, Fil
 
 from .running import commands, cranfield, refusals, refused
 
-EVERY = {name: (command, context) for name, command, context in commands()}
-assert all(isinstance(command, Command) for command, _ in EVERY.values())
+EVERY = {name: (one, context) for name, one, context in commands() if isinstance(one, Command)}
+assert len(EVERY) == len([*commands()])
 each_command = pytest.mark.parametrize(("command", "context"), EVERY.values(), ids=EVERY)
 
 

@@ -199,16 +199,8 @@ def test_reading_options_reach_judges(judged: Path, suffix: str) -> None:
 
 def test_reading_options_reach_the_judges_of_a_report(judged: Path) -> None:
     (judged / "b.run").write_text("q1 Q0 b 1 2 b\nq2 Q0 b 1 2 b\n")
-    command: tuple[str, ...] = (
-        "report",
-        "people.csv",
-        "a.run",
-        "b.run",
-        "-m",
-        "P@1",
-        "--no-scales",
-    )
-    command += ("--judges", "odd.csv")
+    line = "report people.csv a.run b.run -m P@1 --no-scales --judges odd.csv"
+    command = line.split()
     refused(judged, *command, reason="has no grade column")
     _, err = cranfield(judged, *command, "--columns", "grade=points", status=2)
     assert "odd.csv:4: document judged twice" in err

@@ -11,7 +11,6 @@ import pytest
 
 import cranfield as cf
 from cranfield.meta import extrapolate, leave_one_out, pool_depths, reproduce, stability
-from cranfield.result import WRITERS
 from tests.cli.running import cranfield, refusals, refused
 
 RUNS = tuple(f"s{s}.run" for s in range(6))
@@ -76,10 +75,7 @@ def test_files_of_documents_do_not_go_with_pools(campaign: Path) -> None:
     refused(campaign, *scores, reason="setting aspect cannot be combined with --scores")
 
 
-def test_formats(campaign: Path) -> None:
-    for form in WRITERS:
-        out, _ = cranfield(campaign, *START, "-m", "P@5", "--pool-depth", "4", "--format", form)
-        assert out.strip(), form
+def test_text(campaign: Path) -> None:
     out, _ = cranfield(campaign, *START, "--pool-depth", "4", "-o", "out.txt")
     text = (campaign / "out.txt").read_text()
     assert out == ""

@@ -16,19 +16,8 @@ FEW = ("--methods", "TeamDraft,Probabilistic(tau=1)", "--users", "perfect,almost
 
 
 def test_everything_is_what_the_library_says(campaign: Path, tmp_path: Path) -> None:
-    more: tuple[str, ...] = (
-        "-m",
-        "AP",
-        "--pairs",
-        "2",
-        "--length",
-        "5",
-        "--stop",
-        "clicked",
-        "--seed",
-        "4",
-    )
-    more += ("--power", "0.9", "--alpha", "0.01", "--resume", str(tmp_path / "parts"))
+    line = "-m AP --pairs 2 --length 5 --stop clicked --seed 4 --power 0.9 --alpha 0.01"
+    more = [*line.split(), "--resume", str(tmp_path / "parts")]
     out, err = cranfield(campaign, *START, *FEW, *more, "--format", "json")
     assert err == ""
     again, _ = cranfield(campaign, *START, *FEW, *more, "--format", "json")

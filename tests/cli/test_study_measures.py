@@ -170,21 +170,8 @@ def test_names_of_other_programs(tmp_path: Path) -> None:
     for tag in "ab":
         lines = [f"{t} Q0 d{d} 1 {-d} {tag}\n" for t in range(4) for d in range(ord(tag) % 3, 5)]
         (tmp_path / f"{tag}.run").write_text("".join(lines))
-    given = (
-        "-m",
-        "map",
-        "-m",
-        "AP",
-        "-m",
-        "P_5",
-        "-m",
-        "gm_map",
-        "--gold",
-        "P@5",
-        "--gold",
-        "ndcg",
-    )
-    words = ("study", "measures", "qrels", "a.run", "b.run", *given, "--resamples", "50")
+    line = "-m map -m AP -m P_5 -m gm_map --gold P@5 --gold ndcg --resamples 50"
+    words = ("study", "measures", "qrels", "a.run", "b.run", *line.split())
     said, _ = cranfield(tmp_path, *words, "--repeats", "10")
     assert "map" in said
     assert "gm_map" in said

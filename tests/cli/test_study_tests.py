@@ -9,7 +9,6 @@ import polars as pl
 
 import cranfield as cf
 from cranfield.meta import false_alarms, split_topics
-from cranfield.result import WRITERS
 from tests.cli.running import cranfield, refusals, refused
 
 RUNS = tuple(f"s{s}.run" for s in range(6))
@@ -80,10 +79,7 @@ def test_files_of_documents_do_not_go_with_shards(campaign: Path) -> None:
     assert err == "cranfield: error: setting aspect cannot be combined with scores by shard\n"
 
 
-def test_formats(campaign: Path) -> None:
-    for form in WRITERS:
-        out, _ = cranfield(campaign, *SCORES, "--format", form)
-        assert out.strip(), form
+def test_text_and_a_table(campaign: Path) -> None:
     text, _ = cranfield(campaign, *SCORES, "--false-alarms", "3", "-t", "t", "-t", "md2f")
     assert "two disjoint sets of 3, 6 topics, 5 repeats; alpha 0.05, seed 0" in text
     assert "false positives among 4 systems made equal" in text

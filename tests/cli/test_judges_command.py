@@ -66,18 +66,8 @@ def test_formats(labelled: Path, form: str) -> None:
     arguments = ("judges", "qrels", "fine.txt", "odd.txt", "--cut", "--format", form)
     out, _ = cranfield(labelled, *arguments)
     assert "fine" in out
-    out, _ = cranfield(
-        labelled,
-        *arguments,
-        "--runs",
-        "*.run",
-        "-m",
-        "P@1",
-        "--families",
-        "families.csv",
-        "-o",
-        "out",
-    )
+    more = ("--runs", "*.run", "-m", "P@1", "--families", "families.csv", "-o", "out")
+    out, _ = cranfield(labelled, *arguments, *more)
     assert out == ""
     assert "P@1" in (labelled / "out").read_text()
 

@@ -87,13 +87,8 @@ def test_compare_writes_tables(folder: Path) -> None:
     assert "Analysis of variance" not in markdown
     markdown, _ = cranfield(folder, *start, "--format", "markdown", "--as", "anova")
     assert "Analysis of variance of AP, score \\~ topic + system." in markdown
-    marked, _ = cranfield(
-        folder,
-        *start,
-        *("-b", "a_b", "-t", "t", "-c", "holm", "--marks", "symbols"),
-        "--format",
-        "latex",
-    )
+    symbols = ("-b", "a_b", "-t", "t", "-c", "holm", "--marks", "symbols")
+    marked, _ = cranfield(folder, *start, *symbols, "--format", "latex")
     assert r"a\_b & 0.1750 &  \\" in marked
     assert r"c & \textbf{0.7000} & \textsuperscript{\dag{}} \\" in marked
     assert "% significantly different from a\\_b: \\dag{} p $\\leq$ 0.05" in marked

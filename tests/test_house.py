@@ -7,6 +7,7 @@ import inspect
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -26,9 +27,14 @@ def name_of(path: Path) -> str:
 MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    return [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+
+
 def imported(path: Path) -> Iterator[str]:
     """Modules that a module names in any import: of functions and of type checkers too."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -61,7 +67,7 @@ def test_no_string_names_a_module_of_a_higher_layer() -> None:
     higher = []
     for module, path in MODULES.items():
         below = layer(module)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.Constant) and node.value in MODULES and below is not None:
                 above = layer(node.value)
                 if above is not None and above < below:

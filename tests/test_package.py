@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import re
 import subprocess
 import sys
 from inspect import getdoc, isclass, isfunction, ismodule
@@ -92,31 +91,18 @@ def test_import_is_light() -> None:
     assert not loaded & {"numpy", "polars", "rich", "click", "scipy", "altair", "pandas"}
 
 
-@pytest.mark.parametrize("name", ["README.md"])
-def test_examples_of_the_readme(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    failed, tried = doctest.testfile(str(ROOT / name), module_relative=False, optionflags=flags)
+    failed, tried = doctest.testfile(
+        str(ROOT / "README.md"), module_relative=False, optionflags=flags
+    )
     assert tried
     assert not failed
 
 
-PAGES = sorted(
-    str(page.relative_to(ROOT))
-    for folder in ("docs", "docs/tasks")
-    for page in (ROOT / folder).glob("*.md")
-    if re.search(r"```(pycon|console)", page.read_text("utf-8"))
-)
-
-
-TOGETHER = 2
-"""Processes that run the pages, each several of them: to start one takes as long as most pages."""
-
-
-@pytest.mark.parametrize("first", range(TOGETHER))
-def test_examples_of_the_documentation(first: int) -> None:
-    pages = [str(ROOT / page) for page in PAGES[first::TOGETHER]]
-    words = [sys.executable, str(ROOT / "docs" / "check_examples.py"), *pages]
+def test_examples_of_the_documentation() -> None:
+    words = [sys.executable, str(ROOT / "docs" / "check_examples.py")]
     done = subprocess.run(words, capture_output=True, check=False)
     assert done.returncode == 0, done.stdout.decode()[-3000:] + done.stderr.decode()[-3000:]
 

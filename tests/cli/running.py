@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import io
+import shlex
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from unittest import mock
 
 import click
+import pytest
 
 from cranfield.cli.main import app, run
+
+
+def commands(
+    command: click.Command = app, context: click.Context | None = None
+) -> Iterator[tuple[str, click.Command, click.Context]]:
+    """Yield all commands by their words, such as `study tests`, with their contexts."""
+    context = context or click.Context(app, info_name="cranfield")
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            one = command.get_command(context, name)
+            assert one is not None
+            yield from commands(one, click.Context(one, info_name=name, parent=context))
+    else:
+        yield context.command_path.partition(" ")[2], command, context
 
 
 def cranfield(
@@ -69,3 +85,21 @@ def in_settings(folder: Path, words: Sequence[str]) -> list[str]:
     text = "".join(f"{key}: [{', '.join(values)}]\n" for key, values in lines.items())
     (folder / SETTINGS).write_text(text, encoding="utf-8")
     return [*left, "--settings", SETTINGS]
+
+
+def refused(folder: Path, *words: str, reason: str) -> None:
+    """Check that a command is refused in one line with a reason, and that it writes nothing."""
+    before = {*folder.rglob("*"), folder / SETTINGS}
+    out, err = cranfield(folder, *words, status=2)
+    assert out == ""
+    assert err.startswith("cranfield: error: ") and err.count("\n") == 1
+    assert reason in err
+    # A campaign keeps the scores that it computed.
+    assert {path for path in folder.rglob("*") if "scores" not in path.parts} <= before
+
+
+def refusals(table: str) -> pytest.MarkDecorator:
+    """Parametrise a test by lines of words of a command and of the reason: `words | reason`."""
+    lines = [line.rsplit(" | ", 1) for line in table.strip("\n").splitlines()]
+    cases = [(shlex.split(words), reason) for words, reason in lines]
+    return pytest.mark.parametrize(("words", "reason"), cases, ids=[words for words, _ in lines])

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.cli.running import cranfield
+from tests.cli.running import cranfield, refusals
 
 NUGGETS = """topic,nugget,importance
 q,born,vital
@@ -157,34 +157,30 @@ def test_scores_can_be_compared(texts: Path) -> None:
     assert "CitationRecall" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("answers.csv",), "expected one of --nuggets FILE, --assignments, --citations"),
-        (("--citations", "--assignments", "x"), "got --assignments and --citations"),
-        (("--citations", "citations.csv", "answers.csv"), "answers.csv: has no sentence column"),
-        (("--nuggets", "nuggets.csv", "nowhere.csv"), "nowhere.csv: cannot be read: no such file"),
-        (("--nuggets", "-", "-"), "only one file can be standard input"),
-        (("--nuggets", "citations.csv", "answers.csv"), "has no nugget column"),
-        (("--citations", "citations.csv", "-m", "AllScore"), "expected one of: CitationPreci"),
-        (
-            ("--citations", "citations.csv", "-m", "nDCG"),
-            "nDCG does not score answers, citations or summaries",
-        ),
-        (("--citations", "citations.csv", "--tokeniser", "whitespace"), "requires --references"),
-        (("--citations", "citations.csv", "-f", "parquet"), "--format parquet requires --output"),
-        (("--citations", "citations.csv", "--label", "x"), "label requires --format latex"),
-        (("--nuggets", "nuggets.csv", "answers.csv", "-m", "SSharp"), "SSharp requires the vital"),
-        (("--citations", "citations.csv", "--places", "-1"), "places: -1 is not in the range"),
-        (("--citations",), "Missing argument 'ANSWERS...'"),
-    ],
+@refusals(
+    """
+answers.csv | expected one of --nuggets FILE, --assignments, --citations
+--citations --assignments x | got --assignments and --citations
+--citations citations.csv answers.csv | answers.csv: has no sentence column
+--nuggets nuggets.csv nowhere.csv | nowhere.csv: cannot be read: no such file
+--nuggets - - | only one file can be standard input
+--nuggets citations.csv answers.csv | has no nugget column
+--citations citations.csv -m AllScore | expected one of: CitationPreci
+--citations citations.csv -m nDCG | nDCG does not score answers, citations or summaries
+--citations citations.csv --tokeniser whitespace | requires --references
+--citations citations.csv -f parquet | --format parquet requires --output
+--citations citations.csv --label x | label requires --format latex
+--nuggets nuggets.csv answers.csv -m SSharp | SSharp requires the vital
+--citations citations.csv --places -1 | places: -1 is not in the range
+--citations | Missing argument 'ANSWERS...'
+"""
 )
-def test_errors(texts: Path, arguments: tuple[str, ...], said: str) -> None:
-    out, err = cranfield(texts, "answers", *arguments, status=2)
+def test_errors(texts: Path, words: list[str], reason: str) -> None:
+    out, err = cranfield(texts, "answers", *words, status=2)
     assert out == ""
     [error] = [line for line in err.splitlines() if "missing and counted as 0" not in line]
     assert error.startswith("cranfield: error: ")
-    assert said in error
+    assert reason in error
 
 
 def test_help(texts: Path) -> None:

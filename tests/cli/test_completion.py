@@ -2,47 +2,56 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from cranfield.cli.main import run
+
 from .running import cranfield
 
-ENTRY = "import sys; sys.argv = ['cranfield']; from cranfield.cli.main import run; run()"
+Capture = pytest.CaptureFixture[str]
 
 
-def completed(*words: str, shell: str = "bash") -> list[str]:
+def completed(capture: Capture, *words: str, shell: str = "bash") -> list[str]:
     """Return what is offered for the last word."""
     line = " ".join(("cranfield", *words))
     place = str(len(words)) if shell != "fish" else words[-1]
     asked = {"COMP_WORDS": line, "COMP_CWORD": place, "_CRANFIELD_COMPLETE": f"{shell}_complete"}
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", ENTRY],
-        env=os.environ | asked,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0 and not done.stderr
-    return done.stdout.splitlines()
+    with (
+        mock.patch.dict("os.environ", asked),
+        mock.patch("sys.argv", ["cranfield"]),
+        # Click takes the name of the program from here if a module is run with `python -m`.
+        mock.patch.object(sys.modules["__main__"], "__package__", None),
+        warnings.catch_warnings(),
+        pytest.raises(SystemExit) as ended,
+    ):
+        run()
+    out, err = capture.readouterr()
+    assert ended.value.code == 0 and not err
+    return out.splitlines()
 
 
-def test_commands_options_and_names() -> None:
-    assert completed("comp") == ["plain,compare", "plain,completion"]
-    assert "plain,--fail-if-worse" in completed("compare", "--fail")
-    assert {"plain,nDCG", "plain,nDCG@10"} <= {*completed("evaluate", "-m", "ndcg")}
-    assert completed("compare", "-m", "AP,ndcg@1") == [
+def test_commands_options_and_names(capsys: Capture) -> None:
+    assert completed(capsys, "comp") == ["plain,compare", "plain,completion"]
+    assert "plain,--fail-if-worse" in completed(capsys, "compare", "--fail")
+    assert {"plain,nDCG", "plain,nDCG@10"} <= {*completed(capsys, "evaluate", "-m", "ndcg")}
+    assert completed(capsys, "compare", "-m", "AP,ndcg@1") == [
         "plain,AP,nDCG@10", "plain,AP,nDCG@100", "plain,AP,nDCG@1000"
     ]  # fmt: skip
-    assert completed("compare", "--test", "rando") == ["plain,randomisation", "plain,random-topics"]
-    assert completed("compare", "-c", "hol") == ["plain,holm"]
-    assert completed("evaluate", "-f", "lat") == ["plain,latex"]
-    assert completed("evaluate", "q") == ["file,q"]
-    assert completed("evaluate", "-o", "out") == ["file,out"]
-    assert "plain\tevaluate" in completed("evalua", shell="fish")[0].replace(",", "\t")
+    assert completed(capsys, "compare", "--test", "rando") == [
+        "plain,randomisation",
+        "plain,random-topics",
+    ]
+    assert completed(capsys, "compare", "-c", "hol") == ["plain,holm"]
+    assert completed(capsys, "evaluate", "-f", "lat") == ["plain,latex"]
+    assert completed(capsys, "evaluate", "q") == ["file,q"]
+    assert completed(capsys, "evaluate", "-o", "out") == ["file,out"]
+    assert "plain\tevaluate" in completed(capsys, "evalua", shell="fish")[0].replace(",", "\t")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

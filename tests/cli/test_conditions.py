@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
-from cranfield.cli.main import app
-from cranfield.cli.options.declaring import CommandGroup, Option, command, option
-from tests.cli.running import cranfield
+from cranfield.cli.options.declaring import Option, command, option
+from tests.cli.running import commands, cranfield, refusals, refused
 
 
 @command()
@@ -50,16 +49,8 @@ def test_conditions(given: str, said: str | None) -> None:
 
 def test_what_options_go_with_is_there() -> None:
     """Each condition is one of some command, so that no misspelt name is passed over."""
-    context = click.Context(app)
     declared: dict[str, bool] = {}
-    todo: list[click.Command | None] = [
-        app.get_command(context, name) for name in app.list_commands(context)
-    ]
-    while todo:
-        one = todo.pop()
-        assert one is not None
-        if isinstance(one, CommandGroup):
-            todo += [one.get_command(context, name) for name in one.list_commands(context)]
+    for _, one, _ in commands():
         names = {name for each in one.params for name in each.opts}
         names |= {each.human_readable_name.strip("[].") for each in one.params}
         for each in one.params:
@@ -69,34 +60,26 @@ def test_what_options_go_with_is_there() -> None:
     assert len(declared) > 10 and all(declared.values())
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("judges qrels qrels --ties trec", "setting ties requires --runs or --own-runs"),
-        ("judges qrels qrels --compat gdeval", "setting compat requires --runs or --own-runs"),
-        ("judges qrels qrels --groups qrels", "setting groups requires --runs or --own-runs"),
-        ("pool r.run --rel 2", "--rel requires --next or --budget and --judged or --stop"),
-        ("pool r.run --seed 2", "--seed requires --next or --budget or --sample"),
-        ("evaluate qrels r.run -p 2 -f json", "--places requires --format table, ir_measures,"),
-        ("evaluate qrels r.run -p 2 -f trec", "--places requires --format table, ir_measures,"),
-        ("evaluate qrels r.run --caption x", "setting caption requires --format latex"),
-        ("online preference --counts 9,3 --clicks sat", "--clicks requires LOG"),
-        ("online preference --counts 9,3 --on-anomaly count", "--on-anomaly requires LOG"),
-        (
-            "online experiment u.csv --metric x --on-anomaly count",
-            "--on-anomaly requires --measure",
-        ),
-        (
-            "online interleave r.run r.run --impressions 1 --keys k.csv",
-            "--keys cannot be combined with --impressions",
-        ),
-    ],
+@refusals(
+    """
+judges qrels qrels --ties trec | setting ties requires --runs or --own-runs
+judges qrels qrels --compat gdeval | setting compat requires --runs or --own-runs
+judges qrels qrels --groups qrels | setting groups requires --runs or --own-runs
+pool r.run --rel 2 | --rel requires --next or --budget and --judged or --stop
+pool r.run --seed 2 | --seed requires --next or --budget or --sample
+evaluate qrels r.run -p 2 -f json | --places requires --format table, ir_measures,
+evaluate qrels r.run -p 2 -f trec | --places requires --format table, ir_measures,
+evaluate qrels r.run --caption x | setting caption requires --format latex
+online preference --counts 9,3 --clicks sat | --clicks requires LOG
+online preference --counts 9,3 --on-anomaly count | --on-anomaly requires LOG
+online experiment u.csv --metric x --on-anomaly count | --on-anomaly requires --measure
+online interleave r.run r.run --impressions 1 --keys k.csv | --keys cannot be combined with
+"""
 )
-def test_options_without_effect(line: str, said: str, tmp_path: Path) -> None:
+def test_options_without_effect(tmp_path: Path, words: list[str], reason: str) -> None:
     (tmp_path / "r.run").write_text("1 Q0 a 1 2 r\n1 Q0 b 2 1 r\n")
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
-    out, err = cranfield(tmp_path, *line.split(), status=2)
-    assert out == "" and said in err
+    refused(tmp_path, *words, reason=reason)
 
 
 def test_options_with_effect(tmp_path: Path) -> None:

@@ -21,8 +21,7 @@ import click
 import numpy as np
 import pytest
 
-from cranfield.cli.main import app
-from tests.cli.running import SETTINGS, ended_with, in_settings
+from tests.cli.running import SETTINGS, commands, ended_with, in_settings
 
 DOCS = [f"d{k:02}" for k in range(14)]
 
@@ -224,7 +223,7 @@ def world(folder: Path) -> None:
 
 
 TWO = "q.txt a.run b.run c.run"
-FEW = "--repeats 3"
+FEW = "--repeats 1"
 BASES = {
     "answers": "answers --nuggets nuggets.csv answers.csv",
     "check": f"check {TWO}",
@@ -249,41 +248,25 @@ BASES = {
     "report": f"report {TWO} -m AP --resamples 100",
     "sessions": "sessions q.txt sessions.csv",
     "study collection": f"study collection {TWO} {FEW} --pool-depth 3",
-    "study interleaving": f"study interleaving {TWO} --rel 1 --impressions 10 --methods Balanced,TeamDraft"
-    " --users perfect,navigational",
+    "study interleaving": f"study interleaving {TWO} --rel 1 --impressions 10 --methods TeamDraft"
+    " --users perfect",
     "study measures": f"study measures {TWO} -m AP -m P@5 --resamples 50 {FEW} --sizes 2",
     "study pooling": f"study pooling {TWO} -m AP --methods depth,random --budgets 2,4 {FEW}"
     " --contributors all",
     "study prediction": "study prediction s.csv predictors.csv",
     "study reproduction": "study reproduction q.txt --original-baseline a.run"
     " --original-advanced b.run --baseline b.run --advanced c.run -m AP",
-    "study scales": f"study scales {TWO} -m AP --cutoffs 2,3",
+    "study scales": f"study scales {TWO} -m AP --cutoffs 3",
     "study tests": f"study tests {TWO} -m AP --sizes 2 {FEW}",
 }
 
 
-def commands(
-    command: click.Command = app, path: tuple[str, ...] = ()
-) -> Iterator[tuple[str, click.Command]]:
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            below = command.get_command(context, name)
-            assert below is not None
-            yield from commands(below, (*path, name))
-    else:
-        yield " ".join(path), command
-
-
-def pairs() -> list[tuple[str, str]]:
-    """List every option of every command."""
-    return [
-        (name, max(option.opts, key=len))
-        for name, command in commands()
-        for option in command.params
-        if isinstance(option, click.Option)
-    ]
-
+OPTIONS = [
+    (name, max(option.opts, key=len))
+    for name, command, _ in commands()
+    for option in command.params
+    if isinstance(option, click.Option)
+]
 
 SCORES = "q.txt> a.run> b.run> c.run>"
 TO_FAIL = {
@@ -292,7 +275,7 @@ TO_FAIL = {
 }
 """Options that fail by purpose, whose message does not name them."""
 
-READING = {max(option.opts, key=len) for option in dict(commands())["evaluate"].params}
+READING = {option for name, option in OPTIONS if name == "evaluate"}
 """Options of reading and judging, and those of output."""
 
 WITHOUT: dict[str, str] = {
@@ -348,6 +331,15 @@ def links() -> Path:
     return Path(tempfile.mkdtemp())
 
 
+@pytest.fixture(autouse=True, scope="module")
+def unchecked_charts() -> Iterator[None]:
+    """Do not check the specifications of charts, as tests of charts do: it takes long."""
+    from altair.utils import schemapi
+
+    with schemapi.debug_mode(False):
+        yield
+
+
 @functools.cache
 def outcome(words: tuple[str, ...]) -> tuple[int, str, str, dict[str, bytes]]:
     """Run a command where only inputs are; return its status, output, messages and files."""
@@ -394,7 +386,7 @@ def problem(command: str, option: str, use: str) -> str:
     return ""
 
 
-PAIRS = [pair for pair in pairs() if not pair[0].startswith("campaign ")]
+PAIRS = [pair for pair in OPTIONS if not pair[0].startswith("campaign ")]
 """Options of campaigns have a test of their own, as they change folders."""
 
 SLOW = [

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator
 from datetime import date, datetime
 from pathlib import Path
 
@@ -16,9 +15,8 @@ import polars as pl
 import pytest
 
 from cranfield.base.text import json_text
-from cranfield.cli.main import app
 from tests.campaign.results.made import handed_in, judged, lines, made, qrels, rankings
-from tests.cli.running import cranfield
+from tests.cli.running import commands, cranfield
 
 RUN = "q1 Q0 d1 1 3 {0}\nq1 Q0 d2 2 2 {0}\nq2 Q0 d3 1 3 {0}\nq2 Q0 d1 2 2 {0}\nq3 Q0 d2 1 1 {0}\n"
 FILES = {
@@ -81,20 +79,6 @@ COMMANDS = {
 }
 
 
-def commands(group: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, list[str]]]:
-    """List the commands that have --format, with its choices."""
-    if isinstance(group, click.Group):
-        context = click.Context(group)
-        for name in group.list_commands(context):
-            command = group.get_command(context, name)
-            assert command is not None
-            yield from commands(command, (*path, name))
-        return
-    for option in group.params:
-        if "--format" in option.opts and isinstance(option.type, click.Choice):
-            yield " ".join(path), [str(choice) for choice in option.type.choices]
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("formats")
@@ -112,7 +96,13 @@ def refuse(name: str) -> None:
     raise AssertionError(f"{name} is not JSON")
 
 
-CHOICES = dict(commands(app))
+CHOICES = {
+    name: [str(choice) for choice in option.type.choices]
+    for name, command, _ in commands()
+    for option in command.params
+    if "--format" in option.opts and isinstance(option.type, click.Choice)
+}
+"""The choices of --format, by command."""
 
 
 def test_there_is_a_call_of_each_command() -> None:

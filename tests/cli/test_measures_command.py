@@ -9,7 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.measures.families import KINDS, REGISTRY
-from tests.cli.running import cranfield
+from tests.cli.running import cranfield, refusals, refused
 
 
 def test_list_has_measures_wrappers_and_measures_of_texts(tmp_path: Path) -> None:
@@ -107,14 +107,12 @@ def test_all_measures_that_a_name_stands_for(tmp_path: Path) -> None:
         assert [one["measure"] for one in listed] == texts
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("nDGC",), "did you mean nDCG"),
-        (("--family", "moon"), "unknown family 'moon'; expected one of: "),
-        (("--needs", "moon"), "unknown input 'moon'"),
-    ],
+@refusals(
+    """
+nDGC | did you mean nDCG
+--family moon | unknown family 'moon'; expected one of:
+--needs moon | unknown input 'moon'
+"""
 )
-def test_mistakes(tmp_path: Path, arguments: tuple[str, ...], expected: str) -> None:
-    out, err = cranfield(tmp_path, "measures", *arguments, status=2)
-    assert out == "" and expected in err and len(err.splitlines()) == 1
+def test_mistakes(tmp_path: Path, words: list[str], reason: str) -> None:
+    refused(tmp_path, "measures", *words, reason=reason)

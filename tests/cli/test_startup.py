@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -14,8 +13,8 @@ import click
 import pytest
 
 from cranfield.base.kinds import Integer, OneOf, allowed_values
-from cranfield.cli.main import app
 from cranfield.cli.options.declaring import Option
+from tests.cli.running import commands
 
 HEAVY = ("numpy", "polars", "scipy", "altair", "joblib", "rich", "narwhals")
 
@@ -91,26 +90,13 @@ def test_evaluate(tmp_path: Path) -> None:
     assert loaded(run("evaluate", qrels, str(tmp_path / "none"))) <= {"numpy", "polars"}
 
 
-def commands(command: click.Command, context: click.Context) -> Iterator[click.Command]:
-    yield command
-    if isinstance(command, click.Group):
-        for name in command.list_commands(context):
-            one = command.get_command(context, name)
-            assert one is not None
-            yield from commands(one, click.Context(one, info_name=name, parent=context))
-
-
-def options_of_functions() -> dict[str, Option]:
-    every = commands(app, click.Context(app))
-    params = [(one.name, param) for one in every for param in one.params]
-    return {
-        f"{name} {param.opts[0]}": param
-        for name, param in params
-        if isinstance(param, Option) and param.of is not None
-    }
-
-
-OPTIONS = options_of_functions()
+OPTIONS = {
+    f"{command.name} {param.opts[0]}": param
+    for _, command, _ in commands()
+    for param in command.params
+    if isinstance(param, Option) and param.of is not None
+}
+"""Options of functions, by the last word of the command."""
 
 
 @pytest.mark.parametrize("name", OPTIONS)

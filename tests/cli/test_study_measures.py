@@ -12,7 +12,7 @@ import pytest
 from cranfield.cli.options.studies import folder_name
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.meta import discriminative_power, swap_method
-from tests.cli.running import cranfield
+from tests.cli.running import cranfield, refused
 
 
 @pytest.fixture(scope="module")
@@ -156,8 +156,7 @@ def test_errors(scores: Path, folder: Path) -> None:
         _, err = cranfield(scores, *START, *arguments, status=2)
         assert message in err, arguments
         assert err.count("\n") == 1
-    _, err = cranfield(folder, "study", "measures", status=2)
-    assert "give QRELS and at least one RUN, or --scores FILE" in err
+    refused(folder, "study", "measures", reason="give QRELS and at least one RUN, or --scores FILE")
 
 
 def test_any_measure_names_a_folder() -> None:
@@ -171,21 +170,8 @@ def test_names_of_other_programs(tmp_path: Path) -> None:
     for tag in "ab":
         lines = [f"{t} Q0 d{d} 1 {-d} {tag}\n" for t in range(4) for d in range(ord(tag) % 3, 5)]
         (tmp_path / f"{tag}.run").write_text("".join(lines))
-    given = (
-        "-m",
-        "map",
-        "-m",
-        "AP",
-        "-m",
-        "P_5",
-        "-m",
-        "gm_map",
-        "--gold",
-        "P@5",
-        "--gold",
-        "ndcg",
-    )
-    words = ("study", "measures", "qrels", "a.run", "b.run", *given, "--resamples", "50")
+    line = "-m map -m AP -m P_5 -m gm_map --gold P@5 --gold ndcg --resamples 50"
+    words = ("study", "measures", "qrels", "a.run", "b.run", *line.split())
     said, _ = cranfield(tmp_path, *words, "--repeats", "10")
     assert "map" in said
     assert "gm_map" in said

@@ -198,28 +198,16 @@ def test_topics() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            {"marks": "stars"},
-            "unknown marks 'stars'; expected one of: none, symbols, beaten, groups",
-        ),
+        ({"marks": "stars"}, "unknown marks 'stars'; expected one of: none, symbols, beaten,"),
         ({"marks": "symbols"}, "require a baseline"),
         ({"marks": "groups", "baseline": "c"}, "cannot be combined with a baseline"),
         ({"alpha": (0.05, 0.01), "test": "t"}, "require marks 'symbols' and a single baseline"),
-        (
-            {"alpha": (0.05, 0.01), "baseline": ["c", "d"]},
-            "require marks 'symbols' and a single baseline",
-        ),
+        ({"alpha": (0.05, 0.01), "baseline": ["c", "d"]}, "require marks 'symbols' and a single"),
         ({"alpha": "x", "test": "t"}, "alpha must be a number between 0 and 1"),
-        (
-            {"alpha": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6), "baseline": "c"},
-            "at most 5 levels or baselines",
-        ),
+        ({"alpha": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6), "baseline": "c"}, "at most 5 levels or"),
         ({"baseline": "f"}, "unknown system 'f'"),
         ({"resamples": 10}, "resamples requires a test"),
-        (
-            {"test": "t", "colour": 1},
-            "unknown option 'colour'; expected one of: baseline, test, correction",
-        ),
+        ({"test": "t", "colour": 1}, "unknown option 'colour'; expected one of: baseline, test,"),
         ({"test": "t", "plases": 3}, "unknown option 'plases'; did you mean places"),
         ({"marks": "beaten", "alternative": "greater", "test": "t"}, "requires a baseline"),
     ],

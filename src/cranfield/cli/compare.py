@@ -145,7 +145,11 @@ def compare(
     if analysis in USED_OPTIONS:
         table_file = topic_groups or factors or costs
         result = _compute_other_result(analysis, source, scale, comparing, table_file, judging)
-        _write_result(result, format, output)
+        if format == "text":
+            # The text has all tables, because `compare` has no --table.
+            cli.write(f"{result}\n", output)
+        else:
+            cli.ResultOutput(format, output=output).write(result)
         return 0
     _check_view(view, format, printing, marks)
     if margin is not None:
@@ -274,14 +278,6 @@ def _compute_other_result(
     return cf.cost_effectiveness(
         single, table_file, resamples=comparing["resamples"], seed=comparing["seed"]
     )
-
-
-def _write_result(result: Result, format: str, output: str | None) -> None:
-    """Write a result; as text with all its tables, because `compare` has no --table."""
-    if format == "text":
-        cli.write(f"{result}\n", output)
-    else:
-        cli.ResultOutput(format, output=output).write(result)
 
 
 def _write_notes(results: Mapping[str, Result], format: str) -> None:

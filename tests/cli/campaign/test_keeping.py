@@ -10,7 +10,7 @@ import pytest
 from cranfield import campaign
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.store import records, registry
-from tests.cli.running import cranfield
+from tests.cli.running import cranfield, refused
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ def test_verify_says_whether_all_is_well(folder: Path) -> None:
 
 
 def test_what_cannot_be_verified_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "is not a campaign" in cranfield(folder, "campaign", "verify", ".", status=2)[1]
+    refused(folder, "campaign", "verify", ".", reason="is not a campaign")
     own = ("campaign", "verify", "news", "-o", "news/campaign.sqlite")
-    assert "would overwrite an input file" in cranfield(folder, *own, status=2)[1]
+    refused(folder, *own, reason="would overwrite an input file")
     monkeypatch.setattr(registry, "LOCK_TIMEOUT", 0.1)
     records.put_object(folder / "news", b"left over")
     with OpenedCampaign(folder / "news").registry.change("long"):
@@ -59,5 +59,4 @@ def test_export_says_that_it_is_private(folder: Path) -> None:
     _, said = cranfield(folder, "campaign", "export", "news", "-o", "news.zip")
     assert "private" in said
     assert (folder / "news.zip").exists()
-    _, said = cranfield(folder, "campaign", "export", "news", "-o", "news", status=2)
-    assert "must end in .zip" in said
+    refused(folder, "campaign", "export", "news", "-o", "news", reason="must end in .zip")

@@ -204,7 +204,7 @@ INF = float("inf")
         ("alpha_DCG(over='none')@3", 0.0, INF),
         ("ERR_IA(over='none')@3", 0.0, INF),
         ("rRD(normalised=False, protected='a', step=2)", 0.0, INF),
-        ("EU(U(gains={1: 5}))", 0.0, 5.0),
+        ("EU(U(gains={1: 5}), depth=20)", 0.0, 5.0),
         ("D(nDCG(gains={1: -1, 3: 2})@2)", -INF, 1.0),
         ("MM(nDCG(gains={1: 1, 3: 2})@2)", 0.0, 1.0),
     ],

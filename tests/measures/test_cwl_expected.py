@@ -146,7 +146,8 @@ def test_exact_sums_equal_the_framework(
     judged = judged.top(model.cutoff) if model.cutoff else judged
     for best in (False, True):
         exact = model.expected(judged, depth=300, best=best)
-        dense = UserModel.expected(model, judged, depth=300, best=best)
+        # With costs of ranks, readers are followed from rank to rank.
+        dense = model.expected(judged, depth=300, best=best, costs=model.costs)
         for name in ("utility", "total", "depth", "cost", "total_cost"):
             assert getattr(exact, name) == pytest.approx(getattr(dense, name), abs=1e-10)
 
@@ -230,9 +231,9 @@ def test_nothing_retrieved_is_read_without_end() -> None:
 def test_many_rankings_are_laid_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = judged_of([1, None, 0], [0, 2], [None])
     model = user_model("NERR10")
-    whole = UserModel.expected(model, judged).utility
+    whole = model.expected(judged, costs=model.costs).utility
     monkeypatch.setattr("cranfield.measures.users.page._BLOCK_RANKS", 1)
-    assert UserModel.expected(model, judged).utility.tolist() == whole.tolist()
+    assert model.expected(judged, costs=model.costs).utility.tolist() == whole.tolist()
     assert whole[1, 0] > 0
 
 

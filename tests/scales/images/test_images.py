@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cranfield.measures import define, parse_measure
+from cranfield.measures import REGISTRY, define, parse_measure
 from cranfield.scales.forms import exact_values
 from cranfield.scales.forms.form import Additive
 from cranfield.scales.forms.measure_forms import form
@@ -268,5 +268,8 @@ def test_measure_without_a_form() -> None:
     assert (found_.rank(scores) == expected).all()
     assert found_.rank_runs(runs, "max").max() == 256
     own = define("Half", lambda judged: judged.relevant().count / 2, range=(0, float("inf")))
-    assert image(own, 6).gaps() == Gaps(True, 0.5, 0.5, 0.0, 3.0, None)
-    assert image(own, 6, at_most=2).size == 3
+    try:
+        assert image(own, 6).gaps() == Gaps(True, 0.5, 0.5, 0.0, 3.0, None)
+        assert image(own, 6, at_most=2).size == 3
+    finally:
+        del REGISTRY["Half"]

@@ -79,7 +79,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: image("P@3", judgments=[HALF]), "of their grades"),
     (lambda: image("AP11", 30), "a length of at most 20"),
     (lambda: image("AP11", 11, 3), "a length of at most 10"),
-    (lambda: image("AP", 40), "a length of at most about 30"),
+    (lambda: image("AP", 60), "a length of at most about 30"),
     (lambda: image("ERR", 40, 3), "try a length of at most"),
     (lambda: image("RBP@100").rank_runs([[1]]), "shorter runs"),
     (lambda: image("RBP@30").values(), "too many to list"),

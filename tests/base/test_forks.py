@@ -16,7 +16,7 @@ import cranfield
 
 SCRIPT = """
 import asyncio, multiprocessing, os, sys
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 import cranfield as cf
 
 def work(number):
@@ -41,18 +41,13 @@ def prefork():
         os._exit(0 if result(lambda: work(0)) == [0.5, 0.0] else 3)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
-def from_thread():
-    with ThreadPoolExecutor(2) as threads:
-        return threads.submit(pool).result()
-
 async def gathered():
     with ProcessPoolExecutor(2, mp_context=context) as workers:
         loop = asyncio.get_running_loop()
         return await asyncio.gather(*(loop.run_in_executor(workers, work, k) for k in range(4)))
 
 STARTERS = {
-    "pool": pool, "thread": from_thread, "asyncio": lambda: asyncio.run(gathered()),
-    "prefork": prefork,
+    "pool": pool, "asyncio": lambda: asyncio.run(gathered()), "prefork": prefork,
 }
 
 if __name__ == "__main__":
@@ -72,8 +67,7 @@ TIMEOUT = 120
 
 WAYS = [
     *(("fork", "pool", used) for used in ("used", "new")),
-    *(("fork", way, "used") for way in ("thread", "asyncio", "prefork")),
-    ("spawn", "pool", "used"),
+    *(("fork", way, "used") for way in ("asyncio", "prefork")),
     ("forkserver", "asyncio", "used"),
 ]
 """How processes are started, from where, and whether something was evaluated before."""

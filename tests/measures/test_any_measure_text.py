@@ -74,7 +74,7 @@ def nested(draw: st.DrawFn) -> str:
 TEXTS = named_measures() | edited() | names_of_trec_eval() | nested() | st.text(max_size=40)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(text=TEXTS, compat=st.sampled_from([None, "trec_eval", "trec_eval-9", "trec_eval-10"]))
 def test_any_text_is_read_or_refused(text: str, compat: str | None) -> None:
     try:

@@ -135,20 +135,21 @@ EXACT = (
 )
 
 
-@pytest.mark.parametrize("best", [False, True])
 @pytest.mark.parametrize("text", EXACT)
 @settings(max_examples=6)
 @given(grades, grades)
 def test_exact_sums_equal_the_framework(
-    text: str, best: bool, one: list[int | None], two: list[int | None]
+    text: str, one: list[int | None], two: list[int | None]
 ) -> None:
     model = user_model(text)
     judged = judged_of(one, two)
     judged = judged.top(model.cutoff) if model.cutoff else judged
-    exact = model.expected(judged, depth=300, best=best)
-    dense = UserModel.expected(model, judged, depth=300, best=best)
-    for name in ("utility", "total", "depth", "cost", "total_cost"):
-        assert getattr(exact, name) == pytest.approx(getattr(dense, name), abs=1e-10)
+    for best in (False, True):
+        exact = model.expected(judged, depth=300, best=best)
+        # With costs of ranks, readers are followed from rank to rank.
+        dense = model.expected(judged, depth=300, best=best, costs=model.costs)
+        for name in ("utility", "total", "depth", "cost", "total_cost"):
+            assert getattr(exact, name) == pytest.approx(getattr(dense, name), abs=1e-10)
 
 
 @pytest.mark.parametrize("text", ["RBP(p=0.7)", "INST(T=1.5)", "INSQ(T=2)"])
@@ -166,7 +167,8 @@ def test_without_end_is_the_limit(text: str) -> None:
 def test_identities(text: str, one: list[int | None], two: list[int | None]) -> None:
     judged = judged_of(one, two)
     kinds = ("EU", "ETU", "EC", "ETC", "Depth", "Residual")
-    found = {k: next(iter(cf.score(judged, f"{k}({text})").values())).values for k in kinds}
+    scores = cf.score(judged, [f"{kind}({text})" for kind in kinds]).values()
+    found = dict(zip(kinds, (one.values for one in scores), strict=True))
     assert found["ETU"] == pytest.approx(found["EU"] * found["Depth"], rel=1e-10, abs=1e-14)
     assert found["ETC"] == pytest.approx(found["EC"] * found["Depth"], rel=1e-10)
     assert (found["EU"] >= 0).all()
@@ -229,9 +231,9 @@ def test_nothing_retrieved_is_read_without_end() -> None:
 def test_many_rankings_are_laid_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = judged_of([1, None, 0], [0, 2], [None])
     model = user_model("NERR10")
-    whole = UserModel.expected(model, judged).utility
+    whole = model.expected(judged, costs=model.costs).utility
     monkeypatch.setattr("cranfield.measures.users.page._BLOCK_RANKS", 1)
-    assert UserModel.expected(model, judged).utility.tolist() == whole.tolist()
+    assert model.expected(judged, costs=model.costs).utility.tolist() == whole.tolist()
     assert whole[1, 0] > 0
 
 

@@ -105,7 +105,7 @@ def test_users_between_grades_that_do_not_occur() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["WRR(max_grade=2)", "iRBU(max_grade=2)", "Rpref(form='N', max_grade=2)"]
+    "text", [f"{name}max_grade=2)" for name in ("WRR(", "iRBU(", "EBR(", "Rpref(form='N', ")]
 )
 def test_a_grade_above_the_highest_is_refused(text: str) -> None:
     with pytest.raises(MeasureError, match="max_grade=2, got .* grade 3"):

@@ -35,20 +35,19 @@ def chain(places: list[int], moves: str, distance: str, loops: bool) -> Floats:
     return np.asarray(np.linalg.lstsq(equations, wanted, rcond=None)[0])
 
 
-@pytest.mark.parametrize("loops", [False, True])
 @pytest.mark.parametrize("distance", ["inverse", "log", "none"])
 @pytest.mark.parametrize("moves", ["global", "local"])
 @pytest.mark.parametrize("states", ["all", "relevant"])
-@settings(max_examples=6)
-@given(rankings, rankings, st.integers(1, 2))
+@settings(max_examples=8)
+@given(rankings, rankings, st.integers(1, 2), st.booleans())
 def test_chains(
     states: str,
     moves: str,
     distance: str,
-    loops: bool,
     one: list[int | None],
     two: list[int | None],
     rel: int,
+    loops: bool,
 ) -> None:
     text = (
         f"MP(states='{states}', moves='{moves}', distance='{distance}', loops={loops}, rel={rel})"

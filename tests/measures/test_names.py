@@ -10,11 +10,18 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import MeasureError
 from cranfield.measures.aliases import UNSUPPORTED_NAMES, program_names
+from cranfield.measures.families import REGISTRY
 from tests.conftest import ROOT
 
-ROWS = [
-    *csv.DictReader((ROOT / "tests/data/names_of_measures.csv").read_text("utf-8").splitlines())
-]
+
+def read_rows(name: str) -> list[dict[str, str]]:
+    return [*csv.DictReader((ROOT / "tests/data" / name).read_text("utf-8").splitlines())]
+
+
+ROWS = read_rows("names_of_measures.csv")
+PAPERS = read_rows("measures_of_papers.csv")
+"""Every measure that papers 001 (Sakai, 2013, sections 2 and 3) and 004 (Ferro and Maistro, 2024,
+sections 3, 5.1 and 8) define or name: section and name, and its text or why it is not one here."""
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['program']} {row['name']}")
@@ -96,3 +103,15 @@ def test_names_of_rouge(name: str, form: str) -> None:
 def test_measures_of_other_programs_are_named(name: str) -> None:
     with pytest.raises(MeasureError, match="`compare --scores` reads scores of other programs"):
         cf.parse_measure(name)
+
+
+@pytest.mark.parametrize("text", sorted({row["measure"] for row in PAPERS if row["measure"]}))
+def test_every_measure_of_the_papers_is_in_the_catalogue(text: str) -> None:
+    measure = cf.parse_measure(text)
+    assert cf.parse_measure(str(measure)) == measure
+    assert measure.info.name in REGISTRY
+
+
+def test_every_name_of_the_papers_has_a_measure_or_a_reason() -> None:
+    assert all(bool(row["measure"]) is not bool(row["note"]) for row in PAPERS)
+    assert len({(row["section"], row["name"]) for row in PAPERS}) == len(PAPERS) > 120

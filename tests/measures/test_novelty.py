@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.errors import MeasureError
+from cranfield.measures.novelty import IntentAware
 
 DATA = Path(__file__).parents[1] / "data" / "web2012"
 RUNS = ("ql-cata", "rm-catb-filtered", "ql-cata-filtered")
@@ -356,3 +357,39 @@ def test_rbu_uses_probabilities_unchanged() -> None:
     with pytest.warns(cf.CranfieldWarning, match="sum to 0.5"):
         half = value("RBU(e=0)", "abc", RBU_EXAMPLE, intents=halves)
     assert half == pytest.approx(value("RBU(e=0)", "abc", RBU_EXAMPLE) / 2, abs=1e-12)
+
+
+# Risk-sensitive versions
+
+RISK_QRELS = {f"t{i}": {"a": 1, "b": 1, "c": 1} for i in range(6)}
+
+
+def test_the_same_difference_everywhere() -> None:
+    """AP is 1/9 and 1/3 on every topic: the standard error is rounding, and says nothing."""
+    runs = {
+        "base": {topic: {"z": 3, "y": 2, "a": 1} for topic in RISK_QRELS},
+        "new": {topic: {"a": 3, "y": 2, "x": 1} for topic in RISK_QRELS},
+    }
+    found = cf.evaluate(runs, RISK_QRELS, ["AP", "TRisk(AP, baseline='base')"])
+    assert found["TRisk(AP, baseline='base')"].values.tolist() == [[0.0, 0.0]] * 6
+    risk = cf.risk(found["AP"], baseline="base", alpha=np.int64(1))  # type: ignore[arg-type]
+    assert risk.u_risk == pytest.approx([0, 2 / 9])
+    assert np.isnan(risk.t_risk).all()
+    assert np.isnan(risk.pvalue).all()
+
+
+@pytest.mark.parametrize("form", ["URisk(AP, baseline='base')", "TRisk(AP, baseline='base')"])
+@pytest.mark.parametrize("topics", ["intersection", "run"])
+def test_topics_without_the_baseline(form: str, topics: Any) -> None:
+    """A baseline without a score is no baseline with a score of 0."""
+    runs = {"base": {"t0": {"a": 1}}, "new": {"t0": {"z": 1}, "t1": {"a": 1}}}
+    values = cf.evaluate(runs, RISK_QRELS, form, topics=topics)[form].values
+    assert np.isnan(values[1]).all()
+    assert np.isfinite(values[0]).all()
+
+
+@pytest.mark.parametrize("inner", [3, None, cf.Measure])
+def test_what_stands_inside(inner: object) -> None:
+    """A measure of what is no measure is refused."""
+    with pytest.raises(MeasureError, match="expected a measure or its text, got"):
+        IntentAware(inner)  # type: ignore[arg-type]

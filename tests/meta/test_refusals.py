@@ -107,10 +107,7 @@ REFUSALS: Refusals = {
         ({"depths": []}, "depth"),
         ({"depths": [10, 0]}, "depth of pools must be an integer from 1"),
         ({"depths": 2.5}, "2.5"),
-        (
-            {"depths": [1, 2, 3], "pool_depth": 1},
-            "depth of pools must be an integer from 1 to 1, got 2",
-        ),
+        ({"depths": [1, 2, 3], "pool_depth": 1}, "pools must be an integer from 1 to 1, got 2"),
         ({"pool_depth": 0}, "pool_depth must be an integer from 1"),
         ({"contributors": "judged"}, "requires the depth of the pool"),
         ({"depths": "ten"}, "expected a list, got 'ten'"),
@@ -193,10 +190,7 @@ REFUSALS: Refusals = {
             ({"resamples": 0}, "resamples must be an integer"),
             ({"jobs": 0}, "jobs must be an integer"),
         ),
-        (
-            lambda: study.discriminative_power({**THREE, "B": FEWER_SYSTEMS}),
-            "'B' lacks system 's5', which 'A' has",
-        ),
+        (lambda: study.discriminative_power({**THREE, "B": FEWER_SYSTEMS}), "'B' lacks system"),
         (lambda: study.discriminative_power({"M": GAP}), "'M': system 's0' on topic 'q2'"),
         (lambda: study.discriminative_power(None), "NoneType"),
     ],
@@ -209,10 +203,7 @@ REFUSALS: Refusals = {
         *options(
             lambda **more: study.swap_method(SOME, **more),
             ({"sizes": [7]}, "size of topic sets must be an integer from 1 to 6, got 7"),
-            (
-                {"sizes": [1], "test": "t"},
-                "size of topic sets must be an integer from 2 to 6, got 1",
-            ),
+            ({"sizes": [1], "test": "t"}, "an integer from 2 to 6, got 1"),
             ({"sizes": "5"}, "expected a list, got '5'"),
             ({"sizes": []}, "size"),
             ({"repeats": 0}, "repeats must be an integer from 1"),
@@ -312,10 +303,7 @@ REFUSALS: Refusals = {
             for missing in (None, "error")
         ),
         (lambda: study.split_topics(ENDLESS, ["t"], sizes=[5], missing="zero"), "infinite"),
-        (
-            lambda: study.false_alarms(SOME, null="swapped", sizes=[13]),
-            "size of topic sets must be an integer from 2 to 12, got 13",
-        ),
+        (lambda: study.false_alarms(SOME, null="swapped", sizes=[13]), "from 2 to 12, got 13"),
         (lambda: study.false_alarms(SOME, ["t"], null="other"), "null"),
         (lambda: study.power_of_tests(SOME, ["t"], population="other"), "population"),
         (lambda: study.power_of_tests(SOME, ["t"], edges=[0.1, 0.05]), "edges"),
@@ -370,10 +358,7 @@ REFUSALS: Refusals = {
         ),
         (lambda: study.stability(SHARDS), "by shard"),
         (lambda: study.stability(GAP), "has no score"),
-        (
-            lambda: study.stability(SOME.select(topics=SOME.topics[:2]), repeats=2),
-            "3 topics, got 2",
-        ),
+        (lambda: study.stability(SOME.select(topics=SOME.topics[:2])), "3 topics, got 2"),
     ],
     "interleaving": [
         *options(

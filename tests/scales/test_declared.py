@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError, MeasureError
+from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.families import KINDS, REGISTRY
+from cranfield.scales.forms.exact_values import form_values
 from cranfield.scales.forms.form import beyond_grades
 from cranfield.scales.measure_scales import scale_of
 from cranfield.scales.runs import as_measure
+from cranfield.scales.verdicts import make_run_set
 from tests.scales.exhaustive import EXAMPLES
 
 CUTOFFS = (1, 2, 3, 5)
@@ -27,6 +29,16 @@ GRADES = (1, 2, 3)
 
 def made(name: str, length: int = 4) -> Measure:
     return as_measure(EXAMPLES.get(name, name), length)
+
+
+def computed(measure: Measure, length: int, grades: int, base: int | None = None) -> Scale:
+    """The scale for its own order, as `scale_of` has it, without the other orders."""
+    runs = make_run_set(measure, length, grades, base)
+    exact = runs.form()
+    if exact is None:
+        return scale_of(measure, length, grades, judgments=base).scale
+    values = form_values(exact, runs.list_runs(length))
+    return Scale.INTERVAL if values.find_uneven_gap() is None else Scale.ORDINAL
 
 
 RANKED = REGISTRY.where(kind=KINDS[0])
@@ -41,14 +53,14 @@ def test_the_declared_scale_is_the_computed_one(name: str) -> None:
     lengths = CUTOFFS if type(whole).takes_cutoff() else ()
     for length in lengths:
         measure = whole @ length
-        found = [scale_of(measure, length, grades).scale for grades in GRADES]
+        found = [computed(measure, length, grades) for grades in GRADES]
         # A count is on a ratio scale for its zero; its steps are what is looked at here.
         stated = [min(measure.scale_with(grades), Scale.INTERVAL) for grades in GRADES]
         assert stated == found, length
         assert min(measure.scale, Scale.INTERVAL) is min(found), length
     if not lengths:
         # Without cutoff, runs of every length are meant.
-        found = [min(scale_of(whole, n, grades).scale for n in CUTOFFS) for grades in GRADES]
+        found = [min(computed(whole, n, grades) for n in CUTOFFS) for grades in GRADES]
         assert [whole.scale_with(grades) for grades in GRADES] == found
         assert whole.scale is min(found)
     if REGISTRY[name].info.scale_note.startswith("not on an interval"):
@@ -126,6 +138,9 @@ def variants(name: str) -> Iterator[tuple[Measure, bool]]:
         elif name == "IPrec" and parameter == "recall":
             values = [0, 0.25, 0.5, 0.75, 1]
         assert values is not None, parameter
+        if kind.evenly_spaced is Measure.evenly_spaced and "deepest" not in vars(kind):
+            # Decided by the scores of all short runs, whatever the formula.
+            values = values[::3]
         taken = 0
         for value in values:
             try:
@@ -144,14 +159,12 @@ def found_and_stated(measure: Measure, length: int | None) -> Iterator[tuple[Sca
         # Without a cutoff topics with less to retrieve count as well; below rel nothing is found.
         if length is None and grades < getattr(measure, "rel", 1):
             continue
+        if grades > (getattr(measure, "max_grade", None) or grades):
+            continue
         sets = (
             [(length, None)] if length else [(n, base) for n in SHORT_CUTOFFS for base in (None, 1)]
         )
-        try:
-            found = min(scale_of(measure, n, grades, judgments=base).scale for n, base in sets)
-        except CranfieldError:
-            # A grade above max_grade.
-            continue
+        found = min(computed(measure, n, grades, base) for n, base in sets)
         yield found, min(measure.scale_with(grades), Scale.INTERVAL)
 
 
@@ -170,7 +183,7 @@ def test_the_declared_scale_follows_from_the_parameters(name: str) -> None:
             assert all(min(cut.scale, Scale.INTERVAL) <= found for found, _ in pairs), cut
 
 
-PERSISTENCES = [0.1, 0.2, 0.25, Fraction(1, 3), 0.4, 0.5, Fraction(2, 3), 0.8]
+PERSISTENCES = [0.2, 0.25, Fraction(1, 3), 0.5, Fraction(2, 3)]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +198,7 @@ def test_rbp_of_any_length(p: float, gains: Any) -> None:
             found = scale_of(measure @ length, length, grades).own
             stated = (measure @ length).scale_with(grades)
             assert stated is found.scale if found.decided else stated >= Scale.ORDINAL
-        every = min(scale_of(measure, length, grades).scale for length in (1, 2, 3, 4))
+        every = min(computed(measure, length, grades) for length in (1, 2, 3, 4))
         assert measure.scale_with(grades) is every
 
 
@@ -199,7 +212,7 @@ def test_rbp_by_enumeration() -> None:
         assert even == (b <= m + 1) == (measure.scale_with(m) is Scale.INTERVAL)
 
 
-@pytest.mark.parametrize("length", [7, 10, 12])
+@pytest.mark.parametrize("length", [7, 12])
 @pytest.mark.parametrize("gains", GAINS, ids=str)
 @pytest.mark.parametrize("text", ["gP", "gR", "DCG(discount='max(1,log12(rank))')"])
 def test_sums_of_gains_at_long_cutoffs(text: str, gains: Any, length: int) -> None:

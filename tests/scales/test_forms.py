@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.base.errors import PolicyError
 from cranfield.measures import REGISTRY, parse_measure
-from cranfield.scales.forms.exact_values import Walk, split
+from cranfield.scales.forms.exact_values import Walk, exact_values, split
 from cranfield.scales.forms.form import (
     ONE,
     Additive,
@@ -93,6 +92,10 @@ def test_forms_give_the_values(text: str, judgments: Any) -> None:
         walk = Walk.from_form(found.shape)
         raw = walk.values(runs) * float(walk.unit)
     assert found.offset + found.unit * raw == pytest.approx(scores, rel=1e-12, abs=1e-12)
+    exact = exact_values(measure, runs, 2, judgments)
+    values = np.array([float(exact.value(index)) for index in range(exact.size)])
+    assert exact.exact and (np.diff(values) > 0).all()
+    assert values[exact.index] == pytest.approx(scores, rel=1e-12, abs=1e-12)
 
 
 def test_every_form_is_tested() -> None:
@@ -211,11 +214,6 @@ def test_pairs_are_counted(inner: Any, outer: Any, x: Any, slack: int) -> None:
     assert (
         abs(outer[found.near.outer] + inner[found.near.inner] - x[found.near.query]) <= slack
     ).all()
-
-
-def test_too_many_states_are_refused() -> None:
-    with pytest.raises(PolicyError, match="try a length of at most"):
-        image("ERR", 60, 3)
 
 
 def test_an_image_of_every_recall_base_is_held_once() -> None:

@@ -128,10 +128,13 @@ def test_beyond_reach() -> None:
         return judged.relevant().largest(judged.relevant().rank)
 
     last = cf.define("LastRank", spread, range=(0, float("inf")))
-    assert evaluated({"a": [1, 0, 1]}, "interval(LastRank@6)") == [0.5]
-    with pytest.raises(CranfieldError, match="LastRank.*20"):
-        evaluated({"a": [1]}, "interval(LastRank@50)")
-    assert str(cf.interval(last @ 3)) == "interval(LastRank@3)"
+    try:
+        assert evaluated({"a": [1, 0, 1]}, "interval(LastRank@6)") == [0.5]
+        with pytest.raises(CranfieldError, match="LastRank.*20"):
+            evaluated({"a": [1]}, "interval(LastRank@50)")
+        assert str(cf.interval(last @ 3)) == "interval(LastRank@3)"
+    finally:
+        del cf.measures.REGISTRY["LastRank"]
 
 
 def test_in_a_comparison() -> None:

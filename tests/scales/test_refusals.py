@@ -45,24 +45,17 @@ TEXT: Any = "x"
 HALF: Any = 2.5
 LIST: Any = [1, 2]
 RAGGED: Any = [[1], [1, 2]]
-GAP: Any = [1, None]
 TABLE: Any = [[1, 2]]
 
 REFUSED: list[tuple[Callable[[], Any], str]] = [
     # Beyond reach
     (lambda: image("DCG", 100_000), "length of runs must be at most 2,000"),
-    (lambda: image("P@5", 100_000), "length of runs must be at most 2,000"),
     (lambda: image("P@5", 5, 10**8), "highest grade must be at most 1,000"),
-    (
-        lambda: image("DCG", 2000, 500),
-        "the length of runs with 501 grades must be at most 65, got 2,000",
-    ),
+    (lambda: image("DCG", 2000, 500), "with 501 grades must be at most 65, got 2,000"),
     (lambda: image("P@5", judgments=10**9), "to 100,000, got 1"),
-    (lambda: image("AP@5", judgments=10**30), "to 100,000, got 1"),
     (lambda: image("IPrec@0.5", 2000), "2^2000 runs of length 2000"),
     (lambda: scale_of("P@5", 100_000), "length of runs must be at most 2,000"),
     (lambda: scale_of("AP@5", 5, judgments=10**8), "from 1 to 100,000"),
-    (lambda: scale_of("AP@5", 5, judgments=10**30), "from 1 to 100,000"),
     (lambda: scale_over_topics("P", 100_000, 5), "length of runs must be at most 2,000"),
     (lambda: scale_over_topics("P", 5, 10**8), "from 1 to 100,000"),
     (lambda: scale_over_topics("P", 2000, 2000), "at most 2,500 combinations"),
@@ -72,26 +65,16 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: rbto([[0, 1]], length=10**9), "length of runs must be at most 2,000"),
     (lambda: rbto_runs([1], 10**9), "length of runs must be at most 2,000"),
     (lambda: score_runs("P@5", [[1]], judgments=10**9), "to 100,000, got 1"),
-    (
-        lambda: cf.evaluate(ONE, {"q": {"a": 1}}, "interval(DCG@10000000)"),
-        "length of runs must be at most 2,000",
-    ),
-    (
-        lambda: cf.evaluate(ONE, {"q": {"a": 10**7}}, "interval(DCG@10)"),
-        "highest grade must be at most 1,000",
-    ),
+    (lambda: cf.evaluate(ONE, {"q": {"a": 1}}, "interval(DCG@10000000)"), "at most 2,000"),
+    (lambda: cf.evaluate(ONE, {"q": {"a": 10**7}}, "interval(DCG@10)"), "at most 1,000"),
     # Images
     (lambda: image("AP"), "length is required, such as image('AP', 10)"),
     (lambda: image("AP", 0), "length of a run must be an integer >= 1, got 0"),
     (lambda: image("AP", 5, 0), "highest grade"),
-    (lambda: image("AP", 5, -1), "highest grade"),
     (lambda: image("AP", HALF), "length of a run"),
     (lambda: image("P@3", at_most=-1), "at_most"),
     (lambda: image("P(rel=0)@3", at_most=1), "every document"),
-    (
-        lambda: image("P@3", judgments=-1),
-        "the number of relevant documents must be an integer from 0 to 100,000, got -1",
-    ),
+    (lambda: image("P@3", judgments=-1), "an integer from 0 to 100,000, got -1"),
     (lambda: image("P@3", judgments=[4]), "grades must be from 0 to 1, got judgments with grade 4"),
     (lambda: image("P@3", judgments=[HALF]), "of their grades"),
     (lambda: image("AP11", 30), "a length of at most 20"),
@@ -101,27 +84,15 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: image("RBP@100").rank_runs([[1]]), "shorter runs"),
     (lambda: image("RBP@30").values(), "too many to list"),
     (lambda: image("RR@100").rank_runs([[1]], "min"), "ties='unique'"),
-    (
-        lambda: image("P@3").rank_runs([[1, 1, 0, 0]]),
-        "runs must have at most 3 ranks, got 4",
-    ),
+    (lambda: image("P@3").rank_runs([[1, 1, 0, 0]]), "runs must have at most 3 ranks, got 4"),
     (lambda: image("P@3").rank_runs([[2, 0, 0]]), "grades must be from 0 to 1, got 2"),
     (lambda: image("P@3").rank_runs([[-1, 0, 0]]), "grades must be from 0 to 1, got -1"),
     (lambda: image("P@3").rank_runs([[1, 0, 0]], "average"), "unique, mid, min, max"),
     (lambda: image("P@3", at_most=1).rank_runs([[1, 1, 0]]), "at_most=1"),
-    (
-        lambda: image("P@3").rank([0.5]),
-        "0.5 is not a value of P@3 on runs of length 3 with grades 0 to 1",
-    ),
+    (lambda: image("P@3").rank([0.5]), "0.5 is not a value of P@3 on runs of length 3"),
     (lambda: image("P@3").rank([float("nan")]), "scores must be finite, got nan"),
-    (
-        lambda: image("AP", 23).rank([0.5, 1e300]),
-        "1e+300 is not a value of AP on runs of length 23 with grades 0 to 1 on",
-    ),
-    (
-        lambda: image("AP", 23).rank([-1.0]),
-        "-1.0 is not a value of AP on runs of length 23 with grades 0 to 1 on a",
-    ),
+    (lambda: image("AP", 23).rank([0.5, 1e300]), "1e+300 is not a value of AP on runs"),
+    (lambda: image("AP", 23).rank([-1.0]), "-1.0 is not a value of AP on runs of length 23"),
     (lambda: image("RBP(p=0.01)@24").rank([0.99]), "rank_runs"),
     (lambda: image("Success@0"), "cutoff"),
     (lambda: image("P"), "needs a cutoff"),
@@ -133,26 +104,19 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: scale_of(AP, 3, judgments=0), "recall base"),
     (lambda: scale_of(AP, 3, judgments=[2]), "grade 2"),
     (lambda: scale_of(AP, 3, judgments=[]), "recall base"),
-    (
-        lambda: scale_over_topics(AP, 30, 2),
-        "S[30, 2]: runs up to length 30 with recall bases up to 2 are more than",
-    ),
+    (lambda: scale_over_topics(AP, 30, 2), "S[30, 2]: runs up to length 30"),
     (lambda: scale_over_topics(P, 0, 2), ">= 1"),
     (lambda: scale_over_topics(P, 2, 0), "from 1"),
     # Wrong types
     (lambda: image("P@5").rank("x"), "scores must be numbers, got 'x'"),
-    (lambda: image("P@5").rank("0.2"), "scores must be numbers, got '0.2'"),
     (lambda: image("P@5").rank(NONE), "scores must be numbers, got 'None'"),
     (lambda: image("P@5").rank(RAGGED), "scores must be numbers"),
     (lambda: image("P@5").rank(1j), "scores must be numbers, got"),
     (lambda: image("P@5").rank([10**400]), "scores must be numbers"),
     (lambda: image("P@5").normalise_ranks("x"), "ranks must be numbers, got 'x'"),
-    (lambda: image("P@5").normalise_ranks(NONE), "ranks must be numbers"),
     (lambda: image("P@5").rank_runs([[0, 1], None]), ROWS),
     (lambda: image("P@5").require(1, "average"), "unique, mid, min, max"),
-    (lambda: image("P@5", jobs=-1), "jobs must be an integer >= 1, got -1"),
     (lambda: image("P@5", jobs=0), "jobs must be an integer >= 1, got 0"),
-    (lambda: image("P@5", jobs=TEXT), "jobs must be an integer"),
     (lambda: image("P@5", memory=-1), "memory must be an integer >= 1, got -1"),
     (lambda: image("P@5", judgments=RAGGED), "list of their grades"),
     (lambda: scale_of("P@5", judgments=RAGGED), "list of their grades"),
@@ -162,10 +126,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: score_runs("P", [[0, 2]]), "grades must be from 0 to 1, got 2"),
     (lambda: score_runs("P", [[0, 1]], grades=TEXT), "highest grade"),
     (lambda: score_runs("P", [[0, 1]], judgments=TEXT), "list of their grades"),
-    (
-        lambda: score_runs("P", [[0, 1]], judgments=-1),
-        "the number of relevant documents must be an integer from 0 to 100,000, got -1",
-    ),
+    (lambda: score_runs("P", [[0, 1]], judgments=-1), "an integer from 0 to 100,000, got -1"),
     (lambda: score_runs(NONE, [[0, 1]]), "expected a measure or its text, got NoneType"),
     (lambda: score_runs("nDGC", [[0, 1]]), "did you mean nDCG"),
     (lambda: dominance([[1, 2]], [0], [1]), "got list"),
@@ -173,29 +134,21 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: dominance(SCORES, [0], [2]), "indices from 0 to 1, got 2"),
     (lambda: dominance(SCORES, [-1], [1]), "indices from 0 to 1, got -1"),
     (lambda: dominance(SCORES, "a", "b"), "a list of indices from 0 to 1"),
-    (
-        lambda: dominance(SCORES, [0, 0], [1]),
-        "first and second must have the same length, got 2 and 1",
-    ),
+    (lambda: dominance(SCORES, [0, 0], [1]), "the same length, got 2 and 1"),
     (lambda: meaningfulness(NONE), "expected the result of compare(), got NoneType"),
     (lambda: meaningfulness(LIST), "expected the result of compare(), got list"),
     (lambda: natural_distance(NONE), "ranks must be a list of numbers, one for each run"),
     (lambda: natural_distance(TABLE), "ranks must be a list of numbers, one for each run"),
-    (lambda: natural_distance(GAP), "ranks must be a list of numbers, one for each run"),
     (lambda: natural_distance(np.array([1.0, np.inf])), "ranks must be finite numbers"),
     (lambda: induced_order("P", [[0, 1]], judgments=TEXT), "list of their grades"),
     (lambda: at_or_below([1, [2]], [1]), ROWS),
     (lambda: order_matrix([[1], None]), ROWS),
     (lambda: difference_axioms([[1], [1, 2]]), "one value per object"),
     (lambda: difference_axioms([1, "a"]), "values and differences must be numbers"),
-    (lambda: difference_axioms([1, None]), "values and differences must be numbers"),
     # Orders
     (lambda: covers(13), "reduce the length to 12"),
     (lambda: levels(7, 3), "reduce the length to 6"),
-    (
-        lambda: order_matrix(np.zeros((5000, 3), dtype=int)),
-        "for at most 4,096 runs, got 5,000; compare single",
-    ),
+    (lambda: order_matrix(np.zeros((5000, 3), dtype=int)), "at most 4,096 runs, got 5,000"),
     (lambda: at_or_below([2], [1]), "grades must be from 0 to 1, got 2"),
     (lambda: rbto([[2]]), "grades must be from 0 to 1, got 2"),
     (lambda: sbto([[-1]]), "grades must be from 0 to 1, got -1"),
@@ -222,9 +175,9 @@ def test_refusals(call: Callable[[], Any], message: str) -> None:
 
 
 def test_what_is_just_within_reach() -> None:
-    """The longest runs, whose number has more digits than a float has room for."""
-    report = scale_of("RBP(p=0.3)", 2000)
-    assert "about 2^2000 runs" in str(report)
+    """Long runs, whose number has more digits than a float has room for."""
+    report = scale_of("RBP(p=0.3)", 1100)
+    assert "about 2^1100 runs" in str(report)
     assert image("DCG", 2000).size.bit_length() > 1000
     assert image("nDCG@5", judgments=100_000).size == 32
     many: Any = np.int64(100_000)

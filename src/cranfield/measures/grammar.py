@@ -144,7 +144,7 @@ def parse_measures(
             text.require_complete()
             measures.setdefault(_with_rel(text, rel))
             continue
-        if _is_from_ir_measures(text):
+        if type(text).__module__.partition(".")[0] == "ir_measures":
             # The text of a measure of ir_measures may be rewritten, so it is not a label.
             all_names, parse = rewrite_ir_measures(str(text)), _parse_with_program
         elif isinstance(text, str):
@@ -181,10 +181,6 @@ def innermost_measure(measure: Measure) -> Measure:
     while isinstance(inner := getattr(measure, "inner", None), Measure):
         measure = inner
     return measure
-
-
-def _is_from_ir_measures(value: object) -> bool:
-    return type(value).__module__.partition(".")[0] == "ir_measures"
 
 
 def _split_measures(text: str) -> list[str]:

@@ -196,7 +196,10 @@ class Interval(Wrapping):
             else:
                 scores = inner_image.relative_ranks(distinct)
                 if inner_image.is_approximate:
-                    self._warn(inner_image)
+                    warn(
+                        f"{self}: too many values for exact ranks; scores are"
+                        f" {inner_image.precision}, and scores closer than that may be tied"
+                    )
             flat[cells] = scores[inverse.ravel()]
         if depends_on_recall_base(self.inner):
             # An undefined score counts as the lowest value of the measure.
@@ -224,12 +227,6 @@ class Interval(Wrapping):
         if measure.needs_ideal:
             return image_of_topic(measure, self.cutoff, grades, ideal, at_most)
         return image(measure, self.cutoff, grades, at_most=at_most, seed=self.seed)
-
-    def _warn(self, inner_image: Image) -> None:
-        warn(
-            f"{self}: too many values for exact ranks; scores are {inner_image.precision},"
-            " and scores closer than that may be tied"
-        )
 
     def _normalise(self, ranks: Floats, inner_image: Image) -> Floats:
         """Normalise ranks of runs to [0, 1], from the lowest to the highest run."""

@@ -142,8 +142,7 @@ def top(covid: Any, depth: int) -> dict[str, set[tuple[str, str]]]:
     return out
 
 
-@pytest.mark.parametrize("budget", [5, 20])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("method", "budget"), [*zip(METHODS, (5, 20, 5), strict=True)])
 def test_against_judgments_written_out(
     covid: Any, judged_by_all: dict[str, Any], study: Pooling, method: str, budget: int
 ) -> None:

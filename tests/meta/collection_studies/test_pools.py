@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.meta.collection_studies.pools import pools
+from cranfield.base.errors import InputError, PolicyError
+from cranfield.evaluation.evaluation import tie_effects
+from cranfield.meta.collection_studies.pools import pools, trace_runs
+from cranfield.meta.collection_studies.rankings import teams_of
 
 
 def ranked(*docs: str) -> dict[str, float]:
@@ -149,3 +156,112 @@ def test_the_half_that_is_judged_deepest_is_taken_where_not_all_are() -> None:
         True,
         [True, True, False],
     )
+
+
+# Judged runs that know their judgments
+
+
+@pytest.mark.parametrize("measure", ["IAA@5", "EEL@5", "AP"])
+def test_rows_know_their_judgments(measure: str) -> None:
+    """All judgments, and half of them, against the same judged anew."""
+    random = np.random.default_rng(4)
+    docs = [f"d{k}" for k in range(20)]
+    runs = {
+        name: {
+            t: {d: float(x) for d, x in zip(random.permutation(docs)[:12], range(12), strict=True)}
+            for t in "qr"
+        }
+        for name in "xy"
+    }
+    qrels = {t: {d: int(random.choice([0, 1, 2])) for d in docs} for t in "qr"}
+    qrels["q"]["d0"] = qrels["r"]["d0"] = 2
+    found = trace_runs(runs, qrels)
+    fewer = {t: {d: g for d, g in one.items() if int(d[1:]) % 2 == 0} for t, one in qrels.items()}
+    kept = found.doc.is_in(sorted(fewer["q"])).to_numpy()
+    for judged, anew in ((found.judged, qrels), (found.restrict(kept), fewer)):
+        values = cf.score(judged, measure)[measure].values
+        assert values.tolist() == cf.evaluate(runs, anew, measure)[measure].values.tolist()
+
+
+def test_ties_have_grades() -> None:
+    """Ties move scores of trace_runs runs as they move those of the same runs judged as usual."""
+    docs = [f"d{k}" for k in range(8)]
+    runs = {"x": {"q": dict.fromkeys(docs, 1.0), "r": dict.fromkeys(docs[2:], 2.0)}}
+    qrels = {"q": {d: k % 4 - 1 for k, d in enumerate(docs)}, "r": dict.fromkeys(docs, 1)}
+    usual = cf.evaluate(runs, qrels, ["ERR@3", "AP"])
+    judged = trace_runs(runs, qrels).judged
+    effects = tie_effects(judged, cf.score(judged, ["ERR@3", "AP"]))
+    assert effects == tie_effects(usual.judged, usual.scores)
+    # The best order on q begins with grades 2, 2, 1 and the worst with -1, -1, 0; r has one grade.
+    best = 3 / 4 + 1 / 4 * 3 / 4 / 2 + 1 / 16 * 1 / 4 / 3
+    assert effects[0].effect == pytest.approx(best / 2)
+
+
+# Teams of systems
+
+SYSTEMS = ["uni-1", "uni-2", "lab-1"]
+
+
+@pytest.mark.filterwarnings("ignore:.*columns not used")
+def test_every_way_says_the_same(tmp_path: Path) -> None:
+    rows = {
+        "tag": [*SYSTEMS, "more"],
+        "Team": ["uni", "uni", "lab", "x"],
+        "P@20": [1, 2, 3, 4],
+    }
+    frame = pl.DataFrame(rows)
+    frame.write_csv(tmp_path / "teams.csv")
+    frame.write_csv(tmp_path / "teams.tsv", separator="\t")
+    lines = (tmp_path / "teams.csv").read_text().splitlines()
+    (tmp_path / "lines.csv").write_text("\n\n".join(lines))
+    ways: list[Any] = [
+        tmp_path / "lines.csv",
+        {"uni-1": "uni", "uni-2": "uni", "lab-1": "lab", "more": "x"},
+        lambda name: name.split("-")[0],
+        re.compile("^[a-z]+"),
+        re.compile("^(.+)-"),
+        frame,
+        frame.lazy(),
+        tmp_path / "teams.csv",
+        str(tmp_path / "teams.tsv"),
+    ]
+    for way in ways:
+        assert teams_of(SYSTEMS, way) == ("uni", "uni", "lab")
+
+
+def test_each_system_is_its_own_team_by_default() -> None:
+    assert teams_of(SYSTEMS) == tuple(SYSTEMS)
+
+
+@pytest.mark.parametrize(
+    ("teams", "error", "message"),
+    [
+        ({"uni-1": "uni"}, PolicyError, "system 'uni-2' has no team"),
+        (re.compile("^uni"), PolicyError, "system 'lab-1' has no team"),
+        (dict.fromkeys(SYSTEMS, pl.LazyFrame()), PolicyError, "system 'uni-1' has no team"),
+        (dict.fromkeys(SYSTEMS, float("nan")), PolicyError, "system 'uni-1' has no team"),
+        (lambda name: None, PolicyError, "system 'uni-1' has no team"),
+        (7, PolicyError, "got int"),
+        ("no-such-file.csv", InputError, "no-such-file.csv: cannot be read"),
+        (pl.DataFrame({"a": SYSTEMS}), InputError, "has no system column"),
+        (pl.DataFrame({"run": SYSTEMS}), InputError, "has no team column"),
+        (
+            pl.DataFrame({"run": ["uni-1", "uni-1"], "team": ["a", "b"]}),
+            InputError,
+            "system 'uni-1' has two teams",
+        ),
+        (
+            pl.DataFrame({"run": [*SYSTEMS, "x"], "team": [*"aab", " "]}),
+            InputError,
+            "row 4: expected a team",
+        ),
+        (
+            pl.DataFrame({"run": [*SYSTEMS, None], "team": [*"aabb"]}),
+            InputError,
+            "row 4: expected a system",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_said(teams: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        teams_of(SYSTEMS, teams)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pytest
 
 import cranfield as cf
 from cranfield.meta import false_alarms, power_of_tests
@@ -24,8 +23,8 @@ def normal(spreads: list[float], means: list[float], topics: int = 2000) -> cf.S
     )
 
 
-@pytest.mark.parametrize("size", [15, 40])
-def test_two_systems_against_the_noncentral_t(size: int) -> None:
+def test_two_systems_against_the_noncentral_t() -> None:
+    size = 15
     scores = normal([0.1, 0.1], [0.5, 0.55])
     variance = float(np.var(scores.values[:, 0] - scores.values[:, 1])) / 2
     want = float(power_t(size, difference=0.05, variance=variance))
@@ -37,7 +36,7 @@ def test_two_systems_against_the_noncentral_t(size: int) -> None:
 def test_spreads_that_differ() -> None:
     """Tukey's HSD errs on them, as no swapping shows; t-tests with Holm's correction do not."""
     scores = normal([0.02] * 5 + [0.2] * 2, [0.3, 0.4, 0.5, 0.6, 0.7, 0.4, 0.6])
-    some: dict[str, Any] = {"sizes": [30], "repeats": 400}
+    some: dict[str, Any] = {"sizes": [30], "repeats": 200}
     tests = ["anova-2+tukey", "t+holm"]
     rates = {
         null: false_alarms(scores, tests, null=null, **some).summary()["any pair"].to_list()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import nct
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
-from cranfield.meta.topic_studies.extrapolation import generalizability
+from cranfield.meta.topic_studies.extrapolation import generalizability, power
 from cranfield.meta.topic_studies.variance_components import Generalizability
 from cranfield.scores import Scores
+from tests.significance.test_random_topics import LMER, scores
 
 
 def made(system: float, topic: float, error: float, systems: int, topics: int) -> Floats:
@@ -213,3 +217,40 @@ def test_a_confidence_next_to_1_has_no_limit() -> None:
     found = generalizability(made(0.15074, 0.85296, 0.010152, 30, 50), confidence=1 - 2**-53)
     assert found.relative().high == 1.0
     assert np.isfinite(found.relative().value)
+
+
+# Facets, and power
+
+
+@pytest.mark.parametrize("known", [known for known in LMER if "within" in known])
+def test_variances_are_those_of_lme4(known: dict[str, Any]) -> None:
+    """With gaps, systems are fixed here for all variances but their own."""
+    found = cf.meta.facets(scores(*known["drawn"]), missing="available")
+    variances = found.components["variance"]
+    np.testing.assert_allclose(variances, known["random systems"], rtol=known["within"])
+    assert found.components["proportion"].sum() == pytest.approx(1)
+
+
+def test_coefficients_of_facets() -> None:
+    found = cf.meta.facets(scores(1, 12, 5, 3, 0.1, 0.0))
+    s, t, st, tk, e = found.components["variance"]
+    assert (found.topics, found.cells) == (12, 36)
+    assert found.relative() == pytest.approx(s / (s + st / 12 + e / 36))
+    assert found.absolute(7, 2) == pytest.approx(s / (s + (t + st) / 7 + (tk + e) / 14))
+    table = found.coefficients([5, 50], [1, 4])
+    assert table["relative"].to_list() == sorted(table["relative"])
+    assert table.row(2, named=True)["absolute"] == found.absolute(50, 1)
+    # Of means over cells it is the design of topics alone.
+    means = cf.meta.generalizability(scores(1, 12, 5, 3, 0.1, 0.0).mean(axis=2))
+    assert found.relative() == pytest.approx(means.relative().value)
+    assert found.absolute() == pytest.approx(means.absolute().value)
+    assert found.tables()[1].title == "coefficients"
+
+
+@pytest.mark.parametrize(
+    ("df", "critical"), [(1, 12.7), (3, 3.2), (49, 2.0), (51, 4.4), (5586, 4.3)]
+)
+def test_power_is_that_of_scipy(df: int, critical: float) -> None:
+    shift = np.array([0.0, 0.5, 1.5, 2.5])
+    theirs = nct.sf(critical, df, shift) + nct.cdf(-critical, df, shift)
+    assert power(shift, df, critical) == pytest.approx(theirs, abs=1e-9)

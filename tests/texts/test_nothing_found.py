@@ -101,7 +101,7 @@ def test_an_own_tokeniser_without_words_is_named_without_advice() -> None:
 
 
 def test_punctuation_is_no_text_and_reported() -> None:
-    with pytest.warns(CranfieldWarning, match=r"1 text without letters .* \(topic '1'\)"):
+    with pytest.warns(CranfieldWarning, match=r"1 text without words .* \(topic '1'\)"):
         judged = texts.judge_summaries({"a": {"1": "?! …"}}, {"1": "words"})
     assert scored(judged, "RougeL") == [[0.0]]
 

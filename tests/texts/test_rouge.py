@@ -52,6 +52,31 @@ def test_rouge_score(kind: str) -> None:
         assert scores.values[:, 0] == pytest.approx(wanted, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("text", "references", "exact", "f1"),
+    [
+        ("The cat sat down.", ["cat sat down"], 1, 1),
+        ("a dog", ["cat", "A cat, a dog"], 0, 2 / 3),
+        ("down sat cat", ["the cat sat down"], 0, 1),
+        ("U.S. Navy's", ["no", "US navys"], 1, 1),
+        ("\u201cyes\u201d", ["yes"], 0, 0),
+    ],
+)
+def test_answers_to_questions_as_squad(
+    text: str, references: list[str], exact: float, f1: float
+) -> None:
+    # Worked out by hand by the definitions of Rajpurkar et al. (2016).
+    for measure, wanted in (("ExactMatch", exact), ("exact_match", exact), ("RougeN(of='F')", f1)):
+        assert one_score(measure, text, *references, tokeniser="squad") == pytest.approx(wanted)
+
+
+def test_an_answer_of_an_article_is_an_empty_text_for_squad() -> None:
+    judged = warns(
+        "2 texts without words", judge_summaries, {"q": "A"}, {"q": "the"}, tokeniser="squad"
+    )
+    assert evaluate_answers(judged, "EM")["EM"].values.tolist() == [[1]]
+
+
 def test_several_references_as_rouge_score() -> None:
     # rouge-score 0.1.2, score_multi
     references = ["the cat sat on the mat", "a cat is here on a mat"]
@@ -127,7 +152,7 @@ def test_tokenisers() -> None:
     assert scores.values[0, 0] == pytest.approx(2 / 3)
     for wrong in ("porter", 3):
         refuses(
-            "expected a function or one of: alphanumeric, unicode, whitespace",
+            "expected a function or one of: alphanumeric, unicode, squad, whitespace",
             judge_summaries,
             {"s": {"q": "a"}},
             {"q": "a"},

@@ -369,7 +369,7 @@ def answers(
     human: str | None,
     measures: tuple[str, ...] = (),
     system: str | None,
-    tokeniser: Literal["alphanumeric", "unicode", "whitespace"] | None,
+    tokeniser: Literal["alphanumeric", "unicode", "squad", "whitespace"] | None,
     output: cli.Output,
 ) -> None:
     """Score answers by nuggets or citations, and summaries by reference texts.

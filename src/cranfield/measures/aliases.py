@@ -64,6 +64,7 @@ _SYNONYM_NAMES = {
     "RelP": "r_cap recall_cap capped_recall",
     "Success": "hit hit_rate hr hit_ratio hitratio",
     "AP11": "11pt_avg",
+    "ExactMatch": "exact_match",
 }
 
 SYNONYMS: dict[str, tuple[str, dict[str, str]]] = {
@@ -183,10 +184,13 @@ _REASONS = {
         "RougeN, RougeL, RougeLsum, RougeS and RougeSU score summaries against reference texts"
         " (`cranfield answers --references`, evaluate_answers)"
     ),
-    "em exact_match exactmatch bleu meteor chrf bertscore bert_score faithfulness groundedness": (
+    "bleu meteor chrf bertscore bert_score faithfulness groundedness": (
         "it is not computed here, but `compare --scores` reads scores of other programs by topic"
     ),
-    "token_f1 squad_f1": "RougeN(of='F') is the F-measure of the words in common with a reference",
+    "token_f1 squad_f1": (
+        "RougeN(of='F') is the F-measure of the words in common with a reference; with"
+        " tokeniser='squad' it is the F1 of SQuAD"
+    ),
     "hole": "Unjudged@k is the proportion of documents without a judgment for their topic",
     "f_measure f_score f1_score fscore fmeasure": (
         "F@k combines P@k and R@k; SetF is the F-measure of all retrieved documents"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -160,9 +161,25 @@ def unicode_words(text: str) -> list[str]:
     return words
 
 
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLE = re.compile(r"\b(a|an|the)\b")
+
+
+def squad_words(text: str) -> list[str]:
+    """Split a text as SQuAD's evaluation does: lower case, no ASCII punctuation, no articles.
+
+    Examples
+    --------
+    >>> squad_words("The U.S. Navy's flag")
+    ['us', 'navys', 'flag']
+    """
+    return _ARTICLE.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
+
+
 TOKENISERS: dict[str, Tokeniser] = {
     "alphanumeric": alphanumeric,
     "unicode": unicode_words,
+    "squad": squad_words,
     "whitespace": str.split,
 }
 """Functions that split a text into words, by name."""
@@ -234,10 +251,11 @@ def judge_summaries(
     tokeniser
         Tokeniser of lines: `alphanumeric` (lower case, runs of a to z and digits, as in Google's
         rouge-score), `unicode` (lower case, runs of letters and digits of any script; single
-        characters in Chinese, Japanese, Thai, Lao, Burmese and Khmer), `whitespace` (split at white
-        space, unchanged), or a function that returns a list of words, which may also stem them. By
-        default `alphanumeric`; but `unicode`, with a warning, if a text has letters or digits but
-        none from a to z or 0 to 9. Each line is a sentence for `RougeLsum`.
+        characters in Chinese, Japanese, Thai, Lao, Burmese and Khmer), `squad` (lower case, without
+        ASCII punctuation and the words a, an and the, as in SQuAD's evaluation), `whitespace`
+        (split at white space, unchanged), or a function that returns a list of words, which may
+        also stem them. By default `alphanumeric`; but `unicode`, with a warning, if a text has
+        letters or digits but none from a to z or 0 to 9. Each line is a sentence for `RougeLsum`.
     name
         Name of the system, if the texts do not name it; by default the stem of the file.
 
@@ -260,7 +278,7 @@ def judge_summaries(
     CranfieldWarning
         For texts of topics without references, which are excluded; for missing texts, which count
         as 0; for letters that `alphanumeric` drops; if `unicode` is chosen by default; and for
-        texts without letters or digits.
+        texts without words.
 
     Examples
     --------
@@ -282,7 +300,8 @@ def judge_summaries(
 
     def encode(text: str, topic: str) -> Sentences:
         lines = [_tokenise(tokenise, line) for line in text.split("\n")]
-        if any(map(str.isalnum, text)) and not any(lines):
+        has_words = tokenise is not squad_words and any(map(str.isalnum, text))
+        if has_words and not any(lines):
             advice = _ADVICE if tokenise is alphanumeric else ""
             raise InputError(f"the tokeniser found no words in {quoted(text)}{advice}", topic=topic)
         if text.strip() and not any(lines):
@@ -313,7 +332,7 @@ def judge_summaries(
     )
     if wordless_topics:
         warn(
-            f"{counted(len(wordless_topics), 'text')} without letters and digits counted as empty"
+            f"{counted(len(wordless_topics), 'text')} without words counted as empty"
             f" (topic {some_of(wordless_topics, 3)})"
         )
     if ignored_letters:

@@ -1,7 +1,8 @@
-r"""ROUGE: the overlap of a summary with reference summaries (Lin 2004; Sakai 2013, section 3.3).
+r"""Measures of a text against reference texts: ROUGE and exact match.
 
-A unit is an n-gram, a skip bigram (two words in order), or a word of a common subsequence. With
-:math:`|s|` units of the summary, :math:`|s^*|` units of the reference, and c units in common,
+ROUGE is the overlap with reference summaries (Lin 2004; Sakai 2013, section 3.3). A unit is an
+n-gram, a skip bigram (two words in order), or a word of a common subsequence. With :math:`|s|`
+units of the summary, :math:`|s^*|` units of the reference, and c units in common,
 
 .. math:: P = \frac{c}{|s|}, \quad R = \frac{c}{|s^*|},
     \quad F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}.
@@ -73,6 +74,28 @@ class _Rouge(TextMeasure, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
 
 def _words(text: Sentences) -> list[int]:
     return list(chain.from_iterable(text))
+
+
+@measure(
+    "ExactMatch",
+    aliases=("EM",),
+    summary="Whether a text has the same words, in the same order, as a reference text.",
+    formula="[s = s^*]",
+    source="Rajpurkar et al. (2016)",
+    scale_note="on an interval scale, as it has only two values",
+    needs=_NEEDS,
+    family="question answering",
+    elsewhere={"SQuAD": "exact_match, of words by tokeniser='squad'"},
+)
+class ExactMatch(TextMeasure):
+    """1 if the words are equal to those of any reference, else 0."""
+
+    data_class = JudgedSummaries
+
+    def values(self, judged: JudgedSummaries) -> Floats:
+        return judged.score_texts(
+            lambda text, reference: float(_words(text) == _words(reference)), average=False
+        )
 
 
 @measure(

@@ -30,6 +30,7 @@ from cranfield.online.experiments.estimates import (
 )
 from cranfield.online.experiments.unit_rows import (
     CONTROLS,
+    MIN_REPEATS,
     TIMES,
     UnitTable,
     check_rows,
@@ -70,6 +71,7 @@ def _read_number(cell: Any) -> float | None:
     return finite(int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
 
 
+_UNIT = replace(ID, missing=absent)
 _METRIC = replace(NUMBER, read=_read_number, missing=lambda cell: absent(cell, NO_SCORE))
 _LABEL = replace(
     TAG,
@@ -149,6 +151,13 @@ def read_units(
     if variant is None:
         variant = "(variant)"
         frame = frame.with_columns(pl.lit("all").alias(variant))
+    if unit and (n_without := frame[unit].null_count()):
+        rows = counted(n_without, "row")
+        if missing == "error":
+            reason = f"column {quoted(unit)} has no value in {rows}; missing='drop' excludes them"
+            raise InputError(reason, source=source)
+        notes.append(f"{rows} without a {unit} excluded")
+        frame = frame.drop_nulls(unit)
     null_counts = {name: count for name in names if (count := frame[name].null_count())}
     for name, count in null_counts.items() if missing == "error" else ():
         reason = f"column {quoted(name)} has no value in {counted(count, 'row')}"
@@ -218,7 +227,7 @@ def _read_table(
     data: Any, kinds: Mapping[str, Kind], unit: str | None, variant: str | None, denominators: Names
 ) -> tuple[Table, str | None, list[str]]:
     """Read a table; also return its unit, None if rows are units, and notes."""
-    name, ids = "table of units", [] if unit is None else [Column(unit, ID, None)]
+    name, ids = "table of units", [] if unit is None else [Column(unit, _UNIT, None)]
     decisive: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
     decisive += () if unit == ROW else ("weight", "assignment weight")
     schema_columns = (*(Column(name, kinds[name], None) for name in kinds if name != unit), *ids)
@@ -309,6 +318,12 @@ def _check_sums(
         if values.is_between(0, 1).all() and (values % 1 > 0).any():
             note = f"{quoted(name)} has values from 0 to 1, which are summed over the rows of each"
             warn(f"{source}: {note} {unit}; if they are rates, {ratio}")
+    repeated = frame.filter(pl.col(unit).is_duplicated())
+    for name in sorted(summed_columns - once - {""}):
+        values = repeated.group_by(unit).agg(pl.first(name), pl.n_unique(name).alias("(n)"))
+        if len(values) >= MIN_REPEATS and (values["(n)"] == 1).all() and values[name].n_unique() > 1:
+            note = f"{quoted(name)} is equal in all rows of each {unit}, and these rows are summed"
+            warn(f"{source}: {note}; if it is a value per {unit}, keep one row of each {unit}")
     return once
 
 

@@ -612,7 +612,8 @@ def followed_by(
     Warns
     -----
     CranfieldWarning
-        For topics of runs that are not sessions, and for runs with equal tags.
+        For topics of runs that are not sessions, for sessions without results of a run, and for
+        runs with equal tags.
 
     Examples
     --------

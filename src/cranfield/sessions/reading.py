@@ -251,9 +251,10 @@ def read_sessions(
     ----------
     data
         A log of the TREC Session track in XML; or a table with a row for each result and columns
-        `session`, `query`, `doc`, `rank` or `score`, and optionally `system`, `topic`, `title` and
-        `snippet`: a CSV, TSV, JSON or Parquet file, a data frame of any library, a dict of columns,
-        or an iterable of mappings or named tuples. Files may be compressed (gz, bz2, xz, zst).
+        `session`, `query`, `doc`, `rank` or `score`, and optionally `system`, `topic`, `title`,
+        `snippet` and `time`, which only checks the order of queries: a CSV, TSV, JSON or Parquet
+        file, a data frame of any library, a dict of columns, or an iterable of mappings or named
+        tuples. Files may be compressed (gz, bz2, xz, zst).
         Queries are numbered from 1; if they are not all integers, they are numbered in order of
         appearance. Equal scores are ordered by document, descending, as in trec_eval.
     clicks
@@ -279,7 +280,7 @@ def read_sessions(
     -----
     CranfieldWarning
         For clicks on ranks without a result, which are excluded; for documents repeated in one
-        list; for sessions without queries.
+        list; for sessions without queries; for queries whose order contradicts their times.
 
     Examples
     --------

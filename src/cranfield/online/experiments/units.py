@@ -146,18 +146,11 @@ def read_units(
     if variant:
         kinds[variant] = _LABEL
     denominators = [name for metric in metrics.values() if (name := metric.parts()[1])]
-    table, unit, notes = _read_table(data, kinds, unit, variant, denominators)
+    table, unit, notes = _read_table(data, kinds, unit, variant, denominators, missing)
     frame, source = table.frame, table.source
     if variant is None:
         variant = "(variant)"
         frame = frame.with_columns(pl.lit("all").alias(variant))
-    if unit and (n_without := frame[unit].null_count()):
-        rows = counted(n_without, "row")
-        if missing == "error":
-            reason = f"column {quoted(unit)} has no value in {rows}; missing='drop' excludes them"
-            raise InputError(reason, source=source)
-        notes.append(f"{rows} without a {unit} excluded")
-        frame = frame.drop_nulls(unit)
     null_counts = {name: count for name in names if (count := frame[name].null_count())}
     for name, count in null_counts.items() if missing == "error" else ():
         reason = f"column {quoted(name)} has no value in {counted(count, 'row')}"
@@ -224,7 +217,12 @@ def _encode_days(
 
 
 def _read_table(
-    data: Any, kinds: Mapping[str, Kind], unit: str | None, variant: str | None, denominators: Names
+    data: Any,
+    kinds: Mapping[str, Kind],
+    unit: str | None,
+    variant: str | None,
+    denominators: Names,
+    missing: str,
 ) -> tuple[Table, str | None, list[str]]:
     """Read a table; also return its unit, None if rows are units, and notes."""
     name, ids = "table of units", [] if unit is None else [Column(unit, _UNIT, None)]
@@ -247,11 +245,18 @@ def _read_table(
     if unit is None and not is_by_row:
         metrics = [name for name, kind in kinds.items() if kind is _METRIC]
         check_rows(unit_table, metrics, denominators)
-    table = columns.table(schema)
+    table, notes = columns.table(schema), note_unused_labels(unit_table)
     if unit:
         table.check(totals(unit))
         warn_of_long_table(unit_table, unit)
-    return table, unit, note_unused_labels(unit_table)
+        if n_without := table.frame[unit].null_count():
+            rows = counted(n_without, "row")
+            if missing == "error":
+                problem = f"column {quoted(unit)} has no value in {rows}"
+                raise InputError(f"{problem}; missing='drop' excludes them", source=table.source)
+            notes.append(f"{rows} without a {unit} excluded")
+            table = replace(table, frame=table.frame.drop_nulls(unit))
+    return table, unit, notes
 
 
 def _check_uses(exclusive: list[str | None], shared: list[str | None], variant: str | None) -> None:
@@ -320,8 +325,9 @@ def _check_sums(
             warn(f"{source}: {note} {unit}; if they are rates, {ratio}")
     repeated = frame.filter(pl.col(unit).is_duplicated())
     for name in sorted(summed_columns - once - {""}):
-        values = repeated.group_by(unit).agg(pl.first(name), pl.n_unique(name).alias("(n)"))
-        if len(values) >= MIN_REPEATS and (values["(n)"] == 1).all() and values[name].n_unique() > 1:
+        units = repeated.group_by(unit).agg(pl.first(name), pl.n_unique(name).alias("(n)"))
+        is_same = len(units) >= MIN_REPEATS and (units["(n)"] == 1).all()
+        if is_same and units[name].n_unique() > 1:
             note = f"{quoted(name)} is equal in all rows of each {unit}, and these rows are summed"
             warn(f"{source}: {note}; if it is a value per {unit}, keep one row of each {unit}")
     return once

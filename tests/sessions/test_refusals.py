@@ -84,7 +84,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         ],
         (
             lambda: evaluate_sessions(UNCLICKED, {"s": {"a": 1}}, "sDCG", until_click=True),
-            "no clicks at which until_click can cut lists; expected a table of clicks",
+            "no clicks, which until_click=True requires; expected a table of clicks",
         ),
         (lambda: LISTS.concatenated(duplicates="last"), "unknown duplicates 'last'"),
         (lambda: LISTS.concatenated().judged({"s": {"a": 1}}, ties="trec"), "ties 'trec'"),

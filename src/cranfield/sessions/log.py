@@ -516,7 +516,7 @@ def concatenated(
     rows = sessions.results.select(*RESULT_KEY, "doc")
     if until_click:
         if sessions.clicks.is_empty():
-            raise sessions._without_clicks(" at which until_click can cut lists")
+            raise sessions._without_clicks(", which until_click=True requires")
         lowest = sessions.clicks.group_by(LIST_KEY).agg(last_rank=pl.col("rank").max())
         rows = rows.join(lowest, on=LIST_KEY, how="inner", maintain_order="left")
         rows = rows.filter(pl.col("rank") <= pl.col("last_rank"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+import cranfield as cf
 from cranfield.cli.options.declaring import MAX_FLAGS, SHORT_FLAGS, Command, FileRead, Option
 
 from .running import commands, cranfield, refusals, refused
@@ -165,3 +166,14 @@ def test_examples_use_no_option_that_is_a_setting(command: Command, context: cli
         name for one in command.params if not getattr(one, "in_file", False) for name in one.opts
     }
     assert {*re.findall(r"(?<=\s)--[a-z-]+", examples)} <= usable | {"--help"}
+
+
+@each_command
+def test_examples_have_valid_parameters_of_measures(
+    command: Command, context: click.Context
+) -> None:
+    examples = command.get_help(context).partition("Examples:")[2]
+    for text in re.findall(r'-m "(\w+\(.*?)"', examples):
+        is_online = context.command_path.startswith("cranfield online")
+        parse = cf.online.parse_online_measure if is_online else cf.parse_measure
+        parse(text)

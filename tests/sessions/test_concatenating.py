@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -125,7 +127,8 @@ def test_systems_side_by_side() -> None:
 
 def test_current_queries_behind_histories() -> None:
     sessions = read_sessions(XML)
-    both = sessions.followed_by(RUNS)
+    with pytest.warns(CranfieldWarning, match="x: no results for 1 session, such as '54'"):
+        both = sessions.followed_by(RUNS)
     assert (both.systems, both.names, both.topics) == (("x", "y"), ("33", "54"), ("25", "40"))
     last = both.results.filter(pl.col("query") == 4)
     assert last.select("system", "session", "rank", "doc").rows() == [
@@ -158,11 +161,25 @@ def test_runs_alone_are_scored_by_the_judgments_of_sessions() -> None:
 def test_topics_of_runs_without_a_session_are_reported() -> None:
     sessions = read_sessions(XML)
     with pytest.warns(CranfieldWarning, match="x: 1 topic without a session, such as '77'"):
-        assert sessions.followed_by({"x": {"77": {"a": 1.0}, "33": {"a": 1.0}}}).counts.queries == 8
+        both = sessions.followed_by({"x": dict.fromkeys(("77", "33", "54"), {"a": 1.0})})
+    assert both.counts.queries == 8
 
 
-def test_sessions_without_a_current_query_need_an_answer() -> None:
-    log = sessions_of({"1": [["a"]], "2": [["b"]]})
-    both = log.followed_by({"x": {"2": {"c": 1.0}}})
-    assert both.names == ("2",)
-    assert both.results.select("session", "query", "doc").rows() == [(0, 1, "b"), (0, 2, "c")]
+def test_sessions_that_a_run_does_not_answer() -> None:
+    """Without current queries all sessions remain, and no score depends on the other runs."""
+    log, runs = sessions_of({"1": [["a"]], "2": [["b"]]}), {"x": {"2": {"c": 1.0}}}
+    with pytest.warns(CranfieldWarning, match="x: no results for 1 session, such as '1'"):
+        both = log.followed_by(runs)
+    assert both.names == ("1", "2")
+    rows = [(0, 1, "a"), (1, 1, "b"), (1, 2, "c")]
+    assert both.results.select("session", "query", "doc").rows() == rows
+    with pytest.warns(CranfieldWarning, match="x: no results for 1 session"):
+        beside = log.followed_by(runs | {"y": {"1": {"c": 1.0}, "2": {"c": 1.0}}})
+    scores = [
+        evaluate_sessions(sessions, {"1": {"a": 1}, "2": {"c": 1}}, "sDCG")["sDCG"].values[:, 0]
+        for sessions in (both, beside)
+    ]
+    np.testing.assert_allclose(scores, [[1, 1 / (np.log2(5) / 2 * np.log2(3))]] * 2)
+    # If the log names current queries, a session without one needs an answer.
+    named = replace(log, current=(None, "query"))
+    assert named.followed_by(runs).names == ("2",)

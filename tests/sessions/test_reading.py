@@ -279,6 +279,12 @@ def _lists(header: str, *lines: str) -> pl.DataFrame:
             _lists("doc rank", *(f"s 31_{q} d{q} 1" for q in (1, 10, 2))),
             r"contradicts the numbers in their ids \('31_10' before '31_2'\)",
         ),
+        (
+            _lists("doc rank time", "s cats a 1 2026-03-01T10:05", "s dogs b 1 2026-03-01T10:04"),
+            r"the order of queries contradicts their times \('cats' before 'dogs'\)",
+        ),
+        (_lists("doc rank ts", "s 1 a 1 9", "s 2 b 1 8"), r"their times \('1' before '2'\)"),
+        (_lists("doc rank time", "s 1 a 1 noon"), "column of times not used, as none could be"),
     ],
 )
 def test_doubtful_orders_of_lists_are_reported(frame: pl.DataFrame, message: str) -> None:
@@ -292,6 +298,8 @@ def test_usual_orders_of_lists_are_not_reported() -> None:
         read_sessions(_lists("doc score", "s 1 a 2", "s 1 b 1", "s 2 a 1", "s 2 b 3"))
         read_sessions(_lists("doc rank", "s 1 b 2", "s 1 a 1", "s 2 a 1"))
         read_sessions(_lists("doc rank", *(f"s 31_{q} d{q} 1" for q in (1, 2, 10))))
+        read_sessions(_lists("doc rank time", "s a a 1 9", "s a b 2 7", "s b c 1 8", "t b c 1 1"))
+        read_sessions(_lists("doc rank time ts", "s a a 1 1 9", "s b c 1 - 8"))
         read_sessions(_lists("doc rank", *(f"s {q} {q} 1" for q in ("ab12", "f3", "77b1"))))
     assert warnings == []
 

@@ -21,6 +21,7 @@ from tests.sessions.samples import QRELS, RUNS, XML, sessions_of, written
 LISTS = sessions_of({"s": [["a"]]}, [{"session": "s", "query": 1, "rank": 1}])
 UNCLICKED = sessions_of({"s": [["a"]]})
 EXTRACT = read_sessions(XML)
+TWO_SYSTEMS = EXTRACT.followed_by({"x": RUNS["y"], "y": RUNS["y"]})
 RUN = {"q": {"a": 1.0}}
 ROWS = [
     {"session": "s", "topic": "t", "query": 1, "rank": 2, "doc": "b"},
@@ -81,12 +82,16 @@ REFUSALS: dict[str, list[Refusal]] = {
             (partial(LISTS.concatenated, depth=cast(Any, depth)), "depth must be an integer from 1")
             for depth in (0, 1.5, True)
         ],
+        (
+            lambda: evaluate_sessions(UNCLICKED, {"s": {"a": 1}}, "sDCG", until_click=True),
+            "no clicks, which until_click=True requires; expected a table of clicks",
+        ),
         (lambda: LISTS.concatenated(duplicates="last"), "unknown duplicates 'last'"),
         (lambda: LISTS.concatenated().judged({"s": {"a": 1}}, ties="trec"), "ties 'trec'"),
         (lambda: LISTS.qrels({"w": {"a": 1}}), r"no session has a judged topic .*'s'"),
         (lambda: TOPICLESS.qrels({"w": {"a": 1}}), "topics such as 'w'.; expected a column topic"),
         (lambda: EXTRACT.followed_by({"x": {"77": {"a": 1.0}}}), "no topic of the run"),
-        (lambda: EXTRACT.followed_by(RUNS).followed_by(RUNS), "of one system, got 2"),
+        (lambda: TWO_SYSTEMS.followed_by(RUNS), "of one system, got 2"),
         (lambda: EXTRACT.followed_by(NAMESAKES), "'same'"),
         (lambda: cf.parse_measure("nsDCG").score(UNLINKED), "do not record judgments"),
     ],

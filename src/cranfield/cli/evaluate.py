@@ -319,7 +319,7 @@ def sessions(
     cranfield sessions qrels.txt sessions.xml -m nsDCG@10
     cranfield sessions qrels.txt sessions.csv --clicks clicks.csv --settings lengths.yml -m ClickU
     cranfield sessions clicks sessions.csv --clicks clicks.csv -m sDCG@10
-    cranfield sessions qrels.txt sessions.xml runs/*.xz -m "nsDCG(q=2)@10" --format csv
+    cranfield sessions qrels.txt sessions.xml runs/*.xz -m "nsDCG(bq=2)@10" --format csv
     """
     output.check()
     measure_list = cf.parse_measures(measures, rel=rel)

@@ -264,16 +264,18 @@ class Sessions:
             clicks = clicks.filter(seconds.is_finite() & (seconds >= min_seconds))
         if clicks.is_empty():
             dwell = f" of at least {min_seconds:g} seconds" if min_seconds else ""
-            is_unread = self.clicks.is_empty() and not self.lost_clicks
-            advice = "; expected a table of clicks (session, query, rank)" if is_unread else ""
-            reason = f"has no clicks{dwell} from which to derive judgments{advice}"
-            raise InputError(reason, source=self.source)
+            raise self._without_clicks(f"{dwell} from which to derive judgments")
         clicked = clicks.select(*RESULT_KEY, clicked=1).unique()
         results = self.results.join(clicked, on=RESULT_KEY, how="left", maintain_order="left")
         groups = results.group_by("session", "doc", maintain_order=True)
         grades = groups.agg(grade=pl.col("clicked").max().fill_null(0))
         topics = pl.Series("topic", self.names, dtype=pl.String).gather(grades["session"])
         return read_qrels(grades.select(topics, "doc", "grade"))
+
+    def _without_clicks(self, purpose: str) -> InputError:
+        is_unread = self.clicks.is_empty() and not self.lost_clicks
+        advice = "; expected a table of clicks (session, query, rank)" if is_unread else ""
+        return InputError(f"has no clicks{purpose}{advice}", source=self.source)
 
     def concatenated(
         self, *, depth: int | None = None, duplicates: str = "first", until_click: bool = False
@@ -498,6 +500,8 @@ def concatenated(
     ------
     PolicyError
         For a depth below 1, or an unknown value of duplicates.
+    InputError
+        For `until_click` without clicks.
 
     Examples
     --------
@@ -511,6 +515,8 @@ def concatenated(
     check_choice("duplicates", duplicates, DUPLICATES)
     rows = sessions.results.select(*RESULT_KEY, "doc")
     if until_click:
+        if sessions.clicks.is_empty():
+            raise sessions._without_clicks(", which until_click=True requires")
         lowest = sessions.clicks.group_by(LIST_KEY).agg(last_rank=pl.col("rank").max())
         rows = rows.join(lowest, on=LIST_KEY, how="inner", maintain_order="left")
         rows = rows.filter(pl.col("rank") <= pl.col("last_rank"))
@@ -592,8 +598,9 @@ def followed_by(
     Returns
     -------
     Sessions
-        The sessions with a current query or a ranking by any run; each run is a system. A run
-        without a ranking for a session has an empty list there.
+        The sessions with a current query or a ranking by any run, or all sessions if the log names
+        no current query; each run is a system. A run without a ranking for a session has an empty
+        list there.
 
     Raises
     ------
@@ -605,7 +612,8 @@ def followed_by(
     Warns
     -----
     CranfieldWarning
-        For topics of runs that are not sessions, and for runs with equal tags.
+        For topics of runs that are not sessions, for sessions without results of a run, and for
+        runs with equal tags.
 
     Examples
     --------
@@ -622,8 +630,11 @@ def followed_by(
         raise InputError("expected at least one run, got none")
     run_list = list(collection)
     rankings = [_rank_results(run, sessions.names, i, ties) for i, run in enumerate(run_list)]
-    ranked = {i for frame in rankings for i in frame["session"].unique().to_list()}
-    indices = [i for i, query in enumerate(sessions.current) if query is not None or i in ranked]
+    answered = [{*frame["session"]} for frame in rankings]
+    is_open = [query is not None for query in sessions.current]
+    if not any(is_open):  # as in a table, which does not name current queries
+        is_open = [True] * len(is_open)
+    indices = [i for i, _ in enumerate(is_open) if is_open[i] or i in set().union(*answered)]
     last_query = np.zeros(len(sessions.names), dtype=np.int64)
     session_codes, numbers = (sessions.queries[name].to_numpy() for name in ("session", "query"))
     np.maximum.at(last_query, session_codes, numbers)
@@ -646,12 +657,17 @@ def followed_by(
 
     results = pl.concat([repeat_rows(sessions.results), results.select(*RESULT_SCHEMA)])
     stems = [collection.stem(i) for i in range(len(collection)) if i not in collection.skipped]
+    run_names = distinct_names([run.name for run in run_list], stems)
+    for name, codes in zip(run_names, answered, strict=True):
+        if missing := [quoted(sessions.names[i]) for i in indices if i not in codes]:
+            number = f"no results for {counted(len(missing), 'session')}, such as {missing[0]}"
+            warn(f"{name}: {number}; the list of the last query is empty there")
     return replace(
         sessions,
         runs_read=dict(collection.settings),
         names=tuple(sessions.names[i] for i in indices),
         topics=tuple(sessions.topics[i] for i in indices),
-        systems=tuple(distinct_names([run.name for run in run_list], stems)),
+        systems=tuple(run_names),
         current=(None,) * len(indices),
         queries=renumber(repeat_rows(queries)).sort(*LIST_KEY, maintain_order=True),
         results=renumber(results).sort(*LIST_KEY, maintain_order=True),

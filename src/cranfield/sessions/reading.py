@@ -107,6 +107,7 @@ _SESSIONS = Schema(
         optional("score", SCORE.kind),
         *(optional("title", TEXT), optional("snippet", TEXT)),
         optional("user", ID, "user of session"),
+        optional("time", replace(SECONDS, missing=any_value), "time of query"),
     ),
     mapping=columns_of_mapping("table of sessions"),
     suspicions=totals("session"),
@@ -250,9 +251,10 @@ def read_sessions(
     ----------
     data
         A log of the TREC Session track in XML; or a table with a row for each result and columns
-        `session`, `query`, `doc`, `rank` or `score`, and optionally `system`, `topic`, `title` and
-        `snippet`: a CSV, TSV, JSON or Parquet file, a data frame of any library, a dict of columns,
-        or an iterable of mappings or named tuples. Files may be compressed (gz, bz2, xz, zst).
+        `session`, `query`, `doc`, `rank` or `score`, and optionally `system`, `topic`, `title`,
+        `snippet` and `time`, which only checks the order of queries: a CSV, TSV, JSON or Parquet
+        file, a data frame of any library, a dict of columns, or an iterable of mappings or named
+        tuples. Files may be compressed (gz, bz2, xz, zst).
         Queries are numbered from 1; if they are not all integers, they are numbered in order of
         appearance. Equal scores are ordered by document, descending, as in trec_eval.
     clicks
@@ -278,7 +280,7 @@ def read_sessions(
     -----
     CranfieldWarning
         For clicks on ranks without a result, which are excluded; for documents repeated in one
-        list; for sessions without queries.
+        list; for sessions without queries; for queries whose order contradicts their times.
 
     Examples
     --------
@@ -443,6 +445,8 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
         numbers = keys.select(pl.int_range(pl.len()).over("system", "session") + 1).to_series()
         _warn_of_query_ids(keys, source)
     keys = keys.with_columns(number=numbers)
+    if "time" in table.names:
+        _warn_of_times(frame, keys, source)
     if keys.select("system", "session", "number").is_duplicated().any():
         got = "got the same number with and without leading zeros"
         raise InputError(f"query numbers must be distinct, {got}", source=source)
@@ -500,6 +504,23 @@ def _warn_of_query_ids(keys: pl.DataFrame, source: str) -> None:
         warn(
             f"{source}: queries are numbered in order of appearance, which contradicts the numbers"
             f" in their ids ({pair}); sort the rows, or number the queries from 1"
+        )
+
+
+def _warn_of_times(frame: pl.DataFrame, keys: pl.DataFrame, source: str) -> None:
+    """Warn if the numbers of the queries of a session contradict their times."""
+    group = ["system", "session"]
+    if frame["time"].null_count() == frame.height:
+        warn(f"{source}: column of times not used, as none could be read")
+    times = frame.group_by(LIST_KEY).agg(pl.col("time").min()).drop_nulls()
+    queries = keys.join(times, on=LIST_KEY).sort(*group, "number")
+    previous = pl.col("query").shift().over(group)
+    late = queries.with_columns(previous=previous).filter((pl.col("time").diff() < 0).over(group))
+    if late.height:
+        pair = f"{quoted(late['previous'][0])} before {quoted(late['query'][0])}"
+        warn(
+            f"{source}: the order of queries contradicts their times ({pair}); number the queries"
+            " of each session from 1 in order of time"
         )
 
 

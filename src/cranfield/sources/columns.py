@@ -100,6 +100,7 @@ class Columns:
             reason = "repeats the names of the columns; remove the row"
             raise error_at_row(repeated[0], reason, self.source, self.lines)
         unused, others, decisive = schema.unused(self.names, used)
+        decisive |= self._find_events(schema, used)
         read = {schema.column_of(self.names[k]) for k in used}
         for k, kind in decisive.items():
             if kind == "support" and kind in read:
@@ -144,6 +145,14 @@ class Columns:
             listed = some_of((quoted(self.names[k]) for k in reported), 12)
             warn(f"{self.source}: columns not used: {listed}")
 
+    def _find_events(self, schema: Schema, used: Collection[int]) -> dict[int, str]:
+        """Find unused columns of any name whose values name events, among them clicks."""
+        if "event" not in schema.decisive or schema.is_selected:
+            return {}
+        unused = {k: _texts(self.cells(k)) for k in range(len(self.names)) if k not in used}
+        values = {k: {*map(spelt, texts.unique())} for k, texts in unused.items()}
+        return {k: "event" for k in values if len(values[k]) <= _MAX_EVENTS and values[k] & _CLICKS}
+
     def _varies(self, k: int, schema: Schema) -> bool:
         """Return True if a column has several values, and these do not only number the rows."""
         texts = _texts(self.cells(k))
@@ -170,6 +179,11 @@ _IDENTIFIER = re.compile("(id|no|number|key)$")
 
 _MAX_CHECKED = 100
 """Maximum number of unused columns whose values are checked."""
+
+_MAX_EVENTS = 20
+"""Maximum number of kinds of events; a column with more has texts, such as queries."""
+
+_CLICKS = {"click", "clicks", "clicked"}
 
 _ADVICE = {
     "status": "keep the valid rows, and remove the column",

@@ -135,6 +135,8 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         ),
         "start": (_START, *_TIME[:1]),
         "time": _TIME,
+        # Each name in a group of its own, as tables may have several.
+        "time of query": ("query_time", *" ".join(_TIME).split()),
         "clicked at": ("click_time clicked_at",),
         "time of click": ("click_time clicked_at", *_TIME),
         "end": ("end end_time",),

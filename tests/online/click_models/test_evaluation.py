@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import mannwhitneyu
 
 import cranfield as cf
+from cranfield.base.errors import CranfieldWarning
 from tests.conftest import ROOT
 from tests.online.click_models.pages import log_of, pages_of_ten, random_pages
 
@@ -76,6 +77,10 @@ def test_relevance_beside_judgments() -> None:
     }
     found = cf.online.predict_relevance([model], qrels, ["nDCG@3", "P@1"])
     assert found.row(0) == ("DCTR", worth.height, 1.0, 1.0, 1.0)
+    # The relevance of documents of other queries is not estimated, and does not count as 0.
+    with pytest.warns(CranfieldWarning, match="1 judged query not in the log excluded, such as"):
+        other = cf.online.predict_relevance([model], qrels | {"?": {"z": 1}}, ["nDCG@3", "P@1"])
+    assert other.row(0) == found.row(0)
     half = {query: dict.fromkeys(docs, 1) for query, docs in qrels.items()}
     assert np.isnan(cf.online.predict_relevance(model, half)["AUC"][0])
 

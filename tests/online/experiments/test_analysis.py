@@ -79,8 +79,9 @@ def test_a_table_gives_what_tea_tasting_gives() -> None:
         np.testing.assert_allclose(row, TEA_TASTING["200 users"][name], 1e-10)
     # The same in any order of rows, and with rows that are parts of a user.
     frame = pl.read_csv(USERS)
-    halves = pl.concat([frame, frame]).with_columns(pl.exclude("user", "variant") / 2)
-    shuffled = halves.sample(fraction=1, shuffle=True, seed=1)
+    values = pl.exclude("user", "variant")
+    parts = pl.concat(frame.with_columns(values * part) for part in (0.25, 0.75))
+    shuffled = parts.sample(fraction=1, shuffle=True, seed=1)
     again = analyse_experiment(shuffled, METRICS, unit="user")
     np.testing.assert_allclose(again.pvalues, found.pvalues, 1e-9)
     note = "400 rows summed by user: 200 units; a mean over rows requires a ratio"

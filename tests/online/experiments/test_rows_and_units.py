@@ -204,8 +204,15 @@ def test_blanks_around_names_are_removed(tmp_path: Path) -> None:
         assert found.units.tolist() == [2, 2]
         assert found.segments is not None
         assert found.segments["level"].to_list() == ["desk", "phone"]
-    with pytest.raises(InputError, match="has no user"):
-        analyse_experiment({**table, "user": ["  ", *table["user"][1:]]}, "x", unit="user")
+    table = {name: [*values, values[0]] for name, values in table.items()} | {"x": [*range(1, 8)]}
+    for user in ("  ", None):
+        anonymous = {**table, "user": [*table["user"][:-1], user]}
+        match = "column 'user' has no value in 1 row; missing='drop' excludes them"
+        with pytest.raises(InputError, match=match):
+            analyse_experiment(anonymous, "x", unit="user")
+        dropped = analyse_experiment(anonymous, "x", unit="user", missing="drop")
+        assert dropped.means.tolist() == found.means.tolist()
+        assert "1 row without a user excluded" in dropped.notes
 
 
 @pytest.mark.parametrize("blank", [" ", "\t"])
@@ -263,6 +270,10 @@ def test_a_covariate_in_all_rows_of_a_unit_is_taken_once() -> None:
     sums = varied.group_by("user", "variant", maintain_order=True).sum()
     summed = analyse_experiment(varied, metric, unit="user")
     assert summed.to_polars().equals(analyse_experiment(sums, metric, unit="user").to_polars())
+    # A metric cannot be taken once, as rows with the same value may be meant.
+    for name in ("before", "before/clicks"):
+        with pytest.warns(CranfieldWarning, match="'before' is equal in all rows of each"):
+            analyse_experiment(rows, name, unit="user")
 
 
 @pytest.mark.parametrize(

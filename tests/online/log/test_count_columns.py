@@ -69,7 +69,11 @@ def test_rows_that_count_once_are_read(reader: str, values: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["event_type", "Event", "action", "action_name", "userAction", "interaction_type"]
+    "name",
+    [
+        *["event_type", "Event", "action", "action_name", "userAction", "interaction_type"],
+        *["name", "kind", "se_action", "hitType"],
+    ],
 )
 def test_only_clicks_are_clicks(name: str) -> None:
     def clicks(values: list[str]) -> Any:
@@ -78,6 +82,11 @@ def test_only_clicks_are_clicks(name: str) -> None:
     with pytest.raises(InputError, match=f"column '{name}' .'click', 'hover'. may be the event"):
         clicks(["click", "hover"])
     assert clicks(["click", "click"]).clicks.height == 2
+
+
+def test_values_of_columns_of_other_names_are_not_events() -> None:
+    clicks = {"page": ["p"] * 21, "rank": [1] * 21, "title": ["click", *map(str, range(20))]}
+    assert cf.online.read_log(PAGES, RESULTS, clicks, format="tables").clicks.height == 21
 
 
 def test_relations_of_a_database() -> None:

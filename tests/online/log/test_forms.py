@@ -123,9 +123,10 @@ def test_clicks_of_ubi_on_no_page_are_said_once(tmp_path: Path) -> None:
         cf.online.read_log(queries, clicks=events)
 
 
-def test_yandex(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["log", "log.tsv"])
+def test_yandex(tmp_path: Path, name: str) -> None:
     path = text(
-        tmp_path / "log", "1\t0\tQ\t77\t13\ta\tb\tc\n1\t5\tC\tb\n2\t0\tQ\t78\t13\ta\n1\t9\tC\tz\n"
+        tmp_path / name, "1\t0\tQ\t77\t13\ta\tb\tc\n1\t5\tC\tb\n2\t0\tQ\t78\t13\ta\n1\t9\tC\tz\n"
     )
     with pytest.warns(CranfieldWarning, match="1 click on no result"):
         log = cf.online.read_log(path)
@@ -134,11 +135,12 @@ def test_yandex(tmp_path: Path) -> None:
     assert log.clicks.drop("time").rows() == [(0, 2, "b")]
 
 
-def test_the_sample_of_pyclick(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "form"), [("sample", "auto"), ("sample.tsv", "pyclick")])
+def test_the_sample_of_pyclick(tmp_path: Path, name: str, form: str) -> None:
     page = "7_1\ta,b,c :"
-    path = text(tmp_path / "sample", f"{page} b , a; {page}; {page} c , c , z; \n7_2\tx : x;\n")
+    path = text(tmp_path / name, f"{page} b , a; {page}; {page} c , c , z; \n7_2\tx : x;\n")
     with pytest.warns(CranfieldWarning, match="1 click on no result, excluded"):
-        log = cf.online.read_log(path)
+        log = cf.online.read_log(path, format=form)
     assert log.pages["query"].to_list() == ["7_1", "7_1", "7_1", "7_2"]
     assert log.results_with_clicks["clicks"].to_list() == [1, 1, 0, 0, 0, 0, 0, 0, 2, 1]
 

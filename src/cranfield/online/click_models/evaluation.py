@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, row_slices
-from cranfield.base.errors import PolicyError, check_integer, check_list
+from cranfield.base.errors import PolicyError, check_integer, check_list, quoted, warn
 from cranfield.base.kinds import Integer, UnitInterval, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
@@ -409,7 +409,8 @@ def predict_relevance(
     qrels
         Judgments, in any form that :func:`cranfield.read_qrels` accepts.
     measures
-        Measures of the rankings of each query's documents by estimated relevance.
+        Measures of the rankings of each query's documents by estimated relevance; their means are
+        over the judged queries of the log, with a warning if others are judged.
     rel
         Lowest relevant grade for the area under the curve.
 
@@ -436,13 +437,19 @@ def predict_relevance(
     judged = read_qrels(qrels).flat()
     table = judged.to_polars().select(pl.col("topic").alias("query"), "doc", "grade")
     rows = []
+    missing: set[str] = set()
     for model in model_list:
         docs = model.relevance_by_document().join(table, on=["query", "doc"], how="inner")
         relevance, is_relevant = docs["relevance"].to_numpy(), (docs["grade"] >= rel).to_numpy()
         area = area_under_curve(relevance, is_relevant, np.ones(docs.height))
-        scores = evaluate(model.as_run(), judged, list(measures))
+        run = model.as_run()
+        missing |= {*judged.topics} - {*run.topics}
+        scores = evaluate(run, judged, list(measures), topics="intersection")
         means = {name: float(values.mean()[0]) for name, values in scores.items()}
         rows.append({"model": label(model), "judged": docs.height, "AUC": area, **means})
+    if missing:
+        number = counted(len(missing), "judged query")
+        warn(f"{number} not in the log excluded, such as {quoted(min(missing))}")
     return pl.DataFrame(rows)
 
 

@@ -217,7 +217,8 @@ def analyse_experiment(
         How to treat units that occur in more than one variant: `drop`, or `error`.
     missing
         How to treat missing values of a table: `error`; `drop`, which excludes the unit from that
-        metric, even if it has a value in other rows; or `zero`.
+        metric, even if it has a value in other rows; or `zero`. Rows without an id of their unit
+        are excluded, unless it is `error`.
     before
         For a log, the log of the same users before the experiment; its measures are covariates.
     theta

@@ -55,7 +55,7 @@ class UnitTable:
         values = self.count_arms(*keys)
         n_repeats = values["rows"].sum() - values.height
         n_arms = self.texts(self.variant).drop_nulls().n_unique()
-        is_cluster = n_repeats >= _MIN_REPEATS * len(keys) and values["arms"].max() == 1
+        is_cluster = n_repeats >= MIN_REPEATS * len(keys) and values["arms"].max() == 1
         is_time = all(self.spellings[k] in TIMES for k in keys)
         return values.height if is_cluster and values.height > 2 * n_arms and not is_time else 0
 
@@ -77,7 +77,7 @@ def _convert_to_text(cells: Cells) -> pl.Series:
     return texts.str.strip_chars(BLANKS)
 
 
-_MIN_REPEATS = 10  # All are in one variant with probability 2^-10 by chance
+MIN_REPEATS = 10  # All are in one variant with probability 2^-10 by chance
 
 
 class TotalsError(PolicyError):

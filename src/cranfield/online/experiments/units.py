@@ -30,6 +30,7 @@ from cranfield.online.experiments.estimates import (
 )
 from cranfield.online.experiments.unit_rows import (
     CONTROLS,
+    MIN_REPEATS,
     TIMES,
     UnitTable,
     check_rows,
@@ -70,6 +71,7 @@ def _read_number(cell: Any) -> float | None:
     return finite(int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
 
 
+_UNIT = replace(ID, missing=absent)
 _METRIC = replace(NUMBER, read=_read_number, missing=lambda cell: absent(cell, NO_SCORE))
 _LABEL = replace(
     TAG,
@@ -144,7 +146,7 @@ def read_units(
     if variant:
         kinds[variant] = _LABEL
     denominators = [name for metric in metrics.values() if (name := metric.parts()[1])]
-    table, unit, notes = _read_table(data, kinds, unit, variant, denominators)
+    table, unit, notes = _read_table(data, kinds, unit, variant, denominators, missing)
     frame, source = table.frame, table.source
     if variant is None:
         variant = "(variant)"
@@ -215,10 +217,15 @@ def _encode_days(
 
 
 def _read_table(
-    data: Any, kinds: Mapping[str, Kind], unit: str | None, variant: str | None, denominators: Names
+    data: Any,
+    kinds: Mapping[str, Kind],
+    unit: str | None,
+    variant: str | None,
+    denominators: Names,
+    missing: str,
 ) -> tuple[Table, str | None, list[str]]:
     """Read a table; also return its unit, None if rows are units, and notes."""
-    name, ids = "table of units", [] if unit is None else [Column(unit, ID, None)]
+    name, ids = "table of units", [] if unit is None else [Column(unit, _UNIT, None)]
     decisive: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
     decisive += () if unit == ROW else ("weight", "assignment weight")
     schema_columns = (*(Column(name, kinds[name], None) for name in kinds if name != unit), *ids)
@@ -238,11 +245,18 @@ def _read_table(
     if unit is None and not is_by_row:
         metrics = [name for name, kind in kinds.items() if kind is _METRIC]
         check_rows(unit_table, metrics, denominators)
-    table = columns.table(schema)
+    table, notes = columns.table(schema), note_unused_labels(unit_table)
     if unit:
         table.check(totals(unit))
         warn_of_long_table(unit_table, unit)
-    return table, unit, note_unused_labels(unit_table)
+        if n_without := table.frame[unit].null_count():
+            rows = counted(n_without, "row")
+            if missing == "error":
+                problem = f"column {quoted(unit)} has no value in {rows}"
+                raise InputError(f"{problem}; missing='drop' excludes them", source=table.source)
+            notes.append(f"{rows} without a {unit} excluded")
+            table = replace(table, frame=table.frame.drop_nulls(unit))
+    return table, unit, notes
 
 
 def _check_uses(exclusive: list[str | None], shared: list[str | None], variant: str | None) -> None:
@@ -309,6 +323,13 @@ def _check_sums(
         if values.is_between(0, 1).all() and (values % 1 > 0).any():
             note = f"{quoted(name)} has values from 0 to 1, which are summed over the rows of each"
             warn(f"{source}: {note} {unit}; if they are rates, {ratio}")
+    repeated = frame.filter(pl.col(unit).is_duplicated())
+    for name in sorted(summed_columns - once - {""}):
+        units = repeated.group_by(unit).agg(pl.first(name), pl.n_unique(name).alias("(n)"))
+        is_same = len(units) >= MIN_REPEATS and (units["(n)"] == 1).all()
+        if is_same and units[name].n_unique() > 1:
+            note = f"{quoted(name)} is equal in all rows of each {unit}, and these rows are summed"
+            warn(f"{source}: {note}; if it is a value per {unit}, keep one row of each {unit}")
     return once
 
 

@@ -328,8 +328,11 @@ def _read_raw(source: Any, log_format: str, may_be_empty: bool = False) -> tuple
         reason = f"must be a file, got {type(source).__name__}"
         raise InputError(f"a log of format {log_format} {reason}")
     file = Source.of(source)
-    if (suffix := FORMAT_OF_SUFFIX.get(file.suffix)) in {"csv", "tsv", "parquet"}:
-        records = "JSON lines" if log_format in {"ubi", "living-labs"} else "lines of text"
+    is_json = log_format in {"ubi", "living-labs"}
+    # The lines of the other formats are separated by tabs.
+    tables = {"csv", "parquet"} | ({"tsv"} if is_json else set())
+    if (suffix := FORMAT_OF_SUFFIX.get(file.suffix)) in tables:
+        records = "JSON lines" if is_json else "lines of text"
         reason = f"a log of format {log_format} must be {records}, got a file of {suffix}"
         raise InputError(f"{reason}; write tables of pages, results and clicks", source=file.name)
     raw = file.read()
@@ -378,11 +381,14 @@ def _detect_format(source: Any, has_tables: bool) -> str:
         return table
     file = Source.of(source)
     suffix = FORMAT_OF_SUFFIX.get(file.suffix)
-    if suffix in {"csv", "tsv", "parquet"}:
+    if suffix in {"csv", "parquet"}:
         return table
     with file.open() as stream:
         start = stream.read(1 << 16)
     head = start.removeprefix(BOM_UTF8).decode(errors="replace")
+    if suffix == "tsv":
+        is_yandex = not has_tables and dict(_PATTERNS)["yandex"].match(head)
+        return "yandex" if is_yandex else table
     if suffix == "json" and not formats.is_listing(start):
         return table
     if head.lstrip().startswith(("{", "[")):

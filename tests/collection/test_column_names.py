@@ -232,7 +232,10 @@ def test_answers_without_a_grade_are_not_grade_0() -> None:
     ("doc", "is_list"),
     [
         *((text, True) for text in ("d1;d3", "d1|d22", "d1, d3", "7 12", "FT91-3; LA01-1")),
-        *((text, False) for text in ("d1", "Doc 1", "Paris, Texas", "http://x/y1;id=2", "a;b")),
+        *(
+            (text, False)
+            for text in ("d1", "Doc 1", "Paris, Texas", "http://x/1;id=2", "a;b", "[1]")
+        ),
     ],
 )
 def test_several_ids_in_one_cell_are_reported(doc: str, is_list: bool) -> None:

@@ -49,7 +49,7 @@ def test_all_that_is_wrong_in_each_file(tmp_path: Path) -> None:
         " [document-twice]",
         "qrels:4: expected 4 columns (topic iteration doc grade), got 3 [columns]",
         "qrels: refused: 3 errors",
-        "run: warning: the rank column contradicts the scores in 1 case;"
+        "run: warning: ranks contradict the scores in 1 case;"
         " documents are ranked by score [rank-order]",
         "run:1: score 'nan' is not a finite number (topic '1', document 'd1') [score]",
         "run:2: document twice in one topic, first in line 1 (topic '1', document 'd1')"
@@ -249,6 +249,14 @@ def test_each_system_of_a_file_is_checked(tmp_path: Path, name: str, text: str) 
     assert {path.name for path in tmp_path.glob("*.errlog")} >= {"a.errlog", "b.errlog"}
 
 
+def test_names_of_columns_are_a_setting(tmp_path: Path) -> None:
+    tables = {"q.csv": "thema,dok,grade\n1,d1,1\n", "r.csv": "thema,dok,wert\n1,d1,1\n"}
+    names = "columns: {topic: thema, doc: dok, score: wert}\n"
+    write(tmp_path, run="1 Q0 d1 1 2 a\n", **tables, **{"own.yml": names})
+    told = lines(tmp_path, "q.csv", "r.csv", "run", "--settings", "own.yml")
+    assert {"q.csv: accepted", "r.csv: accepted", "run: accepted"} <= {*told}
+
+
 def test_the_advice_on_a_column_of_systems_works(tmp_path: Path) -> None:
     table = "engine,topic,doc,score\na,1,d1,2\nb,1,d1,1\nb,1,d1,3\n"
     write(tmp_path, qrels=GOOD_QRELS, **{"m.csv": table})
@@ -279,7 +287,7 @@ def test_ties_and_contradictions_of_tables_are_reported_as_those_of_lines(tmp_pa
     write(tmp_path, qrels=GOOD_QRELS, **files)
     told = {name: lines(tmp_path, "qrels", name) for name in files}
     for name in ("t.csv", "a.run"):
-        contradiction = f"{name}: warning: the rank column contradicts the scores in 1 case;"
+        contradiction = f"{name}: warning: ranks contradict the scores in 1 case;"
         assert sum(line.startswith(contradiction) for line in told[name]) == 1
     ties = "warning: 2 of 3 documents are tied with another document of the topic;"
     for name in files:

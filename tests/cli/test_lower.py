@@ -159,7 +159,7 @@ def test_commands_on_runs_report_ranks_that_contradict_scores(tmp_path: Path) ->
     (tmp_path / "q.txt").write_text("1 0 a 1\n2 0 b 1\n")
     (tmp_path / "a.run").write_text("1 Q0 a 1 9 A\n1 Q0 b 2 8 A\n2 Q0 b 1 9 A\n")
     (tmp_path / "b.run").write_text("1 Q0 c 1 0.1 B\n1 Q0 a 2 0.7 B\n2 Q0 b 1 0.8 B\n")
-    note = "1 of 2 systems has a rank column that contradicts the scores (most in 'B': 1 contrad"
+    note = "1 of 2 systems has ranks that contradict the scores (most in 'B': 1 contrad"
     for command in (
         ("evaluate", "q.txt", "a.run", "b.run", "-m", "AP"),
         ("fuse", "a.run", "b.run"),

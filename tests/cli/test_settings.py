@@ -56,12 +56,25 @@ def test_mappings_and_flags(folder: Path) -> None:
     assert "bad.csv" in err and "1 of 3 runs skipped" in err
 
 
+def test_flags_may_be_keys_and_the_command_line_wins(folder: Path) -> None:
+    (folder / "own.yml").write_text("unjudged: condensed\nmeasure: [P@1, RR]\nplaces: 2\n")
+    words = ("evaluate", "qrels", "a.run", "b.run", "--settings", "own.yml")
+    flags = ("--unjudged", "condensed", "-m", "P@1", "-m", "RR", "-p", "2")
+    assert cranfield(folder, *words) == cranfield(folder, *words[:4], *flags)
+    assert cranfield(folder, *words, "-m", "AP") != cranfield(folder, *words)
+    scores = "topic,system,measure,score\n1,a,P@1,1\n1,a,RR,1\n1,a,AP,0\n"
+    (folder / "s.csv").write_text(scores)
+    (folder / "own.yml").write_text("measure: [P@1, RR]\n")
+    out, _ = cranfield(folder, "evaluate", "--scores", "s.csv", "--settings", "own.yml")
+    assert "RR" in out and "AP" not in out
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("tie: input", "own.yml: unknown setting 'tie'; expected one of: statistic, exact"),
         ("dept: 3", "did you mean depth"),
-        ("rel: 2", "own.yml: unknown setting 'rel'; it is an option of the command, --rel"),
+        ("settings: own.yml", "own.yml: unknown setting 'settings'"),
         ("ties: inputs", "own.yml: ties: 'inputs' is not one of 'trec'"),
         ("depth: 0", "own.yml: depth: 0 is not in the range x>=1"),
         ("depth: [1, 2]", "own.yml: depth: '1,2' is not a valid integer"),

@@ -7,14 +7,16 @@ import pkgutil
 import re
 from itertools import chain, pairwise, product
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import cranfield as cf
+from cranfield.base.errors import collect_warnings
 from cranfield.sources.columns import Columns
 from cranfield.sources.schemas import DECISIVE, GROUPS, Column, Schema, spelt
-from tests.collection.refusals import refuses
+from tests.collection.refusals import refuses, warns
 
 
 def all_schemas() -> dict[str, Schema]:
@@ -224,6 +226,34 @@ def test_answers_without_a_grade_are_not_grade_0() -> None:
         assert len(read(frame.drop("result_status"))) == 2
     (judge,) = cf.assess.read_judges({"gpt": frame})
     assert (len(judge.labels), judge.unparsed) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("doc", "is_list"),
+    [
+        *((text, True) for text in ("d1;d3", "d1|d22", "d1, d3", "7 12", "FT91-3; LA01-1")),
+        *(
+            (text, False)
+            for text in ("d1", "Doc 1", "Paris, Texas", "http://x/1;id=2", "a;b", "[1]")
+        ),
+    ],
+)
+def test_several_ids_in_one_cell_are_reported(doc: str, is_list: bool) -> None:
+    run = pl.DataFrame({"topic": ["q", "q"], "doc": [doc, "b"], "score": [2.0, 1.0]})
+    qrels = run.select("topic", "doc", grade=1)
+    for read, table in ((cf.read_run, run), (cf.read_qrels, qrels)):
+        with collect_warnings() as told:
+            read(table)
+        assert any(f"document '{doc}' may be several" in text for text in told) is is_list
+
+
+@pytest.mark.parametrize("empty", [None, "", "nan", "-"])
+def test_an_empty_column_of_scores_beside_ranks(empty: Any) -> None:
+    rows = {"topic": ["q", "q"], "doc": ["a", "b"], "rank": [2, 1], "score": [empty, empty]}
+    run = warns("the column of scores is empty; documents are in order", cf.read_run, rows)
+    assert run.scores.tolist() == [-2, -1]
+    refuses("has no score|is not a finite", cf.read_run, {**rows, "score": [empty, 1.0]})
+    refuses("has no score|is not a finite", cf.read_run, rows, columns={"score": "score"})
 
 
 @pytest.mark.parametrize("text", ["None", "NaN", "nan", "null", "<NA>"])

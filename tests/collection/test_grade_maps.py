@@ -191,9 +191,9 @@ def test_part_of_a_number_is_refused() -> None:
 def test_a_line_of_names_is_not_a_word_to_map(tmp_path: Path) -> None:
     path = tmp_path / "qrels.txt"
     path.write_text("query_id iter doc_id label\nq 0 d 1\n")
-    refuses(r"qrels.txt:1: .*; if the line names the columns, rem", cf.read_qrels, path)
+    refuses(r"qrels.txt:1: .*\); if the line is a header, .* the suffix .tsv", cf.read_qrels, path)
     path.write_text("topic doc worker grade\nq d w 1\n")
-    refuses(r"qrels.txt:1: .*; if the line names the columns, rem", cf.assess.read_labels, path)
+    refuses(r"qrels.txt:1: .*\); if the line is a header, remove it", cf.assess.read_labels, path)
 
 
 def test_words_without_a_grade(tmp_path: Path) -> None:

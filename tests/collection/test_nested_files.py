@@ -241,6 +241,8 @@ def test_the_flat_table_is_read(tmp_path: Path) -> None:
     [
         ({"q1": [["d1", 0.1], ["d2", 0.5]], "q2": [["d1", 0]]}, 1),
         ({"q1": {"d1": 1, "d2": 2, "d3": 3}, "q2": {"d4": 1, "d5": 2, "d6": 3}}, 4),
+        ({"q1": {"d1": 1, "d2": 2, "d3": 3}, "q2": {"d4": 1, "d5": 2}}, 3),
+        ({"q1": {"d1": 1, "d2": 2}, "q2": {"d4": 1, "d5": 2}}, 0),
         ({"q1": [["d1", 0.1], ["d2", 0.5]], "q2": [["d1", 0.5], ["d2", 0.5]]}, 0),
         ({"q1": {"d1": 1, "d2": 2, "d3": 3}, "q2": {"d4": 1, "d5": 3, "d6": 4}}, 0),
     ],
@@ -248,7 +250,8 @@ def test_the_flat_table_is_read(tmp_path: Path) -> None:
 def test_ranks_and_distances_in_place_of_scores(rows: Any, rise: int, tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text(json.dumps(rows))
     qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}}
-    assert cf.judge(tmp_path / "r.json", qrels).coverage.systems[0].contradictions == rise
+    for data in (tmp_path / "r.json", rows):
+        assert cf.judge(data, qrels).coverage.systems[0].contradictions == rise
     run = cf.read_run(tmp_path / "r.json", lower_is_better=True)
     assert not rise or cf.judge(run, qrels).coverage.systems[0].contradictions == 0
 

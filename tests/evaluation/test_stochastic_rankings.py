@@ -185,7 +185,7 @@ def test_notes_of_judging_are_passed_on(tmp_path: Path) -> None:
     expected = [
         "system 's' has no results for some judged topics (1 topic: '2')",
         "system 's' has results for topics without judgments (1 topic: '3')",
-        "system 's' has a rank column that contradicts the scores (1 contradiction);"
+        "system 's' has ranks that contradict the scores (1 contradiction);"
         " documents are ordered by score; ties='rank' orders all documents by rank",
     ]
     with pytest.warns(cf.CranfieldWarning) as warned:

@@ -318,7 +318,7 @@ def test_ranks_that_contradict_scores_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_text("1 Q0 a 1 9 A\n1 Q0 b 2 8 A\n1 Q0 c 3 1 A\n")
     (tmp_path / "b.run").write_text("1 Q0 c 1 0.1 B\n1 Q0 d 2 0.7 B\n1 Q0 a 3 0.8 B\n")
     runs = [tmp_path / "a.run", tmp_path / "b.run"]
-    note = r"1 of 2 systems has a rank column that contradicts .* \(most in 'B': 2 contra"
+    note = r"1 of 2 systems has ranks that contradict .* \(most in 'B': 2 contra"
     for function in (cf.fuse, cf.assess.pool):
         with pytest.warns(cf.CranfieldWarning, match=note):
             function(runs, depth=10)

@@ -74,6 +74,8 @@ def test_text_form_is_the_identity(text: str) -> None:
         ("map_cut.7", "AP@7"),
         ("iprec_at_recall_0.30", "IPrec@0.3"),
         ("set_F.4", "SetF(beta=2)"),
+        ("F2@5", "F(beta=2)@5"),
+        ("F0.5@10", "F(beta=0.5)@10"),
         ("ndcg.1=3,2=9,4=4.5", "nDCG(gains={1: 3, 2: 9, 4: 4.5})"),
         ("utility.2,-1,0,0", "Utility(a=2)"),
         ("Rprec_mult.0.35", "Rprec(multiple=0.35)"),

@@ -16,7 +16,7 @@ from cranfield.cli import options as cli
 
 
 @cli.command()
-@cli.settings("encoding separator numbers")
+@cli.settings("encoding separator numbers columns")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=cli.READ)
 @cli.option(
     "--rules",
@@ -28,9 +28,10 @@ from cranfield.cli import options as cli
 @cli.options_from("cranfield.campaign.check_run", "all=all_faults")
 @cli.options_from(
     "cranfield.read_runs",
-    "format encoding separator numbers system",
+    "format encoding separator numbers system columns",
     requires="!--rules",
     format={"flag": "--input-format"},
+    columns=cli.COLUMNS,
 )
 @cli.format_option(
     ("text", "json", "errlog"),

@@ -160,7 +160,7 @@ def _write_replicates(
     if "-" in source.runs:
         raise PolicyError(f"--as {view} reads runs twice, which standard input (-) does not allow")
     default = stochastic.EXPOSURE if is_exposure else stochastic.EQUITY
-    names = source.measures if cli.on_command_line("measures") else default
+    names = source.measures if cli.is_set("measures") else default
     options = {**judging, "replicates": replicates}
     measures = cf.parse_measures(names, rel=options.pop("rel"), compat=options["compat"])
     if all(getattr(measure, "by", "") == "document" for measure in measures):

@@ -347,7 +347,7 @@ def _scores(
     scores = replace(source, measures=[*labels]).scores(judging, all_measures=True)
     # Files of scores may lack the name of the measure.
     all_scores = {name or "scores": table for name, table in scores.items()}
-    if not source.score_files or cli.on_command_line("measures"):
+    if not source.score_files or cli.is_set("measures"):
         names = list(dict.fromkeys(labels[measure] for measure in measures))
     else:
         names = [name for name in all_scores if name not in gold_names]

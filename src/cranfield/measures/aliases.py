@@ -47,6 +47,7 @@ _PAPER_FORMS: Forms = (
     (r"(?:b|B)pref_(?P<form>[RN])", r"Bpref(form='\g<form>')"),
     (rf"R-prec(?:ision)?{_SUFFIX}", r"Rprec\g<tail>"),
     (rf"hit-rate{_SUFFIX}", r"Success\g<tail>"),
+    (r"F(?P<beta>0?\.\d+|[2-9])@(?P<k>\d+)", r"F(beta=\g<beta>)@\g<k>"),
     (r"(?P<name>[a-z_]+?)_at_0*(?P<k>[1-9]\d*)", r"\g<name>@\g<k>"),
     (r"(?P<name>[a-z_]{3,}?)_(?:cut_)?0*(?P<k>[1-9]\d*)", r"\g<name>@\g<k>"),
     (r"(?P<name>[a-z_]+)-l(?P<rel>\d+)", r"\g<name>(rel=\g<rel>)"),

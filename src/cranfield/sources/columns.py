@@ -698,6 +698,25 @@ def _warn_of_decimal_ids(ids: pl.Series, noun: str, source: str) -> None:
         warn(f"{source}: {pair} of {noun} are read as different ids; if they are equal, remove .0")
 
 
+_ARRAY = r"""\[.*['",].*\]"""
+
+
+def _check_lists(
+    ids: pl.Series, source: str, lines: Sequence[int] | NDArray[np.int64] | None
+) -> None:
+    """Refuse ids that are arrays; warn of ids of one form with separators between."""
+    rows = ids.str.contains(rf"^{_ARRAY}$|\d\s*[;|,\s]").fill_null(False).arg_true()[:_MAX_CHECKED]
+    for row, text in zip(rows, ids[rows], strict=True):
+        parts = re.split(r"\s*[;|,\s]\s*", text)
+        forms = [re.sub(r"\d+", "0", re.sub(r"[A-Za-z]+", "a", part)) for part in parts]
+        if re.fullmatch(_ARRAY, text):
+            reason = f"expected one document, got the list {quoted(text)}; write a row for each"
+            raise error_at_row(int(row), reason, source, lines)
+        if "0" in forms[0] and {*forms} == {forms[0]}:
+            warn(f"{source}: document {quoted(text)} may be several; write a row for each")
+            return
+
+
 def convert_columns(
     cells: Mapping[str, Cells],
     schema: Schema,
@@ -732,6 +751,8 @@ def convert_columns(
             warn(f"{source}: {noun} is {values}, read as text, not as missing")
         if series.dtype == pl.String and column.name not in _TEXT_COLUMNS:
             _warn_of_decimal_ids(series, noun, source)
+        if column.name == "doc" and series.dtype == pl.String:
+            _check_lists(series, source, lines)
         series_by_name[column.name] = series
     height = max((len(series) for series in series_by_name.values()), default=0)
     if not height and not allow_empty:

@@ -603,12 +603,12 @@ class Schema:
     def _headless_reason(self, _: Column, names: Sequence[object]) -> str:
         """Describe a table without column names, with an example of a header."""
         usual = self.lines_as_rows if len(names) == len(self.lines_as_rows) else self.tuples
-        example = ",".join(usual or self.required)
+        example = ", ".join(usual or self.required)
         # The CSV reader renames repeated names.
         first_line = ", ".join(quoted(str(name).split("_duplicated_")[0]) for name in names[:6])
         return (
-            f"does not name its columns: the first line is {first_line}; write a line such as"
-            f" {example} above it"
+            f"does not name its columns: the first line is {first_line}; write the names"
+            f" of its {len(names)} columns above it, such as {example}, with the same separator"
         )
 
     def _header_hint(self, names: Sequence[object]) -> str:
@@ -619,11 +619,11 @@ class Schema:
             return "; expected commas or tabs between columns, got semicolons"
         if name.count(",") > 1:
             return "; a file with commas between columns requires the suffix .csv"
+        if "\t" in name and any(map(self.column_of, name.split("\t"))):
+            return "; a file with tabs between columns requires the suffix .tsv"
         if len(self.lines_as_rows) == len(name.split()):
             fields = " ".join(self.lines_as_rows)
             return f"; this looks like TREC text ({fields}): use another suffix, or format='trec'"
-        if "\t" in name:
-            return "; a file with tabs between columns requires the suffix .tsv"
         return "; expected commas or tabs between columns, got '|'" * ("|" in name)
 
 

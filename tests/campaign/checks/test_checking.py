@@ -300,7 +300,7 @@ def test_lines_without_a_rank_or_a_score_change_nothing_for_those_of_other_topic
 def test_messages_name_what_contradicts(tmp_path: Path) -> None:
     backwards = "".join(f"1 Q0 d{k} {rank} {9 - k} t\n" for k, rank in enumerate([1, 3, 2, 4, 4]))
     for text, rules, options, message in (
-        (backwards, {"rank": "order"}, {}, "contradicts the scores in 1 case"),
+        (backwards, {"rank": "order"}, {}, "ranks contradict the scores in 1 case"),
         (FIVE, {"tied": 0.1}, {}, "2 of 5 documents"),
         ("1 Q0 d 1 1 Padua\n", {}, {"tag": "bm25"}, "'Padua' differs from the declared tag 'bm25'"),
         ("1 Q0 d 1 1 Padua\n", {}, {"team": "padua"}, "'Padua' must differ from the team's id"),

@@ -132,7 +132,7 @@ def test_without_priorities_all_runs_are_pooled_to_depth_100(tmp_path: Path) -> 
     assert (found.systems, found.depth) == (("a", "b"), 100)
 
 
-@pytest.mark.filterwarnings("ignore:.* a rank column that contradicts the scores")
+@pytest.mark.filterwarnings("ignore:.* ranks that contradict the scores")
 def test_the_rank_column_may_say_otherwise(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
     handed_in(campaign, "a", b"q1 Q0 x 2 3.0 a\nq1 Q0 y 1 2.0 a\n")

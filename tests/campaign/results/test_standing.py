@@ -106,7 +106,7 @@ def test_ranks_that_contradict_scores_are_noted(
     for path, count in ((run, 0), (tmp_path / "other.run", 1)):
         path.write_text(run.read_text() if path == run else text)
         notes = campaign.standing(path).notes
-        assert sum("a rank column that contradicts" in note for note in notes) == count
+        assert sum("ranks that contradict" in note for note in notes) == count
 
 
 def test_what_unpooled_runs_lose(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:

@@ -286,7 +286,7 @@ def check_duplicates(rows: pl.DataFrame, key: list[str], faults: Faults) -> pl.D
 def describe_contradictions(number: int) -> str:
     """Describe the number of ranks that contradict the scores of a run."""
     cases = counted(number, "case")
-    return f"the rank column contradicts the scores in {cases}; documents are ranked by score"
+    return f"ranks contradict the scores in {cases}; documents are ranked by score"
 
 
 def describe_ties(n_tied: int, n_documents: int, ties: str = "trec") -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,6 +25,7 @@ from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import UNREADABLE, CheckReport, Fault, Faults
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.collection.files.many_runs import named_files, read_runs
+from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
 from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.judged.coverage import SystemCoverage, similar_ids
 from cranfield.collection.judged.judging import can_be_read, judge
@@ -122,6 +123,7 @@ def check(
     separator: str = "auto",
     numbers: str = "auto",
     system: str | None = None,
+    columns: Mapping[str, str] | None = None,
     all_faults: bool = False,
 ) -> FileChecks:
     """Check files of judgments and runs, each alone and in comparison with the other files.
@@ -136,6 +138,8 @@ def check(
         As for :func:`cranfield.read_run`.
     system
         As for :func:`cranfield.read_runs`; each system of a file has a report.
+    columns
+        As for :func:`cranfield.judge`.
     all_faults
         Whether to list every fault, instead of the first 25 of each kind.
 
@@ -171,16 +175,26 @@ def check(
         check_run_lines = partial(check_run, task=_RULES, all_faults=all_faults)
     patterns = [runs] if isinstance(runs, (str, PathLike)) else runs
     run_files = list(named_files([fspath(pattern) for pattern in patterns]))
-    checks = [_check_file(fspath(qrels), check_qrels_lines, partial(read_qrels, **options))]
+    run_columns = None
+    read_judgments = partial(read_qrels, **options)
+    if columns is not None:
+        qrels_columns, run_columns = requested_qrels_and_run_columns(columns, system)
+        read_judgments = partial(read_judgments, columns=qrels_columns)
+        run_columns.has_tables = any(Source(p).suffix in FORMAT_OF_SUFFIX for _, p in run_files)
+    checks = [_check_file(fspath(qrels), check_qrels_lines, read_judgments)]
+    if run_columns is not None:
+        # Columns that the judgments lack are required in the runs.
+        run_columns.ambiguous_columns &= qrels_columns.matched_columns
     paths = []
     for name, path in run_files:
-        readers = _run_readers(name, path, system, numbers=numbers, **options)
+        readers = _run_readers(name, path, system, numbers=numbers, columns=run_columns, **options)
         for k, reader in enumerate(readers):
             run, report = _check_file(path, None if len(readers) > 1 else check_run_lines, reader)
             if len(readers) > 1:
                 report = replace(report, source=f"{report.source} ({report.tag or k + 1})")
             checks.append((run, report))
             paths.append(path)
+    options["columns"] = columns
     judgments, *read_runs = [data for data, _ in checks]
     reports = [report for _, report in checks]
     swapped = [

@@ -153,7 +153,7 @@ def choose_format(ctx: click.Context) -> None:
     if name.suffix.lower() in COMPRESSED:
         name = name.with_suffix("")
     suffix_format = BY_SUFFIX.get(name.suffix.lower())
-    if suffix_format is None or on_command_line(form.name or "", ctx):
+    if suffix_format is None or is_set(form.name or "", ctx):
         return
     assert isinstance(form.type, click.Choice)
     if suffix_format not in form.type.choices:

@@ -60,18 +60,20 @@ def parse_grades(text: str) -> dict[str, str | None] | list[str] | str:
 )
 (bad_run_option,) = options_of("cranfield.read_runs", "on_bad_run", on_bad_run={"requires": "RUN"})
 
+COLUMNS = {
+    "metavar": "COLUMN=NAME,...",
+    "callback": lambda context, option, text: text and parse_columns(text),
+    "help": "Names of columns in tables: doc=product_id,topic=query,grade=gain.",
+    "detail": "The prefix run. or qrels. restricts a name to runs or judgments: qrels.doc=pid.",
+}
+"""Attributes of the option of names of columns."""
+
 reading_options = (
     *options_of(
         "cranfield.read_runs",
         "format encoding system columns",
         format={"flag": "--input-format"},
-        columns={
-            "metavar": "COLUMN=NAME,...",
-            "callback": lambda context, option, text: text and parse_columns(text),
-            "help": "Names of columns in tables: doc=product_id,topic=query,grade=gain.",
-            "detail": "The prefix run. or qrels. restricts a name to runs or judgments:"
-            " qrels.doc=pid.",
-        },
+        columns=COLUMNS,
     ),
     declaring.option(
         "--lower",

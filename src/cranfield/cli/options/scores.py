@@ -90,7 +90,7 @@ class ScoreInput:
             judging_options, "cannot be combined with --scores, which are already computed"
         )
         files = self.score_files[0] if len(self.score_files) == 1 else self.score_files
-        if declaring.on_command_line("measures"):
+        if declaring.is_set("measures"):
             by_measure = read_scores_by_measure(files, self.measures)
         elif all_measures:
             by_measure = read_scores_by_measure(files)

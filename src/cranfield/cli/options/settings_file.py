@@ -1,4 +1,4 @@
-"""Settings files: YAML whose keys are the options of a command that have no flag."""
+"""Settings files: YAML whose keys are options of a command, most of which have no flag."""
 
 from __future__ import annotations
 
@@ -26,15 +26,13 @@ def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict
     params = {
         max(param.opts, key=len).removeprefix("--"): param
         for param in command.params
-        if getattr(param, "in_file", False)
+        if isinstance(param, click.Option) and param.name != "settings"
     }
     values = {}
     for name, value in document.values.items():
         if name not in params:
-            if any(f"--{name}" in param.opts for param in command.params):
-                hint = f"it is an option of the command, --{name}"
-                raise PolicyError(f"{path}: unknown setting {quoted(name)}; {hint}")
-            hint = f"{', '.join(params)}{did_you_mean(name, params, 1)}"
+            settings = (key for key, param in params.items() if getattr(param, "in_file", False))
+            hint = f"{', '.join(settings)}{did_you_mean(name, params, 1)}"
             raise PolicyError(f"{path}: unknown setting {quoted(name)}; expected one of: {hint}")
         values[params[name].name or ""] = _convert(params[name], value, f"{path}: {name}", ctx)
     return values

@@ -319,6 +319,7 @@ _BLOCK = 1 << 16
 _JOINED = "; two lines may be joined, as in files concatenated without a line end"
 
 _NO_HEADER = "remove the header, which TREC text does not have"
+_OR_TABLE = ", or use the suffix .tsv if tabs separate the columns"
 _TOPIC_NAMES = frozenset(map(spelt, Column("topic", ID).names))
 
 _UNSUPPORTED = (BOM_UTF8, b"x\x01", b"x^")
@@ -609,7 +610,7 @@ def _check_width(fields: list[str], layout: Layout) -> None:
         elif width < expected and sum(field.count(",") for field in fields) > 1:
             reason += "; this looks like CSV: use the suffix .csv or format='csv'"
         elif {*map(spelt, fields)} & _TOPIC_NAMES:
-            reason += f"; {_NO_HEADER}, or use the suffix .tsv if tabs separate the columns"
+            reason += f"; {_NO_HEADER}{_OR_TABLE}"
         elif width >= 2 * expected - 1:
             reason += _JOINED
         raise InputError(reason, topic=fields[0] if "topic" in list(layout.columns)[:1] else None)
@@ -638,7 +639,8 @@ def _parse_value(row: dict[str, str], name: str, layout: Layout) -> Any:
         number = whole_in(text)
         reason = f"{name} {quoted(text)} is {describe_invalid_grade(text)}"
         if not any(map(str.isdigit, "".join(row.values()))):
-            reason += "; if the line is a header, remove it"
+            reason = reason.removesuffix("; if the line names the columns, remove it")
+            reason += f"; if the line is a header, remove it{_OR_TABLE}"
     if number is None and not (layout.allows_missing_grades and absent(text, NO_GRADE)):
         raise InputError(reason, topic=row.get("topic"), doc=row["doc"])
     return number

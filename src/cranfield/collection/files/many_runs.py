@@ -270,7 +270,7 @@ def read_runs(
     if columns is not None:
         options["columns"] = names = requested_columns(columns, "run", system)
         paths = (fspath(part) for _, part in parts if isinstance(part, (str, PathLike)))
-        names.has_tables = any(Source(path).suffix in FORMAT_OF_SUFFIX for path in paths)
+        names.has_tables |= any(Source(path).suffix in FORMAT_OF_SUFFIX for path in paths)
     items = [item for name, part in parts for item in _systems(name, part, options)]
     return Runs(items, on_bad_run=on_bad_run, **options)
 

@@ -29,6 +29,7 @@ from cranfield.collection.files.nested_json import (
     key_of,
     numbers_of_hits,
 )
+from cranfield.collection.judged.rows import number_rows
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import DictPairs, unchecked
 from cranfield.collection.qrels import Qrels
@@ -211,7 +212,9 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
         columns["topic"].extend([topic] * len(docs))
         columns["doc"].extend(docs)
         columns[value_name].extend(values)
-    if (is_ascending and all(is_ascending)) or has_ranks or other_columns:
+    # In mappings of two documents, 1 and 2 may be scores.
+    has_long_topic = not is_nested or max(map(len, data.values()), default=0) > 2
+    if (is_ascending and all(is_ascending) and has_long_topic) or has_ranks or other_columns:
         # The scores look like ranks or distances: they contradict the order of documents.
         columns["rank"] = ranks
     if other_columns and not has_scores:
@@ -222,7 +225,7 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
 def _is_ascending(values: Sequence[Any], is_mapping: bool) -> bool:
     """Return True if the values of a list ascend, or those of a mapping are the ranks from 1."""
     if is_mapping:
-        return list(values) == [*range(1, len(values) + 1)] and len(values) > 2
+        return list(values) == [*range(1, len(values) + 1)]
     numbers = [number for value in values if (number := finite(value)) is not None]
     return len(numbers) == len(values) and all(a < b for a, b in pairwise(numbers))
 
@@ -459,6 +462,9 @@ def _convert_dicts(data: Any, column: _NumberColumn) -> dict[str, Any] | None:
         values[start : start + len(documents)] = numbers
         start += len(documents)
     codes = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    if column is _SCORES and max(sizes) > 2 and np.array_equal(values, number_rows(codes)):
+        # The reader of tables reports scores that look like ranks.
+        return None
     dicts = tuple(rankings.values())
     return {"topics": tuple(rankings), "codes": codes, "topic_dicts": dicts, column.name: values}
 

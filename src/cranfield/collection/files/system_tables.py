@@ -40,7 +40,7 @@ from cranfield.sources.columns import (
     read_columns,
 )
 from cranfield.sources.schemas import Column, Schema, spelt, unnamed
-from cranfield.sources.values import TAG, Cells, absent
+from cranfield.sources.values import NO_SCORE, TAG, Cells, absent
 
 _SYSTEM_LIKE_NAMES = (
     "variant method engine approach retriever ranker reranker algorithm technique pipeline"
@@ -158,12 +158,7 @@ def read_system_table(
     if kind == "run":
         if "tag" not in names and (system := _system_column(columns)) is not None:
             names["tag"] = system
-        free_names = [name for name in columns.names if str(name) not in names.values()]
-        has_score, has_rank = (
-            column.name in names or bool(column.named_in(free_names))
-            for column in (SCORE, RANKS.columns[2])
-        )
-        schema = RANKS if has_rank and not has_score else schema
+        schema = RANKS if _has_ranks_only(columns, names) else schema
     unnamed_columns = {*map(spelt, columns.names)} - {*map(spelt, names.values())}
     has_only_ids = kind == "qrels" and "grade" not in names and unnamed_columns <= _IDS
     readable = schema
@@ -177,7 +172,10 @@ def read_system_table(
         cells_by_name = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
         _refuse_nested(cells_by_name, columns.source, kind)
         if kind == "run" and any("distance" in spelt(name) for name in columns.names):
-            hint = ", and lower_is_better=True ranks small distances first"
+            hint = (
+                " of all runs, and lower_is_better=True ranks small distances first; if other runs"
+                " have scores, write negative distances as scores"
+            )
             raise InputError(error.reason + hint, source=error.source) from None
         raise
     # Columns that may name systems are reported by `warn_of_systems` or in errors.
@@ -251,6 +249,19 @@ def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None
         reason = f"expected a row for each document, got nested values: {some_of(nested, 3)}"
         advice = FLAT_ADVICE.format(value="score" if kind == "run" else "grade")
         raise InputError(reason + advice, source=source)
+
+
+def _has_ranks_only(columns: Columns, requested: Mapping[str, str]) -> bool:
+    """Return True for a column of ranks without scores; warn of an empty column of scores."""
+    free_names = ["" if str(name) in requested.values() else str(name) for name in columns.names]
+    score_places = SCORE.named_in(free_names)
+    has_rank = "rank" in requested or bool(RANKS.columns[2].named_in(free_names))
+    if not has_rank or "score" in requested or len(score_places) > 1:
+        return False
+    is_empty = all(absent(cell, NO_SCORE) for k in score_places for cell in columns.cells(k))
+    if is_empty and score_places:
+        warn(f"{columns.source}: the column of scores is empty; documents are in order of rank")
+    return is_empty
 
 
 def _names_of(cells: Cells) -> Cells:

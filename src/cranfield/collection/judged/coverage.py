@@ -195,7 +195,7 @@ def notes_on_contradictions(counts: Mapping[str, int]) -> list[str]:
         return []
     worst = max(affected, key=counts.__getitem__)
     return [
-        f"{_subject(affected, [*counts])} a rank column that contradicts the scores"
+        f"{_subject(affected, [*counts])} ranks that contradict the scores"
         f" ({_name_worst(worst, [*counts])}{counted(counts[worst], 'contradiction')});"
         " documents are ordered by score; ties='rank' orders all documents by rank"
     ]

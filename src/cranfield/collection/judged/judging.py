@@ -33,7 +33,7 @@ from cranfield.collection.judged.each_run import (
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.ranking import RunOrder, order_documents
 from cranfield.collection.judged.rows import NO_TIES
-from cranfield.collection.pairs import topic_column
+from cranfield.collection.pairs import row_error, topic_column
 from cranfield.collection.policies import (
     CHOICES,
     DUPLICATES,
@@ -373,6 +373,7 @@ def judge(
             grades=grades,
             **reading,
         )
+    _refuse_chunks(by_subtopic, run_list.settings.get("chunk separator"))
     judgments = by_subtopic.flat()
     supplements = _read_supplements(by_subtopic, judgments, lengths, groups, intents)
     aspect_qrels = {name: read_qrels(data).flat() for name, data in (aspects or {}).items()}
@@ -416,6 +417,17 @@ def judge(
                 " count as grade 0"
             )
     return judged.condensed() if policy.unjudged == "condensed" else judged
+
+
+def _refuse_chunks(qrels: Qrels, separator: str | None) -> None:
+    """Refuse judgments of chunks if the chunks of runs are merged into documents."""
+    if separator and (is_chunk := qrels.docs.str.contains(separator, literal=True)).any():
+        raise row_error(
+            qrels,
+            f"expected judged documents, got an id with the chunk separator {quoted(separator)},"
+            " before which the ids of runs end; without the separator, chunks are scored",
+            int(is_chunk.arg_true()[0]),
+        )
 
 
 def _warn_of_unjudged_systems(judged: JudgedRuns) -> None:

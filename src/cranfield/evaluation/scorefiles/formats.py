@@ -437,7 +437,8 @@ def _find_topics(
         raise InputError(
             f"has a column of {role}s, {quoted(table.names[roles[role]])},"
             " but no column of topics; scores by topic are required, as written by write_csv"
-            " of Scores or by cranfield evaluate --by-topic"
+            " of Scores or by cranfield evaluate --by-topic; if the other columns are topics,"
+            " transpose the table"
         )
     if not score_columns or score_columns[0] != 0:
         return None

@@ -101,11 +101,11 @@ class Columns:
             reason = "repeats the names of the columns; remove the row"
             raise error_at_row(repeated[0], reason, self.source, self.lines)
         unused, others, decisive = schema.unused(self.names, used)
-        if "event" in schema.decisive:
-            # Values such as `click` and `hover` are events under any name of the column.
-            places = [k for k in range(len(self.names)) if k not in used]
-            are_events = [_texts(self.cells(k)).str.contains(_CLICK).any() for k in places]
-            decisive |= dict.fromkeys(compress(places, are_events), "event")
+        # Values such as `click` and `hover` are events under any name of the column.
+        has_events = "event" in schema.decisive
+        places = [k for k in range(len(self.names)) if has_events and k not in used]
+        are_events = (_texts(self.cells(k)).str.contains(_CLICK).any() for k in places)
+        decisive |= dict.fromkeys(compress(places, are_events), "event")
         read = {schema.column_of(self.names[k]) for k in used}
         for k, kind in decisive.items():
             if kind == "support" and kind in read:

@@ -8,7 +8,6 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import compress
 from operator import itemgetter
 from os import PathLike
 from typing import Any
@@ -101,11 +100,6 @@ class Columns:
             reason = "repeats the names of the columns; remove the row"
             raise error_at_row(repeated[0], reason, self.source, self.lines)
         unused, others, decisive = schema.unused(self.names, used)
-        # Values such as `click` and `hover` are events under any name of the column.
-        has_events = "event" in schema.decisive
-        places = [k for k in range(len(self.names)) if has_events and k not in used]
-        are_events = (_texts(self.cells(k)).str.contains(_CLICK).any() for k in places)
-        decisive |= dict.fromkeys(compress(places, are_events), "event")
         read = {schema.column_of(self.names[k]) for k in used}
         for k, kind in decisive.items():
             if kind == "support" and kind in read:
@@ -173,9 +167,6 @@ class Columns:
 
 _IDENTIFIER = re.compile("(id|no|number|key)$")
 """Names of columns of identifiers, as spelt in :func:`~cranfield.sources.schemas.spelt`."""
-
-_CLICK = r"(?i)(^|[\s_.:-])click(s|ed|through)?$|[a-z](?-i)Click(s|ed)?$"
-"""Names of events that are clicks, such as `result_click`."""
 
 _MAX_CHECKED = 100
 """Maximum number of unused columns whose values are checked."""

@@ -112,6 +112,14 @@ def test_what_is_refused(labelled: Path, words: list[str], reason: str) -> None:
     refused(labelled, "judges", "qrels", *words, reason=reason)
 
 
+def test_a_column_that_is_both_people_and_judge_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "wide.csv").write_text("topic,doc,human,llm\n1,a,1,0\n1,b,0,0\n")
+    for names, is_same in (("grade=human", True), ("qrels.grade=human,grade=llm", False)):
+        (tmp_path / "names.yml").write_text(f"columns: {names}\n")
+        _, err = cranfield(tmp_path, "judges", "wide.csv", "wide.csv", "--settings", "names.yml")
+        assert ("wide.csv: the judgments and a judge are the same grades" in err) == is_same
+
+
 def test_the_report_has_a_section_on_judges(labelled: Path) -> None:
     arguments = ("report", "qrels", "*.run", "-m", "P@1", "--no-scales")
     cranfield(labelled, *arguments, "-o", "without.html")

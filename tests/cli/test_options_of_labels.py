@@ -128,6 +128,7 @@ def test_options_reach_judgments_in_lines(tmp_path: Path) -> None:
             read_labels({"ann": path}, **options)
 
 
+@pytest.mark.filterwarnings("ignore:.*column 2 is read as documents")
 @pytest.mark.parametrize("suffix", TEXT)
 def test_an_encoding_reaches_every_text(tmp_path: Path, suffix: str) -> None:
     labels = write(table(ROWS, NAMES), tmp_path / f"labels{suffix}", LATIN)

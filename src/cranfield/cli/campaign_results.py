@@ -257,7 +257,7 @@ def standing(
         "help": "Column of a table (score, date, entry, team or mark), where its name differs, such"
         " as date=day; may be given several times.",
     },
-    own={"multiple": True, "metavar": "MARK", "show_default": False},
+    own={"metavar": "MARK,...", "show_default": False},
 )
 @cli.option(
     "--all",

@@ -115,8 +115,8 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "mark": ("mark own",),
         "family": ("family", "team group participant", "system"),
         "team": ("team", "group participant"),
-        "first": ("first left system_1 system_a model_a",),
-        "second": ("second right system_2 system_b model_b",),
+        "first": ("first left system_1 system_a model_1 model_a generator_1",),
+        "second": ("second right system_2 system_b model_2 model_b generator_2",),
         "place of a system": ("order", "position shown_first"),
         "preferred": ("preferred preference winner",),
         "user": ("user user_id visitor visitor_id client client_id",),
@@ -186,6 +186,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
             " expected_output ideal_answer target highlights",
             "text answer answers summary",
         ),
+        "topic of a vote": (*_TOPIC, "instruction prompt"),  # Of AlpacaEval; of LMSYS
         "topic of a text": (*_TOPIC, "user_input input", "id"),
         "nugget": ("nugget nugget_id iunit iunit_id",),
         "vital length": ("vital_length vital_string_length",),

@@ -98,11 +98,18 @@ def test_labels_of_several_judges_are_not_those_of_one(name: str) -> None:
     assert len(judge.labels) == 2
 
 
-@pytest.mark.parametrize("status", ["oops", "False", 0.5])
+@pytest.mark.parametrize("status", ["oops", 0.5])
 def test_a_status_that_says_nothing_is_no_parsed_answer(status: object) -> None:
     rows = [record("q1", "a", 0), record("q1", "b", 0) | {"result_status": status}]
     with pytest.raises(cf.InputError, match="result_status '.*' is not an integer"):
         cf.assess.read_judges({"llm": rows})
+
+
+@pytest.mark.parametrize(("status", "docs"), [(True, "ab"), ("False", "a"), ("1", "ab"), (0, "a")])
+def test_a_status_may_be_true_or_false_among_ones(status: object, docs: str) -> None:
+    rows = [record("q1", "a", 0), record("q1", "b", 0) | {"result_status": status}]
+    [judge] = cf.assess.read_judges({"llm": rows})
+    assert of(judge) == [("q1", doc, 0) for doc in docs]
 
 
 def test_an_answer_that_was_asked_for_again_is_one_label() -> None:

@@ -305,6 +305,20 @@ def test_documents_that_people_did_not_judge_have_a_note() -> None:
         assert function(runs, people, judges, "P@1", unjudged="condensed").notes == ()
 
 
+@pytest.mark.parametrize("unjudged", ["nonrelevant", "condensed"])
+def test_documents_that_a_judge_did_not_label_have_a_note(unjudged: str) -> None:
+    people = {f"q{k}": {"x": 1, "y": 0} for k in range(3)}
+    judges = {
+        "half": {"q0": {"x": 1}, "q1": {"y": 0}},
+        "same": {f"q{k}": {"x": 1, "y": 1} for k in range(3)},
+    }
+    runs = {"a": {f"q{k}": {"x": 2, "y": 1} for k in range(3)}}
+    for function in (cf.assess.judge_rankings, cf.assess.score_bias):
+        topics, note = function(runs, people, judges, "P@1", unjudged=unjudged).notes
+        assert topics == "half: 1 of 3 topics without a label by the judge excluded from scores"
+        assert note.startswith("half: no label for 2 of 4 documents that people judged in its top")
+
+
 def test_condensed_lists_of_a_judge_have_the_documents_that_people_judged() -> None:
     """A judge that agrees with people has no bias, whatever else it labelled."""
     people = {f"q{k}": {"x": 1, "y": 0} for k in range(3)}

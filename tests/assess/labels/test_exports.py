@@ -61,7 +61,7 @@ def _rows(labels: Any) -> list[tuple[Any, ...]]:
     return list(labels.to_polars().select("topic", "doc", "worker", "grade").rows())
 
 
-def _json(path: Path, data: list[Any], *, lines: bool = False) -> Path:
+def _json(path: Path, data: Any, *, lines: bool = False) -> Path:
     path.write_text("\n".join(map(json.dumps, data)) if lines else json.dumps(data))
     return path
 
@@ -96,7 +96,7 @@ def test_questions_of_label_studio_are_columns(tmp_path: Path) -> None:
         ({"annotations": [_annotation(1, _result({"choices": ["a", "b"]}))]}, "expected one label"),
         (
             {"annotations": [_annotation(1, *[_result({"rating": 1})] * 2)]},
-            "two answers by one worker",
+            "two answers by one worker; write a task for each document",
         ),
         ({"annotations": None}, "task '1': expected the fields data and annotations"),
         ({"annotations": [_annotation(1)]}, "has no grade"),
@@ -110,6 +110,17 @@ def test_tasks_that_are_refused(tmp_path: Path, change: dict[str, Any], words: s
     data = [first, {"id": 1, "data": {"doc": "x"}, **change}]
     with pytest.raises(InputError, match=words):
         read_labels(_json(tmp_path / "export.json", data))
+
+
+def test_json_of_workers_is_read_as_in_memory(tmp_path: Path) -> None:
+    grades = {"ann": {"1": {"a": 2, "b": 0}}, "bob": {"1": {"a": 1}, "2": {"c": 0}}}
+    workers = _json(tmp_path / "workers.json", grades)
+    assert _rows(read_labels(workers)) == _rows(read_labels(grades))
+    files = {name: _json(tmp_path / f"{name}.json", topics) for name, topics in grades.items()}
+    assert _rows(read_labels(files)) == _rows(read_labels(grades))
+    for data, message in (({}, "expected an array of labels"), (grades["ann"], "no worker column")):
+        with pytest.raises(InputError, match=message):
+            read_labels(_json(workers, data))
 
 
 def test_prodigy(tmp_path: Path) -> None:
@@ -293,6 +304,12 @@ def test_cut_points_and_patterns(tmp_path: Path) -> None:
     path.write_text("doc,worker,grade\na,x,score: 2 or score: 1\n")
     with pytest.raises(InputError, match="must match one integer in .*got several"):
         read_labels(path, grades=r"score: (\d)")
+    rated = _json(
+        tmp_path / "ratings.json", [{"doc": "a", "worker": "x", "grade": [{"rating": 3}]}]
+    )
+    with pytest.raises(InputError, match=r"grades='\(\\d\+\)' extracts the number"):
+        read_labels(rated)
+    assert [row[3] for row in _rows(read_labels(rated, grades=r"(\d+)"))] == [3]
     for pattern, message in ((r"score: (", "regular expression"), (r"(a)(b)", "one group")):
         with pytest.raises(PolicyError, match=message):
             read_labels(path, grades=pattern)

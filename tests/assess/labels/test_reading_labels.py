@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ def forms(folder: Path) -> dict[str, Any]:
     }
 
 
+@pytest.mark.filterwarnings("ignore:.*column 2 is read as documents")
 def test_every_form_says_the_same(tmp_path: Path) -> None:
     for form, data in forms(tmp_path).items():
         labels = read_labels(data)
@@ -256,19 +258,30 @@ def test_assessors_in_the_column_of_iterations(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "rows",
+    ("rows", "is_ambiguous"),
     [
         # One topic; documents of one topic each; documents and workers of all topics.
-        [("1", doc, worker) for doc in "ab" for worker in "vwxyz"],
-        [("1", "a", "x"), ("1", "a", "y"), ("1", "a", "z"), ("2", "b", "x"), ("2", "b", "v")],
-        [(topic, doc, worker) for topic in "12" for doc in "ab" for worker in "xyz"],
+        ([("1", doc, worker) for doc in "ab" for worker in "vwxyz"], True),
+        ([("1", doc, worker) for doc in "abc" for worker in "xy"], False),
+        (
+            [("1", "a", "x"), ("1", "a", "y"), ("1", "a", "z"), ("2", "b", "x"), ("2", "b", "v")],
+            False,
+        ),
+        ([(topic, doc, worker) for topic in "12" for doc in "ab" for worker in "xyz"], True),
     ],
 )
-def test_usual_order_of_fields(tmp_path: Path, rows: list[tuple[str, str, str]]) -> None:
+def test_usual_order_of_fields(
+    tmp_path: Path, rows: list[tuple[str, str, str]], is_ambiguous: bool
+) -> None:
     lines = [f"{' '.join(row)} {k % 2}" for k, row in enumerate(rows)]
     (tmp_path / "labels.txt").write_text("\n".join(lines))
-    labels = read_labels(tmp_path / "labels.txt")
+    warned = "column 2 is read as documents, .* use columns='topic worker doc grade' if"
+    with pytest.warns(CranfieldWarning, match=warned) if is_ambiguous else nullcontext():
+        labels = read_labels(tmp_path / "labels.txt")
     assert [row[:3] for row in labels.to_polars().rows()] == rows
+    assert read_labels(tmp_path / "labels.txt", columns="topic doc worker grade").docs.equals(
+        labels.docs
+    )
 
 
 def test_rows_of_totals_are_reported(recwarn: pytest.WarningsRecorder) -> None:

@@ -44,6 +44,8 @@ def test_a_measure_may_begin_the_name_of_one_column(tmp_path: Path) -> None:
     ):
         cf.campaign.history(BOARD, "MRR@100")
     path = tmp_path / "board.csv"
+    path.write_text("day,model,AP,ap\n2024-01-01,a,0.5,0.3\n")
+    assert cf.campaign.history(path, "ap").frame["score"].to_list() == [0.3]
     path.write_text("day,model,nDCG@10 (test)\n2024-01-01,a,0.5\n2024-02-01,b,\n")
     found = cf.campaign.history(path, "nDCG@10")
     assert found.records().select("entry", "score").rows() == [("a", 0.5)]
@@ -204,6 +206,16 @@ def test_low_scores_are_records_where_they_are_good(tmp_path: Path) -> None:
         cf.campaign.history(campaign.folder, "AP", lower_is_better=True)
 
 
+def test_days_are_of_utc(tmp_path: Path) -> None:
+    path = tmp_path / "board.csv"
+    times = ["2026-03-02T02:30:00+09:00", "2026-03-01T18:00:00Z", "2026-03-01 16:00:00 -0500"]
+    rows = [f"{time},{score},{score}" for time, score in zip(times, (0.4, 0.35, 0.3), strict=True)]
+    path.write_text("\n".join(["submitted_at,entry,AP", *rows, "2026-03-02,b,0.5"]))
+    found = cf.campaign.history(path, "AP")
+    assert found.frame["date"].to_list() == [date(2026, 3, 1)] * 3 + [date(2026, 3, 2)]
+    assert found.records()["entry"].to_list() == ["0.4", "b"]
+
+
 @pytest.mark.parametrize("type", [pl.Date, pl.Datetime])
 def test_dates_of_parquet(tmp_path: Path, type: type[pl.DataType]) -> None:
     path = tmp_path / "board.parquet"
@@ -282,3 +294,14 @@ def test_marks_and_directions_that_are_assumed_are_stated(tmp_path: Path) -> Non
         assert cf.campaign.history(path, "RMSE").records().height == 1
     lower = cf.campaign.history(path, "RMSE", lower_is_better=True)
     assert lower.records().height == 2
+    for measure, message in [
+        ("EER (%)", r"higher scores of EER \(%\) count as better"),
+        ("nDCG@10", "nDCG@10 has 1 score outside its range 0 to 1, such as 30 of 'a'"),
+    ]:
+        path.write_text(f"day,model,{measure}\n2024-01-01,a,30\n2024-02-01,b,0.4\n")
+        with pytest.warns(CranfieldWarning, match=message):
+            assert cf.campaign.history(path, measure).records().height == 1
+    path.write_text("day,model,nDCG@10\n2024-01-01,a,30\n2024-02-01,b,40\n2024-02-02,c,0\n")
+    assert cf.campaign.history(path, "nDCG@10").notes == ()
+    path.write_text("day,model,SetE\n2024-01-01,a,0.5\n2024-02-01,b,0.4\n")
+    assert cf.campaign.history(path, "SetE").records().height == 2

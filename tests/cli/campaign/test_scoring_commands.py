@@ -116,6 +116,12 @@ def test_history(folder: Path) -> None:
     assert (len(rows), rows[0]["entry"]) == (117, "20200811a")
     out, _ = command(folder, "history", "news", "-m", "AP")
     assert out.startswith("AP: 1 record\n")
+    (folder / "board.csv").write_text("day,model,mark,AP\n2024-01-01,a,us,.5\n2024-02-01,b,we,.6\n")
+    (folder / "own.yml").write_text("own: us,we\n")
+    board = ("history", "board.csv", "-m", "AP")
+    assert "entries in --settings with own: [...]\n" in command(folder, *board)[0]
+    out, _ = command(folder, *board, "--settings", "own.yml")
+    assert out.startswith("AP: 0 records\n")
     _, err = command(folder, "history", "news", str(BOARD), "-m", "AP", status=2)
     assert "has no column 'AP'" in err
 

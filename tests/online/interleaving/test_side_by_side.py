@@ -209,10 +209,18 @@ def test_many_topics_are_drawn_by_their_preferences(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl"])
-def test_battles_in_json(tmp_path: Path, form: str) -> None:
-    winners = ["model_a", "model_b", "tie (bothbad)"]
+@pytest.mark.parametrize(
+    ("names", "winners"),
+    [
+        # Of Chatbot Arena, MT-Bench and AlpacaEval.
+        ("question_id model_a model_b winner", ["model_a", "model_b", "tie (bothbad)"]),
+        ("question_id model_1 model_2 winner", ["model_1", "model_2", "tie"]),
+        ("instruction generator_1 generator_2 preference", [1.0, 2.0, 1.5]),
+    ],
+)
+def test_battles_in_json(tmp_path: Path, names: str, winners: list[object], form: str) -> None:
     rows = [
-        {"question_id": f"q{k}", "model_a": "x", "model_b": "y", "winner": winner, "messages": [{}]}
+        dict(zip(names.split(), (f"q{k}", "x", "y", winner), strict=True)) | {"messages": [{}]}
         for k, winner in enumerate(winners)
     ]
     path = tmp_path / f"battles.{form}"

@@ -24,6 +24,7 @@ from cranfield.assess.judges.reading import (
     Panel,
     find_judged_topics,
     gap_notes,
+    missing_notes,
     read_judges,
     read_panel,
     set_highest_grade,
@@ -335,6 +336,7 @@ def ppi_scores(
             runs, panel, parsed, fit, options
         )
         values, notes = estimates.values(), panel.notes + run_notes
+        notes += tuple(missing_notes(panel))
         if options.get("unjudged") != "condensed":
             notes += (*gap_notes(panel), *_share_notes(judged_shares))
     else:

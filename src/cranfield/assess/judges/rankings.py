@@ -15,6 +15,7 @@ from cranfield.assess.judges.reading import (
     find_judged_topics,
     gap_notes,
     keep_judged,
+    missing_notes,
     read_panel,
     set_highest_grade,
     tabulate,
@@ -130,7 +131,8 @@ def score_by_judges(
     by_people = evaluate_aspect(judged)
     gaps = [] if is_condensed else gap_notes(panel)
     advice = "to score only documents that people judged, use unjudged='condensed'"
-    notes = (*panel.notes, *missing, *(f"{gap}; {advice}" for gap in gaps), *by_people.notes)
+    missing += [*missing_notes(panel), *(f"{gap}; {advice}" for gap in gaps)]
+    notes = (*panel.notes, *missing, *by_people.notes)
     return JudgeScores(
         panel, parsed, judged.topics, judged.systems, oriented(by_people), values, notes
     )

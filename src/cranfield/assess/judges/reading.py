@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, pairwise, product
 from math import prod
 from os import PathLike, fspath
@@ -30,9 +29,13 @@ from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding
 from cranfield.sources.columns import Columns, columns_of_file, is_frame, read_columns
 from cranfield.sources.schemas import NAMED, optional, spelt
-from cranfield.sources.values import GRADE_OR_NONE, truths_as_grades
+from cranfield.sources.values import GRADE_OR_NONE, TRUTHS
 
-_STATUS = replace(GRADE_OR_NONE, prepare=partial(truths_as_grades, noun=""))
+_STATUS = replace(
+    GRADE_OR_NONE,
+    # A file may have true among ones.
+    prepare=lambda cells: [TRUTHS.get(str(cell).strip().lower(), cell) for cell in cells],
+)
 _LABELS = replace(
     QRELS,
     kind="label set",
@@ -351,7 +354,7 @@ def _fit_to_scale(judge: Judge, rows: Any, scale: GradeScale, cut: bool, origin:
 
 
 MAX_GAPS = 0.2
-"""Proportion of a judge's documents without people's judgments above which a note is added."""
+"""Proportion of documents judged by one side only, above which a note is added."""
 
 
 def gap_notes(panel: Panel) -> list[str]:
@@ -369,6 +372,22 @@ def gap_notes(panel: Panel) -> list[str]:
                 " relevant, scores by people are too low, and score biases of the judge too high;"
                 " if people judged a random sample of documents, estimate scores with"
                 " unit='document'"
+            )
+    return notes
+
+
+def missing_notes(panel: Panel) -> list[str]:
+    """Return a note for each judge that labelled its topics much less completely than people."""
+    people = drop_unsampled(panel.human).to_polars().select("topic", "doc")
+    notes = []
+    for judge in panel.judges:
+        labels = judge.labels.to_polars().select("topic", "doc")
+        documents = people.join(labels, "topic", how="semi")
+        n_missing = len(documents.join(labels, ["topic", "doc"], how="anti"))
+        if n_missing > MAX_GAPS * len(documents):
+            notes.append(
+                f"{judge.name}: no label for {n_missing:,} of {len(documents):,} documents that"
+                " people judged in its topics; they count as not relevant in scores by the judge"
             )
     return notes
 

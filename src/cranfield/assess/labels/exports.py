@@ -19,6 +19,8 @@ _Label = tuple[Mapping[str, Any], Mapping[str, Any]]  # Columns of a label, and 
 
 def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
     """Return the columns and tasks of the labels of an export; None for other data."""
+    if isinstance(data, Mapping):
+        return _columns_of_mappings(data)
     if not (isinstance(data, list) and data and isinstance(data[0], Mapping)):
         return None
     # The first records may have no labels yet.
@@ -47,6 +49,17 @@ def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[in
         keeps_name = len(questions) > 1 or GRADED.named_in([name])
         columns[name if keeps_name else "grade"] = [answers.get(name) for _, answers in labels]
     return columns, rows
+
+
+def _columns_of_mappings(data: Mapping[Any, Any]) -> tuple[dict[str, Cells], list[int]] | None:
+    """Return the columns of `{worker: {topic: {doc: grade}}}`, or of one worker; else None."""
+    rows: list[tuple[Any, ...]] = [(data,)]
+    while rows and all(isinstance(row[-1], Mapping) for row in rows):
+        rows = [(*row[:-1], *item) for row in rows for item in row[-1].items()]
+    names = ("worker", "topic", "doc", "grade")[-len(rows[0]) :] if rows else ()
+    if len(names) < 3:
+        return None
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), [*range(len(rows))]
 
 
 def _reader_of(task: Mapping[Any, Any]) -> Any:
@@ -121,7 +134,8 @@ def _label_studio(task: Mapping[Any, Any], number: int) -> Iterator[_Label | Non
                 continue
             question = str(result["from_name"])
             if question in answers:
-                raise InputError(f"{position}: {quoted(question)} has two answers by one worker")
+                reason = f"{position}: {quoted(question)} has two answers by one worker"
+                raise InputError(f"{reason}; write a task for each document")
             answers[question] = _single_value(value[kind], position)
         yield {**columns, "worker": worker}, answers
 

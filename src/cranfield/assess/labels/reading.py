@@ -142,12 +142,18 @@ def read_lines(
         n_docs, n_workers = frame["doc"].n_unique(), frame["worker"].n_unique()
         topics_per_doc = frame.select("topic", "doc").n_unique() / n_docs
         topics_per_worker = frame.select("topic", "worker").n_unique() / n_workers
+        other = _FIELDS_BY_NUMBER[n_fields].replace("doc worker", "worker doc")
         if n_workers > n_docs and topics_per_doc >= 1.5 and topics_per_worker <= 1.1:
-            other = _FIELDS_BY_NUMBER[n_fields].replace("doc worker", "worker doc")
             workers = f"column 2 ({n_docs:,} values, in several topics) looks like ids of workers"
             docs = f"column 3 ({n_workers:,}, most in one topic) like ids of documents"
             remedy = f"columns='{other}', or columns='{fields}' if the columns are in this order"
             raise InputError(f"{workers} and {docs}; use {remedy}", source=source.name)
+        is_ambiguous = topics_per_doc > 1 or frame["topic"].n_unique() == 1
+        if n_workers >= max(2, n_docs) and is_ambiguous:
+            doc, worker = quoted(frame["doc"][0]), quoted(frame["worker"][0])
+            order = f"column 2 is read as documents, such as {doc}, 3 as workers, such as {worker}"
+            remedy = f"columns='{other}' if it is the other way round, else columns='{fields}'"
+            warn(f"{source.name}: {order}; use {remedy}")
     missing_names = [c.name for c in LABELS.columns if c.name not in frame.columns]
     nulls = {name: pl.lit(None, _TYPES.get(name, pl.String)) for name in missing_names}
     return Table(frame.with_columns(**nulls), source.name, (), line_map)

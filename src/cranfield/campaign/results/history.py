@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, ClassVar
@@ -29,6 +29,7 @@ from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.store.records import REGISTRY, read_json
+from cranfield.evaluation.scorefiles.cells import ROUNDING
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
@@ -187,7 +188,7 @@ class _EntryReader:
             Column(name, kinds.get(name, TAG), None) for name in dict.fromkeys(name_of.values())
         )
         schema = replace(_LEADERBOARD, columns=columns, decisive=(), is_selected=True)
-        table = source.table(schema)
+        table = source.table(schema, {column.name: column.name for column in columns})
         cells = {role: table.frame[name] for role, name in name_of.items()}
         blank = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
         marks = cells.get("mark", blank).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
@@ -198,7 +199,7 @@ class _EntryReader:
             self.notes.append(
                 f"entries with marks such as {some_of(map(quoted, sorted(words)), 3)} are counted"
                 " as entries of participants; list the marks of the organisers' entries in"
-                " own=[...]"
+                f" {command_option('own=[...]') or 'own=[...]'}"
             )
         days = []
         for row, day in enumerate(cells["date"]):
@@ -206,6 +207,9 @@ class _EntryReader:
                 days.append(_parse_day(day or ""))
             except CranfieldError as error:
                 raise table.wrong(row, str(error)) from None
+        known = _known_measure(self.measure)
+        if known is not None:
+            _warn_of_mixed_scores(cells["score"], cells["entry"], known, str(path))
         return pl.DataFrame(
             {
                 "date": pl.Series(days, dtype=pl.Date),
@@ -214,7 +218,10 @@ class _EntryReader:
                 "score": cells["score"],
                 "own": marks.is_in(own),
             }
-        ).with_columns(collection=pl.lit(path.name), lower_is_better=False)
+        ).with_columns(
+            collection=pl.lit(path.name),
+            lower_is_better=known is not None and known.info.lower_is_better,
+        )
 
 
 def _run_entries(
@@ -278,7 +285,8 @@ _QUALIFIER = re.compile(r"\s*[(\[].*[)\]]\s*$")
 
 def _score_column(names: list[str], measure: str, path: Path) -> str:
     """Return the name of a measure's column: the same name, perhaps with a text in brackets."""
-    exact_names = [name for name in names if spelt(name) == spelt(measure)]
+    exact_names = [name for name in names if name == measure]
+    exact_names = exact_names or [name for name in names if spelt(name) == spelt(measure)]
     candidates = exact_names or [
         name for name in names if spelt(_QUALIFIER.sub("", name)) == spelt(measure)
     ]
@@ -292,14 +300,34 @@ def _score_column(names: list[str], measure: str, path: Path) -> str:
     raise InputError(f"has no column {quoted(measure)}; columns: {choices}", source=str(path))
 
 
-def _has_known_direction(measure: str) -> bool:
-    """Return True if a measure of this name is declared, and thus its direction."""
+def _known_measure(measure: str) -> Measure | None:
+    """Return the declared measure of this name, perhaps with a text in brackets."""
     with suppress(CranfieldError):
-        return bool(parse_measure(_QUALIFIER.sub("", measure)))
-    return False
+        return parse_measure(_QUALIFIER.sub("", measure))
+    return None
+
+
+def _warn_of_mixed_scores(
+    scores: pl.Series, entries: pl.Series, measure: Measure, source: str
+) -> None:
+    """Warn if some scores are outside the range of a measure; all may be percentages."""
+    low, high = measure.info.range
+    is_outside = (scores < low - ROUNDING) | (scores > high + ROUNDING)
+    # A failed entry may have 0 among percentages.
+    if (outside := scores.filter(is_outside)).len() and (~is_outside & (scores != 0)).any():
+        first = f"{outside[0]:g} of {quoted(entries.filter(is_outside)[0])}"
+        warn(
+            f"{source}: {measure} has {counted(outside.len(), 'score')} outside its range {low:g}"
+            f" to {high:g}, such as {first}, among scores within it; check for percentages"
+        )
 
 
 def _parse_day(text: str) -> date:
+    """Return the day of a date or time; of a time with an offset, the day in UTC."""
+    with suppress(ValueError, OverflowError):
+        time = datetime.fromisoformat(re.sub(r"\s+(?=[+-])", "", text.strip()))
+        if time.tzinfo is not None:
+            return time.astimezone(UTC).date()
     match = _DAY.fullmatch(text.strip())
     if match is None:
         raise CranfieldError(f"expected a date such as 2026-08-15, got {quoted(text)}")
@@ -510,7 +538,10 @@ def history(
     lower_is_better = lower_is_better or is_recorded_lower
     if lower_is_better:
         notes.append(f"lower scores of {measure} are better")
-    elif not _has_known_direction(measure):
+    elif _known_measure(measure) is None or (
+        # EER may be the equal error rate.
+        suggests_lower(measure) and "columns" in reader.used_options
+    ):
         report = warn if suggests_lower(measure) else notes.append
         option = command_option("lower_is_better=True") or "lower_is_better=True"
         report(f"higher scores of {measure} count as better; {option} reverses this")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import cranfield as cf
-from cranfield.base.errors import MeasureError, PolicyError, quoted
+from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
 from cranfield.cli.options import declaring
 from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.signatures import options_of, parse_pairs
@@ -168,6 +168,11 @@ class Reading:
         )
         if columns is not None:
             run.ambiguous_columns |= optional & columns.matched_columns
+        has_own_names = any(name.startswith("qrels.") for name in self.columns or ())
+        source = judgments.origin.name
+        if not has_own_names and any(judge.labels.origin.name == source for judge in labels):
+            remedy = "of a table, columns='qrels.grade=NAME,grade=NAME' selects two columns"
+            warn(f"{source}: the judgments and a judge are the same grades; {remedy}")
         return judgments, labels
 
     def run(self, path: str) -> cf.Run:

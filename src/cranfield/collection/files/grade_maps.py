@@ -27,6 +27,8 @@ _GRADE_NAMES = {*map(spelt, " ".join(GROUPS["judgment"]).split())}
 
 def describe_invalid_grade(cell: Any) -> str:
     """Describe an invalid grade, with advice on how to map it."""
+    # A cell of JSON may be a list or an object.
+    cell = str(cell) if isinstance(cell, list | Mapping) else cell
     reason, advice, _ = no_integer(cell).partition("; ")
     number = finite(cell)
     if advice and number is not None:

@@ -262,7 +262,8 @@ def compare_pairs(
 
 
 _LABEL = replace(LABEL, missing=any_value)
-_PAIR = tuple(schemas.Column(name, LABEL) for name in ("topic", "first", "second"))
+_TOPIC = schemas.Column("topic", LABEL, "topic of a vote")
+_PAIR = (_TOPIC, *(schemas.Column(name, LABEL) for name in ("first", "second")))
 PREFERENCES = Schema(
     "table of preferences",
     (*_PAIR, schemas.Column("preferred", _LABEL), optional("assessor", _LABEL, "worker")),
@@ -278,9 +279,12 @@ _VOTES = replace(
 )
 
 WORDS = {
-    **dict.fromkeys(("first", "left", "1", "a", "system_a", "model_a"), 1),
-    **dict.fromkeys(("second", "right", "2", "b", "system_b", "model_b"), -1),
+    **dict.fromkeys(("first", "left", "1", "1.0", "a"), 1),
+    **dict.fromkeys(("system_1", "system_a", "model_1", "model_a"), 1),
+    **dict.fromkeys(("second", "right", "2", "2.0", "b"), -1),
+    **dict.fromkeys(("system_2", "system_b", "model_2", "model_b"), -1),
     **dict.fromkeys(("tie", "tied", "draw", "same", "equal", "0"), 0),
+    "1.5": 0,  # Of AlpacaEval
     **dict.fromkeys(("tie (bothbad)", "bothbad", "both_bad", "both bad"), 0),  # Of Chatbot Arena
 }
 """Words for preferences, besides the names of systems, in upper or lower case."""

@@ -216,6 +216,12 @@ def truth(cell: Any) -> float | None:
     return words[str(cell).strip().lower()] if str(cell).strip().lower() in words else number(cell)
 
 
+def flag(cell: Any) -> int | None:
+    """Read 1 or 0, also written true or false."""
+    words = {"true": 1, "false": 0}
+    return words[str(cell).strip().lower()] if str(cell).strip().lower() in words else whole(cell)
+
+
 def name_or_none(cell: Any) -> str | None:
     """Read an id that may be missing: a word for nothing can be a name."""
     value = identifier(cell)
@@ -231,7 +237,8 @@ def score(cell: Any) -> float | None:
 
 KINDS: dict[str, Callable[[Any], Any]] = {
     "id": identifier, "name": name_or_none, "number": number, "score": score,
-    "whole": whole, "truth": truth, "text": text, "texts": texts, "any": lambda cell: None,
+    "whole": whole, "truth": truth, "flag": flag, "text": text, "texts": texts,
+    "any": lambda cell: None,
 }  # fmt: skip
 
 

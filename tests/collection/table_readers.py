@@ -798,7 +798,8 @@ def read_preference(source: Any) -> Any:
 
 def preferences_value(rows: list[Record]) -> Any:
     codes = {"left": 1, "first": 1, "1": 1, "a": 1, "right": 2, "second": 2, "2": 2, "b": 2}
-    codes |= dict.fromkeys(("tie", "same", "equal", "0"), 0)
+    codes |= {"1.0": 1, "2.0": 2}  # of AlpacaEval, whose ties are 1.5
+    codes |= dict.fromkeys(("tie", "same", "equal", "0", "1.5"), 0)
     names = {row[column] for row in rows for column in ("first", "second")}
     found = []
     for row in rows:
@@ -947,7 +948,7 @@ READERS: dict[str, Reader] = {
                 "topic": C("id", O.TOPIC),
                 "doc": C("id", O.DOC),
                 "grade": some("grade", O.GRADE),
-                "result_status": some("grade", "result_status"),
+                "result_status": some("flag", "result_status"),
             },
             O.judge,
             "status",

@@ -361,9 +361,9 @@ def test_command(tmp_path: Path) -> None:
             (
                 [{"t": 2, "n": 20}, {"t": 2.5, "n": 50, column: value}],
                 {},
-                f"row 2: expected {column}",
+                f"row 2: expected al.*, as in the options, got .?{value}",
             )
-            for column, value in (("alternative", "greater"), ("alpha", 0.01))
+            for column, value in (("alternative", "greater"), ("significance level", 0.01))
         ),
         ([{"t": 2.5, "topics": 50, "tails": 1}], {}, "expected alternative 'two-sided', as in"),
         ([{"t": 2.5, "topics": 50, "test": "Welch"}], {}, "a paired t-test, got 'Welch'"),

@@ -193,7 +193,8 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "measure": ("measure measure_name metric metric_name",),
         "number of topics": ("topics n_topics num_topics", "n"),
         "name of a test": ("name", "paper study"),
-        "alternative": ("alternative alternative_hypothesis", "sides sided tails tailed"),
+        "alternative": ("alternative alternative_hypothesis", "sides sided tails tailed tail"),
+        "alpha": ("alpha significance_level",),
         "value": ("score value metric_value measure_value",),
     }
 )

@@ -226,6 +226,9 @@ def test_randomised_intervals_agree_with_decisions_in_spite_of_rounding(step: fl
             scores = scores_of(values + offset)
             found = cf.compare(scores, test="randomisation", correction="randomised-tukey")
             assert (found.count(), found.without_interval) == (0, 0)
+        zeros = scores_of(0 * values)
+        found = cf.compare(zeros, test="randomisation", correction="randomised-tukey")
+        assert not np.any(found.interval)
 
 
 def test_few_topics_cannot_reach_alpha() -> None:

@@ -365,7 +365,7 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
     ranges = np.sort(permute_ranges(integers, options))
     difference = pairs.subtract(integers.sum(axis=0))
     # Sums that differ by less than the rounding of their terms are equal, in intervals too.
-    ranges += 2.0 * topics
+    ranges += 2.0 * topics * integers.any()
     count = ranges.size - np.searchsorted(ranges, np.abs(difference))
     unit /= topics
     interval = partial(range_interval, difference * unit, ranges * unit)

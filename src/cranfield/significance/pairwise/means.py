@@ -87,8 +87,8 @@ def apply_exchange_tests(
 def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
     if info.model:
         # The common error is 0 only if no difference varies; a table may test by another error.
-        model, table = outcome.model, outcome.table
-        error = table.ms_error if model is None and table else outcome.required_model.error
+        has_model, table = outcome.model is not None, outcome.table
+        error = outcome.required_model.error if has_model or table is None else table.ms_error
         return np.full(len(pairs), error == 0)
     if not info.paired:
         ranges = np.nanmax(pairs.values, axis=0) - np.nanmin(pairs.values, axis=0)

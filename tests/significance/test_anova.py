@@ -289,6 +289,11 @@ def test_constant_scores_and_one_topic() -> None:
     constant = cf.factorial_anova({name: [0.1, 0.2] for name in SCORES}, GRID)
     assert "error of the model is 0" in constant.notes[-1]
     assert constant.to_polars().filter(source="stop")["p"].to_list() == [None]
+    shifted = {name: [0.1 * k, 0.2 + 0.1 * k] for k, name in enumerate(SCORES)}
+    frames = cf.factorial_anova(shifted, GRID).frames()
+    assert frames["effects"]["p"].null_count() == len(frames["effects"])
+    for table in ("levels", "pairs"):
+        assert frames[table]["high"].is_infinite().all()
     with pytest.raises(cf.CranfieldError, match="two topics"):
         cf.factorial_anova({name: [0.1] for name in SCORES}, GRID)
 

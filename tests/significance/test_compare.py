@@ -180,7 +180,9 @@ def test_systems_that_are_the_same_or_constant(name: str) -> None:
         assert "nan" not in str(found)
 
 
-@pytest.mark.parametrize("name", ["t", "bootstrap", "anova-2", "bootstrap-shift", "welch"])
+@pytest.mark.parametrize(
+    "name", ["t", "bootstrap", "bootstrap-median", "anova-2", "bootstrap-shift", "welch"]
+)
 @pytest.mark.parametrize("topics", [2, 3, 6])
 def test_a_constant_difference_is_tested_by_exchange(name: str, topics: int) -> None:
     """Enumeration: how many assignments of the labels are as extreme, of how many there are."""
@@ -204,6 +206,29 @@ def test_a_constant_difference_is_tested_by_exchange(name: str, topics: int) -> 
         assert [low[0], high[0]] == pytest.approx([0.25, 0.25])
     else:
         assert np.isinf([low[0], high[0]]).all()
+
+
+@pytest.mark.parametrize("base", [[0.5, 0.7, 0.8], [0.25, 0.5, 0.75]])
+def test_an_error_of_0_gives_no_pvalue_of_all_systems(base: list[float]) -> None:
+    values = np.array(base)[:, None] - [0, 0.1, 0.4]
+    found = cf.compare(scores_of(values), test="anova-2")
+    assert found.anova is not None and found.anova.sphericity is None
+    assert found.anova.f_of("System") == pytest.approx((np.inf, np.nan), nan_ok=True)
+    assert found.adjusted_pvalues.tolist() == [0.75] * 3
+    assert any("the correction is Bonferroni's" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("step", [0.1, 0.125, 0.25])
+def test_randomised_intervals_agree_with_decisions_in_spite_of_rounding(step: float) -> None:
+    for systems in (2, 3):
+        values = step * np.array([[1.0], [2.0]]) + 0.1 * np.arange(systems)
+        for offset in (0.3, 1000):
+            scores = scores_of(values + offset)
+            found = cf.compare(scores, test="randomisation", correction="randomised-tukey")
+            assert (found.count(), found.without_interval) == (0, 0)
+        zeros = scores_of(0 * values)
+        found = cf.compare(zeros, test="randomisation", correction="randomised-tukey")
+        assert not np.any(found.interval)
 
 
 def test_few_topics_cannot_reach_alpha() -> None:

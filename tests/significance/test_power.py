@@ -339,6 +339,10 @@ def test_command(tmp_path: Path) -> None:
     assert [float(row.split(",")[4]) for row in rows] == frame["effect"].to_list()
     out, _ = cranfield(tmp_path, *args, "--alpha", "0.01", "--alternative", "greater")
     assert "2 paired t-tests, one-sided (greater), alpha 0.01" in out
+    table = "paper,t,n,alternative,alpha,test\nA,2.5,50,Greater,.01,paired t-test\n"
+    (tmp_path / "published.csv").write_text(table)
+    out, _ = cranfield(tmp_path, *args, "--alpha", "0.01", "--alternative", "greater", "-f", "csv")
+    assert out.splitlines()[1].startswith("A,2.5,50,0.0079")
     _, err = cranfield(tmp_path, *args, "-m", "AP", status=2)
     assert "--measure cannot be combined with --as power" in err
     _, err = cranfield(tmp_path, "compare", "--as", "power", status=2)
@@ -353,6 +357,16 @@ def test_command(tmp_path: Path) -> None:
     [
         ([(2.4, 1)], {}, "row 1: expected topics >= 2, got 1"),
         ([{"topics": 5}], {}, "has no t column"),
+        *(
+            (
+                [{"t": 2, "n": 20}, {"t": 2.5, "n": 50, column: value}],
+                {},
+                f"row 2: expected al.*, as in the options, got .?{value}",
+            )
+            for column, value in (("alternative", "greater"), ("significance level", 0.01))
+        ),
+        ([{"t": 2.5, "topics": 50, "tails": 1}], {}, "expected alternative 'two-sided', as in"),
+        ([{"t": 2.5, "topics": 50, "test": "Welch"}], {}, "a paired t-test, got 'Welch'"),
         ([(2.4, 10)], {"alternative": "both"}, "alternative"),
         ([(2.4, 10)], {"alpha": 5}, "alpha"),
         ([(2.4, 10)], {"alpha": 0.6, "alternative": "less"}, "one-sided test must be below 0.5"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import studentized_range
+from scipy.stats import studentized_range, ttest_ind
 
 import cranfield as cf
 from cranfield.significance.models.replicates import compute_variance_proportions
@@ -174,6 +174,37 @@ NO_ERROR = cf.Scores(
     np.stack([ODD, 2 * ODD], axis=1) / 10 + 0.5, ("1", "2"), ("a", "b"), axis="replicate"
 )
 
+# The same difference on every topic: with 2 topics, the replicates vary only within topic 1.
+EQUAL = {
+    len(rows): cf.Scores(
+        np.array([[row, np.array(row) - 0.1] for row in rows]),
+        tuple(map(str, range(len(rows)))),
+        ("a", "b"),
+        axis="replicate",
+    )
+    for rows in ([[0.5, 0.6], [0.7, 0.7]], [[0.41, 0.42, 0.43], [0.51, 0.52, 0.53], [0.6] * 3])
+}
+
+
+@pytest.mark.parametrize("topics", [2, 3])
+@pytest.mark.parametrize("correction", ["bootstrap-tukey", "tukey", "holm"])
+def test_equal_differences_of_independent_replicates(topics: int, correction: str) -> None:
+    found = cf.compare(EQUAL[topics], test="independent-replicates", correction=correction)
+    assert found.raw_pvalues[0] == found.adjusted_pvalues[0] == 2.0 ** (1 - topics)
+    assert np.isinf(found.interval).all()
+    assert any("p-values are from exact sign flips" in note for note in found.notes)
+
+
+def test_equal_differences_of_shared_replicates() -> None:
+    """Only the replicates vary: by hand, the two-sample t-test of their means."""
+    values = 0.1 * np.arange(3)[:, None, None] + 0.01 * np.arange(3) + np.array([[[0.3], [0.2]]])
+    scores = cf.Scores(values, ("1", "2", "3"), ("a", "b"), axis="replicate")
+    found = cf.compare(scores, test="shared-replicates")
+    expected = ttest_ind(*values.mean(axis=0)).pvalue
+    assert (found.raw_pvalues[0], found.adjusted_pvalues[0]) == pytest.approx((expected, expected))
+    assert not any("without any variation" in note for note in found.notes)
+    assert found.without_interval == 0
+
 
 @pytest.mark.parametrize(
     ("scores", "options", "message"),
@@ -202,6 +233,7 @@ def test_refused_options(scores: cf.Scores, options: str, message: str) -> None:
         (unequal(), "independent-replicates", "'A' on topic 't4' in replicate 2 has no score"),
         (unequal(), "shared-replicates tukey drop", "same number .* of each system, got 2 to"),
         (NO_ERROR, "shared-replicates", "estimated error of system means is too small"),
+        (EQUAL[2], "shared-replicates", "estimated error of system means is too small"),
     ],
 )
 def test_refused_scores(scores: cf.Scores, options: str, message: str) -> None:

@@ -91,6 +91,18 @@ def test_intervals_of_sums_by_tests_of_medians() -> None:
     assert by_sum.interval_of == f"{by_mean.interval_of}, times the topics"
 
 
+@pytest.mark.parametrize("correction", ["none", "holm", "bootstrap-max"])
+@pytest.mark.parametrize("topics", [2, 3, 5, 6])
+def test_medians_of_few_topics_are_not_below_sign_flips(topics: int, correction: str) -> None:
+    base = np.linspace(0.5, 0.9, topics)
+    values = np.stack([base, base - 0.1, base - np.linspace(0.2, 0.4, topics)], axis=1)
+    found = cf.compare(values, statistic="median", correction=correction, resamples=999)
+    factor = 3 if correction == "holm" else 1
+    assert found.adjusted_pvalues.min() == min(1, factor * 2.0 ** (1 - topics))
+    assert found.without_interval == 0
+    assert np.isinf(found.interval).all() == (factor * 2.0 ** (1 - topics) > 0.05)
+
+
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 @pytest.mark.parametrize("topics", [7, 12])
 def test_medians_by_hand(topics: int, alternative: str) -> None:

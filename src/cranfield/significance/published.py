@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import check_choice, check_proportion
+from cranfield.base.errors import check_choice, check_proportion, quoted
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult
@@ -19,17 +19,27 @@ from cranfield.significance.power_and_width import t_power
 from cranfield.significance.registry import ALTERNATIVES
 from cranfield.significance.topic_set_size import MAX_TOPICS, find_smallest
 from cranfield.sources import schemas
-from cranfield.sources.columns import read_table
-from cranfield.sources.schemas import Schema
-from cranfield.sources.values import LABEL, NUMBER, WHOLE
+from cranfield.sources.columns import Table, read_table
+from cranfield.sources.schemas import Schema, spelt
+from cranfield.sources.values import NAME, NUMBER, WHOLE, absent
 
 _TESTS = Schema(
     "table of published tests",
-    (schemas.Column("t", NUMBER), schemas.Column("topics", WHOLE), schemas.optional("name", LABEL)),
+    (
+        schemas.Column("t", NUMBER),
+        schemas.Column("topics", WHOLE, "number of topics"),
+        schemas.optional("name", NAME, "name of a test"),
+        schemas.optional("test", NAME),
+        schemas.optional("alternative", NAME),
+        schemas.optional("alpha", replace(NUMBER, missing=absent)),
+    ),
     noun="the tests",
     otherwise="csv",
     tuples=("t", "topics", "name"),
 )
+_PAIRED_T = ("t", "t-test", "paired t", "paired t-test", "Student")
+_TWO_SIDED = ("two-sided", "two-tailed", "two", "2")
+_ONE_SIDED = ("one-sided", "one-tailed", "one", "1")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,7 +114,8 @@ def power_of_published(
     ----------
     tests
         Rows of t, number of topics, and optionally a name; or a file or data frame with the columns
-        `t`, `topics` and optionally `name`. t is positive if the first system is better.
+        `t`, `topics` (or `n`) and optionally `name`. Columns `test`, `alternative` and `alpha` must
+        agree with the options in all rows. t is positive if the first system is better.
     alpha
         Significance level; below one half for a one-sided test.
     power
@@ -120,7 +131,7 @@ def power_of_published(
     Raises
     ------
     InputError
-        For a test of fewer than 2 topics, with file and line.
+        For a test of fewer than 2 topics, or of other options, with file and line.
 
     References
     ----------
@@ -137,6 +148,7 @@ def power_of_published(
     check_proportion("power", power)
     check_choice("alternative", alternative, ALTERNATIVES)
     table = read_table(tests, _TESTS)
+    _check_settings(table, alpha, alternative)
     topics = table.frame["topics"].to_numpy().astype(np.float64)
     if (topics < 2).any():
         row = int(np.argmax(topics < 2))
@@ -169,6 +181,22 @@ def power_of_published(
         for name, effect in unreachable["name", "effect"].rows()
     )
     return PublishedPower(rows, alpha, power, alternative, notes)
+
+
+def _check_settings(table: Table, alpha: float, alternative: str) -> None:
+    """Refuse rows whose test, alternative or alpha is not that of the options."""
+    sides = _TWO_SIDED if alternative == "two-sided" else (alternative, *_ONE_SIDED)
+    for column, names, expected in (
+        ("test", _PAIRED_T, "a paired t-test"),
+        ("alternative", sides, f"alternative {quoted(alternative)}, as in the options"),
+    ):
+        accepted = {spelt(name) for name in names}
+        is_other = [name and spelt(name) not in accepted for name in table.frame[column]]
+        for row in np.flatnonzero(is_other)[:1].tolist():
+            raise table.wrong(row, f"expected {expected}, got {quoted(table.frame[column][row])}")
+    for row in (table.frame["alpha"] != alpha).arg_true()[:1]:
+        value = table.frame["alpha"][row]
+        raise table.wrong(row, f"expected alpha {alpha:g}, as in the options, got {value:g}")
 
 
 def _power(effect: Any, topics: Any, alpha: float, alternative: str) -> Floats:

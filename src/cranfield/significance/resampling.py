@@ -103,6 +103,11 @@ def tail_ranks(
     return np.broadcast_to(tail_rank(tail, resamples or options.resamples), (len(pairs),))
 
 
+def smallest_sign_flip_pvalue(n_topics: int, options: Options) -> float:
+    """Return the p-value of exact sign flips if all differences are equal."""
+    return float(0.5 ** (n_topics - options.two_sided))
+
+
 def monte_carlo_pvalues(count: Indices, resamples: int) -> Floats:
     """Return (count + 1) / (B + 1), which counts the observed arrangement, too."""
     return np.asarray((count + 1.0) / (resamples + 1.0))

@@ -194,6 +194,10 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "vital": ("vital is_vital essential is_essential must_have",),
         "sentence": ("sentence sentence_id statement",),
         "measure": ("measure measure_name metric metric_name",),
+        "number of topics": ("topics n_topics num_topics", "n"),
+        "name of a test": ("name", "paper study"),
+        "alternative": ("alternative alternative_hypothesis", "sides sided tails tailed tail"),
+        "alpha": ("alpha significance_level",),
         "value": ("score value metric_value measure_value",),
     }
 )

@@ -26,7 +26,13 @@ from cranfield.significance.comparison.compared_pairs import (
 )
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import name_method
-from cranfield.significance.differences import CorrectedResults, Outcome, Pairs, orient
+from cranfield.significance.differences import (
+    BONFERRONI,
+    CorrectedResults,
+    Outcome,
+    Pairs,
+    orient,
+)
 from cranfield.significance.pairwise.means import apply_exchange_tests
 from cranfield.significance.prepare import cluster_notes
 from cranfield.significance.registry import (
@@ -37,6 +43,7 @@ from cranfield.significance.registry import (
     TestInfo,
     find_test,
 )
+from cranfield.significance.resampling import smallest_sign_flip_pvalue
 from cranfield.tabular import Cell, Table, format_pvalue
 
 MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap over topics has little power
@@ -90,6 +97,10 @@ class AppliedTest:
         # The note on few topics is omitted if no difference can be significant.
         assumptions = self._assumption_notes(is_unreachable=bool(unreachable))
         alpha, notes = self.options.alpha, [*assumptions, *self._sign_flip_notes()]
+        has_one_error = self.correction.pooled or self.correction.one_variance
+        if has_one_error and self.corrected.interval_kind == BONFERRONI:
+            title = self.correction.title
+            notes.insert(0, f"the error is 0, so that the correction is Bonferroni's, not {title}")
         if alpha > MAX_ALPHA:
             notes.append(
                 f"alpha is the probability of a false positive, here {alpha:g}; for a confidence"
@@ -159,7 +170,7 @@ class AppliedTest:
         exact_options = Options(alternative=options.alternative, alpha=options.alpha, exact=True)
         pvalue = float(find_test("randomisation").run(pairs, exact_options).pvalue[0])
         if pvalue != self.corrected.pvalue[0]:
-            smallest = 0.5 ** (pairs.n_topics - options.two_sided)
+            smallest = smallest_sign_flip_pvalue(pairs.n_topics, options)
             yield (
                 f"exact sign flips (the randomisation test) give p = {pvalue:.4g}; with"
                 f" {counted(pairs.n_topics, 'topic')} they cannot give less than {smallest:.4g}"
@@ -187,7 +198,7 @@ class AppliedTest:
             if topics == 0:
                 yield "all systems have the same score on every topic, so there is nothing to test"
                 return
-            min_pvalue = 0.5 ** (topics - options.two_sided)
+            min_pvalue = smallest_sign_flip_pvalue(topics, options)
             limitation = f"an exact test of {counted(topics, 'difference')}"
             advice = "use more topics, or another correction"
         else:

@@ -363,10 +363,12 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
     values, topics = pairs.values, pairs.n_topics
     integers, unit = as_integers(values, 2 * topics)
     ranges = np.sort(permute_ranges(integers, options))
-    observed = np.abs(pairs.subtract(integers.sum(axis=0))) - 2.0 * topics
-    count = ranges.size - np.searchsorted(ranges, observed)
-    widths = ranges * unit / topics
-    interval = partial(range_interval, pairs.subtract(values.mean(axis=0)), widths)
+    difference = pairs.subtract(integers.sum(axis=0))
+    # Sums that differ by less than the rounding of their terms are equal, in intervals too.
+    ranges += 2.0 * topics * integers.any()
+    count = ranges.size - np.searchsorted(ranges, np.abs(difference))
+    unit /= topics
+    interval = partial(range_interval, difference * unit, ranges * unit)
     low, high = interval(1 - options.alpha)
     return CorrectedResults(
         monte_carlo_pvalues(count, options.resamples),

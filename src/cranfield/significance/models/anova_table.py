@@ -50,11 +50,11 @@ def sphericity(values: Floats, f: float) -> Sphericity | None:
     n_topics, n_systems = values.shape
     residuals = values - values.mean(axis=1, keepdims=True)
     residuals -= residuals.mean(axis=0)
-    if n_systems < 3 or np.isnan(f) or not residuals.any():
+    if n_systems < 3 or not np.isfinite(f) or not residuals.any():
         return None
     greenhouse_geisser, huynh_feldt = estimate_epsilons(residuals)
     df = np.array([greenhouse_geisser, huynh_feldt]) * (n_systems - 1.0)
-    p = fdtrc(df, df * (n_topics - 1), f) if np.isfinite(f) else np.zeros(2)
+    p = fdtrc(df, df * (n_topics - 1), f)
     return Sphericity(greenhouse_geisser, huynh_feldt, float(p[0]), float(p[1]))
 
 
@@ -125,7 +125,7 @@ class AnovaTable(Result):
         "DF": Column("Degrees of freedom.", decimals=0),
         "MS": Column("Mean square: SS divided by DF; null for Total."),
         "F": Column("F statistic; null for Error and Total."),
-        "p": Column("p-value of F; null if F is null.", pvalue=True),
+        "p": Column("p-value of F; null if F is null or infinite.", pvalue=True),
         "omega2": Column(
             "Partial omega squared, the proportion of the variance not explained by other sources,"
             " from 0 to 1; negative estimates are 0, null if F is null."
@@ -275,9 +275,9 @@ def compute_f(mean_square: float, error: float) -> float:
 def compute_p_and_omega2(
     f: Floats, df: Floats | float, df_error: float, n_scores: int
 ) -> tuple[Floats, Floats]:
-    """Return p and omega squared for values of F; NaN if F is NaN."""
+    """Return p and omega squared for values of F; NaN if F is NaN, p also if F is infinite."""
     with np.errstate(invalid="ignore"):
-        p = np.where(np.isinf(f), 0.0, fdtrc(df, df_error, np.where(np.isinf(f), np.nan, f)))
+        p = fdtrc(df, df_error, np.where(np.isinf(f), np.nan, f))
         numerator = df * (f - 1)
         omega2 = np.where(np.isposinf(f), 1.0, np.maximum(0.0, numerator / (numerator + n_scores)))
     return np.where(np.isnan(f), np.nan, p), np.where(np.isnan(f), np.nan, omega2)

@@ -203,7 +203,10 @@ def factorial_anova(
     terms = [":".join(factors) for size in sizes for factors in combinations(names, size)]
     anova = fit_factorial(cube, TOPIC, *terms, factors_of_axes=(TOPIC, *names))
     if not anova.ms_error:
-        notes.append("the error of the model is 0, so that differences have no p-values")
+        notes.append(
+            "the error of the model is 0, so that differences have no p-values, and their intervals"
+            " are unbounded"
+        )
     return FactorialAnova(
         table.measure or "",
         grid,
@@ -285,6 +288,8 @@ def _error_and_hsd(
 ) -> tuple[float, float]:
     """Return the standard error of a level's mean, and Tukey's honestly significant difference."""
     standard_error = float(np.sqrt(table.ms_error * n_levels / n_scores))
+    if not standard_error:
+        return 0.0, np.inf
     return standard_error, standard_error * studentised_range_isf(alpha, n_levels, table.df_error)
 
 

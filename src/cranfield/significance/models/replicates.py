@@ -105,7 +105,7 @@ def fit_shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     if abs(error) <= 1e-12 * max(ms_replicate, ms_cell, ms_error):
         error = 0.0
     squares = float((np.array([ms_cell, ms_replicate, ms_error]) ** 2 / df).sum())
-    df_error = error**2 / squares if error and squares else float(df[0])
+    df_error = error**2 / squares if squares else float(df[0])
     if error < 0 or df_error < 1:
         raise CranfieldError(
             "shared-replicates cannot test these scores: the estimated error of system means is too"

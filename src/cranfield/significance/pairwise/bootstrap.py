@@ -22,6 +22,7 @@ from cranfield.significance.differences import (
     ROUNDING,
     Bounds,
     CorrectedResults,
+    IntervalFunction,
     Level,
     Model,
     Outcome,
@@ -41,6 +42,7 @@ from cranfield.significance.resampling import (
     draw_counts,
     draw_topic_counts,
     monte_carlo_pvalues,
+    smallest_sign_flip_pvalue,
     studentise,
     tail_ranks,
 )
@@ -193,7 +195,8 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     source: Efron and Tibshirani (1993); for statistics other than the mean Sakai (2013)
     convention: Not studentised, as the standard error of a median has no simple estimate. The
         same topics are drawn for all systems. Several pairs are compared with the largest centred
-        difference of each resample (correction bootstrap-max).
+        difference of each resample (correction bootstrap-max). Medians of few topics hardly vary
+        in resamples; p is never below the smallest p-value of exact sign flips, 2^(1 - n).
     """
     centred = resample_medians(pairs, options)
     medians = np.median(pairs.values, axis=0)
@@ -206,15 +209,22 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
         pairs, difference, lambda block: block.subtract(centred), options, rtol=RELATIVE_TOLERANCE
     )
     _, _, zeros = pairs.moments()
+    smallest = smallest_sign_flip_pvalue(pairs.n_topics, options)
     return Outcome(
         statistic=difference,
-        pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
+        pvalue=np.maximum(monte_carlo_pvalues(n_extreme, options.resamples), smallest),
         effect=standardised_difference(difference, (third_quartile - first_quartile).mean()),
-        interval=partial(median_interval, pairs, difference, centred, options),
+        interval=partial(
+            bound_by_sign_flips,
+            partial(median_interval, pairs, difference, centred, options),
+            smallest,
+            options,
+        ),
         n=np.full(len(pairs), pairs.n_topics),
         zeros=zeros,
         details={"resamples": options.resamples, "seed": options.seed},
         model=model,
+        smallest_pvalues=np.full(len(pairs), smallest),
     )
 
 
@@ -248,6 +258,16 @@ def median_interval(
     return difference - half_width, difference + half_width
 
 
+def bound_by_sign_flips(
+    interval: IntervalFunction, smallest: float, options: Options, level: Level
+) -> Bounds:
+    """Return unbounded intervals where the smallest p-value of sign flips is not significant."""
+    low, high = interval(level)
+    tail = (1 - np.asarray(level)) / (1 if options.two_sided else 2)
+    is_possible = smallest <= tail * (1 + 1e-9)
+    return np.where(is_possible, low, -np.inf), np.where(is_possible, high, np.inf)
+
+
 @declared_correction("bootstrap-max", families=("medians",), resamples_topics=True, random=True)
 def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""the largest difference of each resample.
@@ -259,11 +279,14 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
     """
     centred = resample_medians(pairs, options)
     maxima = np.sort(find_largest_difference(pairs, centred, options.alternative))
-    difference = outcome.statistic
+    difference, smallest = outcome.statistic, smallest_sign_flip_pvalue(pairs.n_topics, options)
+    pvalue = compute_maximum_pvalues(orient(difference, options.alternative), maxima)
+    interval = partial(simultaneous_interval, difference, 1.0, maxima, options)
     return CorrectedResults(
-        compute_maximum_pvalues(orient(difference, options.alternative), maxima),
-        interval=partial(simultaneous_interval, difference, 1.0, maxima, options),
+        np.maximum(pvalue, smallest),
+        interval=partial(bound_by_sign_flips, interval, smallest, options),
         interval_kind=ALL_PAIRS,
+        smallest_pvalue=smallest,
     )
 
 

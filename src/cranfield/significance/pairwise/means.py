@@ -30,6 +30,7 @@ from cranfield.significance.resampling import (
     count_extreme,
     monte_carlo_pvalues,
     random_signs,
+    smallest_sign_flip_pvalue,
     tail_ranks,
 )
 
@@ -85,9 +86,9 @@ def apply_exchange_tests(
 
 def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
     if info.model:
-        # The common error is 0 only if no difference varies.
-        table = outcome.table
-        error = outcome.required_model.error if table is None else table.ms_error
+        # The common error is 0 only if no difference varies; a table may test by another error.
+        has_model, table = outcome.model is not None, outcome.table
+        error = outcome.required_model.error if has_model or table is None else table.ms_error
         return np.full(len(pairs), error == 0)
     if not info.paired:
         ranges = np.nanmax(pairs.values, axis=0) - np.nanmin(pairs.values, axis=0)
@@ -100,7 +101,7 @@ def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
 def _compute_smallest_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
     """Return the p-value of the most extreme permutation, by pair."""
     if paired:
-        return np.full(len(pairs), 0.5 ** (pairs.n_topics - options.two_sided))
+        return np.full(len(pairs), smallest_sign_flip_pvalue(pairs.n_topics, options))
     counts = (~np.isnan(pairs.values)).sum(axis=0)
     n, m = counts[pairs.first], counts[pairs.second]
     n_permutations = np.exp(gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1))

@@ -612,8 +612,8 @@ class Schema:
         # The CSV reader renames repeated names.
         first_line = ", ".join(quoted(str(name).split("_duplicated_")[0]) for name in names[:6])
         return (
-            f"does not name its columns: the first line is {first_line}; write the names"
-            f" of its {len(names)} columns above it, such as {example}, with the same separator"
+            f"does not name its columns: the first line is {first_line}; write a line with the name"
+            f" of each column above it, such as {example}, with the same separator"
         )
 
     def _header_hint(self, names: Sequence[object]) -> str:

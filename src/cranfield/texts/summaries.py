@@ -333,7 +333,7 @@ def judge_summaries(
     if wordless_topics:
         warn(
             f"{counted(len(wordless_topics), 'text')} without words counted as empty"
-            f" (topic {some_of(wordless_topics, 3)})"
+            f" (topic {some_of(dict.fromkeys(wordless_topics), 3)})"
         )
     if ignored_letters:
         topic, letter = next(iter(ignored_letters.items()))

@@ -324,7 +324,7 @@ def test_numbers_of_csv_are_those_of_python(cells: list[str]) -> None:
     [
         (cf.read_run, "a.csv", "model;qid;docno;score\nx;1;a;1\n", "got semicolons"),
         (cf.read_run, "a.csv", "1,a,1.5\n1,b,1\n", "the name of each column above it, such"),
-        (cf.read_run, "a.tsv", "1\ta\t1\t1.5\n", "its 4 columns above .* doc, score, with the"),
+        (cf.read_run, "a.tsv", "1\ta\t1\t1.5\n", "each column above .* doc, score, with the"),
         (cf.read_run, "a.csv", "1,Q0,a,1,1.5,t\n", "such as topic, q0, doc, rank, score, tag"),
         (cf.read_qrels, "a.csv", "1,0,a,1\n1,0,b,0\n", "such as topic, subtopic, doc, grade"),
         *((cf.read_run, "a.csv", f"topic,doc,score\n1,{docs},1\n", "2: expected one document, got")

@@ -152,7 +152,7 @@ def test_summaries() -> None:
 def test_bad_scores() -> None:
     with pytest.raises(cf.CranfieldError, match="expected values for 1 topics and 2 systems"):
         cf.Scores(np.zeros((2, 2)), ("1",), ("a", "b"))
-    with pytest.raises(cf.CranfieldError, match="two systems are called 'a'"):
+    with pytest.raises(cf.CranfieldError, match="two systems are named 'a'"):
         cf.Scores(np.zeros((1, 2)), ("1",), ("a", "a"))
 
 

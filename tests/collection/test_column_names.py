@@ -231,10 +231,10 @@ def test_answers_without_a_grade_are_not_grade_0() -> None:
 @pytest.mark.parametrize(
     ("doc", "is_list"),
     [
-        *((text, True) for text in ("d1;d3", "d1|d22", "d1, d3", "7 12", "FT91-3; LA01-1")),
+        *((text, True) for text in ("d1;d3", "d1|d22", "d1, d3", "FT91-3; LA01-1")),
         *(
             (text, False)
-            for text in ("d1", "Doc 1", "Paris, Texas", "http://x/1;id=2", "a;b", "[1]")
+            for text in ("d1", "Doc 1", "1 0", "Paris, Texas", "http://x/1;id=2", "a;b", "[1]")
         ),
     ],
 )

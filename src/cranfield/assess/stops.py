@@ -142,7 +142,9 @@ class RecallTest(Rule):
         " over all n (not a p-value), stops below {bound:.4g}"
     )
     recall: float = parameter(0.95, OPEN_PROBABILITY, "target recall of the pool")
-    confidence: float = parameter(0.95, OPEN_PROBABILITY, "1 minus the bound below which it stops")
+    confidence: float = parameter(
+        0.95, OPEN_PROBABILITY, "1 minus the value below which the rule stops"
+    )
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:
         value = np.ones(after.size)
@@ -343,7 +345,7 @@ class Stopping(Result):
         "relevant": Column("Number of relevant documents among the judged ones."),
         "value": Column("Statistic of the rule."),
         "bound": Column("Value of the statistic at which the rule stops."),
-        "stop": Column("Whether the rule stops; it may no longer stop after more judgments."),
+        "stop": Column("Whether the rule says to stop now; more judgments may reverse this."),
     }
 
     rules: tuple[Rule, ...]

@@ -76,7 +76,7 @@ class Qrels(ReadPairs):
             refuse_duplicates(self, self.keys, self.codes, "document judged")
         else:
             if self.subtopics.dtype != pl.String or self.subtopics.len() != len(self.docs):
-                reason = f"subtopics must be {len(self.docs)} texts, one per judgment"
+                reason = f"subtopics must be {len(self.docs)} strings, one per judgment"
                 raise InputError(reason, source=self.origin.name)
             # A document may occur once for each subtopic.
             names, numbers = self.numbered_subtopics

@@ -139,7 +139,7 @@ def _discount_clicks(
     family="sessions",
     inputs=("clicks",),
     at_usage="none",
-    needs="clicks with an order in time; lengths of documents, or one length for all",
+    needs="clicks in order of time; lengths of documents, or one length for all",
     scale_note="not known to be on an interval scale",
 )
 class ClickU(Measure):

@@ -210,8 +210,8 @@ class Sensitivity(Study):
                 "Number of significant pairs whose effect has the sign of the measure's difference."
             ),
             "agreement": Column(
-                "`agree` divided by the number of significant pairs with different scores by"
-                " the measure.",
+                "`agree` divided by the number of significant pairs whose scores by the measure"
+                " differ.",
                 decimals=3,
             ),
             "agreement of all": Column(

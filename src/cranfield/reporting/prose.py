@@ -434,7 +434,7 @@ ERROR_RATES = {
 }
 """Descriptions of the error rates that corrections bound, before a number of comparisons."""
 
-SAME_ASSUMPTIONS = "what the test assumes of each pair"  # of corrections that add none
+SAME_ASSUMPTIONS = "the assumptions of the test for each pair"  # of corrections that add none
 
 JUDGING_POLICIES = {
     "ties": {

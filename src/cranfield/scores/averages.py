@@ -101,7 +101,7 @@ def fill_missing(
         problem, advice = gap, "missing='drop' excludes topics that lack a score"
         if not is_complete.any():
             problem = f"{incomplete}: {gap}"
-            advice = "check that topics are spelt alike"
+            advice = "check that ids of topics are spelt alike in all sources"
         raise CranfieldError(
             f"{problem}; {advice}, missing='zero' counts missing scores as 0{hint}"
         )

@@ -228,7 +228,7 @@ class Scores(Averages, FrameMixin, Plotted):
         for axis, names in labels.items():
             if len(set(names)) < len(names):
                 duplicate = next(label for label in names if names.count(label) > 1)
-                raise CranfieldError(f"two {axis}s are called {quoted(duplicate)}")
+                raise CranfieldError(f"two {axis}s are named {quoted(duplicate)}")
         if hasattr(data, "columns"):
             _check_frame_labels(data, labels)
         if self.scale is not None:

@@ -465,8 +465,8 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
     repeats = (~is_first).arg_true()
     if len(repeats) and on_duplicate == "first":
         warn(
-            f"{source}: {counted(len(repeats), 'result')} at a repeated rank of a list excluded;"
-            " the first result at each rank is kept"
+            f"{source}: {counted(len(repeats), 'result')} excluded, whose rank occurs before in the"
+            " list; the first result at each rank is kept"
         )
         results = results.filter(is_first)
     elif len(repeats):

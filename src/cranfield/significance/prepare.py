@@ -167,7 +167,7 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
         )
     if info.bounded and (outside := np.argwhere((values < 0) | (values > 1))).size:
         score, cell = values[tuple(outside[0])], selection.cell(outside[0])
-        raise CranfieldError(f"{info.name} requires scores from 0 to 1, got {score:g} of {cell}")
+        raise CranfieldError(f"{info.name} requires scores from 0 to 1, got {score:g} for {cell}")
     return PreparedScores(selection, notes)
 
 
@@ -281,7 +281,7 @@ def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
         if (negative := np.argwhere(values < 0)).size:
             score, cell = values[tuple(negative[0])], inputs.scores.cell(negative[0])
             raise CranfieldError(
-                f"a geometric mean requires scores of at least 0, got {score:g} of {cell}"
+                f"a geometric mean requires scores of at least 0, got {score:g} for {cell}"
             )
         # Scores below 1e-5 become 1e-5, as in gm_map of trec_eval.
         values = np.log(np.maximum(values, FLOOR))

@@ -705,9 +705,9 @@ def _check_lists(
     ids: pl.Series, source: str, lines: Sequence[int] | NDArray[np.int64] | None
 ) -> None:
     """Refuse ids that are arrays; warn of ids of one form with separators between."""
-    rows = ids.str.contains(rf"^{_ARRAY}$|\d\s*[;|,\s]").fill_null(False).arg_true()[:_MAX_CHECKED]
+    rows = ids.str.contains(rf"^{_ARRAY}$|\d\s*[;|,]").fill_null(False).arg_true()[:_MAX_CHECKED]
     for row, text in zip(rows, ids[rows], strict=True):
-        parts = re.split(r"\s*[;|,\s]\s*", text)
+        parts = re.split(r"\s*[;|,]\s*", text)
         forms = [re.sub(r"\d+", "0", re.sub(r"[A-Za-z]+", "a", part)) for part in parts]
         if re.fullmatch(_ARRAY, text):
             reason = f"expected one document, got the list {quoted(text)}; write a row for each"

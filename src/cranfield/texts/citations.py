@@ -330,7 +330,9 @@ def _citation_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
 
 def _check_list(value: Any, topic: Any) -> list[Any]:
     if not isinstance(value, (list, tuple)):
-        expected = "expected a list of sentences, each a list with the support of its citations"
+        expected = (
+            "expected a list of sentences, each a list of the support of each citation, from 0 to 1"
+        )
         got = type(value).__name__
         raise InputError(f"{expected}, got {got}", source="citations", topic=str(topic))
     return list(value)
@@ -344,7 +346,7 @@ _INVALID_CITATIONS = {
     "has no sentence": ~_HAS_SENTENCE & (_HAS_DOC | _HAS_SUPPORT),
     "has no sentence (an answer without sentences), but the answer has other rows": ~_HAS_SENTENCE
     & (pl.len().over("topic", "system") > 1),
-    "conflicting values of joint for sentence {sentence}": differs("joint", *_SENTENCE),
+    "conflicting values of 'joint' for sentence {sentence}": differs("joint", *_SENTENCE),
     "sentence {sentence} has a row without a citation, but also other rows": ~_IS_FIRST
     & ~_HAS_DOC.all().over(_SENTENCE),
     "has support but no citation": _HAS_SUPPORT & ~_HAS_DOC,

@@ -383,7 +383,7 @@ def test_ratings_of_words_and_truth_values() -> None:
     truths = pl.DataFrame({"ann": [True, False, True], "bob": [True, True, True]})
     assert agreement_of(truths, "observed").value.item() == pytest.approx(2 / 3)
     words = pl.DataFrame({"ann": ["yes", "no"], "bob": ["yes", "yes"]})
-    with pytest.raises(cf.InputError, match="got other values in column 'ann'; use cf.assess.read"):
+    with pytest.raises(cf.InputError, match="got text in column 'ann'; for other names, use read"):
         agreement_of(words)
     labels = read_labels(words, worker_columns=["ann", "bob"], grades={"yes": 1, "no": 0})
     assert any(note.startswith("no column of documents: each row is a") for note in labels.notes)

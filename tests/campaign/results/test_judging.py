@@ -70,8 +70,8 @@ def test_what_cannot_be_judgments_is_refused(tmp_path: Path) -> None:
         ("foreign", "q9 0 x 1\n", "the judgments have no topic of task 'adhoc'"),
         ("bad", "q1 0 x one\n", "bad:1: grade 'one' is not an integer"),
         ("bad.tsv", "q1\t0\tx\t1\nq1\t0\ty\tone\n", "bad.tsv:2: grade 'one' is not an integer"),
-        ("good.csv", "topic,doc,grade\nq1,x,1\n", "must be lines of text, got .csv"),
-        ("good.tsv", "query-id\tcorpus-id\tscore\nq1\tx\t1\n", "must be lines of text, got .tsv"),
+        ("good.csv", "topic,doc,grade\nq1,x,1\n", "must be in a text file, got .csv"),
+        ("good.tsv", "query-id\tcorpus-id\tscore\nq1\tx\t1\n", "must be in a text file, got .tsv"),
     ):
         (tmp_path / name).write_text(text)
         with pytest.raises(InputError, match=reason):
@@ -181,7 +181,7 @@ def test_messages_about_a_stored_run_name_its_tag_and_its_file(tmp_path: Path) -
         campaign.pool()
     texts = [str(one.message) for one in told]
     assert texts == [
-        "run 'gam' (g.run): 2 different run tags ('gam', 'GAM'); the system is called 'gam'",
+        "run 'gam' (g.run): 2 different run tags ('gam', 'GAM'); the system is named 'gam'",
         "run 'gam' (g.run), line 2: topic 'q1', document 'd 4': a blank within an id separates"
         " columns in a pool of text; exclude the run from the pool by its tag",
     ]

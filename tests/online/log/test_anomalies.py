@@ -41,7 +41,7 @@ def test_pages_twice() -> None:
     assert log.pages["query"].to_list() == ["cats"] and log.results["doc"].to_list() == ["a"]
     assert log.anomalies == {
         "pages recorded twice": 1,
-        "results of a repeated record of their page": 1,
+        "results in a repeated record of the same page": 1,
     }
 
 
@@ -239,7 +239,7 @@ def test_times_of_one_table_with_and_without_a_zone() -> None:
         cf.online.read_log(pages, None, {"page": ["p"], "rank": [1]})
 
 
-REPEATED = "results of a repeated record of their page"
+REPEATED = "results in a repeated record of the same page"
 
 
 @pytest.mark.parametrize("second", [["a", "b"], ["c", "d", "e"], []])
@@ -285,7 +285,7 @@ def test_flat_tables(tmp_path: Path, form: str) -> None:
     source = forms(tmp_path)[form]
     with pytest.raises(InputError, match="rank 1 occurs twice on page 'p'"):
         cf.online.read_log(source)
-    with pytest.warns(CranfieldWarning, match="3 results of a repeated record"):
+    with pytest.warns(CranfieldWarning, match="3 results in a repeated record"):
         log = cf.online.read_log(source, on_anomaly="count")
     assert log.results_with_clicks.rows() == [(0, 1, "a", 0), (0, 2, "b", 1)]
     assert log.anomalies == {REPEATED: 3}

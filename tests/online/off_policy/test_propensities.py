@@ -119,9 +119,8 @@ def test_what_nothing_links_is_unknown() -> None:
     log = exact_log([1.0, 0.5, 0.25], ATTRACTS, ["abc", "bac"])
     found = rank_propensities(log, depth=4)
     assert np.isnan(found.propensity[2:]).all()
-    assert "rank 3, 4: unknown, as no documents shown at several ranks link it with rank 1" in (
-        found.notes
-    )
+    cause = "no document was shown there and at rank 1, or at ranks that link them"
+    assert f"rank 3, 4: unknown, as {cause}" in found.notes
     swaps, model = (rank_propensities(log, method, depth=4).notes for method in ("swaps", "EM"))
     assert "rank 3, 4: unknown, as no documents were swapped with rank 1" in swaps
     assert "rank 4: unknown, as no page has a result at this rank" in model

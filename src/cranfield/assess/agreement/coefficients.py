@@ -272,9 +272,9 @@ def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | N
     text = next((k for k, dtype in ratings.schema.items() if not dtype.is_numeric()), None)
     if text is not None:
         raise InputError(
-            "expected labels with the columns worker and grade, or a column of numbers for each"
-            f" assessor, got other values in column {quoted(text)}; use cf.assess.read_labels with"
-            " columns={'worker': ..., 'grade': ...}, or with worker_columns=[...] and grades={...}",
+            "expected columns worker and grade, or a column of numbers for each assessor, got text"
+            f" in column {quoted(text)}; for other names, use read_labels with columns={{'worker':"
+            " ..., 'grade': ...}; for grades in words, with worker_columns=[...] and grades={...}",
             source="labels",
         )
     return list(map(str, ratings.columns)), ratings.to_numpy(), topics[0] if topics else None

@@ -118,7 +118,7 @@ class Pool(Result, Rankings):
         for name in systems:
             if name not in self.systems:
                 raise PolicyError(
-                    f"unknown system {quoted(name)} in contributors; expected some of:"
+                    f"unknown system {quoted(name)} in contributors; known systems:"
                     f" {some_of(self.systems, 5)}"
                 )
         if not systems:

@@ -84,8 +84,8 @@ EXCLUDED = (
 """Data that no release contains, as its README says."""
 
 EXCLUDED_OF_HIDDEN = (
-    "descriptions, metadata, answers in free text, hashes and days of arrival of runs of anonymous"
-    " teams"
+    "for runs of anonymous teams: descriptions, metadata, answers in free text, hashes and dates"
+    " of submission"
 )
 """Data of anonymous teams that no release contains."""
 

@@ -503,7 +503,7 @@ def history(
     entries = pl.concat(reader.read(source) for source in source_list)
     measure = reader.measure
     if measure is None:
-        raise PolicyError("measure is required if all sources are retracted")
+        raise PolicyError("measure is required, as all sources are retracted")
     for name, is_set, required in (
         ("task", task is not None, "campaigns and releases"),
         ("columns", bool(columns), "tables"),

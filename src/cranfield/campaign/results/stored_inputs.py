@@ -93,8 +93,8 @@ def add_judgments(
     suffix = Source(str(path)).suffix
     is_tsv = suffix == ".tsv"
     table_reason = (
-        f"judgments of a campaign must be lines of text, got {suffix}; to convert tables of"
-        " assessors: cranfield labels ann=ann.tsv bob=bob.tsv --qrels FILE"
+        f"judgments of a campaign must be in a text file, got {suffix}; to convert tables of"
+        " labels: cranfield labels ann=ann.tsv bob=bob.tsv --qrels FILE"
     )
     if suffix in FORMAT_OF_SUFFIX and not is_tsv:
         raise InputError(table_reason, source=str(path))

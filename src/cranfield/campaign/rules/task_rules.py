@@ -188,7 +188,7 @@ def file(value: Any) -> PurePosixPath:
     """Check the relative path of a file in the folder of the rules or below it."""
     path = PurePosixPath(any_text(value))
     if path.is_absolute() or ".." in path.parts or re.search(r"[\\:\0]", value):
-        expected = "a file in the folder of the rules, or in a folder below it"
+        expected = "a file in the folder of the rules file, or in a subfolder"
         raise WrongValueError(f"must be {expected}; got {quoted(value)}")
     if not path.parts or not value.isprintable():
         raise WrongValueError(f"must be a valid file name, got {quoted(value)}")

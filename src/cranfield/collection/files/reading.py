@@ -347,7 +347,7 @@ def read_run(
         raise rows.explain_repeats(error) from None
     if len(tags) > 1:
         different_tags = f"{len(tags)} different run tags ({tag_names})"
-        warn(f"{source}: {different_tags}; the system is called {quoted(name)}")
+        warn(f"{source}: {different_tags}; the system is named {quoted(name)}")
     return _merged(run, chunk_separator)
 
 

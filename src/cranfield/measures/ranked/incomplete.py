@@ -99,8 +99,8 @@ class GeometricBinaryPreference(_Bpref):
 @measure(
     "Rpref",
     aliases=("rpref",),
-    summary="Preference of judged documents over less relevant ones, weighted by the difference of"
-    " gains.",
+    summary="How often judged documents are ranked above less relevant ones, weighted by the"
+    " difference of gains.",
     formula=r"\frac{1}{\sum g^*} \sum_{r \in \mathcal{R}} g_r \left(1 - \frac{1}{d_r}"
     r" \sum_{i < r, g_i < g_r} \frac{g_r - g_i}{g_r} \right), \quad d_r = r",
     source="De Beer and Moens (2006)",

@@ -289,7 +289,8 @@ class ReciprocalRank(RelevanceMeasure):
     range=(1.0, float("inf")),
     lower_is_better=True,
     scale=Scale.INTERVAL,
-    scale_note="on an interval scale: ranks have equal steps, and k + 1 is one step after k",
+    scale_note="on an interval scale: ranks have equal steps, and a top k without relevant"
+    " documents is one step after rank k",
     family="precision and recall",
     expectation="stop",
 )

@@ -19,7 +19,8 @@ class _SetMeasure(
     CountMeasure,
     family="sets",
     scale=Scale.INTERVAL,
-    scale_note="on an interval scale for binary relevance, sets of one size (Ferrante et al. 2019)",
+    scale_note="on an interval scale for binary relevance and sets of equal size"
+    " (Ferrante et al. 2019)",
     monotone=True,
     ignores_order=True,
 ):

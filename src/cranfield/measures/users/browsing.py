@@ -91,7 +91,7 @@ class _DCM(Chain, source=SOURCE + "; Guo, Liu and Wang (2009)"):
         None,
         optional(probabilities_by_rank),
         "probability that a user goes on after a click, by rank; ranks after the last"
-        " listed rank have its probability",
+        " listed rank have the last probability",
     )
     required_parameters = (("continues", "{1: 0.6, 2: 0.5}"),)
 

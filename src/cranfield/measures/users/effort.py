@@ -307,7 +307,7 @@ class INSQ(_GainTarget, StaticModel):
 
 @measure(
     "SDCG",
-    summary="Scaled DCG: gain per document of a user who reads the top k with the weights of DCG.",
+    summary="Scaled DCG: gain per document of a user who reads the top k as DCG weights it.",
     formula=r"\sum_{r=1}^{k} W(r) \, g_r, \quad"
     r" W(r) = \frac{1 / \log_2(r + 1)}{\sum_{j=1}^{k} 1 / \log_2(j + 1)}",
     source="Moffat and others (2013)",
@@ -477,7 +477,7 @@ class BPMDynamic(_Bejewelled):
     hb: float = parameter(
         1.0,
         number(0, 1e6),
-        "increase of the target T per unit of gain above the parameter `median`",
+        "increase of the target T for each unit by which the gain exceeds `median`",
     )
     hc: float = parameter(
         1.0,

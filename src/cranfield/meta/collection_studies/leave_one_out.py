@@ -100,7 +100,7 @@ class PoolDepths(Study):
                 "Kendall's tau of the orders of systems by the pool and by all judgments; null if"
                 " all systems are tied."
             ),
-            "largest rank change": Column("Largest change of rank from that by all judgments."),
+            "largest rank change": Column("Largest difference from the rank with all judgments."),
         },
         "pool systems": {
             **_DEPTH_COLUMNS,

@@ -178,7 +178,9 @@ def innate_orders(
     [(10, 13, 7), (12, 14, 10), (15, 13, 7)]
     """
     if not isinstance(judged, JudgedRuns):
-        raise PolicyError(f"expected judged runs of judge(), got {type(judged).__name__}")
+        raise PolicyError(
+            f"expected judged runs as returned by judge(), got {type(judged).__name__}"
+        )
     check_integer("depth", depth, 1)
     n_topics, n_systems = judged.shape
     if n_systems < 2:

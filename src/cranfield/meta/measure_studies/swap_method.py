@@ -80,8 +80,8 @@ class Swaps(Study):
             "pairs": Column("Number of pairs of systems in all bins.", display=False),
             **_COUNTS,
             "difference": Column(
-                f"Smallest difference from which at most {MAX_RATE:.0%} are swapped; null if even"
-                " the largest are swapped more often.",
+                f"Smallest difference from which at most {MAX_RATE:.0%} of pairs are swapped; null"
+                " if even pairs with the largest are swapped more often.",
                 decimals=2,
             ),
             "proportion": Column(

@@ -131,7 +131,7 @@ class Stability(Study):
     titles: ClassVar[Mapping[str, str]] = {
         "stability": "Samples of topics compared with all topics; low, high: quantiles over the"
         " samples",
-        "top": "Samples whose best systems are those of all topics",
+        "top": "Samples with the same best systems as all topics",
         "ranks": "Systems, and bootstrap intervals of their ranks",
     }
     columns: ClassVar[Mapping[str, Columns]] = {

@@ -115,8 +115,8 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
     if results.height and not graded["grade"].count():
         query_name, doc = results.select("query", "doc").row(0)
         topic, judged_doc = table.select("query", "doc").row(0)
-        shown = f"results have {quoted(doc)} of {quoted(query_name)}"
-        judged = f"judgments have {quoted(judged_doc)} of {quoted(topic)}"
+        shown = f"results for {quoted(query_name)} contain {quoted(doc)}"
+        judged = f"judgments for {quoted(topic)} contain {quoted(judged_doc)}"
         raise InputError(f"no result is judged ({shown}, {judged})", source=log.source)
     return replace(log, results=graded.drop("query"), anomalies=dict(log.anomalies))
 

@@ -581,8 +581,8 @@ def _note_segments(rows: Sequence[Row], segments: pl.DataFrame, options: Options
         return
     if segments["p"].has_nulls() or segments["p"].is_nan().any():
         yield (
-            f"levels of segments with fewer than {MIN_UNITS} units or no variance in a variant are"
-            " not tested"
+            f"not tested: levels of segments with fewer than {MIN_UNITS} units, or no variance, in"
+            " a variant"
         )
     if {"bootstrap", "permutation", "exact permutation"} & {row["test"] for row in rows}:
         yield "p-values and intervals by segment are from Welch's test"

@@ -253,7 +253,7 @@ def keep_first_records(
 
         table.refuse(is_repeated | is_duplicate, reason)
     is_duplicate &= drop_duplicates
-    kind = "results of a repeated record of their page"
+    kind = "results in a repeated record of the same page"
     anomalies.add("results logged twice", is_duplicate, table.source, "excluded")
     anomalies.add(kind, is_repeated, table.source, "excluded")
     return table.gather((~(is_repeated | is_duplicate)).arg_true())

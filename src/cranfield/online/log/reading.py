@@ -334,7 +334,9 @@ def _read_raw(source: Any, log_format: str, may_be_empty: bool = False) -> tuple
     if (suffix := FORMAT_OF_SUFFIX.get(file.suffix)) in tables:
         records = "JSON lines" if is_json else "lines of text"
         reason = f"a log of format {log_format} must be {records}, got a file of {suffix}"
-        raise InputError(f"{reason}; write tables of pages, results and clicks", source=file.name)
+        raise InputError(
+            f"{reason}; convert it to tables of pages, results and clicks", source=file.name
+        )
     raw = file.read()
     if formats.is_blank(raw) and not may_be_empty:
         raise InputError(_EMPTY_LOG, source=file.name)

@@ -419,7 +419,9 @@ def prepare_pages(
     if labels is not None:
         measures = [measure for measure in selection if measure.name == "GoodAbandonment"]
         if not measures:
-            raise PolicyError("labels requires a measure of labels, such as GoodAbandonment")
+            raise PolicyError(
+                "labels= requires a measure that uses labels, such as GoodAbandonment"
+            )
         label_names = [vars(measure)["label"] for measure in measures]
         pages = _add_labels(pages, labels, label_names, tables.source)
     if "page" in keys and "id" in pages.columns:

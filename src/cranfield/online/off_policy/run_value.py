@@ -295,7 +295,7 @@ def rank_propensities(
         missing = ", ".join(map(str, np.flatnonzero(np.isnan(value)) + 1))
         cause = {
             "swaps": "no documents were swapped with rank 1",
-            "AllPairs": "no documents shown at several ranks link it with rank 1",
+            "AllPairs": "no document was shown there and at rank 1, or at ranks that link them",
             "EM": "no page has a result at this rank",
         }[method]
         notes.append(f"rank {missing}: unknown, as {cause}")

@@ -143,7 +143,7 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
         title=theme.headline(
             f"{kind.capitalize()} by rank", f"{pages}; lower is better, 1 is perfect.{note}"
         ),
-        description=f"{kind.capitalize()} by rank of {counted(len(names), 'click model')} on"
+        description=f"{kind.capitalize()} by rank, for {counted(len(names), 'click model')} on"
         f" {pages}: {plain(', '.join(evaluation.names))}.",
     )
 

@@ -80,7 +80,7 @@ def coverage_lines(contents: PageContents) -> list[str]:
             f" the policy for ties is {judged.policies.ties}."
         )
     else:
-        lines.append("No documents of a ranking are tied.")
+        lines.append("No ranking has tied documents.")
     return lines
 
 

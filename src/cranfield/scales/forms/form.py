@@ -132,7 +132,9 @@ def precisions() -> Iterator[int]:
     while bits <= MAX_DIGITS:
         yield bits
         bits *= 4
-    raise PolicyError(f"two values agree to {MAX_DIGITS:,} bits, too many to compare them")
+    raise PolicyError(
+        f"two values are equal in their first {MAX_DIGITS:,} bits; their order is unknown"
+    )
 
 
 def evaluate(combination: Terms, digits: int = 64) -> Fraction:

@@ -155,7 +155,7 @@ def test_scores_without_residuals() -> None:
         (
             [[0.2, 1.3], [0.1, 0.4]],
             "glm",
-            "scores from 0 to 1, got 1.3 of system 's1' on",
+            "scores from 0 to 1, got 1.3 for system 's1' on",
         ),
         ([[0.2, -0.1], [0.1, 0.4]], "glm", "got -0.1"),
         ([[0.2, np.nan], [0.1, 0.4]], "glm", "missing"),

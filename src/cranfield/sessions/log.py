@@ -634,7 +634,8 @@ def followed_by(
     is_open = [query is not None for query in sessions.current]
     if not any(is_open):  # as in a table, which does not name current queries
         is_open = [True] * len(is_open)
-    indices = [i for i, _ in enumerate(is_open) if is_open[i] or i in set().union(*answered)]
+    by_any_run = set().union(*answered)
+    indices = [i for i, has_query in enumerate(is_open) if has_query or i in by_any_run]
     last_query = np.zeros(len(sessions.names), dtype=np.int64)
     session_codes, numbers = (sessions.queries[name].to_numpy() for name in ("session", "query"))
     np.maximum.at(last_query, session_codes, numbers)

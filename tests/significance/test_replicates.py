@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import studentized_range, ttest_ind
 
 import cranfield as cf
-from cranfield.significance.models.replicates import compute_variance_proportions
+from cranfield.significance.replicates import compute_variance_proportions
 from tests.cli.running import ended_with
 
 SYSTEMS = ("A", "B", "C")

@@ -18,12 +18,11 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
-    check_integer,
     check_list,
     quoted,
     warn,
 )
-from cranfield.base.kinds import Integer, OneOf
+from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.parallel import available_threads, ordered_results
 from cranfield.base.spec import parameters_of, summary_of
 from cranfield.base.text import counted, some_of
@@ -132,6 +131,7 @@ def fuse(
     >>> weighted.to_polars()["score"].to_list()
     [0.91, 0.3, 0.0, 0.0]
     """
+    check_arguments(fuse, locals())
     check_list("weights", weights)
     if not isinstance(method, (str, Fusion)):
         raise ArgumentError(
@@ -139,13 +139,8 @@ def fuse(
             " several runs as a list or dict: cf.fuse({'bm25': run_1, 'dense': run_2})"
         )
     fusion = FUSIONS.parse(method)
-    if norm is not None:
-        check_choice("norm", norm, NORMS)
-        if not fusion.by_score:
-            raise PolicyError(f"norm requires a method that uses scores; {fusion.name} uses ranks")
-    for option, bound in (("depth", depth), ("limit", limit)):
-        if bound is not None:
-            check_integer(option, bound, 1)
+    if norm is not None and not fusion.by_score:
+        raise PolicyError(f"norm requires a method that uses scores; {fusion.name} uses ranks")
     check_choice("ties", ties, TIES)
     if name is not None and not str(name).strip():
         raise PolicyError(f"name must not be empty, got {quoted(name)}")

@@ -90,6 +90,14 @@ Columns = Mapping[str, Column]
 """Columns by name, in order. The name "*" declares all columns that are not declared by name."""
 
 
+def interval_columns(interval: str, note: str = "", *, prefix: str = "") -> dict[str, Column]:
+    """Declare the columns `low` and `high`, with a prefix of their names, of an interval."""
+    return {
+        f"{prefix}low": Column(f"Lower bound of the {interval}{note}."),
+        f"{prefix}high": Column(f"Upper bound of the {interval}."),
+    }
+
+
 class Result(Plotted):
     """Base class of results.
 

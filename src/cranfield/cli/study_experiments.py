@@ -205,14 +205,9 @@ RUN_OPTIONS = {
     cli.option(f"--{name}", metavar="RUN", type=cli.READ, help=text)
     for name, text in RUN_OPTIONS.items()
 )
-@cli.option(
-    "--other-qrels", help="Judgments for the repeated runs, if they are on another collection."
-)
+@cli.own_options("other_qrels")
 @cli.measures_option(("AP", "nDCG@10", "P@10"))
-@cli.option(
-    "--test",
-    help="Test that compares original and repeated scores.  [default: t; with --other-qrels welch]",
-)
+@cli.own_options("test")
 @cli.options_from("cranfield.meta.reproduce", "p", p={"flag": "--persistence"})
 @cli.study_options(work=False)
 def reproduction(
@@ -229,6 +224,13 @@ def reproduction(
     A reproduction uses the same collection and topics: the orders of documents, the scores by topic
     and the effect of the advanced run are compared. A replication uses another collection
     (--other-qrels): only distributions of scores and effects are compared.
+
+    Parameters
+    ----------
+    other_qrels
+        Judgments for the repeated runs, if they are on another collection.
+    test
+        Test that compares original and repeated scores. By default t; with --other-qrels welch.
 
     Examples
     --------

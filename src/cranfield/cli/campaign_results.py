@@ -113,8 +113,10 @@ def pool(
 @cli.options_from(
     f"{cli.CAMPAIGN}.results.stored_inputs.add_judgments",
     "version note",
+    requires="QRELS",
     version={"metavar": "NAME"},
 )
+@cli.with_changes(("format", "output"), requires=("!QRELS",))
 @cli.listing_options
 def judgments(
     campaign: cf.campaign.Campaign,
@@ -133,8 +135,6 @@ def judgments(
 
     rules = campaign.rules.task(task)
     if qrels is None:
-        if version is not None or note:
-            raise PolicyError("--version and --note require QRELS")
         records = campaign.registry.judgments(rules.name)
         kinds = dict.fromkeys(("version", "added", "rows", "note", "object"), pl.String)
         columns = {name: [getattr(record, name) for record in records] for name in kinds}
@@ -143,8 +143,6 @@ def judgments(
         text = f"{table_from_frame(frame, title).to_text() if records else title}\n"
         cli.write_listing(frame, text, format, output)
         return
-    if format != "text" or output is not None:
-        raise PolicyError("--format and --output cannot be combined with QRELS")
     if version is None:
         raise PolicyError("QRELS requires --version, such as 1")
     record = campaign.add_judgments(qrels, rules.name, version=version, note=note)

@@ -29,7 +29,7 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
         callback=lambda context, option, measure: (measure,),
     )
 )
-@cli.own_options("test=tests shards shard_map")
+@cli.own_options("test=tests shards shard_map", shards={"requires": "!--shard-map"})
 @cli.options_from("cranfield.meta.split_topics", "sizes repeats teams")
 @cli.own_options("false_alarms", false_alarms={"metavar": "N"})
 @cli.options_from("cranfield.meta.false_alarms", "null", null={"requires": "--false-alarms"})
@@ -81,8 +81,6 @@ def tests(
     from cranfield.meta.test_studies.errors import check_null
     from cranfield.meta.test_studies.fast_tests import is_bound
 
-    if shards is not None and shard_map is not None:
-        raise PolicyError("--shards cannot be combined with the setting shard-map")
     kinds: list[type[Result]] = [cf.meta.SplitStudy]
     kinds += [cf.meta.FalseAlarms] if false_alarms is not None else []
     kinds += [cf.meta.PowerOfTests] if power is not None else []

@@ -440,7 +440,7 @@ def site(folder: str, output: str) -> None:
     cranfield campaign release site news -o public
     cranfield campaign release site news/releases -o public
     """
-    from cranfield.campaign.publishing.site.writing import write_site_from
+    from cranfield.campaign.publishing.site import write_site_from
 
     files, unknown = write_site_from(folder, output)
     size = sum(path.stat().st_size for path in files) / 1e6

@@ -24,7 +24,7 @@ from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing import releasing
 from cranfield.campaign.publishing.bag import validate_bag
 from cranfield.campaign.publishing.releasing import _secret, release, released_runs, retract
-from cranfield.campaign.publishing.site.writing import write_site
+from cranfield.campaign.publishing.site import write_site
 from cranfield.campaign.results.sheet import Sheet
 from cranfield.campaign.rules.reading import read_rules
 from cranfield.campaign.store import records

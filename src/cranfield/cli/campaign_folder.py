@@ -210,20 +210,17 @@ def change(campaign: cf.campaign.Campaign, id: str, **details: str | None) -> No
     print(f"changed: {plain(campaign.change_team(id, **details).id)}")
 
 
+contacts_option = cli.option("--contacts", is_flag=True, help="Also show contact addresses.")
+
+
 @team.command("list")
 @cli.campaign_argument
-@cli.own_options("contacts")
+@contacts_option
 @cli.listing_options
 def list_teams(
-    campaign: cf.campaign.Campaign, *, contacts: bool = False, format: str, output: str | None
+    campaign: cf.campaign.Campaign, contacts: bool, format: str, output: str | None
 ) -> None:
-    """List teams with their numbers of accepted runs.
-
-    Parameters
-    ----------
-    contacts
-        Also show contact addresses.
-    """
+    """List teams with their numbers of accepted runs."""
     import polars as pl
 
     from cranfield.tabular import format_grid, table_from_frame
@@ -491,26 +488,16 @@ def _format_cell(value: object) -> str:
 @run.command()
 @cli.campaign_argument
 @click.argument("tag")
-@cli.own_options("contacts")
+@contacts_option
 @cli.format_option(("text", "json"))
 @cli.output_option
 def show(
-    campaign: cf.campaign.Campaign,
-    tag: str,
-    *,
-    contacts: bool = False,
-    format: str,
-    output: str | None,
+    campaign: cf.campaign.Campaign, tag: str, contacts: bool, format: str, output: str | None
 ) -> None:
     """Show the records of a run, and of other runs with its tag.
 
     The records contain its declaration, faults and events. They are for organisers only, as they
     name other teams that submitted the same ranking.
-
-    Parameters
-    ----------
-    contacts
-        Also show contact addresses.
     """
     records = campaign.run_records(tag, contacts=contacts)
     if format == "json":

@@ -203,9 +203,8 @@ RUN_OPTIONS = {
     cli.option(f"--{name}", metavar="RUN", type=cli.READ, help=text)
     for name, text in RUN_OPTIONS.items()
 )
-@cli.own_options("other_qrels")
+@cli.own_options("other_qrels test")
 @cli.measures_option(("AP", "nDCG@10", "P@10"))
-@cli.own_options("test")
 @cli.options_from("cranfield.meta.reproduce", "p", p={"flag": "--persistence"})
 @cli.study_options(work=False)
 def reproduction(

@@ -374,8 +374,9 @@ def _folders(names: Iterable[str]) -> dict[str, str]:
 @cli.options_from(
     "cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"}
 )
-@cli.own_options("graded")
-@cli.own_options("collections")
+@cli.own_options("graded collections", graded={"requires": "!--rel"})
+@cli.with_changes(("max_grade",), requires=("--graded",))
+@cli.with_changes(("chart",), requires=("!--collections",))
 @cli.study_options(seed=False)
 def scales(
     qrels: str,
@@ -414,18 +415,12 @@ def scales(
 
     judging = dict(options.judging)
     rel = judging.pop("rel")
-    if graded and rel is not None:
-        raise PolicyError("setting rel cannot be combined with --graded")
-    if not graded:
-        cli.refuse_options(("max_grade",), "requires --graded")
     cli.refuse_options(cli.DOCUMENT_OPTIONS, "cannot be combined with study scales")
     options.check_table(cf.meta.ScaleStudy)
     others = cli.parse_pairs(collections, "setting collections", "QRELS: RUNS")
     if qrels in others:
         raise PolicyError(f"setting collections must not repeat QRELS {quoted(qrels)}")
-    if others:
-        cli.refuse_options(("chart",), "cannot be combined with the setting 'collections'")
-        cli.keep_inputs([options.result_output.output], others)
+    cli.keep_inputs([options.result_output.output], others)
     # Options are checked before files are read.
     scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
     inputs = {qrels: runs, **{name: (runs,) for name, runs in others.items()}}

@@ -116,9 +116,9 @@ def analyse_totals(
     proportions = None if weights is None else check_weights(weights)
     name = name_metric(totals)
     is_mean = name == "mean"
+    options: Any = {"srm": srm, "lift": lift, "correction": correction, "alpha": alpha}
     n_units = sum(total[-1] for total in totals.values())
     if not is_mean and n_units <= MAX_ROWS:
-        options: Any = {"srm": srm, "lift": lift, "correction": correction, "alpha": alpha}
         metrics = {name: Metric("success", good=good, margin=margin)}
         frames = [
             pl.DataFrame({"success": (np.arange(total[-1]) < total[0]) * 1.0, "variant": variant})
@@ -146,9 +146,11 @@ def analyse_totals(
         notes=(_UNKNOWN_SKEWNESS,) if is_mean else (),
         by_variant=_compute_moments([totals[variant] for variant in variants]),
     )
-    options = Options("pooled", lift, "delta", correction, alpha, None, None, 1, "poisson", 0)
+    fixed: Any = {"theta": "pooled", "errors": "delta", "sequential": None, "looks": None}
+    unused: Any = {"resamples": 1, "draws": "poisson", "seed": 0, "segments": (), "oec": None}
+    settings = Options(**options, **fixed, **unused)
     metrics = {name: Metric(name, good=good, margin=margin)}
-    return analyse_units(units, metrics, options, proportions, srm=srm, segments=(), oec=None)
+    return analyse_units(units, metrics, settings, proportions)
 
 
 def name_metric(totals: Mapping[str, Total]) -> str:

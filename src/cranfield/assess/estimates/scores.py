@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import nan
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -34,12 +34,11 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import (
     InputError,
     PolicyError,
-    check_choice,
     check_integer,
     collect_warnings,
     quoted,
 )
-from cranfield.base.kinds import check_keywords
+from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, number_range
 from cranfield.collection.files.many_runs import read_runs
@@ -226,7 +225,7 @@ def ppi_scores(
     judge: Any,
     measure: str | Measure,
     *,
-    unit: str = "topic",
+    unit: Annotated[str, OneOf(UNITS)] = "topic",
     lambda_: float | None = None,
     folds: int = FOLDS,
     seed: int = 0,
@@ -317,8 +316,7 @@ def ppi_scores(
     >>> estimate.to_polars().select("system", "low", "high", "by judge").row(0)
     ('UPrrf93-wt-r5', 0.821..., 0.955..., 0.925...)
     """
-    check_keywords(ppi_scores, options, judge_runs)
-    check_choice("unit", unit, UNITS)
+    check_arguments(ppi_scores, locals(), judge_runs)
     fit = Fit(lambda_, folds, seed, alpha)
     if unit == "document":
         check_integer("folds", folds, 2)

@@ -30,8 +30,8 @@ from cranfield.assess.judges.reading import (
     tabulate,
 )
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import PolicyError, check_choice, check_proportion
-from cranfield.base.kinds import OneOf
+from cranfield.base.errors import PolicyError, check_choice
+from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
 from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result, readable_table
@@ -338,7 +338,7 @@ def compare_judges(
     scale: Any = None,
     cut: bool = False,
     level: Annotated[str, OneOf(LEVELS)] = "ordinal",
-    confidence: float = 0.95,
+    confidence: Annotated[float, UnitInterval()] = 0.95,
 ) -> JudgeComparison:
     r"""Compare the grades of judges, such as large language models, with those of people.
 
@@ -393,8 +393,7 @@ def compare_judges(
     >>> comparison.confusion("llm").rows()
     [(0, 1, 1, 0), (1, 0, 0, 1), (2, 0, 0, 2)]
     """
-    check_choice("level", level, LEVELS)
-    check_proportion("confidence", confidence)
+    check_arguments(compare_judges, locals())
     panel = read_panel(human, judges, scale, cut)
     panel = replace(panel, human=drop_unsampled(panel.human))
     joints, counts = zip(*(count_grade_pairs(panel, judge) for judge in panel.judges), strict=True)

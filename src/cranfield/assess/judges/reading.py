@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise, product
 from math import prod
 from os import PathLike, fspath
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import InputError, PolicyError, check_choice, check_integer, quoted
+from cranfield.base.errors import InputError, PolicyError, check_integer, quoted
+from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.files.grade_maps import GradeMap, map_grades, set_grade_kind
 from cranfield.collection.files.many_runs import files_of
@@ -76,11 +77,11 @@ class Judge:
 def read_judges(
     data: Any,
     *,
-    format: str = "auto",
+    format: Annotated[str, OneOf(FORMATS)] = "auto",
     encoding: str = "utf-8",
     columns: Mapping[str, str] | RequestedColumns | None = None,
     separator: str = "auto",
-    on_duplicate: str = "error",
+    on_duplicate: Annotated[str, OneOf(DUPLICATES)] = "error",
     grades: Mapping[Any, int | None] | Sequence[float] | str | GradeMap | None = None,
 ) -> tuple[Judge, ...]:
     """Read the labels of judges, such as large language models; no model is called.
@@ -119,8 +120,7 @@ def read_judges(
     >>> read_judges({"llm": answers})
     (Judge('llm': 1 label, 1 unparsed),)
     """
-    check_choice("format", format, FORMATS)
-    check_choice("on_duplicate", on_duplicate, DUPLICATES)
+    check_arguments(read_judges, locals())
     check_encoding(encoding)
     column_names = None if columns is None else requested_columns(columns, "qrels", None)
     options = {

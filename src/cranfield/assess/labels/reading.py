@@ -19,12 +19,11 @@ from cranfield.base.errors import (
     CranfieldError,
     InputError,
     PolicyError,
-    check_choice,
     check_list,
     quoted,
     warn,
 )
-from cranfield.base.kinds import OneOf
+from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.grade_maps import (
     GradeMap,
@@ -236,8 +235,7 @@ def read_labels(
     """
     check_list("grades", None if is_pattern(grades) else grades)
     check_list("worker_columns", worker_columns)
-    check_choice("repeats", repeats, REPEATS)
-    check_choice("missing", missing, MISSING)
+    check_arguments(read_labels, locals())
     check_encoding(encoding)
     grade_map, scale = _read_scale(grades)
     if isinstance(data, Labels):

@@ -27,7 +27,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.pairs import row_error
 from cranfield.collection.policies import DUPLICATES, FORMATS
 from cranfield.collection.qrels import Qrels
-from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding, is_utf8
 from cranfield.sources.columns import Columns, columns_of_file, is_frame, read_columns
 from cranfield.sources.schemas import NAMED, optional, spelt
 from cranfield.sources.values import GRADE_OR_NONE, TRUTHS
@@ -180,7 +180,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     """Read the labels of a judge, with the options of :func:`cranfield.read_qrels`."""
     format, encoding, column_names = (options[k] for k in ("format", "encoding", "columns"))
     if isinstance(data, (Judge, Qrels)):
-        if column_names is not None or encoding != "utf-8":
+        if column_names is not None or not is_utf8(encoding):
             kind = type(data).__name__
             raise PolicyError(f"columns and encoding apply to files and tables, got {kind}")
         judge = data if isinstance(data, Judge) else Judge(name or "judge", data.flat())
@@ -193,7 +193,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
         if form not in NAMED or source.path.startswith("irds:"):
             return Judge(name, read_qrels(source.path, subtopics=False, **options))
         columns = columns_of_file(source.in_encoding(encoding, form), schema, form)
-    elif encoding != "utf-8":
+    elif not is_utf8(encoding):
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
     else:
         columns = read_columns(data, schema)

@@ -280,6 +280,24 @@ def log_from_tables(
     )
 
 
+def join_by_document(
+    log: QueryLog, results: pl.DataFrame, table: pl.DataFrame, problem: str, noun: str
+) -> pl.DataFrame:
+    """Add the query of each result, and the other column of a table of queries and documents."""
+    results = results.with_columns(log.pages["query"].gather(results["page"]))
+    keys = ["query", "doc"]
+    joined = results.join(table, on=keys, how="left", maintain_order="left")
+    [column] = [name for name in table.columns if name not in keys]
+    if results.height and not joined[column].count():
+        pairs = {"results": results.select(keys).row(0), noun: table.select(keys).row(0)}
+        examples = [
+            f"{rows} for {quoted(query)} contain {quoted(doc)}"
+            for rows, (query, doc) in pairs.items()
+        ]
+        raise InputError(f"{problem} ({', '.join(examples)})", source=log.source)
+    return joined
+
+
 def check_independence(rows: pl.DataFrame, noun: str, unit: str, source: str = "") -> None:
     """Refuse pages or lists as independent units if users or sessions have several of them."""
     for name in ("user", "session"):

@@ -229,3 +229,13 @@ def test_sheets_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(cf.PolicyError, match="unknown assessor 'z'; expected one of: 1"):
         sheets(TWO).sheet("z")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "UTF-8", "utf8"])
+def test_utf8_in_any_spelling_is_the_encoding_of_data_in_memory(encoding: str) -> None:
+    table = pl.DataFrame({"topic": ["q"], "doc": ["d"], "worker": ["ann"], "grade": [1]})
+    assert len(read_labels(table, encoding=encoding)) == 1
+    [judge] = cf.assess.read_judges({"llm": table.drop("worker")}, encoding=encoding)
+    assert len(judge.labels) == 1
+    with pytest.raises(CranfieldError, match="encoding applies to text files, got DataFrame"):
+        read_labels(table, encoding="latin-1")

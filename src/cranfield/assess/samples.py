@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ from cranfield.base.errors import (
     check_list,
     quoted,
 )
+from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.streams import named_stream
 from cranfield.base.text import counted
 from cranfield.collection.judged.rows import ratio
@@ -296,10 +297,10 @@ class Sample(Result):
     def relevant(
         self,
         judgments: Any,
-        rel: int = 1,
+        rel: Annotated[int, Integer(1)] = 1,
         *,
         unjudged: str = "error",
-        variance: str = "sen-yates-grundy",
+        variance: Annotated[str, OneOf(tuple(VARIANCES))] = "sen-yates-grundy",
     ) -> EstimatedRelevant:
         r"""Estimate the number of relevant documents in the pool of each topic.
 
@@ -346,8 +347,7 @@ class Sample(Result):
         >>> drawn.relevant({"q": {f"d{i}": int(i < 3) for i in range(9)}}).to_polars().rows()
         [('q', 9, 6, 2, 3.0, 1.0954451150103313)]
         """
-        check_integer("rel", rel, 1)
-        check_choice("variance", variance, VARIANCES)
+        check_arguments(Sample.relevant, locals())
         cells, topics = self.cells, self.pool.topics
         # Documents outside the sample have grades below `rel`.
         sampled, n_relevant = (

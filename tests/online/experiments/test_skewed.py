@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from itertools import combinations
 from typing import Any
 
@@ -12,7 +13,12 @@ from scipy.stats import fisher_exact, skew, ttest_ind
 from cranfield.base.streams import stream
 from cranfield.online import Metric, analyse_experiment
 from cranfield.online.experiments import comparisons
-from cranfield.online.experiments.comparisons import Distortion, PermutationTest, permutation_test
+from cranfield.online.experiments.comparisons import (
+    Distortion,
+    Options,
+    PermutationTest,
+    permutation_test,
+)
 from cranfield.online.experiments.estimates import (
     Effects,
     MetricColumns,
@@ -35,10 +41,12 @@ def of_values(values: Any, treated: int, resamples: int, seed: int = 0) -> Permu
     values = np.asarray(values, dtype=float)
     inside = np.arange(values.size) < treated
     columns = np.stack([np.ones(values.size), values], axis=1)
-    how: dict[str, Any] = {"theta": "pooled", "all_units": None, "key": 1}
-    return permutation_test(
-        columns, inside, MetricColumns(1), resamples=resamples, seed=seed, **how
-    )
+    return permutation_test(columns, inside, MetricColumns(1), None, options(resamples, seed), 1)
+
+
+def options(resamples: int, seed: int, theta: str = "pooled") -> Options:
+    names: Any = dict.fromkeys(field.name for field in fields(Options))
+    return Options(**names | {"theta": theta, "resamples": resamples, "seed": seed})
 
 
 def test_tails_are_those_of_all_assignments(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,9 +82,7 @@ def test_ratios_with_covariates_are_recomputed_for_each_permutation(
     columns[:, 0] = 1
     inside = np.arange(42) < treated
     metric = MetricColumns(3, 1, 4, 2)
-    found = permutation_test(
-        columns, inside, metric, theta=theta, all_units=None, resamples=20, seed=5, key=2
-    )
+    found = permutation_test(columns, inside, metric, None, options(20, 5, theta), 2)
 
     def statistic(treatment: Any) -> float:
         both = moments(columns, treatment.astype(np.intp), (2,))

@@ -64,6 +64,14 @@ def test_weights_of_clicks(clicks: str, wanted: tuple[int, ...]) -> None:
     assert found.names == ("a", "b")
 
 
+def test_clicks_censored_below_the_minimum_dwell_are_of_unknown_dwell() -> None:
+    log = small_log()
+    censored = pl.Series("censored", [False, True, False, True, True, None, False])
+    found = preference(replace(log, clicks=log.clicks.with_columns(censored)), clicks="sat")
+    # Of the clicks with a rank, one has no dwell, and one is censored at 3 seconds.
+    assert found.notes[0] == "2 clicks with an unknown dwell time treated as not satisfied"
+
+
 def test_unit_must_be_named_where_users_come_again() -> None:
     log = small_log(user=["ann", "bob", "ann"])
     reason = r"users have several pages \(2 users, 3 pages\).*unit='user'"

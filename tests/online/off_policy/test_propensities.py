@@ -186,7 +186,7 @@ def test_propensities_of_the_log_itself() -> None:
         (lambda: value([1.2, 0.5]), "examination: expected .*, got 1.2 at rank 1"),
         (lambda: value({1: 1.2, 2: 0.5}), "examination: expected .*, got 1.2 at rank 1"),
         (lambda: value({0: 1.0, 1: 0.5}), "ranks of examination must be at least 1, got 0"),
-        *[(partial(run_value, log, one, "DCG@2"), "of the run .pages show 'a'") for one in other],
+        *[(partial(run_value, log, one, "DCG@2"), "of the run .results for 'q'") for one in other],
     )
 
 

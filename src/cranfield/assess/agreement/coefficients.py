@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.assess.labels.reading import LABELS, read_labels
-from cranfield.assess.labels.table import Labels
+from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Bools, Floats, Indices, Ints, row_slices
 from cranfield.base.errors import (
     CranfieldError,
@@ -100,7 +100,8 @@ class Ratings:
     def count_all(self) -> tuple[list[tuple[str, ...]], Tables]:
         """Count the labels of all assessors jointly; shape (topics, 1, ...)."""
         n_topics, n_grades = len(self.topics), self.scale.size
-        self._check_table_size(1, counted(n_grades, "grade"))
+        sizes = {"topic": n_topics, "grade": n_grades, "other grade": n_grades}
+        check_size(sizes, MAX_ENTRIES, "; merge grades")
         cells, n_cells = self.unit * n_grades + self.level, self.topic_of.size * n_grades
         counts = np.bincount(cells, minlength=n_cells).reshape(-1, n_grades).astype(np.float64)
         n_labels = counts.sum(axis=1)
@@ -165,23 +166,12 @@ class Ratings:
     def _count_joint(self, n_pairs: int, first: Indices, second: Indices, pair: Any = 0) -> Floats:
         """Count units by topic, pair of assessors, and grades of the two labels."""
         n_grades = self.scale.size
-        self._check_table_size(
-            n_pairs, f"{counted(n_pairs, 'pair')} of assessors and {counted(n_grades, 'grade')}"
-        )
         shape = (len(self.topics), n_pairs, n_grades, n_grades)
+        sizes = dict(zip(("topic", "assessor pair", "grade", "other grade"), shape, strict=True))
+        check_size(sizes, MAX_ENTRIES, "; use against='ASSESSOR', or merge grades")
         cell = self.topic_of[self.unit[first]] * n_pairs + pair
         cell = (cell * n_grades + self.level[first]) * n_grades + self.level[second]
         return np.bincount(cell, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
-
-    def _check_table_size(self, n_pairs: int, sizes: str) -> None:
-        """Refuse tables of pairs of grades that are too large for memory."""
-        n_topics, n_grades = len(self.topics), self.scale.size
-        if n_topics * n_pairs * n_grades**2 > MAX_ENTRIES:
-            remedy = "merge grades" if n_pairs == 1 else "use against='ASSESSOR', or merge grades"
-            raise CranfieldError(
-                f"too many distinct grades for tables of their pairs: {sizes} in"
-                f" {counted(n_topics, 'topic')}; {remedy}"
-            )
 
 
 def read_ratings(

@@ -25,10 +25,9 @@ from cranfield.base.errors import (
     PolicyError,
     check_choice,
     check_list,
-    check_proportion,
     quoted,
 )
-from cranfield.base.kinds import Integer, OneOf, check_arguments
+from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.tabular import Table, format_number
@@ -348,7 +347,7 @@ def agreement_of(
     names: Iterable[Any] | None = None,
     axis: int | None = None,
     interval: Annotated[str, OneOf(INTERVAL_METHODS)] = "jackknife",
-    confidence: float = 0.95,
+    confidence: Annotated[float, UnitInterval()] = 0.95,
     resamples: Annotated[int, Integer(1)] = 10_000,
     seed: Annotated[int, Integer(0)] = 0,
 ) -> Agreement:
@@ -425,7 +424,6 @@ def agreement_of(
     ann, bob       6       2    0.8333  0.6667
     """
     check_arguments(agreement_of, locals())
-    check_proportion("confidence", confidence)
     check_list("grades", grades)
     check_list("topics", topics)
     check_list("names", names)

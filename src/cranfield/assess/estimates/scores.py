@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import nan
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -33,12 +34,11 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import (
     InputError,
     PolicyError,
-    check_choice,
     check_integer,
     collect_warnings,
     quoted,
 )
-from cranfield.base.kinds import check_keywords
+from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, number_range
 from cranfield.collection.files.many_runs import read_runs
@@ -225,7 +225,7 @@ def ppi_scores(
     judge: Any,
     measure: str | Measure,
     *,
-    unit: str = "topic",
+    unit: Annotated[str, OneOf(UNITS)] = "topic",
     lambda_: float | None = None,
     folds: int = FOLDS,
     seed: int = 0,
@@ -316,8 +316,7 @@ def ppi_scores(
     >>> estimate.to_polars().select("system", "low", "high", "by judge").row(0)
     ('UPrrf93-wt-r5', 0.821..., 0.955..., 0.925...)
     """
-    check_keywords(ppi_scores, options, judge_runs)
-    check_choice("unit", unit, UNITS)
+    check_arguments(ppi_scores, locals(), judge_runs)
     fit = Fit(lambda_, folds, seed, alpha)
     if unit == "document":
         check_integer("folds", folds, 2)
@@ -332,27 +331,15 @@ def ppi_scores(
     if unit == "topic":
         if fixed_topics:
             raise PolicyError("fixed_topics requires unit='document', got unit='topic'")
-        estimates, topics, judge_scores, judged_shares, run_notes = _estimate_by_topic(
+        estimates, topics, judge_scores, notes = _estimate_by_topic(
             runs, panel, parsed, fit, options
         )
-        values, notes = estimates.values(), panel.notes + run_notes
-        notes += tuple(missing_notes(panel))
-        if options.get("unjudged") != "condensed":
-            notes += (*gap_notes(panel), *_share_notes(judged_shares))
+        values = estimates.values()
     else:
-        check_additive(parsed)
-        labels = match_labels(panel)
-        pool = replace(labels.pool, columns={"pool index": np.arange(len(labels.pool))})
-        judged = set_highest_grade(judge_runs(runs, pool, **options), panel.scale.high)
-        estimates, judge_scores = _estimate_by_document(judged, parsed, labels, fit, fixed_topics)
+        estimates, judge_scores, notes = _estimate_by_document(
+            runs, panel, parsed, fit, options, fixed_topics
+        )
         topics, values = judge_scores.topics, estimates.values
-        notes = (*panel.notes, *score(judged, parsed).notes)
-        if labels.n_unlabelled:
-            n_unlabelled = counted(labels.n_unlabelled, "document")
-            notes += (f"{n_unlabelled} without a label of the judge counted as grade 0",)
-        has_design = {"inclusion", "stratum"} & {*panel.human.columns}
-        if not (has_design or labels.is_sampled.all()):
-            notes += (_population_note(labels, np.unique(judged.documents.judgment).size),)
     means = estimates.means()
     size = {"judged by people": int(means.human[0]), "of": means.items}
     settings = {"PPI unit": unit, **size, "folds": means.folds, "seed": means.seed}
@@ -373,15 +360,15 @@ def ppi_scores(
         scores=scores,
         topics=len(judge_scores.topics),
         fixed_topics=fixed_topics,
-        notes=notes + means.notes,
+        notes=(*panel.notes, *notes, *means.notes),
         _data=estimates,
     )
 
 
 def _estimate_by_topic(
     runs: Any, panel: Panel, measure: Measure, fit: Fit, options: dict[str, Any]
-) -> tuple[TopicEstimates, tuple[str, ...], Scores, tuple[float, float], tuple[str, ...]]:
-    """Return estimates, topics by people, scores by the judge, its shares of the top 10, notes."""
+) -> tuple[TopicEstimates, tuple[str, ...], Scores, list[str]]:
+    """Return estimates, topics by people, scores by the judge, and notes."""
     [judge] = panel.judges
     topics = [find_judged_topics(qrels) for qrels in (judge.labels, panel.human)]
     if missing_topics := sorted(topics[1] - topics[0]):
@@ -407,27 +394,27 @@ def _estimate_by_topic(
     # A single table if the measure is Judged@10 itself.
     shares = other_scores[0] if other_scores else judge_scores
     [people_scores] = score_labels(judge_labels(panel.human), topics[1])
-    is_judged = np.isin(shares.topics, list(topics[1]))
-    means = [shares.values[rows].mean() if rows.any() else nan for rows in (is_judged, ~is_judged)]
     people = np.full(judge_scores.values.shape, np.nan)
     rows = [judge_scores.topics.index(topic) for topic in people_scores.topics]
     people[rows] = people_scores.values
+    notes = [*score(judged, measure).notes, *missing_notes(panel)]
+    if options.get("unjudged") != "condensed":
+        notes += [*gap_notes(panel), *_note_shares(shares, topics[1])]
     estimates = TopicEstimates(people.T, judge_scores.values.T, fit)
-    run_notes = tuple(score(judged, measure).notes)
-    shares_by_group = (float(means[0]), float(means[1]))
-    return estimates, people_scores.topics, judge_scores, shares_by_group, run_notes
+    return estimates, people_scores.topics, judge_scores, notes
 
 
-def _share_notes(shares: tuple[float, float]) -> tuple[str, ...]:
-    """Return a note if the judge labelled topics with and without people's judgments unequally."""
-    by_people, others = shares
-    if not abs(by_people - others) > MAX_GAPS:
-        return ()
-    return (
-        f"the judge labelled {100 * by_people:.0f}% of the top 10 in topics that people judged, and"
-        f" {100 * others:.0f}% in other topics; documents without a label count as not relevant, so"
-        " estimates are biased: let the judge label all topics to the same depth",
-    )
+def _note_shares(shares: Scores, judged_topics: set[str]) -> Iterator[str]:
+    """Note that the judge labelled topics with and without people's judgments unequally."""
+    is_judged = np.isin(shares.topics, [*judged_topics])
+    groups = (shares.values[rows] for rows in (is_judged, ~is_judged))
+    by_people, others = (group.mean() if group.size else nan for group in groups)
+    if abs(by_people - others) > MAX_GAPS:
+        yield (
+            f"the judge labelled {100 * by_people:.0f}% of the top 10 in topics that people judged,"
+            f" and {100 * others:.0f}% in other topics; documents without a label count as not"
+            " relevant, so estimates are biased: let the judge label all topics to the same depth"
+        )
 
 
 def _population_note(labels: PooledLabels, n_retrieved: int) -> str:
@@ -448,8 +435,13 @@ def _population_note(labels: PooledLabels, n_retrieved: int) -> str:
 
 
 def _estimate_by_document(
-    judged: JudgedRuns, measure: Measure, labels: PooledLabels, fit: Fit, fixed_topics: bool
-) -> tuple[DocumentEstimates, Scores]:
+    runs: Any, panel: Panel, measure: Measure, fit: Fit, options: dict[str, Any], fixed_topics: bool
+) -> tuple[DocumentEstimates, Scores, list[str]]:
+    """Return estimates, scores by the judge, and notes."""
+    check_additive(measure)
+    labels = match_labels(panel)
+    pool = replace(labels.pool, columns={"pool index": np.arange(len(labels.pool))})
+    judged = set_highest_grade(judge_runs(runs, pool, **options), panel.scale.high)
     if judged.policies.unjudged == "condensed":
         raise PolicyError(
             "unjudged='condensed' requires unit='topic', as ranks in condensed lists depend on the"
@@ -459,9 +451,15 @@ def _estimate_by_document(
     if not fixed_topics and len(judged.topics) < 2:
         reason = "the variance over topics requires two topics, got one; use fixed_topics=True"
         raise PolicyError(reason)
-    estimates = estimate_scores(sample, len(labels.pool), fixed_topics, fit)
+    notes = [*score(judged, measure).notes]
+    if labels.n_unlabelled:
+        n_unlabelled = counted(labels.n_unlabelled, "document")
+        notes.append(f"{n_unlabelled} without a label of the judge counted as grade 0")
+    has_design = {"inclusion", "stratum"} & {*panel.human.columns}
+    if not (has_design or labels.is_sampled.all()):
+        notes.append(_population_note(labels, np.unique(judged.documents.judgment).size))
     scores = Scores(sample.judge_scores, judged.topics, judged.systems, definition=measure)
-    return estimates, scores
+    return estimate_scores(sample, len(labels.pool), fixed_topics, fit), scores, notes
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,8 +14,8 @@ from cranfield.assess.agreement.coefficients import MIN_SPREAD
 from cranfield.assess.judges.rankings import compute_ranks, score_by_judges
 from cranfield.assess.judges.reading import tabulate
 from cranfield.base.arrays import Bools, round_for_ranking
-from cranfield.base.errors import PolicyError, check_proportion, quoted
-from cranfield.base.kinds import check_keywords
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.kinds import UnitInterval, check_arguments
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.judging import judge as judge_runs
 from cranfield.result import Column, Columns, TableResult, readable_table
@@ -154,7 +154,7 @@ def self_preference(
     *,
     scale: Any = None,
     cut: bool = False,
-    confidence: float = 0.95,
+    confidence: Annotated[float, UnitInterval()] = 0.95,
     **options: Any,
 ) -> SelfPreference:
     r"""Estimate how much judges favour systems of their own family, such as the same model.
@@ -213,8 +213,7 @@ def self_preference(
     >>> bias.to_polars().select("judge", "family", "bias").rows()
     [('llm', 1, 1.0)]
     """
-    check_keywords(self_preference, options, judge_runs)
-    check_proportion("confidence", confidence)
+    check_arguments(self_preference, locals(), judge_runs)
     judge_scores = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
     names = judge_scores.names["judge"]
     families_of = read_families(families)
@@ -328,7 +327,7 @@ def score_bias(
     *,
     scale: Any = None,
     cut: bool = False,
-    confidence: float = 0.95,
+    confidence: Annotated[float, UnitInterval()] = 0.95,
     **options: Any,
 ) -> ScoreBias:
     r"""Estimate the bias of judges in the score of each system.
@@ -362,8 +361,7 @@ def score_bias(
     >>> score_bias({"a": run}, people, {"llm": machine}, "P@1").rows["bias"].round(4).to_list()
     [0.3333]
     """
-    check_keywords(score_bias, options, judge_runs)
-    check_proportion("confidence", confidence)
+    check_arguments(score_bias, locals(), judge_runs)
     scored = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
     all_differences = scored.judges - scored.people[:, None]
     is_missing = np.isnan(all_differences).any(axis=-1, keepdims=True)

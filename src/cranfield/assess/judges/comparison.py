@@ -29,9 +29,10 @@ from cranfield.assess.judges.reading import (
     read_panel,
     tabulate,
 )
+from cranfield.assess.labels.table import check_size
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import PolicyError, check_choice, check_proportion
-from cranfield.base.kinds import OneOf
+from cranfield.base.errors import check_choice
+from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
 from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result, readable_table
@@ -338,7 +339,7 @@ def compare_judges(
     scale: Any = None,
     cut: bool = False,
     level: Annotated[str, OneOf(LEVELS)] = "ordinal",
-    confidence: float = 0.95,
+    confidence: Annotated[float, UnitInterval()] = 0.95,
 ) -> JudgeComparison:
     r"""Compare the grades of judges, such as large language models, with those of people.
 
@@ -393,15 +394,13 @@ def compare_judges(
     >>> comparison.confusion("llm").rows()
     [(0, 1, 1, 0), (1, 0, 0, 1), (2, 0, 0, 2)]
     """
-    check_choice("level", level, LEVELS)
-    check_proportion("confidence", confidence)
+    check_arguments(compare_judges, locals())
     panel = read_panel(human, judges, scale, cut)
     panel = replace(panel, human=drop_unsampled(panel.human))
+    sizes = {"judge": len(panel.judges), "topic": len(panel.human.topics)}
+    check_size(sizes | dict.fromkeys(("grade", "other grade"), len(panel.scale)), MAX_ENTRIES)
     joints, counts = zip(*(count_grade_pairs(panel, judge) for judge in panel.judges), strict=True)
     joint = np.stack(joints)
-    if joint.size > MAX_ENTRIES:
-        sizes = f"{counted(len(panel.scale), 'grade')} and {counted(len(joint), 'judge')}"
-        raise PolicyError(f"tables of pairs of grades by topic are too large for {sizes}")
     # Topics come first, as statistics are computed for all judges at once.
     topic_counts = np.swapaxes(joint, 0, 1).astype(np.float64)
     tables = tables_from_joint(topic_counts, np.array(panel.scale.grades, float))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -25,12 +25,11 @@ from cranfield.base.errors import (
     CranfieldError,
     MeasureError,
     PolicyError,
-    check_proportion,
     collect_warnings,
     quoted,
     warn,
 )
-from cranfield.base.kinds import check_keywords
+from cranfield.base.kinds import UnitInterval, check_arguments
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge as judge_runs
@@ -277,8 +276,8 @@ def judge_rankings(
     *,
     scale: Any = None,
     cut: bool = False,
-    p: float = 0.9,
-    confidence: float = 0.95,
+    p: Annotated[float, UnitInterval()] = 0.9,
+    confidence: Annotated[float, UnitInterval()] = 0.95,
     **options: Any,
 ) -> JudgeRankings:
     """Compare the rankings of systems by the labels of each judge with the ranking by people.
@@ -335,9 +334,7 @@ def judge_rankings(
     >>> rankings.to_polars().select("judge", "tau", "flips", "largest change", "of system").rows()
     [('llm', -1.0, 1, -1, 'a')]
     """
-    check_keywords(judge_rankings, options, judge_runs)
-    check_proportion("p", p)
-    check_proportion("confidence", confidence)
+    check_arguments(judge_rankings, locals(), judge_runs)
     scored = score_by_judges(
         runs, human, judges, measures, scale=scale, cut=cut, log_geometric=True, **options
     )

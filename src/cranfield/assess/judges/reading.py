@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise, product
 from math import prod
 from os import PathLike, fspath
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import InputError, PolicyError, check_choice, check_integer, quoted
+from cranfield.base.errors import InputError, PolicyError, check_integer, quoted
+from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.files.grade_maps import GradeMap, map_grades, set_grade_kind
 from cranfield.collection.files.many_runs import files_of
@@ -26,7 +27,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.pairs import row_error
 from cranfield.collection.policies import DUPLICATES, FORMATS
 from cranfield.collection.qrels import Qrels
-from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding, is_utf8
 from cranfield.sources.columns import Columns, columns_of_file, is_frame, read_columns
 from cranfield.sources.schemas import NAMED, optional, spelt
 from cranfield.sources.values import GRADE_OR_NONE, TRUTHS
@@ -76,11 +77,11 @@ class Judge:
 def read_judges(
     data: Any,
     *,
-    format: str = "auto",
+    format: Annotated[str, OneOf(FORMATS)] = "auto",
     encoding: str = "utf-8",
     columns: Mapping[str, str] | RequestedColumns | None = None,
     separator: str = "auto",
-    on_duplicate: str = "error",
+    on_duplicate: Annotated[str, OneOf(DUPLICATES)] = "error",
     grades: Mapping[Any, int | None] | Sequence[float] | str | GradeMap | None = None,
 ) -> tuple[Judge, ...]:
     """Read the labels of judges, such as large language models; no model is called.
@@ -119,8 +120,7 @@ def read_judges(
     >>> read_judges({"llm": answers})
     (Judge('llm': 1 label, 1 unparsed),)
     """
-    check_choice("format", format, FORMATS)
-    check_choice("on_duplicate", on_duplicate, DUPLICATES)
+    check_arguments(read_judges, locals())
     check_encoding(encoding)
     column_names = None if columns is None else requested_columns(columns, "qrels", None)
     options = {
@@ -180,7 +180,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     """Read the labels of a judge, with the options of :func:`cranfield.read_qrels`."""
     format, encoding, column_names = (options[k] for k in ("format", "encoding", "columns"))
     if isinstance(data, (Judge, Qrels)):
-        if column_names is not None or encoding != "utf-8":
+        if column_names is not None or not is_utf8(encoding):
             kind = type(data).__name__
             raise PolicyError(f"columns and encoding apply to files and tables, got {kind}")
         judge = data if isinstance(data, Judge) else Judge(name or "judge", data.flat())
@@ -193,7 +193,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
         if form not in NAMED or source.path.startswith("irds:"):
             return Judge(name, read_qrels(source.path, subtopics=False, **options))
         columns = columns_of_file(source.in_encoding(encoding, form), schema, form)
-    elif encoding != "utf-8":
+    elif not is_utf8(encoding):
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
     else:
         columns = read_columns(data, schema)

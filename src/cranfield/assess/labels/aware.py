@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,9 @@ from cranfield.base.errors import (
     PolicyError,
     as_numbers,
     check_choice,
-    check_integer,
     quoted,
 )
-from cranfield.base.kinds import check_keywords
+from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.streams import named_stream
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.qrels import Qrels
@@ -122,10 +121,10 @@ def aware(
     *,
     weights: Any = "uniform",
     gold: Any = None,
-    by: str = "all",
+    by: Annotated[str, OneOf(SCOPES)] = "all",
     squared: bool = False,
-    draws: int = 10,
-    seed: int = 0,
+    draws: Annotated[int, Integer(1, 1000)] = 10,
+    seed: Annotated[int, Integer(0)] = 0,
     **options: Any,
 ) -> Scores:
     r"""Score runs by each assessor's own judgments, and combine these scores.
@@ -196,13 +195,10 @@ def aware(
     >>> aware({"q": {"a": 2, "b": 1}}, labels, "RR").values.tolist()
     [[0.75]]
     """
-    check_keywords(aware, options, judge)
+    check_arguments(aware, locals(), judge)
     measures = parse_measures(measure, compat=options.get("compat"))
     if len(measures) != 1:
         raise PolicyError(f"AWARE expects one measure, got {len(measures)}")
-    check_choice("by", by, SCOPES)
-    check_integer("draws", draws, 1, 1000)
-    check_integer("seed", seed, 0)
     is_named = isinstance(weights, str)
     if is_named:
         check_choice("weights", weights, WEIGHTS)

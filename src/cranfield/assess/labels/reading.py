@@ -19,12 +19,11 @@ from cranfield.base.errors import (
     CranfieldError,
     InputError,
     PolicyError,
-    check_choice,
     check_list,
     quoted,
     warn,
 )
-from cranfield.base.kinds import OneOf
+from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.grade_maps import (
     GradeMap,
@@ -37,7 +36,14 @@ from cranfield.collection.files.lines import Layout, detect_layout, read_frames,
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
-from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
+from cranfield.sources.chunks import (
+    FORMAT_OF_SUFFIX,
+    LineMap,
+    Origin,
+    Source,
+    check_encoding,
+    is_utf8,
+)
 from cranfield.sources.columns import (
     Columns,
     Table,
@@ -236,8 +242,7 @@ def read_labels(
     """
     check_list("grades", None if is_pattern(grades) else grades)
     check_list("worker_columns", worker_columns)
-    check_choice("repeats", repeats, REPEATS)
-    check_choice("missing", missing, MISSING)
+    check_arguments(read_labels, locals())
     check_encoding(encoding)
     grade_map, scale = _read_scale(grades)
     if isinstance(data, Labels):
@@ -394,7 +399,7 @@ class _Reader:
             raise PolicyError(f"{reason} {', '.join(sorted(own))}")
         if form is not None:
             table = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
-        elif encoding != "utf-8":
+        elif not is_utf8(encoding):
             raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
         else:
             table = read_columns(data, schema)
@@ -570,7 +575,7 @@ def read_gold(data: Any, labels: Labels, **options: Any) -> Qrels:
             first = next((line for line in head.splitlines() if line.strip()), b"")
             has_items = len(first.split()) == 2
     if has_items:
-        if options.get("columns") or options.get("encoding", "utf-8") != "utf-8":
+        if options.get("columns") or not is_utf8(options.get("encoding", "utf-8")):
             raise PolicyError("columns and encoding apply to judgments, got items and grades")
         data, options = read_table(data, _GOLD_ITEMS).frame.with_columns(topic=pl.lit(NO_TOPIC)), {}
     elif labels.topics == (NO_TOPIC,) and (items := _read_gold_table(data, **options)) is not None:

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 MAX_ENTRIES = 1 << 28  # Maximum number of entries of a dense table
 
 
-def check_size(sizes: Mapping[str, int]) -> None:
+def check_size(sizes: Mapping[str, int], limit: int = MAX_ENTRIES, remedy: str = "") -> None:
     """Raise an error if a dense table of these sizes would not fit into memory."""
-    if prod(sizes.values()) > MAX_ENTRIES:
+    if prod(sizes.values()) > limit:
         shape = " by ".join(counted(size, noun) for noun, size in sizes.items())
-        raise PolicyError(f"expected a table of at most {MAX_ENTRIES:,} entries, got {shape}")
+        raise PolicyError(f"expected a table of at most {limit:,} entries, got {shape}{remedy}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

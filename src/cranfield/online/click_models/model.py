@@ -34,7 +34,7 @@ from cranfield.base.spec import (
     summary_of,
 )
 from cranfield.collection.files.reading import read_qrels
-from cranfield.online.log.query_log import QueryLog
+from cranfield.online.log.query_log import QueryLog, join_by_document
 
 KEYS = {None: ("query", "doc"), "grade": ("grade",)}  # Columns that identify an item
 
@@ -109,15 +109,8 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
         .to_polars()
         .select("doc", pl.col("grade").cast(pl.Int64), query="topic")
     )
-    query = log.pages["query"].gather(log.results["page"])
-    results = log.results.drop("grade", strict=False).with_columns(query)
-    graded = results.join(table, on=["query", "doc"], how="left", maintain_order="left")
-    if results.height and not graded["grade"].count():
-        query_name, doc = results.select("query", "doc").row(0)
-        topic, judged_doc = table.select("query", "doc").row(0)
-        shown = f"results for {quoted(query_name)} contain {quoted(doc)}"
-        judged = f"judgments for {quoted(topic)} contain {quoted(judged_doc)}"
-        raise InputError(f"no result is judged ({shown}, {judged})", source=log.source)
+    results = log.results.drop("grade", strict=False)
+    graded = join_by_document(log, results, table, "no result is judged", "judgments")
     return replace(log, results=graded.drop("query"), anomalies=dict(log.anomalies))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -85,9 +85,7 @@ def _test_sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _estimate_segment_effects(
-    units: Units, segments: Sequence[str], options: Options
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _estimate_segment_effects(units: Units, options: Options) -> tuple[pl.DataFrame, pl.DataFrame]:
     r"""Estimate effects at each level, and test whether effects are equal at all levels.
 
     Levels with fewer than ten units in a variant, or a variant without variance, are not tested.
@@ -101,7 +99,7 @@ def _estimate_segment_effects(
     n_arms = len(units.variants)
     frames, tests = [], []
     critical: CriticalValue = partial(t_quantile, 1 - options.alpha)
-    for segment in segments:
+    for segment in options.segments:
         levels, code = units.segments[segment]
         cell = np.where(code >= 0, code * n_arms + units.arm, -1)
         level_moments = moments(units.columns, cell, (len(levels), n_arms))
@@ -289,7 +287,7 @@ def analyse_experiment(
     >>> report.tests, report.pvalues.round(4).tolist()
     ((('exact permutation',),), [[0.0571]])
     """
-    check_arguments(analyse_experiment, locals())
+    arguments = check_arguments(analyse_experiment, locals())
     check_list("segments", segments)
     check_list("weights", weights)
     if looks is not None and sequential is None:
@@ -301,7 +299,9 @@ def analyse_experiment(
     if lift not in LIFTS_OF_TEST.get(errors, LIFTS) and not segments:
         raise PolicyError(f"lift={lift!r} cannot be combined with errors={errors!r}")
     method = None if sequential is None else SEQUENTIAL.parse(sequential)
-    options = Options(theta, lift, errors, correction, alpha, method, looks, resamples, draws, seed)
+    names = {field.name for field in fields(Options)}
+    values = {name: value for name, value in arguments.items() if name in names}
+    options = Options(**values | {"sequential": method})
     metrics = read_metrics(metrics)
     has_covariate = before is not None or any(metric.covariate for metric in metrics.values())
     if theta != "pooled" and not has_covariate:
@@ -333,7 +333,7 @@ def analyse_experiment(
         if looks is not None and time is None:
             notes = (*units.notes, "looks are in the order of rows, because time is not set")
             units = replace(units, notes=notes)
-    return analyse_units(units, metrics, options, proportions, srm=srm, segments=segments, oec=oec)
+    return analyse_units(units, metrics, options, proportions)
 
 
 def analyse_units(
@@ -341,10 +341,6 @@ def analyse_units(
     metrics: Mapping[str, Metric],
     options: Options,
     weights: Mapping[str, float] | None,
-    *,
-    srm: str,
-    segments: Sequence[str],
-    oec: Mapping[str, float] | None,
 ) -> ExperimentReport:
     """Check the sample ratio, and compare each variant with the control on each metric."""
     if len(units.variants) < 2:
@@ -358,11 +354,11 @@ def analyse_units(
     ratio_test = sample_ratio(units.counts, proportions)
     level_ratios = _test_sample_ratios(units, ratio_test.expected_proportion)
     has_mismatch = ratio_test.alarm or bool((level_ratios["adjusted_p"] < ALARM_PVALUE).any())
-    is_stopped = has_mismatch and srm == "stop"
+    is_stopped = has_mismatch and options.srm == "stop"
     by_arm, metric_columns = units.moments(), units.metric_columns
     arms = {name: arm_means(by_arm, c, options.theta) for name, c in metric_columns.items()}
-    if oec is not None:
-        arms[OEC] = combine_metrics(by_arm, arms, metrics, oec)
+    if options.oec is not None:
+        arms[OEC] = combine_metrics(by_arm, arms, metrics, options.oec)
     rows, looks = compare_variants(units, arms, metrics, by_arm.pooled(), options)
     notes = [*units.notes, *_note_few_units(units, rows), *_note_margins(metrics, rows)]
     notes += [*_note_constants(units, arms, rows), *_note_undefined(units, arms, rows, by_arm)]
@@ -375,8 +371,8 @@ def analyse_units(
         effect = "has no effect on metrics tested by permutation, whose intervals are Fieller's"
         notes.append(f"lift='linear' {effect}")
     by_segment = interactions = None
-    if segments and not is_stopped:
-        by_segment, interactions = _estimate_segment_effects(units, segments, options)
+    if options.segments and not is_stopped:
+        by_segment, interactions = _estimate_segment_effects(units, options)
         notes += _note_segments(rows, by_segment, options)
     mean_low, mean_high = arm_intervals(units, arms, 1 - options.alpha)
     table = _tabulate_comparisons(rows, metrics, options, is_stopped)

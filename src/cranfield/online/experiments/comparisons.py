@@ -132,15 +132,31 @@ class PermutationTest:
         return fieller_interval(effects.control, effects.treatment, v, w, np.zeros(()), squared)
 
 
+@dataclass(frozen=True)
+class Options:
+    """Options of :func:`analyse_experiment`."""
+
+    theta: str
+    lift: str
+    errors: str
+    correction: str
+    alpha: float
+    sequential: Sequential | None
+    looks: Sequence[int] | None
+    resamples: int
+    draws: str
+    seed: int
+    srm: str
+    segments: Sequence[str]
+    oec: Mapping[str, float] | None
+
+
 def permutation_test(
     columns: Floats,
     is_treated: Bools,
     metric: MetricColumns,
-    *,
-    theta: str,
     all_units: Moments | None,
-    resamples: int,
-    seed: int,
+    options: Options,
     key: int,
 ) -> PermutationTest:
     """Permute units between two variants of fixed sizes; few assignments are enumerated."""
@@ -149,9 +165,10 @@ def permutation_test(
     if all_units is not None:
         scatter = all_units.scatter[np.ix_(indices, indices)]
         all_units = Moments(all_units.count, all_units.mean[indices], scatter)
-    by_arm = permute_moments(columns[:, indices], is_treated, resamples, stream(seed, key))
+    random = stream(options.seed, key)
+    by_arm = permute_moments(columns[:, indices], is_treated, options.resamples, random)
     local_columns = MetricColumns(*(k if k < 0 else indices.index(k) for k in astuple(metric)))
-    effects = Effects.from_arms(arm_means(by_arm, local_columns, theta, all_units), 1)
+    effects = Effects.from_arms(arm_means(by_arm, local_columns, options.theta, all_units), 1)
     statistics = effects.statistic
     statistics = np.where(np.isnan(statistics), 0.0, statistics)
     is_exact = comb(len(is_treated), int(is_treated.sum())) <= MAX_ENUMERATED
@@ -211,22 +228,6 @@ LIFTS_OF_TEST = {"permutation": ("log", "fieller"), "bootstrap": ("log",)}
 OEC = "OEC"
 
 
-@dataclass(frozen=True)
-class Options:
-    """Options of :func:`analyse_experiment`."""
-
-    theta: str
-    lift: str
-    errors: str
-    correction: str
-    alpha: float
-    sequential: Sequential | None
-    looks: Sequence[int] | None
-    resamples: int
-    draws: str
-    seed: int
-
-
 Pair = tuple[str, int]  # A metric, and the index of a variant
 
 Row = dict[str, Any]  # A comparison: columns of the report, and the `distortion`
@@ -264,10 +265,8 @@ def compare_variants(
         is_reversed = False
         values: Sequence[Any] = bootstrap_values.get((name, treatment), ())
         if test == "permutation":
-            sampling: Any = {"resamples": options.resamples, "seed": options.seed, "key": treatment}
-            columns_of_metric, theta = units.metric_columns[name], options.theta
             permutations = permutation_test(
-                columns, is_treated, columns_of_metric, theta=theta, all_units=all_units, **sampling
+                columns, is_treated, units.metric_columns[name], all_units, options, treatment
             )
             test = "exact permutation" if permutations.is_exact else test
             values = permutations.inference(effect, level)

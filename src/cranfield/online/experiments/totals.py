@@ -13,7 +13,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
 from cranfield.base.text import some_of
-from cranfield.online.experiments.analysis import SRM, analyse_experiment, analyse_units
+from cranfield.online.experiments.analysis import SRM, analyse_units
 from cranfield.online.experiments.comparisons import Options
 from cranfield.online.experiments.design import check_weights
 from cranfield.online.experiments.estimates import LIFTS, MIN_UNITS, Metric, MetricColumns, Moments
@@ -74,9 +74,9 @@ def analyse_totals(
 ) -> ExperimentReport:
     r"""Analyse an A/B test from totals by variant.
 
-    Proportions of up to a million units are analysed by :func:`analyse_experiment`, as a table with
-    a row of 0 or 1 for each unit. Means, and proportions of more units, are compared by Welch's
-    test with the variances
+    Proportions of up to a million units are analysed like a table with a row of 0 or 1 for each
+    unit in :func:`analyse_experiment`. Means, and proportions of more units, are compared by
+    Welch's test with the variances
 
     .. math:: s^2 = \frac{\sum x^2 - (\sum x)^2 / n}{n - 1}
 
@@ -114,41 +114,39 @@ def analyse_totals(
     check_arguments(analyse_totals, locals())
     totals = _check_totals(totals)
     proportions = None if weights is None else check_weights(weights)
-    name = name_metric(totals)
+    name, sizes = name_metric(totals), [int(total[-1]) for total in totals.values()]
     is_mean = name == "mean"
-    n_units = sum(total[-1] for total in totals.values())
-    if not is_mean and n_units <= MAX_ROWS:
-        options: Any = {"srm": srm, "lift": lift, "correction": correction, "alpha": alpha}
-        metrics = {name: Metric("success", good=good, margin=margin)}
-        frames = [
-            pl.DataFrame({"success": (np.arange(total[-1]) < total[0]) * 1.0, "variant": variant})
-            for variant, total in totals.items()
-        ]
-        rows = pl.concat(frames)
-        return analyse_experiment(rows, metrics, control=control, weights=weights, **options)
-    labels = pl.Series(list(totals), dtype=pl.String)
     control = None if control is None else str(control)
     names = tuple(proportions) if proportions else None
-    variants = order_variants(labels, control, names, "totals")
-    for variant in variants:
-        if is_mean and totals[variant][-1] < MIN_UNITS:
-            size = f"{totals[variant][-1]:g} in {quoted(variant)}"
-            reason = f"expected at least {MIN_UNITS} units in each variant, got {size}"
-            raise PolicyError(f"{reason}; fewer units require a permutation test of their values")
-    units = _Totals(
-        source="totals",
-        kind="unit",
-        ids=None,
-        variants=variants,
-        arm=np.empty(0, dtype=np.intp),
-        columns=np.empty((0, 2)),
-        metric_columns={name: MetricColumns(1)},
-        notes=(_UNKNOWN_SKEWNESS,) if is_mean else (),
-        by_variant=_compute_moments([totals[variant] for variant in variants]),
-    )
-    options = Options("pooled", lift, "delta", correction, alpha, None, None, 1, "poisson", 0)
+    variants = order_variants(pl.Series([*totals]), control, names, "totals")
+    shared: Any = {"source": "totals", "kind": "unit", "ids": None, "variants": variants}
+    shared["metric_columns"] = {name: MetricColumns(1)}
+    if not is_mean and sum(sizes) <= MAX_ROWS:
+        errors = "auto"
+        arm = np.repeat([variants.index(variant) for variant in totals], sizes)
+        successes = [np.arange(total[-1]) < total[0] for total in totals.values()]
+        columns = np.column_stack([np.ones(arm.size), np.concatenate(successes)])
+        units = Units(arm=arm, columns=columns, **shared)
+    else:
+        errors = "delta"
+        for variant in variants:
+            if is_mean and totals[variant][-1] < MIN_UNITS:
+                size = f"{totals[variant][-1]:g} in {quoted(variant)}"
+                reason = f"expected at least {MIN_UNITS} units in each variant, got {size}"
+                remedy = "fewer units require a permutation test of their values"
+                raise PolicyError(f"{reason}; {remedy}")
+        units = _Totals(
+            arm=np.empty(0, dtype=np.intp),
+            columns=np.empty((0, 2)),
+            notes=(_UNKNOWN_SKEWNESS,) if is_mean else (),
+            by_variant=_compute_moments([totals[variant] for variant in variants]),
+            **shared,
+        )
+    test: Any = {"errors": errors, "resamples": 2000, "draws": "poisson", "seed": 0}
+    absent: Any = {"sequential": None, "looks": None, "segments": (), "oec": None}
+    options = Options("pooled", lift, correction=correction, alpha=alpha, srm=srm, **test, **absent)
     metrics = {name: Metric(name, good=good, margin=margin)}
-    return analyse_units(units, metrics, options, proportions, srm=srm, segments=(), oec=None)
+    return analyse_units(units, metrics, options, proportions)
 
 
 def name_metric(totals: Mapping[str, Total]) -> str:

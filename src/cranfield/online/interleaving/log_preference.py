@@ -75,8 +75,12 @@ def weigh_clicks(
         rows = rows.unique("page", keep=clicks, maintain_order=True)  # type: ignore[arg-type]
     elif clicks == "sat":
         log.require("clicks", "dwell", purpose="satisfied clicks")
-        weight = (pl.col("dwell") >= MIN_SATISFIED_DWELL).fill_null(False).cast(pl.Float64)
-        if n_missing := rows["dwell"].null_count():
+        is_satisfied = pl.col("dwell") >= MIN_SATISFIED_DWELL
+        weight = is_satisfied.fill_null(False).cast(pl.Float64)
+        is_unknown = pl.col("dwell").is_null()
+        if "censored" in rows.columns:
+            is_unknown |= pl.col("censored") & ~is_satisfied
+        if n_missing := rows.filter(is_unknown).height:
             unknown = f"{counted(n_missing, 'click')} with an unknown dwell time"
             notes.append(f"{unknown} treated as not satisfied")
     elif clicks != "all":

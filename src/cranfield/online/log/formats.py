@@ -371,7 +371,7 @@ def read_living_labs(raw: bytes, source: str) -> Table:
 _MAX_SECONDS = 1e11  # Approximate maximum number of seconds since 1970 in a Python datetime
 
 
-def read_sessions_as_log(sessions: Sessions) -> SourceTables:
+def read_sessions_as_log(sessions: Sessions, anomalies: Anomalies) -> SourceTables:
     """Convert sessions to pages, named by session and query, such as `3-1`, results and clicks."""
     if len(sessions.systems) > 1:
         raise InputError("expected sessions of one system, got several", source=sessions.source)
@@ -390,16 +390,14 @@ def read_sessions_as_log(sessions: Sessions) -> SourceTables:
     )
     time = (pl.col("start").fill_nan(None) * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us"))
     query = pl.coalesce(pl.when(pl.col("text") != "").then("text"), "topic", "page")
-    tables = _make_tables(
+    anomalies.add("clicks on no result", sessions.lost_clicks, sessions.source, "excluded")
+    return _make_tables(
         sessions.source,
         pages.select("session", id="page", query=query, time=time),
         results.select("page", "rank", "doc"),
         clicks.select("page", "rank", time=time, dwell=pl.col("end") - pl.col("start")),
         may_be_empty=True,
     )
-    anomalies = Anomalies()
-    anomalies.add("clicks on no result", sessions.lost_clicks, sessions.source, "excluded")
-    return tables._replace(anomalies=anomalies)
 
 
 QUERIES: dict[str, Any] = {
@@ -424,7 +422,10 @@ EVENTS: dict[str, Any] = {
 
 
 def read_ubi(
-    queries: tuple[bytes, str], events: tuple[bytes, str] | None, click_actions: Sequence[str]
+    queries: tuple[bytes, str],
+    events: tuple[bytes, str] | None,
+    click_actions: Sequence[str],
+    anomalies: Anomalies,
 ) -> SourceTables:
     """Read UBI queries and their events, from bytes and the names of their sources."""
     # The results of a page are its `impression` events with a position, or the hits of the query.
@@ -450,7 +451,6 @@ def read_ubi(
         # Events before the first query have an empty id, or none.
         query_id=pl.when(pl.col("query_id").str.strip_chars() != "").then("query_id"),
     ).rename({"query_id": "page", "ordinal": "rank", "object_id": "doc", "timestamp": "time"})
-    anomalies = Anomalies()
     anomalies.has_mixed_users = 0 < query_rows["user_id"].count() < query_rows.height
     if events is not None:
         event_rows = _check_events(event_rows, click_actions, events[1], anomalies)
@@ -483,7 +483,6 @@ def read_ubi(
         # Results come from two files, so their lines are unknown.
         convert_frame(pl.concat([hits, impressions], how="diagonal"), RESULTS, queries[1]),
         None if events is None else convert_frame(clicks, CLICKS, events[1]),
-        anomalies,
     )
 
 
@@ -534,7 +533,7 @@ def _check_actions(events: pl.DataFrame, click_actions: Sequence[str], source: s
             warn(f"{source}: no event has the action {quoted(name)}{hint}")
 
 
-def read_yandex(raw: bytes, source: str) -> SourceTables:
+def read_yandex(raw: bytes, source: str, anomalies: Anomalies) -> SourceTables:
     """Read records of the relevance prediction challenge of 2012, separated by tabs."""
     # A click is on the last page of its session above it. Times count from the session's start.
     frame = _split_lines(raw, source).with_columns(pl.col("text").str.strip_chars_end("\r\n\t "))
@@ -560,11 +559,9 @@ def read_yandex(raw: bytes, source: str) -> SourceTables:
     pages = queries.select("session", "time", LINE, id="page", query=query_name)
     results = queries.select("page", LINE, doc=cell.slice(5)).explode("doc", empty_as_null=False)
     clicks = frame.filter(is_click).select("page", "time", LINE, doc=cell.get(3, null_on_oob=True))
-    anomalies = Anomalies()
     anomalies.add("clicks on no page", clicks["page"].null_count(), source, "excluded")
     clicks = clicks.drop_nulls("page")
-    tables = _make_tables(source, pages, results.with_columns(rank=_RANKS), clicks)
-    return tables._replace(anomalies=anomalies)
+    return _make_tables(source, pages, results.with_columns(rank=_RANKS), clicks)
 
 
 def read_pyclick(raw: bytes, source: str) -> SourceTables:

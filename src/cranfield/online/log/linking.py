@@ -24,7 +24,7 @@ from cranfield.sources.values import NO_NAME
 class Anomalies:
     """Numbers of anomalous records, and warnings of those that change the log, by kind."""
 
-    def __init__(self, is_strict: bool = False) -> None:
+    def __init__(self, is_strict: bool) -> None:
         self.is_strict = is_strict  # Repeated records and early clicks are errors
         self.has_mixed_users = False  # Users change their id when they log in
         self.counts: dict[str, int] = {}
@@ -42,18 +42,15 @@ class Anomalies:
 
 
 class SourceTables(NamedTuple):
-    """Tables of a log, linked by the ids of pages, and the anomalies found when reading them."""
+    """Tables of a log, linked by the ids of pages."""
 
     pages: Table
     results: Table | None = None
     clicks: Table | None = None
-    anomalies: Anomalies | None = None
 
 
-def link_tables(tables: SourceTables, on_anomaly: str, max_queries: int | None) -> QueryLog:
+def link_tables(tables: SourceTables, anomalies: Anomalies, max_queries: int | None) -> QueryLog:
     """Link tables into one log, and warn about its anomalies."""
-    anomalies = tables.anomalies or Anomalies()
-    anomalies.is_strict = on_anomaly == "refuse"
     pages = _check_pages(tables.pages, anomalies)
     results, clicks = cast_columns(None, RESULT_TYPES), cast_columns(None, CLICK_TYPES)
     if tables.results is not None:

@@ -20,7 +20,8 @@ from cranfield.base.files import make_folder
 from cranfield.base.showing import Plotted
 from cranfield.base.text import counted
 from cranfield.collection.files.writing import write_table
-from cranfield.online.log.cells import UTC
+from cranfield.online.log.cells import CLICKS, PAGES, RESULTS, UTC
+from cranfield.sources.schemas import Schema
 from cranfield.tabular import frame_html
 
 FORMATS = ("csv", "parquet", "jsonl", "ubi")  # Formats in which logs are written
@@ -71,18 +72,16 @@ def _make_events(rows: pl.DataFrame, action: str, pages: pl.DataFrame) -> pl.Dat
     )
 
 
-# All but `id` and `query` are optional.
-PAGE_TYPES: dict[str, Any] = {
-    **dict.fromkeys(("id", "query", "user", "session"), pl.String),
-    **{"time": UTC, "variant": pl.String, "found": pl.Int64, "method": pl.String},
-}
+def _types(schema: Schema) -> dict[str, Any]:
+    return {column.name: column.kind.dtype for column in schema.columns}
 
+
+PAGE_TYPES = _types(PAGES)
 _KEY_TYPES: dict[str, Any] = {"page": pl.Int64, "rank": pl.Int32, "doc": pl.String}
-# All but the first three are optional.
-RESULT_TYPES = {**_KEY_TYPES, "team": pl.String, "propensity": pl.Float64, "grade": pl.Int64}
-
-# `time`, `dwell` and `censored` are optional.
-CLICK_TYPES = {**_KEY_TYPES, "time": UTC, "dwell": pl.Float64, "censored": pl.Boolean}
+RESULT_TYPES = {**_KEY_TYPES, **_types(RESULTS), "page": pl.Int64}
+# Dwell times and numbers of rows replace the end and the count of clicks.
+CLICK_TYPES = {**_KEY_TYPES, **_types(CLICKS), "page": pl.Int64}
+del CLICK_TYPES["end"], CLICK_TYPES["clicks"]
 
 
 def cast_columns(frame: pl.DataFrame | None, types: Mapping[str, Any]) -> pl.DataFrame:
@@ -279,6 +278,24 @@ def log_from_tables(
         source,
         has_clicks=clicks is not None,
     )
+
+
+def join_by_document(
+    log: QueryLog, results: pl.DataFrame, table: pl.DataFrame, problem: str, noun: str
+) -> pl.DataFrame:
+    """Add the query of each result, and the other column of a table of queries and documents."""
+    results = results.with_columns(log.pages["query"].gather(results["page"]))
+    keys = ["query", "doc"]
+    joined = results.join(table, on=keys, how="left", maintain_order="left")
+    [column] = [name for name in table.columns if name not in keys]
+    if results.height and not joined[column].count():
+        pairs = {"results": results.select(keys).row(0), noun: table.select(keys).row(0)}
+        examples = [
+            f"{rows} for {quoted(query)} contain {quoted(doc)}"
+            for rows, (query, doc) in pairs.items()
+        ]
+        raise InputError(f"{problem} ({', '.join(examples)})", source=log.source)
+    return joined
 
 
 def check_independence(rows: pl.DataFrame, noun: str, unit: str, source: str = "") -> None:

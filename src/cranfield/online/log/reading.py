@@ -104,20 +104,12 @@ def read_log(
     >>> log.results_with_clicks.rows()
     [(0, 1, 'a', 0), (0, 2, 'b', 1), (1, 1, 'c', 0)]
     """
-    check_arguments(read_log, locals())
+    options = check_arguments(read_log, locals())
     check_list("click_actions", click_actions)
-    tables = _read_tables(source, results, clicks, None, format, on_anomaly, click_actions)
-    return link_tables(tables, on_anomaly, max_queries)
+    return _read((source, results, clicks, None), **options)
 
 
-def read_files(
-    files: Sequence[str],
-    *,
-    format: str,
-    on_anomaly: str,
-    max_queries: int | None,
-    click_actions: Sequence[str] | None,
-) -> QueryLog:
+def read_files(files: Sequence[str], **options: Any) -> QueryLog:
     """Read a log from files of the command line; a second table may be named, `results=FILE`."""
     parts = [(file, *file.partition("=")) for file in files]
     names = {"results", "clicks"}
@@ -135,20 +127,24 @@ def read_files(
     second_file = paths.pop() if len(paths) == 2 else None
     table_names = ("pages", "results", "clicks")
     files_by_table: dict[str, Any] = dict(zip(table_names, paths, strict=False)) | named_paths
-    pages, results, clicks = map(files_by_table.get, table_names)
-    tables = _read_tables(pages, results, clicks, second_file, format, on_anomaly, click_actions)
-    return link_tables(tables, on_anomaly, max_queries)
+    return _read((*map(files_by_table.get, table_names), second_file), **options)
+
+
+Sources = tuple[Any, ...]  # Pages, results, clicks, and a table of either results or clicks
+
+
+def _read(
+    sources: Sources, format: str, on_anomaly: str, max_queries: int | None, click_actions: Any
+) -> QueryLog:
+    anomalies = Anomalies(on_anomaly == "refuse")
+    tables = _read_tables(sources, format, anomalies, click_actions)
+    return link_tables(tables, anomalies, max_queries)
 
 
 def _read_tables(
-    source: Any,
-    results: Any,
-    clicks: Any,
-    second_table: Any,
-    log_format: str,
-    on_anomaly: str,
-    click_actions: Sequence[str] | None,
+    sources: Sources, log_format: str, anomalies: Anomalies, click_actions: Sequence[str] | None
 ) -> SourceTables:
+    source, results, clicks, second_table = sources
     # A second table has clicks, or in the format of tables perhaps results, which is detected.
     clicks = second_table if clicks is None else clicks
     is_file = isinstance(source, (str, PathLike))
@@ -178,7 +174,7 @@ def _read_tables(
     if extra_table and not (log_format == "ubi" and results is None):
         reason = f"cannot be combined with a table of {extra_table}"
         raise InputError(f"a log of format {log_format} {reason}")
-    tables = _read_one_source(source, clicks, log_format, on_anomaly, click_actions)
+    tables = _read_one_source(source, clicks, log_format, anomalies, click_actions)
     # In formats that mix clicks with other records, a file without clicks may be incomplete.
     is_mixed = is_file and log_format in {"sessions", "yandex", "pyclick"}
     if tables.results is not None and tables.results.frame.is_empty():
@@ -189,11 +185,10 @@ def _read_tables(
 
 
 def _read_one_source(
-    source: Any, clicks: Any, log_format: str, on_anomaly: str, click_actions: Sequence[str] | None
+    source: Any, clicks: Any, log_format: str, anomalies: Anomalies, click_actions: Any
 ) -> SourceTables:
     """Read a log that is one source, or UBI queries with their events."""
     if log_format == "flat":
-        anomalies = Anomalies(on_anomaly == "refuse")
         columns = formats.open_columns(source, FLAT)
         flat_table = formats.rank_from_one(formats.open_table(columns, FLAT))
         if "rank" in flat_table.names and "doc" not in flat_table.names:
@@ -212,20 +207,22 @@ def _read_one_source(
         if spelt(name) == "queryid":
             _check_query_ids(flat_table, name)
         table = keep_first_records(flat_table, anomalies, drop_duplicates=False)
-        return formats.split_flat_table(table)._replace(anomalies=anomalies)
+        return formats.split_flat_table(table)
     if log_format == "sessions":
         sessions = source if isinstance(source, Sessions) else read_sessions(source)
-        return formats.read_sessions_as_log(sessions)
+        return formats.read_sessions_as_log(sessions, anomalies)
     raw, name = _read_raw(source, log_format)
     if log_format == "ubi":
         events = None if clicks is None else _read_raw(clicks, log_format, may_be_empty=True)
         if events is None and formats.has_events(raw):
             has_events = formats.extract_documents(raw, name, events=True).strip()
             events = (raw, name) if has_events else None
-        return formats.read_ubi((raw, name), events, click_actions or ("click",))
+        return formats.read_ubi((raw, name), events, click_actions or ("click",), anomalies)
     if log_format == "living-labs":
         return formats.split_flat_table(formats.read_living_labs(raw, name))
-    return (formats.read_yandex if log_format == "yandex" else formats.read_pyclick)(raw, name)
+    if log_format == "yandex":
+        return formats.read_yandex(raw, name, anomalies)
+    return formats.read_pyclick(raw, name)
 
 
 def _check_query_ids(table: Table, name: object) -> None:

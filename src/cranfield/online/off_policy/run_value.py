@@ -17,7 +17,6 @@ from cranfield.base.errors import (
     PolicyError,
     as_numbers,
     check_number,
-    quoted,
 )
 from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.text import counted
@@ -27,7 +26,7 @@ from cranfield.evaluation.probable_scores import contributions
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.online.click_models.trained import train
-from cranfield.online.log.query_log import QueryLog
+from cranfield.online.log.query_log import QueryLog, join_by_document
 from cranfield.online.off_policy.policy_value import (
     TOLERANCE,
     UNITS,
@@ -437,7 +436,8 @@ def run_value(
     log.require("results", purpose="the value of a run")
     ranks = list_ranks(run).rename({"position": "new_rank", "action": "doc"})
     results, warnings = _add_examination(log, examination)
-    results = _add_new_ranks(results, ranks, log)
+    problem = "no page shows a document of the run"
+    results = join_by_document(log, results, ranks, problem, "rankings")
     depth = max(int(results["rank"].max() or 1), int(ranks["new_rank"].max() or 1))  # type: ignore[arg-type]
     rank_weights = _rank_weights(measure, depth)
     columns = results["rank"], results["new_rank"]
@@ -480,20 +480,6 @@ def _rank_weights(measure: Measure, depth: int) -> Floats:
     values = np.zeros(depth + 1)
     values[ranks] = contributions(measure, judged, ranks, np.ones(ranks.size, dtype=np.int64))
     return values
-
-
-def _add_new_ranks(results: pl.DataFrame, ranks: pl.DataFrame, log: QueryLog) -> pl.DataFrame:
-    """Add the `query` of each result, and the `new_rank` of its document in the run."""
-    results = results.with_columns(query=log.pages["query"].gather(results["page"]))
-    results = results.join(ranks, on=["query", "doc"], how="left", maintain_order="left")
-    if results.height and not results["new_rank"].count():
-        query, doc = results.select("query", "doc").row(0)
-        run_query, run_doc = ranks.select("query", "doc").row(0)
-        shown = f"pages show {quoted(doc)} for query {quoted(query)}"
-        ranked = f"the run has {quoted(run_doc)} for {quoted(run_query)}"
-        reason = f"no page shows a document of the run ({shown}, {ranked})"
-        raise InputError(reason, source=log.source)
-    return results
 
 
 def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]:

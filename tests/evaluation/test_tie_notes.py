@@ -101,21 +101,21 @@ def test_effects_are_those_of_all_topics_to_the_last_bit(policies: dict[str, Any
     runs: dict[str, Any] = {name: {} for name in "abc"}
     for k, topic in enumerate(topics):
         for number, run in enumerate(runs.values()):
-            scores = random.random(30)
+            values = random.random(30)
             # The first run has ties in two topics, the second in one, the third in none.
-            scores[:6] = 0.8 if k < 2 - number else scores[:6]
-            run[topic] = dict(zip(docs, scores.tolist(), strict=True))
+            values[:6] = 0.8 if k < 2 - number else values[:6]
+            run[topic] = dict(zip(docs, values.tolist(), strict=True))
     judged = cf.judge(runs, qrels, **policies)
     measures = ["AP", "nDCG@10", "RR", "Bpref", "ERR", "RBP(p=0.8)", "Q", "P@4", "infAP",
                 "AP(judged_only=True)", "nDCG(gains='exponential')@5"]  # fmt: skip
     for name in measures:
         scores = cf.score(judged, name)
         [measure] = scores.measures
-        [values] = scores.values()
+        [table] = scores.values()
         by_order = np.stack([measure.score(order) for order in order_ties(judged)])
         by_order[:, ~judged.scored] = np.nan
         best, worst = (
-            replace(values, values=extreme).overall()
+            replace(table, values=extreme).overall()
             for extreme in (by_order.max(axis=0), by_order.min(axis=0))
         )
         effects = {tie.system: tie.effect for tie in tie_effects(judged, scores)}

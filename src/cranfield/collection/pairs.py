@@ -11,6 +11,7 @@ from dataclasses import fields
 from functools import cached_property
 from itertools import accumulate, chain
 from typing import Any, Self, TypeVar, cast
+from zlib import crc32
 
 import numpy as np
 import polars as pl
@@ -38,10 +39,11 @@ def number_values(values: pl.Series) -> tuple[pl.Series, Codes]:
     """Return the distinct values in order of appearance, and the index of each row's value."""
     segments = values.rle().struct.unnest()
     segment_values, lengths = segments["value"], segments["len"].to_numpy()
-    names = segment_values.unique(maintain_order=True)
-    if len(names) == len(segment_values):
+    names = segment_values
+    if names.n_unique() == len(names):
         codes = np.arange(len(names), dtype=np.int32)
     else:
+        names = names.unique(maintain_order=True)
         numbers = pl.Series(np.arange(len(names), dtype=np.int32))
         codes = segment_values.replace_strict(names, numbers, return_dtype=pl.Int32).to_numpy()
     return names, np.repeat(codes, lengths)
@@ -55,8 +57,10 @@ def find_label_positions(names: Sequence[str], labels: Sequence[str]) -> NDArray
 
 def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
     """Compute the key of each (topic, document) pair; it does not depend on the file."""
-    topic_hashes = pl.Series(topics, dtype=pl.String).hash().to_numpy() * HASH_MULTIPLIER
-    return np.asarray(docs.hash().to_numpy() ^ topic_hashes[codes])
+    hashes = (crc32(topic.encode()) for topic in topics)
+    topic_hashes = np.fromiter(hashes, np.uint64, len(topics)) * HASH_MULTIPLIER
+    # NumPy is slower with indices of another type.
+    return np.asarray(docs.hash().to_numpy() ^ topic_hashes[codes.astype(np.intp)])
 
 
 def find_duplicate(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int, int] | None:
@@ -110,6 +114,7 @@ class KeyIndex:
         self._first = np.full(1 << bits, -1, dtype=np.int32)
         # Assigned in reverse order, so that the first of the keys with equal leading bits remains.
         self._first[ordered[::-1] >> self._shift] = np.arange(keys.size, dtype=np.int32)[::-1]
+        self._is_used = self._first >= 0
         # The largest possible key at the end stops every search.
         self._sorted: Keys = np.append(ordered, ~np.uint64(0))
 
@@ -123,9 +128,10 @@ class KeyIndex:
         return np.concatenate(rows), np.concatenate([others for _, others in blocks])
 
     def _candidates(self, keys: Keys) -> tuple[Indices, Indices]:
-        first = self._first[(keys >> self._shift).view(np.int64)]
-        rows = np.flatnonzero(first >= 0)
-        positions, keys = first[rows].astype(np.intp), keys[rows]
+        slots = (keys >> self._shift).view(np.int64)
+        # Most slots are free, and their mask takes less of the cache.
+        rows = np.flatnonzero(self._is_used[slots])
+        positions, keys = self._first[slots[rows]].astype(np.intp), keys[rows]
         is_before = np.flatnonzero(self._sorted[positions] < keys)
         while is_before.size:
             positions[is_before] += 1

@@ -24,6 +24,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from io import BytesIO
 from itertools import chain, islice
 from typing import Any
 
@@ -121,9 +122,10 @@ def is_level(text: str) -> bool:
 
 def lines_with_text(chunk: bytes, first_line: int = 1) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that are neither empty nor comments, with their numbers."""
-    for number, line in enumerate(chunk.split(b"\n"), first_line):
+    # Lines that the caller does not need are not split off.
+    for number, line in enumerate(BytesIO(chunk), first_line):
         if (bare := line.lstrip()) and not bare.startswith(b"#"):
-            yield number, line
+            yield number, line.removesuffix(b"\n")
 
 
 def split_at_blanks(line: str) -> list[str]:
@@ -313,7 +315,7 @@ _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*")
 _BLANK_BYTES = BLANKS.encode()
 _TO_SPACES = bytes.maketrans(_BLANK_BYTES, b" " * len(_BLANK_BYTES))
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 17
 """Number of bytes processed at a time, so that they fit into the processor's cache."""
 
 _JOINED = "; two lines may be joined, as in files concatenated without a line end"
@@ -432,12 +434,14 @@ def _suits_csv_reader(chunk: bytes, separator: str | None, layout: Layout) -> bo
     """
     if layout.separator == ";":
         return False
+    if separator is not None:
+        return layout.separator != "tab" or separator == "\t"
     # Further columns, which are ignored, may be lines after carriage returns. These are rare, and
     # a count is far slower than a search.
     if layout.allows_more_columns and b"\r" in chunk and chunk.count(b"\r") > chunk.count(b"\r\n"):
         return False
     if layout.separator == "tab":
-        return separator == "\t"
+        return False
     return layout.separator == "blank" or not (b"\t" in chunk and b" " in chunk)
 
 

@@ -463,7 +463,7 @@ class _Rows:
         for part in parts:
             # New topics get the next codes.
             topic_codes = [code_of.setdefault(topic, len(code_of)) for topic in part.topics]
-            codes.append(np.array(topic_codes, dtype=np.int32)[part.codes])
+            codes.append(np.array(topic_codes, dtype=np.int32)[part.codes.astype(np.intp)])
             keys.append(part.keys)
             tags.update(dict.fromkeys(part.tags))
             frames.append(part.frame)

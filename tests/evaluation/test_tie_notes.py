@@ -123,6 +123,17 @@ def test_effects_are_those_of_all_topics_to_the_last_bit(policies: dict[str, Any
         assert effects["a"] > 0 or name in {"P@4", "RR"}, name
 
 
+def test_notes_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+    monkeypatch.setattr(
+        "cranfield.evaluation.evaluation.tie_effects", lambda *a: calls.append(a) or ()
+    )
+    ev = cf.evaluate({"q": {"a": 1.0, "b": 1.0}}, {"q": {"a": 0, "b": 1}}, "RR")
+    assert ev.notes == ev.notes == []
+    ev.warn()
+    assert len(calls) == 1
+
+
 @pytest.mark.parametrize("ties", ["rank", "file"])
 def test_an_order_without_ties_has_no_effect(tmp_path: Any, ties: Any) -> None:
     lines = "".join(f"q 0 d{k} {k} 0.5 flat\n" for k in range(1, 9))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -445,7 +446,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
         >>> ev.notes
         ["ties can change RR of 'run' by up to 0.5 (100% of its documents are tied)"]
         """
-        return self._relevant_coverage().notes + self._score_notes()
+        return self._relevant_coverage().notes + self._score_notes
 
     def _relevant_coverage(self) -> Coverage:
         """Return the coverage, without unjudged documents if all measures estimate from samples."""
@@ -454,6 +455,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
             return coverage.ignoring_unjudged()
         return coverage
 
+    @cached_property
     def _score_notes(self) -> list[str]:
         judged = self.whole.judged
         if not isinstance(judged, JudgedRuns):
@@ -464,7 +466,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
     def warn(self) -> None:
         """Issue the notes as warnings, except on skipped runs, which are reported when read."""
         self._relevant_coverage().warn()
-        for note in self._score_notes():
+        for note in self._score_notes:
             warn(note)
 
     def with_scale(self, scale: Scale | str) -> Evaluation:

@@ -125,9 +125,12 @@ def test_effects_are_those_of_all_topics_to_the_last_bit(policies: dict[str, Any
 
 def test_notes_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[Any] = []
-    monkeypatch.setattr(
-        "cranfield.evaluation.evaluation.tie_effects", lambda *a: calls.append(a) or ()
-    )
+
+    def no_effects(*arguments: Any) -> list[Any]:
+        calls.append(arguments)
+        return []
+
+    monkeypatch.setattr("cranfield.evaluation.evaluation.tie_effects", no_effects)
     ev = cf.evaluate({"q": {"a": 1.0, "b": 1.0}}, {"q": {"a": 0, "b": 1}}, "RR")
     assert ev.notes == ev.notes == []
     ev.warn()

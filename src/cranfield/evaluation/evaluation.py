@@ -77,12 +77,11 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
     for is_bound in (True, False):
         group = {n: m for n, m in measures.items() if depends_on_grades(m) == is_bound}
         if has_ties(judged, group.values(), judged.ties[3] if is_bound else None):
-            is_tied = _tied_cells(judged) if is_bound else judged.scored
-            orders = tuple(
-                order_ties(_restrict_to_cells(judged, is_tied))
-                if is_bound
-                else permute_ties(judged)
-            )
+            if is_bound:
+                is_tied = _tied_cells(judged)
+                orders = tuple(order_ties(_restrict_to_cells(judged, is_tied)))
+            else:
+                is_tied, orders = judged.scored, permute_ties(judged)
             effects |= {
                 (name, is_bound): _tie_effect(scores[name], m, orders, is_tied)
                 for name, m in group.items()

@@ -474,10 +474,10 @@ def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | Non
 
 def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.DataFrame]:
     """Yield the rows of a file by chunk, to bound memory; add their line numbers to `lines`."""
-    return read_parts(source, layout, lines, lambda frame: frame)
+    return read_chunks(source, layout, lines, lambda frame: frame)
 
 
-def read_parts(
+def read_chunks(
     source: Source, layout: Layout, lines: LineMap, convert: Callable[[pl.DataFrame], Part]
 ) -> Iterator[Part]:
     """Yield the converted rows of a file by chunk; the threads that read a chunk convert it."""

@@ -21,8 +21,8 @@ from cranfield.collection.files.lines import (
     Layout,
     blank_header,
     detect_layout,
+    read_chunks,
     read_frames,
-    read_parts,
 )
 from cranfield.collection.files.named_columns import (
     RequestedColumns,
@@ -414,7 +414,7 @@ def systems_table(
 
 
 @dataclass(frozen=True)
-class _Part:
+class _ChunkRows:
     """The rows of a chunk, with their topics and tags in order of appearance.
 
     codes, keys, frame: as in `_Rows`.
@@ -427,7 +427,7 @@ class _Part:
     frame: pl.DataFrame
 
     @classmethod
-    def of(cls, frame: pl.DataFrame) -> _Part:
+    def of(cls, frame: pl.DataFrame) -> _ChunkRows:
         names, codes = number_values(frame["topic"])
         topics = names.to_list()
         tags = _distinct_tags(frame["tag"]) if "tag" in frame.columns else []
@@ -456,7 +456,7 @@ class _Rows:
     table: SystemTable | None = None
 
     @classmethod
-    def of(cls, parts: Iterable[_Part], **fields: Any) -> _Rows:
+    def of(cls, parts: Iterable[_ChunkRows], **fields: Any) -> _Rows:
         """Concatenate parts, and number their topics in order of appearance."""
         code_of, codes, keys, frames = dict[str, int](), [], [], []
         tags = dict[str, None]()
@@ -606,12 +606,12 @@ def _read(
             raise PolicyError(f"{combination} in {header}")
         lines = LineMap()
         origin = Origin(source.name, lines)
-        parts: Iterable[_Part]
+        parts: Iterable[_ChunkRows]
         if kind == "qrels":
             frames = _with_grades(read_frames(source, layout, lines), layout, grades, origin)
-            parts = map(_Part.of, frames)
+            parts = map(_ChunkRows.of, frames)
         else:
-            parts = read_parts(source, layout, lines, _Part.of)
+            parts = read_chunks(source, layout, lines, _ChunkRows.of)
         return _Rows.of(parts, origin=origin, stem=source.stem, place=place)
     if layout is not None:
         data = read_line_table(source, layout, names)
@@ -619,7 +619,7 @@ def _read(
     if place is None and table.path is not None:
         place = MetadataPlace(path=table.path)
     origin = Origin(table.table.source, table.table.lines)
-    parts = [_Part.of(table.table.frame)]
+    parts = [_ChunkRows.of(table.table.frame)]
     return _Rows.of(parts, origin=origin, stem=table.stem, place=place, table=table)
 
 

@@ -61,7 +61,7 @@ class RunOrder:
         starts = np.flatnonzero(np.diff(tied, prepend=-2) > 1)
         return tied[starts], np.diff(starts, append=tied.size) + 1
 
-    @property
+    @cached_property
     def n_tied(self) -> int:
         """Number of documents that share their score with another of the same topic."""
         return int(self._groups[1].sum())

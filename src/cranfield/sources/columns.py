@@ -8,7 +8,8 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from operator import itemgetter
+from itertools import chain
+from operator import itemgetter, methodcaller
 from os import PathLike
 from typing import Any
 
@@ -44,7 +45,7 @@ from cranfield.sources.values import Cells, is_number
 MappingReader = Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]
 """Converts a mapping, whose source is named, to columns."""
 
-_DECOMPRESSED_BY_POLARS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
+_COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
 
 
 @dataclass(frozen=True)
@@ -327,9 +328,9 @@ def columns_of_records(
     if isinstance(shape, tuple):
         fields = {name: [getattr(row, name) for row in rows] for name in shape}
         return Columns.from_mapping(fields, source, lines)
-    names = dict.fromkeys(name for row in rows for name in row)
+    names = dict.fromkeys(chain.from_iterable(rows))
     return Columns.from_mapping(
-        {name: [row.get(name) for row in rows] for name in names}, source, lines
+        {name: [*map(methodcaller("get", name), rows)] for name in names}, source, lines
     )
 
 
@@ -361,7 +362,7 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     if form == "parquet":
         return columns_of_frame(parquet_frame(raw, name), name)
     if form in {"csv", "tsv"}:
-        return _columns_of_csv(raw, "\t" if form == "tsv" else ",", name)
+        return columns_of_csv(raw, "\t" if form == "tsv" else ",", name)
     text = decode_text(raw, name)
     if form == "jsonl":
         records, lines = parse_json_lines(text, name)
@@ -415,7 +416,7 @@ def _unwrap_pandas(data: Mapping[Any, Any], schema: Schema) -> Any:
     return [{name: column[row] for name, column in data.items()} for row in values[0]]
 
 
-def _columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
+def columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
     """Read CSV: with polars if each line is a row without quotes, else with the exact parser."""
     columns = _columns_of_regular_csv(raw, separator, source)
     if columns is None:
@@ -436,8 +437,9 @@ def _columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
 def _columns_of_regular_csv(raw: bytes, separator: str, source: str) -> Columns | None:
     raw = raw.removeprefix(BOM_UTF8)
     has_other_ends = b"\r" in raw and raw.count(b"\r") != raw.count(b"\r\n")
-    # Polars would decompress data that begin like an archive, without a limit.
-    if b'"' in raw or has_other_ends or raw.startswith((BOM_UTF8, *_DECOMPRESSED_BY_POLARS)):
+    # Polars would decompress data that begin like an archive, without a limit, and read the
+    # separator that the first line declares for Excel as a name.
+    if b'"' in raw or has_other_ends or raw.startswith((BOM_UTF8, b"sep=", *_COMPRESSED)):
         return None
     try:
         frame = pl.read_csv(raw, separator=separator, infer_schema=False)

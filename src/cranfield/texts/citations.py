@@ -101,6 +101,7 @@ def _one_document(cell: Any) -> str | None:
 _CITED = replace(
     NAME,
     read=_one_document,
+    exact=None,
     problem="not the id of one document; write a row with an id for each citation",
     missing=lambda cell: NAME.missing(cell) or str(cell).strip() == "[]",
 )

@@ -95,7 +95,7 @@ def _topic_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]
         if TOPIC.named_in([*data]):
             raise InputError("is one record; write an array of records", source=source)
         return two_columns("session", "topic")(data, source)
-    return columns_of_mapping("table of session topics")(data, source)
+    return columns_of_mapping(data, source)
 
 
 _SESSIONS = Schema(
@@ -109,7 +109,7 @@ _SESSIONS = Schema(
         optional("user", ID, "user of session"),
         optional("time", replace(SECONDS, missing=any_value), "time of query"),
     ),
-    mapping=columns_of_mapping("table of sessions"),
+    mapping=columns_of_mapping,
     suspicions=totals("session"),
 )
 CLICK_COLUMNS = Schema(
@@ -123,7 +123,7 @@ CLICK_COLUMNS = Schema(
         optional("dwell", replace(SECONDS, read=finite, problem="not a number of seconds")),
         optional("clicks", CLICK_COUNT),
     ),
-    mapping=columns_of_mapping("table of clicks"),
+    mapping=columns_of_mapping,
     decisive=("status", "count", "event"),
 )
 TOPICS = Schema(

@@ -380,7 +380,7 @@ def _columns_of_json(
 ) -> Columns | None:
     """Read records or a mapping from JSON; None if the schema does not allow their form."""
     if isinstance(data, Mapping):
-        data = _unwrap_pandas(data, schema)
+        data = unwrap_pandas(data, schema, source)
     nested = None if schema.nested is None else schema.nested(data, source)
     if nested is not None:
         columns, rows = nested
@@ -388,21 +388,25 @@ def _columns_of_json(
             columns, source, None if lines is None else [lines[row] for row in rows]
         )
     if isinstance(data, Mapping) and schema.mapping is not None:
-        to_columns = columns_of_mapping("table") if schema.is_table(data) else schema.mapping
+        to_columns = columns_of_mapping if schema.is_table(data) else schema.mapping
         return Columns.from_mapping(to_columns(data, source), source)
     if isinstance(data, list) and schema.tuples is not None:
         return columns_of_records(data, schema, source, lines)
     return None
 
 
-def _unwrap_pandas(data: Mapping[Any, Any], schema: Schema) -> Any:
+def unwrap_pandas(data: Mapping[Any, Any], schema: Schema, source: str) -> Any:
     """Return the rows of a table that pandas wrote as JSON; other data are returned unchanged."""
     values = list(data.values())
     is_split = {"columns", "data"} <= {*data} <= {"columns", "index", "data"}
     if is_split and all(isinstance(value, list) for value in values):
         names, rows = list(map(str, data["columns"])), data["data"]
-        are_rows = all(isinstance(row, list) and len(row) == len(names) for row in rows)
-        return [dict(zip(names, row, strict=True)) for row in rows] if are_rows else data
+        if any(not isinstance(row, list) or len(row) != len({*names}) for row in rows):
+            reason = (
+                "expected distinct names in columns, and a value for each name in each row of data"
+            )
+            raise InputError(reason, source=source)
+        return [dict(zip(names, row, strict=True)) for row in rows]
     if {*data} == {"schema", "data"} and isinstance(data["data"], list):
         return data["data"]
     if not all(isinstance(value, Mapping) for value in values) or not values:
@@ -572,29 +576,25 @@ def two_columns(*names: str) -> MappingReader:
     return lambda data, source: transpose_rows(names, data.items())
 
 
-def columns_of_mapping(kind: str) -> MappingReader:
-    """Return a function that reads a mapping whose values are the columns of a table."""
-
-    def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-        for values in data.values():
-            if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
-                expected = f"expected lists as the columns of a {kind}"
-                reason = f"{expected}, got a column of type {type(values).__name__}"
-                if isinstance(values, Mapping):
-                    reason += "; in pandas, write the table by to_json(orient='records')"
-                raise InputError(reason, source=source)
-        listed = {
-            str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
-            for name, values in data.items()
-        }
-        lengths = {len(values) for values in listed.values()}
-        if len(lengths) > 1:
-            listed_lengths = some_of(map(str, lengths), 5)
-            reason = f"expected columns of equal length, got lengths {listed_lengths}"
+def columns_of_mapping(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+    """Read a mapping whose values are the columns of a table."""
+    for values in data.values():
+        if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
+            expected = "expected lists as the columns of a table"
+            reason = f"{expected}, got a column of type {type(values).__name__}"
+            if isinstance(values, Mapping):
+                reason += "; in pandas, write the table by to_json(orient='records')"
             raise InputError(reason, source=source)
-        return listed
-
-    return columns
+    listed = {
+        str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
+        for name, values in data.items()
+    }
+    lengths = {len(values) for values in listed.values()}
+    if len(lengths) > 1:
+        listed_lengths = some_of(map(str, lengths), 5)
+        reason = f"expected columns of equal length, got lengths {listed_lengths}"
+        raise InputError(reason, source=source)
+    return listed
 
 
 def pairs_of(

@@ -190,7 +190,7 @@ def _refuse_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return mapping
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_refuse_duplicate_keys)
+_DECODER: Any = json.JSONDecoder(object_pairs_hook=_refuse_duplicate_keys)
 
 
 def parse_json_lines(text: str, source: str) -> tuple[list[Any], list[int]]:

@@ -56,7 +56,9 @@ def with_points(cells: Cells) -> Cells:
     return [cell.replace(",", ".") if has_decimal_comma(cell) else cell for cell in cells]
 
 
-def read_labels(cells: Cells, kind: str, lines: Sequence[int] | None = None) -> pl.Series:
+def read_labels(
+    cells: Cells, kind: str, lines: Sequence[int] | pl.Series | None = None
+) -> pl.Series:
     """Read labels of topics, systems, measures or shards; raise an error for an empty one."""
     labels, invalid = LABEL.column(kind, cells)
     if invalid is not None:
@@ -199,7 +201,7 @@ _COLUMNS: dict[str, type[pl.DataType]] = {
 
 
 def score_frame(
-    labels: Mapping[str, Any], cells: Cells, lines: Sequence[int] | None = None
+    labels: Mapping[str, Any], cells: Cells, lines: Sequence[int] | pl.Series | None = None
 ) -> pl.DataFrame:
     """Return the scores of cells, null if missing or invalid, with labels, lines and problems."""
     scores, is_invalid = read_numbers(cells)

@@ -551,7 +551,9 @@ _TOPIC_ID = re.compile(r"(q|qid|query|topic)?[\W_]?\d+", re.IGNORECASE)
 """Names that look like ids of topics rather than names of systems."""
 
 
-def warn_if_transposed(source: ScoreSource, systems: list[str], topics: Sequence[str]) -> None:
+def warn_if_transposed(
+    source: ScoreSource, systems: list[str], topics: Sequence[str] | pl.Series
+) -> None:
     """Warn if systems look like topics, and topics do not."""
     if not len(topics) or not systems or any(map(_TOPIC_ID.fullmatch, topics)):
         return
@@ -563,7 +565,7 @@ def warn_if_transposed(source: ScoreSource, systems: list[str], topics: Sequence
         )
 
 
-def warn_of_systems(source: ScoreSource, topics: Sequence[str]) -> None:
+def warn_of_systems(source: ScoreSource, topics: Sequence[str] | pl.Series) -> None:
     """Warn if topics of a table with a column per measure look like systems."""
     names = [topic for topic in topics if not re.search(r"\d|\s", topic)]
     if names:

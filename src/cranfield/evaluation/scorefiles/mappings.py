@@ -32,6 +32,7 @@ from cranfield.sources.columns import (
     columns_of_mapping,
     columns_of_records,
     transpose_rows,
+    unwrap_pandas,
 )
 from cranfield.sources.text import parse_json, parse_json_lines
 from cranfield.sources.values import finite
@@ -49,8 +50,8 @@ def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
             parsed = row if is_complete else parsed
     else:
         parsed = parse_json(text, source.name)
-    if isinstance(parsed, Mapping) and {"columns", "data"} <= parsed.keys():
-        return read_table(ScoreTable(source, _split_columns(parsed, source.name)))
+    if isinstance(parsed, Mapping):
+        parsed = unwrap_pandas(parsed, SCORES, source.name)
     if isinstance(parsed, Mapping):
         return read_mapping(parsed, source)
     if not lines and not (isinstance(parsed, list) and any(isinstance(r, Mapping) for r in parsed)):
@@ -59,17 +60,6 @@ def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
     if not columns.names:
         raise InputError("expected columns of scores, got none")
     return read_table(ScoreTable(source, columns))
-
-
-def _split_columns(data: Mapping[str, Any], source: str) -> Columns:
-    """Read `{"columns": names, "data": rows}`, as MLflow and pandas (orient="split") write."""
-    names, rows = data["columns"], data["data"]
-    are_lists = isinstance(names, list) and isinstance(rows, list)
-    if not are_lists or any(not isinstance(r, list) or len(r) != len(names) for r in rows):
-        raise InputError(
-            "expected names of columns in columns, and a value for each name in each row of data"
-        )
-    return Columns.from_rows(names, rows, source)
 
 
 def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
@@ -104,7 +94,7 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     if any(SCORES.column_of(name) == "topic" for name in data):
         if _are_columns_of_pandas(data):
             data = {name: [*cells.values()] for name, cells in data.items()}
-        values_by_column = columns_of_mapping(SCORES.kind)(data, source.name)
+        values_by_column = columns_of_mapping(data, source.name)
         if not any(values_by_column.values()):
             raise InputError("expected at least one row, got none")
         return read_table(ScoreTable(source, Columns.from_mapping(values_by_column, source.name)))

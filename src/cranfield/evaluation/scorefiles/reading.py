@@ -267,7 +267,8 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
         raise InputError("has a header, but no scores", line=line)
     decimal = "."
     if separator == ";":
-        cells = pl.concat(map(columns.cells, range(len(columns.names)))).str.strip_chars()
+        texts = (pl.Series(columns.cells(k)) for k in range(len(columns.names)))
+        cells = pl.concat(texts).str.strip_chars()
         # In a table with decimal points, commas may separate thousands.
         has_points = any(map(is_number, cells.filter(cells.str.contains(".", literal=True))))
         decimal = "," if not has_points and any(map(has_decimal_comma, cells)) else "."

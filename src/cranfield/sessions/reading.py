@@ -534,8 +534,8 @@ def _read_clicks(
     table = read_table(clicks, CLICK_COLUMNS)
     if not {"rank", "doc"} & {*table.names}:
         raise InputError("expected a column rank or doc, got neither", source=table.source)
-    has_no_key = table.frame["rank"].is_null() & table.frame["doc"].is_null()
-    table.refuse(has_no_key, lambda _: "a click must have a rank or a document")
+    has_no_key = pl.all_horizontal(pl.col("rank", "doc").is_null())
+    table.check({"a click must have a rank or a document": has_no_key})
     if "system" not in table.names and len(systems) > 1:
         reason = f"expected a column system, as the sessions are of {len(systems)} systems"
         raise InputError(reason, source=table.source)

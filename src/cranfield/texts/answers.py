@@ -43,6 +43,7 @@ from cranfield.texts.gold import (
     check_name_used,
     check_topics,
     input_files,
+    name_systems,
     read_nuggets,
     stem_of,
     text_length,
@@ -218,8 +219,6 @@ def _read_answer_table(data: Any, name: str | None) -> Table:
     columns = read_columns(data, ANSWERS)
     cells = columns.select(ANSWERS)
     n_rows = len(cells["topic"])
-    check_name_used(name, "system" not in cells)
-    cells.setdefault("system", [name or stem_of(data)] * n_rows)
     if isinstance(data, (str, PathLike)) and _LENGTH_MARK in (nuggets := list(cells["nugget"])):
         positions, lengths = (cells.get(name, [None] * n_rows) for name in ("position", "length"))
         rows = zip(nuggets, positions, lengths, strict=True)
@@ -227,9 +226,8 @@ def _read_answer_table(data: Any, name: str | None) -> Table:
         cells["nugget"], cells["position"], cells["length"] = zip(*shifted_rows, strict=True)
     table = convert_columns(cells, ANSWERS, columns.source, columns.lines)
     if "support" in table.names:
-        has_nugget = table.frame["nugget"].is_not_null()
-        table.refuse(has_nugget & table.frame["support"].is_null(), lambda _: "has no support")
-    return table
+        table.check({"has no support": _HAS_NUGGET & pl.col("support").is_null()})
+    return name_systems(table, name, data)
 
 
 def _answer_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:

@@ -68,9 +68,11 @@ def read_labels(
 
 
 def read_numbers(cells: Cells) -> tuple[pl.Series, pl.Series]:
-    """Read finite numbers, null in other cells; also return the mask of cells that are invalid."""
+    """Read finite numbers, null in other cells; also return the rows of those with a value."""
     numbers, _ = NUMBER.column("score", cells)
-    return numbers, numbers.is_null() & ~where_absent(cells, NO_SCORE)
+    rows = numbers.is_null().arg_true()
+    others = cells[rows] if isinstance(cells, pl.Series) else [cells[row] for row in rows]
+    return numbers, rows.filter(~where_absent(others, NO_SCORE))
 
 
 def find_roles(names: Sequence[str], source: str) -> dict[str, int]:
@@ -204,9 +206,8 @@ def score_frame(
     labels: Mapping[str, Any], cells: Cells, lines: Sequence[int] | pl.Series | None = None
 ) -> pl.DataFrame:
     """Return the scores of cells, null if missing or invalid, with labels, lines and problems."""
-    scores, is_invalid = read_numbers(cells)
+    scores, rows = read_numbers(cells)
     problems = pl.Series([None] * len(scores), dtype=pl.String)
-    rows = is_invalid.arg_true()
     problems = problems.scatter(rows, [_score_problem(cells[row]) for row in rows])
     values = {**labels, "score": scores, "problem": problems, "line": lines}
     return pl.DataFrame({name: values.get(name) for name in _COLUMNS}, _COLUMNS)

@@ -190,8 +190,8 @@ class ScoreTable:
 
     def numbers(self, k: int) -> tuple[pl.Series, int]:
         """Return the numbers of a column, also with a decimal comma, and the number of texts."""
-        numbers, is_text = read_numbers(with_points(self.column(k)))
-        return numbers.drop_nulls(), int(is_text.sum())
+        numbers, text_rows = read_numbers(with_points(self.column(k)))
+        return numbers.drop_nulls(), len(text_rows)
 
 
 def read_table(table: ScoreTable) -> ScorePart:
@@ -372,8 +372,7 @@ def _are_distinct_integers(cells: Cells) -> bool:
 def _is_text_column(table: ScoreTable, k: int) -> bool:
     """Return True if a column has values and none of them resembles a number."""
     cells = table.column(k)
-    numbers, is_text = read_numbers(cells)
-    rows = is_text.arg_true()
+    numbers, rows = read_numbers(cells)
     is_number_like = numbers.is_not_null().any() or any(
         _NUMBER_LIKE.match(str(cells[row]).strip()) for row in rows
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -165,6 +166,8 @@ def _transpose_scores(measures: Mapping[Any, Any], system: Any) -> dict[Any, dic
 def _frame_of_systems(data: Mapping[Any, Any]) -> pl.DataFrame:
     """Return the scores of systems from {topic: score}, {topic: {measure: score}} or lists."""
     rows: list[tuple[str, Any, Any, Any]] = []
+    # Most topics have the same measures.
+    read_measures = cache(lambda names: read_labels(names, "measure").to_list())
     for name, scores in data.items():
         [system] = read_labels([name], "system")
         is_series = hasattr(scores, "items") and hasattr(scores, "index")
@@ -185,7 +188,7 @@ def _frame_of_systems(data: Mapping[Any, Any]) -> pl.DataFrame:
                     f" {_describe_value(value)}",
                     topic=str(topic),
                 )
-            measures = read_labels([*value], "measure") if has_measures else [None]
+            measures = read_measures((*value,)) if has_measures else [None]
             cells = value.values() if has_measures else [value]
             rows += [(system, topic, *pair) for pair in zip(measures, cells, strict=True)]
     columns = transpose_rows(("system", "topic", "measure", "cell"), rows)

@@ -183,7 +183,7 @@ class AspectMean(Wrapping, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
         "weight of each aspect, including 'relevance'; equal by default",
     )
 
-    own_input, requires_mean = "aspects", True
+    _own_input, _requires_mean = "aspects", True
 
     def values(self, judged: JudgedRuns) -> Floats:
         weights = self.weights

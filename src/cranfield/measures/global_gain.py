@@ -52,8 +52,8 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
     navigational_once = False
     """Whether only the first answer to a navigational intent counts."""
 
-    own_input = "intents"
-    requires_mean = requires_higher_is_better = True
+    _own_input = "intents"
+    _requires_mean = _requires_higher_is_better = True
 
     def check(self, inner: Measure) -> None:
         super().check(inner)

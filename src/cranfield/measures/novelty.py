@@ -85,7 +85,7 @@ class IntentAware(Wrapping):
     [[0.875]]
     """
 
-    own_input, requires_mean = "intents", True
+    _own_input, _requires_mean = "intents", True
 
     def check(self, inner: Measure) -> None:
         super().check(inner)

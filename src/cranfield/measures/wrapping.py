@@ -37,11 +37,11 @@ class Wrapping(Measure):
     outer_info: ClassVar[Info] = Info("")
     """Declaration without an inner measure."""
     scores_cut_rankings = False
-    own_input: ClassVar[str] = ""
+    _own_input: ClassVar[str] = ""
     """Name of the data that the inner measure must not use itself, as in :class:`Info`."""
-    requires_mean: ClassVar[bool] = False
+    _requires_mean: ClassVar[bool] = False
     """Whether the inner measure must be averaged over topics."""
-    requires_higher_is_better: ClassVar[bool] = False
+    _requires_higher_is_better: ClassVar[bool] = False
     inner: Measure
 
     def __init__(self, inner: Measure | str, /, **options: Any) -> None:
@@ -81,13 +81,13 @@ class Wrapping(Measure):
     def check(self, inner: Measure) -> None:
         """Refuse an unsuitable inner measure."""
         name, expected = self.outer_info.name, ""
-        if self.own_input in inner.info.inputs:
+        if self._own_input in inner.info.inputs:
             raise MeasureError(
-                f"{name}: {inner} uses {self.own_input} itself, so it cannot be the inner measure"
+                f"{name}: {inner} uses {self._own_input} itself, so it cannot be the inner measure"
             )
-        if self.requires_mean and inner.info.aggregate != "mean":
+        if self._requires_mean and inner.info.aggregate != "mean":
             expected = "that is averaged over topics"
-        elif self.requires_higher_is_better and inner.info.lower_is_better:
+        elif self._requires_higher_is_better and inner.info.lower_is_better:
             expected = "for which higher is better"
         if expected:
             raise MeasureError(f"{name}: expected a measure {expected}, got {inner}")
@@ -197,7 +197,7 @@ class _Risk(
 ):
     baseline: str = parameter("", _system_name, "name of the system to compare all systems with")
     alpha: float = parameter(1.0, number(0, 1e6), "additional weight of a loss relative to a gain")
-    requires_mean = requires_higher_is_better = True
+    _requires_mean = _requires_higher_is_better = True
 
     def _set(self, name: str, value: Any) -> None:
         if name == "baseline" and value == "":

@@ -54,6 +54,7 @@ REFUSED = [
     ("s.csv", "topic,system,shard,score\n1,a,x,1\n1,a,x,2\n", "two scores in shard 'x'"),
     ("s.csv", 'topic,a\nq1,"1,5"\n', r":2: score '1,5' has a decimal comma; use a decimal point"),
     ("s.csv", "topic;a\nq1;0.5\nq2;1,234\n", r":3: score '1,234' has a decimal comma; use a"),
+    ("s.csv", "topic;a\nq1;0,5\nq2;x,y\n", ":3: score 'x,y' is not a finite number"),
     ("s.csv", "topic;a\nq1;1.000,5\n", ":2: score '1.000,5' is not a finite number"),
     ("s.csv", "topic;a\nq1;1;2\n", "cells as in the header, got 3 separated by semicolons"),
     ("s.csv", "topic;b,c\nq1;1\n", "cells as in the header, got 1 separated by commas"),

@@ -221,3 +221,4 @@ def test_semicolons(tmp_path: Path) -> None:
         assert (scores.topics, scores.systems) == (("1,5", "q2"), ("a", "b"))
     assert read("a;b\n0,5;1\n,25;0\n", tmp_path).values.tolist() == [[0.5, 1], [0.25, 0]]
     assert read("topic\ta\nq1\t.5\n", tmp_path).values.tolist() == [[0.5]]
+    assert read("topic;a\n q1 ;.5\n", tmp_path).topics == ("q1",)

@@ -47,7 +47,7 @@ _PREDICTIONS = Schema(
     noun="predictions",
     otherwise="csv",
     tuples=("topic", "predictor", "prediction", "system"),
-    mapping=columns_of_mapping(_TABLE_KIND),
+    mapping=columns_of_mapping,
 )
 
 _PREDICTOR_COLUMNS = {

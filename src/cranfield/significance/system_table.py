@@ -31,8 +31,8 @@ _UNITS = frozenset({"unit", "units", "uom"})  # Names of columns of units of mea
 def system_schema(title: str) -> Schema:
     """Return the schema of a table with a column `system` and columns of any name."""
     key = Column("system", ID)
-    mapping, decisive = columns_of_mapping(title), ("status", "currency")
-    return Schema(title, (key,), mapping=mapping, is_selected=True, decisive=decisive)
+    decisive = ("status", "currency")
+    return Schema(title, (key,), mapping=columns_of_mapping, is_selected=True, decisive=decisive)
 
 
 def read_system_table(

@@ -8,7 +8,8 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from operator import itemgetter
+from itertools import chain
+from operator import itemgetter, methodcaller
 from os import PathLike
 from typing import Any
 
@@ -44,7 +45,7 @@ from cranfield.sources.values import Cells, is_number
 MappingReader = Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]
 """Converts a mapping, whose source is named, to columns."""
 
-_DECOMPRESSED_BY_POLARS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
+_COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
 
 
 @dataclass(frozen=True)
@@ -327,9 +328,9 @@ def columns_of_records(
     if isinstance(shape, tuple):
         fields = {name: [getattr(row, name) for row in rows] for name in shape}
         return Columns.from_mapping(fields, source, lines)
-    names = dict.fromkeys(name for row in rows for name in row)
+    names = dict.fromkeys(chain.from_iterable(rows))
     return Columns.from_mapping(
-        {name: [row.get(name) for row in rows] for name in names}, source, lines
+        {name: [*map(methodcaller("get", name), rows)] for name in names}, source, lines
     )
 
 
@@ -361,7 +362,7 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     if form == "parquet":
         return columns_of_frame(parquet_frame(raw, name), name)
     if form in {"csv", "tsv"}:
-        return _columns_of_csv(raw, "\t" if form == "tsv" else ",", name)
+        return columns_of_csv(raw, "\t" if form == "tsv" else ",", name)
     text = decode_text(raw, name)
     if form == "jsonl":
         records, lines = parse_json_lines(text, name)
@@ -379,7 +380,7 @@ def _columns_of_json(
 ) -> Columns | None:
     """Read records or a mapping from JSON; None if the schema does not allow their form."""
     if isinstance(data, Mapping):
-        data = _unwrap_pandas(data, schema)
+        data = unwrap_pandas(data, schema, source)
     nested = None if schema.nested is None else schema.nested(data, source)
     if nested is not None:
         columns, rows = nested
@@ -387,21 +388,25 @@ def _columns_of_json(
             columns, source, None if lines is None else [lines[row] for row in rows]
         )
     if isinstance(data, Mapping) and schema.mapping is not None:
-        to_columns = columns_of_mapping("table") if schema.is_table(data) else schema.mapping
+        to_columns = columns_of_mapping if schema.is_table(data) else schema.mapping
         return Columns.from_mapping(to_columns(data, source), source)
     if isinstance(data, list) and schema.tuples is not None:
         return columns_of_records(data, schema, source, lines)
     return None
 
 
-def _unwrap_pandas(data: Mapping[Any, Any], schema: Schema) -> Any:
+def unwrap_pandas(data: Mapping[Any, Any], schema: Schema, source: str) -> Any:
     """Return the rows of a table that pandas wrote as JSON; other data are returned unchanged."""
     values = list(data.values())
     is_split = {"columns", "data"} <= {*data} <= {"columns", "index", "data"}
     if is_split and all(isinstance(value, list) for value in values):
         names, rows = list(map(str, data["columns"])), data["data"]
-        are_rows = all(isinstance(row, list) and len(row) == len(names) for row in rows)
-        return [dict(zip(names, row, strict=True)) for row in rows] if are_rows else data
+        if any(not isinstance(row, list) or len(row) != len({*names}) for row in rows):
+            reason = (
+                "expected distinct names in columns, and a value for each name in each row of data"
+            )
+            raise InputError(reason, source=source)
+        return [dict(zip(names, row, strict=True)) for row in rows]
     if {*data} == {"schema", "data"} and isinstance(data["data"], list):
         return data["data"]
     if not all(isinstance(value, Mapping) for value in values) or not values:
@@ -415,7 +420,7 @@ def _unwrap_pandas(data: Mapping[Any, Any], schema: Schema) -> Any:
     return [{name: column[row] for name, column in data.items()} for row in values[0]]
 
 
-def _columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
+def columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
     """Read CSV: with polars if each line is a row without quotes, else with the exact parser."""
     columns = _columns_of_regular_csv(raw, separator, source)
     if columns is None:
@@ -436,8 +441,9 @@ def _columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
 def _columns_of_regular_csv(raw: bytes, separator: str, source: str) -> Columns | None:
     raw = raw.removeprefix(BOM_UTF8)
     has_other_ends = b"\r" in raw and raw.count(b"\r") != raw.count(b"\r\n")
-    # Polars would decompress data that begin like an archive, without a limit.
-    if b'"' in raw or has_other_ends or raw.startswith((BOM_UTF8, *_DECOMPRESSED_BY_POLARS)):
+    # Polars would decompress data that begin like an archive, without a limit, and read the
+    # separator that the first line declares for Excel as a name.
+    if b'"' in raw or has_other_ends or raw.startswith((BOM_UTF8, b"sep=", *_COMPRESSED)):
         return None
     try:
         frame = pl.read_csv(raw, separator=separator, infer_schema=False)
@@ -570,29 +576,25 @@ def two_columns(*names: str) -> MappingReader:
     return lambda data, source: transpose_rows(names, data.items())
 
 
-def columns_of_mapping(kind: str) -> MappingReader:
-    """Return a function that reads a mapping whose values are the columns of a table."""
-
-    def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-        for values in data.values():
-            if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
-                expected = f"expected lists as the columns of a {kind}"
-                reason = f"{expected}, got a column of type {type(values).__name__}"
-                if isinstance(values, Mapping):
-                    reason += "; in pandas, write the table by to_json(orient='records')"
-                raise InputError(reason, source=source)
-        listed = {
-            str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
-            for name, values in data.items()
-        }
-        lengths = {len(values) for values in listed.values()}
-        if len(lengths) > 1:
-            listed_lengths = some_of(map(str, lengths), 5)
-            reason = f"expected columns of equal length, got lengths {listed_lengths}"
+def columns_of_mapping(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+    """Read a mapping whose values are the columns of a table."""
+    for values in data.values():
+        if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
+            expected = "expected lists as the columns of a table"
+            reason = f"{expected}, got a column of type {type(values).__name__}"
+            if isinstance(values, Mapping):
+                reason += "; in pandas, write the table by to_json(orient='records')"
             raise InputError(reason, source=source)
-        return listed
-
-    return columns
+    listed = {
+        str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
+        for name, values in data.items()
+    }
+    lengths = {len(values) for values in listed.values()}
+    if len(lengths) > 1:
+        listed_lengths = some_of(map(str, lengths), 5)
+        reason = f"expected columns of equal length, got lengths {listed_lengths}"
+        raise InputError(reason, source=source)
+    return listed
 
 
 def pairs_of(

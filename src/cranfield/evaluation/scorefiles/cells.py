@@ -15,12 +15,12 @@ import polars as pl
 
 from cranfield.base.errors import InputError, in_source, quoted, warn
 from cranfield.base.text import counted, some_of
-from cranfield.collection.pairs import find_label_positions, number_values
+from cranfield.collection.pairs import number_values
 from cranfield.measures.grammar import known_measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import suggests_lower
 from cranfield.sources.schemas import Schema, find_summaries, optional, spelt
-from cranfield.sources.values import LABEL, NO_SCORE, NUMBER, absent, finite
+from cranfield.sources.values import LABEL, NO_SCORE, NUMBER, Cells, absent, where_absent
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?", re.ASCII)
 
@@ -45,13 +45,34 @@ def has_decimal_comma(cell: Any) -> bool:
     return isinstance(cell, str) and bool(_DECIMAL_COMMA.fullmatch(cell.strip()))
 
 
-def read_labels(cells: Sequence[Any], kind: str, lines: Sequence[int] | None = None) -> list[str]:
+def with_points(cells: Cells) -> Cells:
+    """Replace decimal commas of numbers by points."""
+    if isinstance(cells, pl.Series):
+        if cells.dtype != pl.String:
+            return cells
+        is_number = cells.str.contains(rf"(?-u)^\s*(?:{_DECIMAL_COMMA.pattern})\s*$")
+        points = cells.str.replace(",", ".", literal=True)
+        return points.zip_with(is_number.fill_null(False), cells)
+    return [cell.replace(",", ".") if has_decimal_comma(cell) else cell for cell in cells]
+
+
+def read_labels(
+    cells: Cells, kind: str, lines: Sequence[int] | pl.Series | None = None
+) -> pl.Series:
     """Read labels of topics, systems, measures or shards; raise an error for an empty one."""
     labels, invalid = LABEL.column(kind, cells)
     if invalid is not None:
         line = None if lines is None else lines[invalid]
         raise InputError(LABEL.reason(kind, cells[invalid]), line=line)
-    return labels.to_list()
+    return labels
+
+
+def read_numbers(cells: Cells) -> tuple[pl.Series, pl.Series]:
+    """Read finite numbers, null in other cells; also return the rows of those with a value."""
+    numbers, _ = NUMBER.column("score", cells)
+    rows = numbers.is_null().arg_true()
+    others = cells[rows] if isinstance(cells, pl.Series) else [cells[row] for row in rows]
+    return numbers, rows.filter(~where_absent(others, NO_SCORE))
 
 
 def find_roles(names: Sequence[str], source: str) -> dict[str, int]:
@@ -182,14 +203,12 @@ _COLUMNS: dict[str, type[pl.DataType]] = {
 
 
 def score_frame(
-    labels: Mapping[str, Any], cells: Sequence[Any], lines: Sequence[int] | None = None
+    labels: Mapping[str, Any], cells: Cells, lines: Sequence[int] | pl.Series | None = None
 ) -> pl.DataFrame:
     """Return the scores of cells, null if missing or invalid, with labels, lines and problems."""
-    scores = [finite(cell) for cell in cells]
-    problems = [
-        _score_problem(cell) if score is None and not is_missing(cell) else None
-        for score, cell in zip(scores, cells, strict=True)
-    ]
+    scores, rows = read_numbers(cells)
+    problems = pl.Series([None] * len(scores), dtype=pl.String)
+    problems = problems.scatter(rows, [_score_problem(cells[row]) for row in rows])
     values = {**labels, "score": scores, "problem": problems, "line": lines}
     return pl.DataFrame({name: values.get(name) for name in _COLUMNS}, _COLUMNS)
 
@@ -224,9 +243,9 @@ def make_part(
     frame: pl.DataFrame, directions: Mapping[str | None, bool] | None = None
 ) -> ScorePart:
     """Return a part with the per-topic scores, without the topic `all` and other summaries."""
-    topics = {*frame["topic"]}
+    topics = frame["topic"].unique()
     frame = _without_summaries(frame, "topic", "topics")
-    other_topics = sorted(topic for topic in {*frame["topic"]} if not topic.isdigit())
+    other_topics = sorted(topic for topic in frame["topic"].unique() if not topic.isdigit())
     if 0 < 5 * len(other_topics) <= len(topics):
         listed = some_of(map(quoted, other_topics), 5)
         warn(
@@ -252,7 +271,7 @@ def complete_part(
 
 def _without_summaries(frame: pl.DataFrame, column: str, rows: str) -> pl.DataFrame:
     """Remove rows that summarise others, with a warning; all rows if each has such a name."""
-    labels = {*frame[column]}
+    labels = {*frame[column].unique()}
     summaries = sorted(find_summaries(labels))
     if len(summaries) == len(labels):
         return frame.clear() if column == "topic" else frame
@@ -283,7 +302,7 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     # Systems without a score of this measure stay, so that they are reported as missing.
     systems = [system for part in parts for system in part.labels("system")]
     values = np.full((len(topics), len(systems), len(shards)), np.nan)
-    cells = topic_codes, find_label_positions(frame["system"].to_list(), systems), shard_codes
+    cells = topic_codes, frame["system"].replace_strict(systems, range(len(systems))), shard_codes
     values[cells] = frame["score"].fill_null(math.nan).to_numpy()
     by_shard = parts[0].by_shard
     name = measure if measure is not None else kinds[0]

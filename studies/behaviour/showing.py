@@ -27,7 +27,6 @@ HEAVY = {
     "Rows",
     "Scores",
     "Sessions",
-    "TracedRuns",
 }
 """Classes that are shown whole only where they are asked for, not inside other results."""
 

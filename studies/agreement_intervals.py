@@ -33,7 +33,7 @@ from cranfield.assess.agreement.coefficients import (
 )
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
-from studies.common import covers, print_head, print_row, run
+from studies.common import covers, print_head, print_row, run_main
 
 Draw = Callable[[Generator, int], Floats]
 """Make the tables of so many topics; shape (topics, grades, grades)."""
@@ -132,4 +132,4 @@ def main(folder: Path | None = None, *, samples: int = 1000, resamples: int = 40
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

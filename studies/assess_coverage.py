@@ -32,7 +32,7 @@ from cranfield.assess.judges.rankings import score_by_judges
 from cranfield.assess.judges.reading import GradeScale
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.streams import stream
-from studies.common import covers, print_head, print_row, rounded, run
+from studies.common import covers, print_head, print_row, rounded, run_main
 from studies.few_judgments import RANDOM, drawn, llmjudge, made_up, pool_of
 
 SEED = 20261125
@@ -268,4 +268,4 @@ def main(
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

@@ -18,7 +18,7 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.assess import aware, majority, read_labels
-from studies.common import print_head, print_row, run
+from studies.common import print_head, print_row, run_main
 
 NOISE = {"5%": 0.05, "10%": 0.1, "20%": 0.2, "40%": 0.4}
 RANDOM = {"random .5": 0.5, "random .05": 0.05}
@@ -83,4 +83,4 @@ def main(*, crowds: int = 5, topics: int = 25, runs: int = 20, measure: str = "A
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

@@ -10,22 +10,22 @@ rate, half of the systems do differ. Prints tables in Markdown.
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
+from cranfield.base.parallel import compute_tasks
 from cranfield.scores import Scores
 from cranfield.significance import TESTS
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import Pairs
 from cranfield.significance.registry import Options
-from studies.common import print_head, print_row, run
+from studies.common import print_head, print_row, run_main
 
 SIZES = (10, 25, 50)
 SHAPES = ("normal", "skewed", "discrete")
@@ -210,9 +210,8 @@ def print_table(title: str, rows: dict[str, list[Cell]]) -> None:
     print()
 
 
-def _call(work: Any) -> Cell:
-    cell: Cell = work()
-    return cell
+def _call(_: None, work: Callable[[], Cell]) -> Cell:
+    return work()
 
 
 def main(*, sets: int = 10_000, seed: int = 20261121, jobs: int = 2, only: str = "") -> None:
@@ -241,23 +240,22 @@ def main(*, sets: int = 10_000, seed: int = 20261121, jobs: int = 2, only: str =
             for name, correction in FAMILIES_UNEQUAL
         },
     }
-    # A fork would copy Polars without its threads.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        for title, every in parts.items():
-            rows = {name: row for name, row in every.items() if only in f"{title}: {name}"}
-            if not rows:
-                continue
-            cells = {
-                name: [
-                    pool.submit(_call, partial(function, shape, n, sets, seed))
-                    for shape in (UNEQUAL if "unequal" in title else SHAPES)
-                    for n in SIZES
-                ]
-                for name, function in rows.items()
-            }
-            found = {name: [one.result() for one in some] for name, some in cells.items()}
-            print_table(title, found)
+    for title, every in parts.items():
+        rows = {name: row for name, row in every.items() if only in f"{title}: {name}"}
+        columns = [
+            (shape, n) for shape in (UNEQUAL if "unequal" in title else SHAPES) for n in SIZES
+        ]
+        tasks = {
+            (name, *column): partial(function, *column, sets, seed)
+            for name, function in rows.items()
+            for column in columns
+        }
+        found = dict(compute_tasks(_call, None, tasks.items(), jobs=jobs))
+        if rows:
+            print_table(
+                title, {name: [found[name, *column] for column in columns] for name in rows}
+            )
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

@@ -20,7 +20,7 @@ import cranfield as cf
 from cranfield.correlation import kendall_tau
 from cranfield.online.log.query_log import QueryLog
 from cranfield.sessions import read_sessions
-from studies.common import run
+from studies.common import run_main
 
 RANKS = 10
 
@@ -60,4 +60,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

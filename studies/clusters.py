@@ -16,7 +16,7 @@ import numpy as np
 
 import cranfield as cf
 from cranfield.scores import Scores
-from studies.common import run
+from studies.common import run_main
 
 TESTS = ("rows", "row weight", "row weight, bootstrap", "cluster means")
 
@@ -56,4 +56,4 @@ def main(*, clusters: tuple[int, ...] = (50, 15), experiments: int = 2000) -> No
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

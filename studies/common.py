@@ -13,7 +13,7 @@ import numpy as np
 from cranfield.base.arrays import Bools
 
 
-def run(main: Callable[..., Any]) -> None:
+def run_main(main: Callable[..., Any]) -> None:
     """Call a function with the arguments of the command line.
 
     Its parameters are the arguments; those that are keywords only are options, such as `--samples`.
@@ -32,14 +32,14 @@ def run(main: Callable[..., Any]) -> None:
         options["type"] = (*get_args(hint), hint)[0]
         is_option = parameter.kind is parameter.KEYWORD_ONLY
         has_default = parameter.default is not parameter.empty
-        if has_default:
-            options["default"] = parameter.default
         if get_origin(hint) is tuple:
             options["nargs"] = "*" if has_default else "+"
         elif has_default and not is_option:
             options["nargs"] = "?"
-        parser.add_argument(f"--{name}" if is_option else name, **options)
-    main(**vars(parser.parse_args()))
+        short = ["-o"] if name == "output" else []
+        parser.add_argument(*short, f"--{name}" if is_option else name, **options)
+    arguments = vars(parser.parse_args()).items()
+    main(**{name: value for name, value in arguments if value not in (None, [])})
 
 
 def print_head(*cells: str) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from cranfield import assess
 from cranfield.assess import Consensus, Labels, read_labels
 from cranfield.collection.qrels import Qrels
-from studies.common import run
+from studies.common import run_main
 
 METHODS: dict[str, Callable[[Labels], Consensus]] = {
     "majority": assess.majority,
@@ -74,4 +74,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

@@ -15,7 +15,7 @@ import numpy as np
 import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.scores import Scores
-from studies.common import run
+from studies.common import run_main
 
 CORRELATIONS = (0.5, 0.8)
 EFFECTS = (0.3, 1.0)
@@ -75,4 +75,4 @@ def main(*, samples: int = 2000) -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

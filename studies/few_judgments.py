@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtri
 
 import cranfield as cf
 from cranfield.assess import judges_as_runs, ppi_mean, stratified_mean
@@ -37,7 +37,7 @@ from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.streams import stream
 from cranfield.collection.qrels import Qrels
 from cranfield.evaluation.probable_scores import contributions
-from studies.common import covers, print_head, print_row, rounded, run
+from studies.common import covers, print_head, print_row, rounded, run_main
 
 SEED = 20261122
 JUDGES = ("Olz-gpt4o", "NISTRetrieval-instruct1", "TREMA-nuggets")
@@ -178,11 +178,7 @@ def documents(name: str, judge: str, pool: Pool, measure: str, size: int, sample
     z = np.abs(off[some] / spread[some])
     # The largest of so many, were all estimates right, is below this in 19 of 20 studies.
     chance = 1 - (0.95 ** (1 / max(z.size, 1)))
-    low, high = 0.0, 10.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if 2 * ndtr(-middle) > chance else (low, middle)
-    limit = high
+    limit = -ndtri(chance / 2)
     print_row(
         name,
         judge,
@@ -287,4 +283,4 @@ def main(
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

@@ -22,7 +22,7 @@ import numpy as np
 from cranfield.base.streams import stream
 from cranfield.evaluation.evaluate_runs import evaluate
 from cranfield.meta.test_studies.fast_tests import TestChoice, label_scores, read_choice
-from studies.common import print_head, print_row, run
+from studies.common import print_head, print_row, run_main
 
 SEED = 20261122
 TOPICS, SYSTEMS, SHARDS = 25, 5, 3
@@ -104,4 +104,4 @@ def main(folder: Path | None = None, *, sets: int = 2000, repeats: int = 20) -> 
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

@@ -16,7 +16,7 @@ import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.scores import Scores
 from cranfield.significance import compare_measures
-from studies.common import run
+from studies.common import run_main
 
 MEASURES = ("AP", "P@10", "RR", "nDCG@10")
 
@@ -61,4 +61,4 @@ def main(
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

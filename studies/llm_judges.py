@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 import cranfield as cf
-from studies.common import run
+from studies.common import run_main
 
 PUBLISHED = Path(__file__).parents[1] / "tests" / "data" / "assess" / "llmjudge_published.csv"
 CUTS = ("0|123", "01|23", "012|3")
@@ -46,4 +46,4 @@ def main(folder: Path, pictures: Path | None = None) -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

@@ -17,7 +17,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 from cranfield.significance.differences import Pairs
 from cranfield.significance.registry import Options, find_test
-from studies.common import print_head, print_row, run
+from studies.common import print_head, print_row, run_main
 
 SEED, ALPHA = 20261122, 0.05
 TOPICS, PAIRS, SAMPLES = 50, 200, 1000
@@ -57,4 +57,4 @@ def main(scores: tuple[str, ...]) -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

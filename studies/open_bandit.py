@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 
 import cranfield as cf
-from studies.common import run
+from studies.common import run_main
 
 PUBLISHED = {"IPS": 0.004552880, "relative": 1.198126, "relative error": 0.084019}
 """As obp 0.4.1 prints them in its README and its quickstart, to the digits that it has."""
@@ -40,4 +40,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

@@ -24,7 +24,7 @@ import numpy as np
 from scipy import stats
 
 from cranfield.significance.several.meta_analysis import pool, predict
-from studies.common import run
+from studies.common import run_main
 
 PLACES = (2, 3, 5, 10)
 SHARES = (0.0, 0.3, 0.6, 0.9)
@@ -63,4 +63,4 @@ def main(*, samples: int = 2000, topics: int = 50, seed: int = 0) -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

@@ -28,7 +28,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 from cranfield.collection.probabilities import DRAWS_PER_BLOCK
 from cranfield.evaluation.probable_scores import ProbableRuns, mean_intervals
-from studies.common import covers, print_head, print_row, run
+from studies.common import covers, print_head, print_row, run_main
 
 SEED = 20261129
 MEASURES = ("P@10", "RR", "AP", "nDCG@10", "Rprec")
@@ -103,4 +103,4 @@ def main(folder: Path, *, samples: int = 1000) -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

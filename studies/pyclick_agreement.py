@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import cranfield as cf
-from studies.common import run
+from studies.common import run_main
 
 MODELS = ("GCTR", "RCTR", "DCTR", "PBM", "CM", "UBM", "DCM", "SDBN")
 OURS = {"CM": "CM(floor=1e-6)"}
@@ -83,7 +83,8 @@ def main(
     print("train {}\ntest  {}".format(*logs))
     if pyclick is not None:
         values.mkdir(parents=True, exist_ok=True)
-        make_values(*[sessions_of(log, pyclick) for log in logs], values=values)
+        train_sessions, test_sessions = (sessions_of(log, pyclick) for log in logs)
+        make_values(train_sessions, test_sessions, values)
     names = [OURS.get(name, name) for name in (*MODELS, *EXACT)]
     trained = cf.online.train_models(logs[0], names)
     right = True
@@ -107,4 +108,4 @@ def main(
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

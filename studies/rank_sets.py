@@ -27,7 +27,7 @@ import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.scores import Scores
 from cranfield.significance import rank_sets
-from studies.common import run
+from studies.common import run_main
 
 KINDS = ("real", "equal", "half")
 
@@ -98,4 +98,4 @@ def main(
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

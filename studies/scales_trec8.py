@@ -17,7 +17,7 @@ import polars as pl
 
 import cranfield as cf
 from cranfield.meta import ScaleStudy, study_scales
-from studies.common import print_head, print_row, run
+from studies.common import print_head, print_row, run_main
 
 SHORT = {
     "DCG(discount='max(1,log2(rank))')": "DCG, base 2",
@@ -118,4 +118,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

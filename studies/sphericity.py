@@ -21,7 +21,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 from cranfield.significance.models.anova import fit_two_way
 from cranfield.significance.models.anova_table import estimate_epsilons
-from studies.common import print_head, print_row, run
+from studies.common import print_head, print_row, run_main
 from studies.size_and_power import read_populations
 
 SEED, ALPHA = 20261122, 0.05
@@ -70,4 +70,4 @@ def main(
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

@@ -23,7 +23,7 @@ from cranfield.assess import Pool, Sample
 from cranfield.collection.files.many_runs import Runs
 from cranfield.collection.qrels import Qrels
 from cranfield.correlation.tau import kendall_tau
-from studies.common import run
+from studies.common import run_main
 
 DEPTH, SIZE, SCORED = 100, 100, 10
 BUDGETS = (50, 100, 200, 300, 500, 1000)
@@ -128,4 +128,4 @@ def stops(pool: Pool, qrels: Qrels) -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

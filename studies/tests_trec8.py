@@ -15,7 +15,7 @@ from pathlib import Path
 from cranfield.evaluation.evaluate_runs import evaluate
 from cranfield.meta import split_topics
 from cranfield.meta.test_studies.splits import SplitStudy
-from studies.common import print_head, print_row, run
+from studies.common import print_head, print_row, run_main
 
 SIZES = (5, 10, 25)
 MODELS = {
@@ -128,4 +128,4 @@ def main(folder: Path, *, jobs: int = 2) -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

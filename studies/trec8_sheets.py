@@ -19,7 +19,7 @@ import cranfield as cf
 from cranfield.campaign.results.sheet import Sheet
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import Submission, Team
-from studies.common import run
+from studies.common import run_main
 
 TAGS = ("AntHoc1", "INQ604", "GE8ATDN1", "Flab8atdn", "Dm8TFidf")
 
@@ -103,4 +103,4 @@ def main(data: Path, tags: tuple[str, ...] = TAGS) -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_main(main)

@@ -27,7 +27,9 @@ def run_main(main: Callable[..., Any]) -> None:
     for name, parameter in inspect.signature(main).parameters.items():
         hint, options = hints[name], dict[str, Any]()
         if get_origin(hint) is Annotated:
-            hint, options["choices"] = get_args(hint)
+            hint, choices = get_args(hint)
+            # No arguments are an empty list, which argparse looks up, too.
+            options |= {"choices": [[], *choices], "metavar": name.upper()}
         # The first type of `tuple[int, ...]` or `Path | None`.
         options["type"] = (*get_args(hint), hint)[0]
         is_option = parameter.kind is parameter.KEYWORD_ONLY

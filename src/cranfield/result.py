@@ -12,7 +12,6 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import groupby
-from math import isnan
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from cranfield.base.errors import PolicyError, quoted
@@ -22,9 +21,9 @@ from cranfield.base.version import __version__
 from cranfield.tabular import (
     MAX_ROWS,
     NOTE_STYLE,
+    Column,
     Table,
-    format_number,
-    format_pvalue,
+    make_table,
     table_from_frame,
 )
 
@@ -40,47 +39,6 @@ MAX_LINES = 100
 
 ALL = "all"
 """Table name that requests all formatted tables, not only the first of each kind of result."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a table of results.
-
-    Attributes
-    ----------
-    about
-        Documentation: meaning of the values, their unit or range, and the meaning of null.
-    decimals
-        Number of decimals in formatted tables; data frames and files have unrounded values.
-    percent
-        Whether formatted tables show the value times 100, with a percent sign.
-    pvalue
-        Whether the values are p-values; formatted tables show small ones in scientific notation.
-    key
-        Whether the column identifies a row, such as the system.
-    display
-        Whether formatted tables have the column; data frames and files always have it.
-    """
-
-    about: str
-    decimals: int = 4
-    percent: bool = False
-    pvalue: bool = False
-    key: bool = False
-    display: bool = True
-
-    def text(self, value: Any) -> str:
-        """Format a value as text; null and NaN are empty."""
-        if isinstance(value, bool):
-            return "yes" if value else "no"
-        if isinstance(value, float):
-            if self.pvalue:
-                return "" if isnan(value) else format_pvalue(value)
-            text = format_number(100 * value if self.percent else value, self.decimals)
-            return f"{text}%" if text and self.percent else text
-        if isinstance(value, int):
-            return f"{value:,}"
-        return "" if value is None else str(value)
 
 
 UNDECLARED = Column("")
@@ -342,12 +300,7 @@ def readable_table(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
     if frame.height > MAX_LINES:
         title = f"{title}; " if title else ""
         title += f"{MAX_LINES} of {frame.height:,} rows"
-    rows = [
-        [column.text(value) for column, value in zip(table_columns.values(), row, strict=True)]
-        for row in frame.head(MAX_LINES).select(list(table_columns)).rows()
-    ]
-    left = [k for k, name in enumerate(table_columns) if not frame.schema[name].is_numeric()]
-    return Table(title, list(table_columns), rows, left)
+    return make_table(frame.head(MAX_LINES).select(*table_columns), title, table_columns)
 
 
 @dataclass(frozen=True)

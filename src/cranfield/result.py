@@ -61,6 +61,13 @@ class Result(Plotted):
     reference
         The paper that introduced the study, as :func:`cranfield.cite` reads it; empty for other
         results.
+    titles
+        Titles of the formatted tables, in order, by name; other tables are data frames only. By
+        default all tables are formatted, and several have their names as titles.
+    nulls
+        Text instead of null in formatted tables, by column.
+    empty_tables
+        Whether empty tables are formatted, too, if there are several.
 
     It implements :meth:`heading`, and `_frame`, which makes one table, or :meth:`frames`, which
     makes several. A result whose values are the columns of one table is a :class:`TableResult`,
@@ -70,6 +77,9 @@ class Result(Plotted):
     name: ClassVar[str] = "rows"
     reference: ClassVar[str] = ""
     columns: ClassVar[Mapping[str, Any]] = {}
+    titles: ClassVar[Mapping[str, str]] = {}
+    nulls: ClassVar[Mapping[str, str]] = {}
+    empty_tables: ClassVar[bool] = True
 
     def __init_subclass__(cls) -> None:
         # An inherited docstring does not describe the columns of this class.
@@ -124,7 +134,7 @@ class Result(Plotted):
 
     def tables(self) -> list[Table]:
         """Return the formatted tables."""
-        return readable_tables(self.frames(), self.declared())
+        return self.concatenated_tables([self])
 
     @classmethod
     def concatenated_tables(cls, results: Sequence[Self]) -> list[Table]:
@@ -133,9 +143,19 @@ class Result(Plotted):
             return [table for result in results for table in result.tables()]
         import polars as pl
 
-        frames = [result.frames() for result in results]
-        concatenated = {name: pl.concat([tables[name] for tables in frames]) for name in frames[0]}
-        return readable_tables(concatenated, cls.declared())
+        frames, declared = [result.frames() for result in results], cls.declared()
+        titles = cls.titles or {name: name if len(frames[0]) > 1 else "" for name in frames[0]}
+        tables = []
+        for name, title in titles.items():
+            parts = [by_name[name] for by_name in frames if name in by_name]
+            if cls.empty_tables or len(titles) == 1 or any(part.height for part in parts):
+                frame = pl.concat(parts).with_columns(
+                    pl.col(column).cast(pl.String).fill_null(text)
+                    for column, text in cls.nulls.items()
+                    if column in declared[name]
+                )
+                tables.append(readable_table(frame, title, declared[name]))
+        return tables
 
     def as_table(self, **options: Any) -> Table:
         """Return the main formatted table, with the heading and the notes of the result.
@@ -272,17 +292,6 @@ def columns_section(result_class: type[Result]) -> str:
             label = name if len(declared) == 1 else f"{table}: {name}"
             lines += [f"    {label}", textwrap.indent(textwrap.fill(column.about, 88), " " * 8)]
     return "\n".join(lines) + "\n    "
-
-
-def readable_tables(
-    frames: Mapping[str, pl.DataFrame], declared: Mapping[str, Columns]
-) -> list[Table]:
-    """Format data frames as tables; several have their names as titles."""
-    has_titles = len(frames) > 1
-    return [
-        readable_table(frame, name if has_titles else "", declared[name])
-        for name, frame in frames.items()
-    ]
 
 
 def readable_table(frame: pl.DataFrame, title: str, columns: Columns) -> Table:

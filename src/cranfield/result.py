@@ -66,7 +66,7 @@ class Result(Plotted):
         default all tables are formatted, and several have their names as titles.
     nulls
         Text instead of null in formatted tables, by column.
-    empty_tables
+    _empty_tables
         Whether empty tables are formatted, too, if there are several.
 
     It implements :meth:`heading`, and `_frame`, which makes one table, or :meth:`frames`, which
@@ -79,7 +79,7 @@ class Result(Plotted):
     columns: ClassVar[Mapping[str, Any]] = {}
     titles: ClassVar[Mapping[str, str]] = {}
     nulls: ClassVar[Mapping[str, str]] = {}
-    empty_tables: ClassVar[bool] = True
+    _empty_tables: ClassVar[bool] = True
 
     def __init_subclass__(cls) -> None:
         # An inherited docstring does not describe the columns of this class.
@@ -148,7 +148,7 @@ class Result(Plotted):
         tables = []
         for name, title in titles.items():
             parts = [by_name[name] for by_name in frames if name in by_name]
-            if cls.empty_tables or len(titles) == 1 or any(part.height for part in parts):
+            if cls._empty_tables or len(titles) == 1 or any(part.height for part in parts):
                 frame = pl.concat(parts).with_columns(
                     pl.col(column).cast(pl.String).fill_null(text)
                     for column, text in cls.nulls.items()

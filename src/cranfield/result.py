@@ -134,13 +134,17 @@ class Result(Plotted):
 
     def tables(self) -> list[Table]:
         """Return the formatted tables."""
-        return self.concatenated_tables([self])
+        return self._format_tables([self])
 
     @classmethod
     def concatenated_tables(cls, results: Sequence[Self]) -> list[Table]:
         """Return the formatted tables of several results of this class, concatenated by name."""
         if cls.tables is not Result.tables:
             return [table for result in results for table in result.tables()]
+        return cls._format_tables(results)
+
+    @classmethod
+    def _format_tables(cls, results: Sequence[Self]) -> list[Table]:
         import polars as pl
 
         frames, declared = [result.frames() for result in results], cls.declared()

@@ -145,8 +145,7 @@ def _study_judgments(
     run_list, qrels = options.inputs(*rankings)
     policies = options.policies("ties", "topics", "negative", "compat", *cli.WORK)
     with cli.progress_of(run_list) as progress:
-        trace = trace_runs(run_list, qrels, progress=progress, **policies)
-    judged = trace.judged
+        judged = trace_runs(run_list, qrels, progress=progress, **policies)
     for noun, names in (("systems", judged.systems), ("topics", judged.topics)):
         if len(names) < 2:
             raise CranfieldError(
@@ -162,7 +161,7 @@ def _study_judgments(
         options.run_study(
             f"excluding each {unit}",
             cf.meta.leave_one_out,
-            *(trace, None, measures),
+            *(judged, None, measures),
             part=f"leave-one-{unit}-out",
             teams=teams,
             **pool_options,
@@ -170,7 +169,7 @@ def _study_judgments(
         for unit, teams in {**teams_by_unit, "run": None}.items()
     ]
     common["pool_depth"] = pool["pool_depth"]
-    return scores, [*studies, cf.meta.pool_depths(trace, None, measures, pool["depths"], **common)]
+    return scores, [*studies, cf.meta.pool_depths(judged, None, measures, pool["depths"], **common)]
 
 
 def parse_lists(text: str) -> tuple[str, ...]:

@@ -236,13 +236,6 @@ class ReadPairs(Pairs, FrameMixin):
 
     origin: Origin
 
-    @classmethod
-    def with_keys(cls, keys: Keys, **fields: Any) -> Self:
-        """Create the table from rows whose keys are known."""
-        table = unchecked(cls, keys=keys, **fields)
-        table.__post_init__()  # type: ignore[attr-defined]
-        return table
-
     def __len__(self) -> int:
         return self.codes.size
 
@@ -324,6 +317,13 @@ def unchecked(table_type: type[T], **fields: Any) -> T:
     """Create a table without the checks of its constructor, from rows without duplicates."""
     table = object.__new__(table_type)
     table.__dict__.update(fields)
+    return table
+
+
+def with_keys(table_type: type[T], keys: Keys, **fields: Any) -> T:
+    """Create a table from rows whose keys are known."""
+    table = unchecked(table_type, keys=keys, **fields)
+    table.__post_init__()  # type: ignore[attr-defined]
     return table
 
 

@@ -39,6 +39,7 @@ from cranfield.collection.pairs import (
     number_values,
     pair_keys,
     warn_of_missing_grades,
+    with_keys,
 )
 from cranfield.collection.policies import (
     DUPLICATES,
@@ -180,7 +181,8 @@ def read_qrels(
     rows = rows if first_rows is None else rows.restricted(first_rows)
     _warn_of_unjudged(data)
     try:
-        return Qrels.with_keys(
+        return with_keys(
+            Qrels,
             rows.keys,
             topics=rows.topics,
             codes=rows.codes,
@@ -347,7 +349,8 @@ def read_run(
     if metadata is True and rows.place is not None:
         place = replace(rows.place, tag=tag)
     try:
-        run = Run.with_keys(
+        run = with_keys(
+            Run,
             rows.keys,
             name=name,
             topics=rows.topics,

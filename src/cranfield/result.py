@@ -74,8 +74,6 @@ class Result(Plotted):
         default all tables are formatted, and several have their names as titles.
     nulls
         Text instead of null in formatted tables, by column.
-    _empty_tables
-        Whether empty tables are formatted, too, if there are several.
 
     It implements :meth:`heading`, and `_frame`, which makes one table, or :meth:`frames`, which
     makes several. A result whose values are the columns of one table is a :class:`TableResult`,
@@ -87,7 +85,7 @@ class Result(Plotted):
     columns: ClassVar[Mapping[str, Any]] = {}
     titles: ClassVar[Mapping[str, str]] = {}
     nulls: ClassVar[Mapping[str, str]] = {}
-    _empty_tables: ClassVar[bool] = True
+    _empty_tables: ClassVar[bool] = True  # whether empty tables are formatted, if there are several
 
     def __init_subclass__(cls) -> None:
         # An inherited docstring does not describe the columns of this class.

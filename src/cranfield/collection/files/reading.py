@@ -24,7 +24,13 @@ from cranfield.collection.files.named_columns import (
     requested_columns,
     run_of_dicts,
 )
-from cranfield.collection.files.system_tables import SystemTable, read_line_table, read_system_table
+from cranfield.collection.files.system_tables import (
+    PARTS_OF_RUNS,
+    PARTS_OF_TOPICS,
+    SystemTable,
+    read_line_table,
+    read_system_table,
+)
 from cranfield.collection.judged.rows import number_rows
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import Codes, number_values, warn_of_missing_grades
@@ -145,6 +151,8 @@ def read_qrels(
         return qrels.detached()
     names = requested_columns(columns, "qrels", None)
     rows = _read(data, names, format, encoding, separator, ungraded, grade_map)
+    if rows.table is not None:
+        rows.table.refuse_parts(PARTS_OF_TOPICS, rows.codes)
     _refuse_ranks(rows)
     _refuse_times(rows)
     if rows.has("inclusion"):
@@ -345,10 +353,43 @@ def read_run(
         )
     except InputError as error:
         raise rows.explain_repeats(error) from None
+    _check_ranks(rows.table, run)
     if len(tags) > 1:
         different_tags = f"{len(tags)} different run tags ({tag_names})"
         warn(f"{source}: {different_tags}; the system is named {quoted(name)}")
     return _merged(run, chunk_separator)
+
+
+def _check_ranks(table: SystemTable | None, run: Run) -> None:
+    """Refuse a column that divides the documents of a topic; warn of ranks that occur twice."""
+    codes, ranks = run.codes, run.ranks
+    # Ranks that are all equal are placeholders.
+    if ranks is not None and (run.unranked is not None or np.ptp(ranks) == 0):
+        ranks = None
+    if ranks is not None:
+        is_next = (codes[1:] > codes[:-1]) | ((codes[1:] == codes[:-1]) & (ranks[1:] > ranks[:-1]))
+        keys = np.empty(0) if is_next.all() else np.sort((codes.astype(np.int64) << 32) + ranks)
+        if not (keys[1:] == keys[:-1]).any():
+            return
+    if table is not None:
+        table.refuse_parts(PARTS_OF_RUNS, codes, ranks)
+    if ranks is not None:
+        order = np.lexsort((run.scores, ranks, codes))
+        codes, ranks, scores = codes[order], ranks[order], run.scores[order]
+        first = np.flatnonzero(np.diff(codes, prepend=-1))
+        last = np.append(first[1:], codes.size) - 1
+        second = np.minimum(first + 1, last)
+        # Documents of equal score may share a rank; a single one may be an error of the system.
+        is_shared = (ranks[first] == ranks[second]) & (scores[first] < scores[second])
+        n_shared = last - first - (ranks[last] - ranks[first])
+        is_shared &= (n_shared > 1) & (ranks[first] < ranks[last])
+        if is_shared.any():
+            row = int(first[is_shared.argmax()])
+            warn(
+                f"{run.origin.name}: rank {ranks[row]} occurs twice in topic"
+                f" {quoted(run.topics[codes[row]])}, with different scores; if the topic has"
+                " several rankings, write each into a file of its own"
+            )
 
 
 def _without_repeats(

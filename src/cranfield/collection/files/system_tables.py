@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, optional_module, quoted, warn
@@ -29,7 +31,7 @@ from cranfield.collection.files.named_columns import (
     describe_structure,
 )
 from cranfield.collection.files.nested_json import NO_DOCUMENT
-from cranfield.collection.pairs import warn_of_missing_grades, warn_of_ungraded
+from cranfield.collection.pairs import Codes, warn_of_missing_grades, warn_of_ungraded
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import (
     Columns,
@@ -39,7 +41,7 @@ from cranfield.sources.columns import (
     convert_columns,
     read_columns,
 )
-from cranfield.sources.schemas import Column, Schema, spelt, unnamed
+from cranfield.sources.schemas import DECISIVE, Column, Schema, spelt, unnamed
 from cranfield.sources.values import NO_SCORE, TAG, Cells, absent
 
 _SYSTEM_LIKE_NAMES = (
@@ -47,6 +49,20 @@ _SYSTEM_LIKE_NAMES = (
     " configuration config setting"
 )
 """Names of columns that may hold systems, but are not read as such."""
+
+PARTS_OF_TOPICS = frozenset(
+    {"turn", "turnid", "turnno", "turnnumber", "snapshot", "snapshotid", "queryvariant"}
+)
+"""Names of columns whose values divide a topic into several, as spelt by `schemas.spelt`."""
+
+PARTS_OF_RUNS = PARTS_OF_TOPICS.union(
+    map(
+        spelt,
+        "seed fold stage split checkpoint epoch strategy prompt session session_id user user_id"
+        f" query query_text question {DECISIVE['replicate']}".split(),
+    )
+)
+"""Names of columns whose values divide a topic, or repeat it; in runs without ranks."""
 
 _MAX_COLUMNS = 100
 """Maximum number of columns that are checked for names of systems."""
@@ -121,6 +137,45 @@ class SystemTable:
             if is_system_like(name):
                 return name, values, "may name the system"
         return None
+
+    def refuse_parts(
+        self, names: AbstractSet[str], codes: Codes, ranks: NDArray[np.int32] | None = None
+    ) -> None:
+        """Refuse an unread column that divides the documents of a topic.
+
+        It has one of the names, or the documents with each of its values have ranks of their own.
+        """
+        if len(codes) != self.table.frame.height:
+            return  # Repeated documents were excluded.
+        for name, cells in islice(self.unread_columns.items(), _MAX_COLUMNS):
+            is_part = spelt(name) in names
+            if not is_part and ranks is None:
+                continue
+            column = _text(cells())
+            column = column if self.rows is None else column[self.rows]
+            is_other = column.ne_missing(column.shift()).to_numpy()[1:]
+            if not ((codes[1:] < codes[:-1]) | (is_other & (codes[1:] == codes[:-1]))).any():
+                continue
+            frame = pl.DataFrame({"topic": codes, "value": column})
+            rank = pl.lit(0) if ranks is None else pl.Series("rank", ranks)
+            parts = frame.with_columns(rank=rank).group_by("topic", "value", maintain_order=True)
+            first, last = pl.col("rank").min().alias("first"), pl.col("rank").max().alias("last")
+            parts = parts.agg(pl.len(), first, last, n_ranks=pl.col("rank").n_unique())
+            n_expected = pl.col("last") - pl.col("first").min().over("topic") + 1
+            is_ranking = (pl.col("len") == pl.col("n_ranks")) & (pl.col("len") == n_expected)
+            divided = parts.filter(pl.len().over("topic") > 1)
+            if (divided["len"] > 1).any() and (is_part or parts.select(is_ranking.all()).item()):
+                topic = self.table.frame["topic"][int((codes == divided["topic"][0]).argmax())]
+                values = divided.filter(pl.col("topic") == divided["topic"][0])["value"]
+                listed = some_of((quoted(value or "") for value in values), 3)
+                raise InputError(
+                    f"column {quoted(name)} has several values in topic {quoted(topic)} ({listed}),"
+                    " whose documents would be one ranking; if each value is a topic, write both"
+                    " into the column of topics; if it describes documents, remove the column"
+                    + f"; if it is a system, use system={name!r}"
+                    * ("score" in self.table.names),
+                    source=self.table.source,
+                )
 
 
 def _text(cells: Cells) -> pl.Series:

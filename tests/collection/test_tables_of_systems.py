@@ -159,6 +159,17 @@ def test_ranks_of_two_rankings_in_one_topic(
     assert (problem in str(cf.check(qrels, path))) == is_reported
 
 
+def test_a_table_for_each_topic_is_refused() -> None:
+    frame = pd.DataFrame({"qid": [1, 1, 2], "docno": [*"abc"], "score": [3.0, 2.0, 1.0]})
+    groups: dict[Any, pd.DataFrame] = dict(iter(frame.groupby("qid")))
+    in_polars = dict(iter(pl.DataFrame(frame).group_by("qid")))
+    rows = {topic: group.to_dict("records") for topic, group in groups.items()}
+    for data in (groups, in_polars, rows):
+        refuses("got a table for each topic; pass one table", cf.read_runs, data)
+    assert len(cf.read_runs({"1": groups[1], "x": groups[2]})) == 2
+    assert len(cf.read_runs({"1": groups[1]})) == 1
+
+
 def test_a_row_without_a_system_is_refused() -> None:
     rows = [*ROWS, {"model": None, "query": "1", "doc": "z", "score": 1.0}]
     refuses("has no system, but other rows", lambda: list(cf.read_runs(rows)))

@@ -145,33 +145,34 @@ class SystemTable:
 
         It has one of the names, or the documents with each of its values have ranks of their own.
         """
-        if len(codes) != self.table.frame.height:
-            return  # Repeated documents were excluded.
         for name, cells in islice(self.unread_columns.items(), _MAX_COLUMNS):
             is_part = spelt(name) in names
-            if not is_part and ranks is None:
+            # Rows differ in number if repeated documents were excluded.
+            if len(codes) != self.table.frame.height or not (is_part or ranks is not None):
                 continue
             column = _text(cells())
             column = column if self.rows is None else column[self.rows]
             is_other = column.ne_missing(column.shift()).to_numpy()[1:]
             if not ((codes[1:] < codes[:-1]) | (is_other & (codes[1:] == codes[:-1]))).any():
                 continue
-            frame = pl.DataFrame({"topic": codes, "value": column})
-            rank = pl.lit(0) if ranks is None else pl.Series("rank", ranks)
-            parts = frame.with_columns(rank=rank).group_by("topic", "value", maintain_order=True)
-            first, last = pl.col("rank").min().alias("first"), pl.col("rank").max().alias("last")
-            parts = parts.agg(pl.len(), first, last, n_ranks=pl.col("rank").n_unique())
-            n_expected = pl.col("last") - pl.col("first").min().over("topic") + 1
-            is_ranking = (pl.col("len") == pl.col("n_ranks")) & (pl.col("len") == n_expected)
+            rank = pl.Series("rank", codes if ranks is None else ranks)
+            frame = pl.DataFrame({"topic": codes, "value": column, "rank": rank})
+            rank_from_1 = pl.col("rank") - pl.col("rank").min().over("topic") + 1
+            groups = frame.with_columns(rank_from_1).group_by("topic", "value", maintain_order=True)
+            is_ranking = (pl.col("rank").n_unique() == pl.len()) & (
+                pl.col("rank").max() == pl.len()
+            )
+            parts = groups.agg(pl.len(), is_ranking.alias("is_ranking"))
             divided = parts.filter(pl.len().over("topic") > 1)
-            if (divided["len"] > 1).any() and (is_part or parts.select(is_ranking.all()).item()):
-                topic = self.table.frame["topic"][int((codes == divided["topic"][0]).argmax())]
-                values = divided.filter(pl.col("topic") == divided["topic"][0])["value"]
-                listed = some_of((quoted(value or "") for value in values), 3)
+            if (divided["len"] > 1).any() and (is_part or parts["is_ranking"].all()):
+                topic = divided["topic"][0]
+                values = divided.filter(pl.col("topic") == topic)["value"].fill_null("")
+                name_of_topic = self.table.frame["topic"][int((codes == topic).argmax())]
                 raise InputError(
-                    f"column {quoted(name)} has several values in topic {quoted(topic)} ({listed}),"
-                    " whose documents would be one ranking; if each value is a topic, write both"
-                    " into the column of topics; if it describes documents, remove the column"
+                    f"column {quoted(name)} has several values in topic {quoted(name_of_topic)}"
+                    f" ({some_of(map(quoted, values), 3)}), whose documents would be one ranking;"
+                    " if each value is a topic, write both into the column of topics; if it"
+                    " describes documents, remove the column"
                     + f"; if it is a system, use system={name!r}"
                     * ("score" in self.table.names),
                     source=self.table.source,

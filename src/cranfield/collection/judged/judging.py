@@ -22,6 +22,7 @@ from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.intents import intents_of, read_intents
+from cranfield.collection.judged.coverage import similar_ids
 from cranfield.collection.judged.each_run import (
     JudgedRun,
     Progress,
@@ -32,7 +33,7 @@ from cranfield.collection.judged.each_run import (
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.ranking import RunOrder, order_documents
-from cranfield.collection.judged.rows import NO_TIES
+from cranfield.collection.judged.rows import NO_TIES, ranges
 from cranfield.collection.pairs import row_error, topic_column
 from cranfield.collection.policies import (
     CHOICES,
@@ -522,6 +523,7 @@ def judge_one(
     rank, topic = order.ranks_of(rows), qrels.codes[source].astype(np.int64)
     grade = qrels.grades[source].astype(np.int64)
     is_judged_topic = to_qrels >= 0
+    similar_docs = _similar_documents(run, qrels, rows, source)
     ties = NO_TIES
     if order.n_tied:
         code_of = np.zeros(len(qrels.topics), dtype=np.int64)
@@ -551,6 +553,7 @@ def judge_one(
         tied=order.n_tied,
         contradictions=order.contradictions,
         chunks=run.chunks,
+        similar_docs=similar_docs,
         source=source[by_cell],
         table_rows={
             name: _rows_in_table(run, order, to_qrels, table, policy.depth)
@@ -559,6 +562,31 @@ def judge_one(
         ties=ties,
         tie_groups=tie_groups[:, (tie_groups[0] >= 0) & (tie_groups[2] > 1)],
     )
+
+
+_N_CHECKED = 10
+"""Number of topics, and of documents of each, whose ids are compared with judged ones."""
+
+
+def _similar_documents(run: Run, qrels: Qrels, rows: Ints, source: Ints) -> tuple[str, str] | None:
+    """Return an unjudged document and a judged one whose ids may be two spellings of one id."""
+    is_judged = np.zeros(len(run), dtype=bool)
+    is_judged[rows] = True
+    starts = np.flatnonzero(np.diff(run.codes, prepend=-1))
+    sizes = np.diff(starts, append=len(run))[:_N_CHECKED].clip(max=_N_CHECKED)
+    _, first_rows = ranges(starts[:_N_CHECKED], starts[:_N_CHECKED] + sizes)
+    unjudged = first_rows[~is_judged[first_rows]]
+    if unjudged.size <= 0.2 * first_rows.size:
+        return None
+    for code, topic in {k: run.topics[k] for k in run.codes[unjudged].tolist()}.items():
+        [judged_code] = qrels.codes_of([topic])
+        others = np.setdiff1d(np.flatnonzero(qrels.codes == judged_code), source)
+        docs = run.docs[unjudged[run.codes[unjudged] == code]]
+        pair = similar_ids(docs, qrels.docs[others])
+        # If both ids occur in one of the files, they are two documents.
+        if pair and not (run.docs == pair[1]).any() and not (qrels.docs == pair[0]).any():
+            return pair
+    return None
 
 
 def _rows_in_table(

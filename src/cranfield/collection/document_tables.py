@@ -10,11 +10,12 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import counted
-from cranfield.collection.files.named_columns import DOC
+from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.pairs import IndexedTable
 from cranfield.collection.qrels import sorted_codes
-from cranfield.sources.columns import read_table, transpose_rows, two_columns
+from cranfield.sources.columns import read_columns, read_table, transpose_rows, two_columns
 from cranfield.sources.schemas import Column, negative, optional, schema_of_lines
 from cranfield.sources.values import ID, NUMBER
 
@@ -62,6 +63,8 @@ _LENGTHS = schema_of_lines(
     suspicions={"document occurs twice in the lengths": pl.col("doc").is_duplicated()}
     | negative("length"),
 )
+GROUPS_HINT = "; rename the column of groups to group"
+
 _GROUPS = schema_of_lines(
     "table of groups",
     DOC,
@@ -70,6 +73,7 @@ _GROUPS = schema_of_lines(
     mapping=_memberships,
     suspicions={"document occurs twice in one group": pl.struct("doc", "group").is_duplicated()}
     | negative("weight"),
+    hint=GROUPS_HINT,
 )
 
 
@@ -122,8 +126,19 @@ def read_groups(data: Any) -> DocumentTable:
     """
     if isinstance(data, DocumentTable):
         return data
-    table = read_table(data, _GROUPS)
+    columns = read_columns(data, _GROUPS)
+    table = columns.table(_GROUPS)
     frame = table.frame
+    for k in TOPIC.named_in(columns.names):
+        name, topics = quoted(columns.names[k]), pl.Series("topic", map(str, columns.cells(k)))
+        groups = frame.select("doc", pl.col("group").n_unique().over("doc"), topics)
+        by_topic = frame.select(pl.col("group").n_unique().over("doc", topics))
+        if (is_other := groups["group"] != by_topic["group"]).any():
+            doc = quoted(groups["doc"].filter(is_other)[0])
+            reason = f"groups of document {doc} differ by {name}, but apply to all topics"
+            raise InputError(reason, source=table.source)
+        if topics.n_unique() > 1:
+            warn(f"{table.source}: columns not used: {name}")
     names, codes = sorted_codes(frame["group"])
     weights = frame["weight"].fill_null(1.0).to_numpy()
     return DocumentTable(frame["doc"].rechunk(), weights, codes, names, table.source)

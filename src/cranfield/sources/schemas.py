@@ -669,10 +669,11 @@ def schema_of_lines(
     *columns: Column,
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]],
     suspicions: Suspicions | None = None,
+    hint: str = "",
 ) -> Schema:
     """Return the schema of tables that may be lines of text or tuples, in this order of columns."""
     required = tuple(column.name for column in columns if column.required)
     cut = partial(fields_of, widths=range(len(required), len(columns) + 1))
     lines = Lines(tuple(column.name for column in columns), len(required), cut=cut)
-    schema = Schema(kind, columns, lines=lines, tuples=required, mapping=mapping)
+    schema = Schema(kind, columns, lines=lines, tuples=required, mapping=mapping, hint=hint)
     return replace(schema, suspicions=suspicions or {})

@@ -159,12 +159,11 @@ class SystemTable:
             frame = pl.DataFrame({"topic": codes, "value": column, "rank": rank})
             rank_from_1 = pl.col("rank") - pl.col("rank").min().over("topic") + 1
             groups = frame.with_columns(rank_from_1).group_by("topic", "value", maintain_order=True)
-            is_ranking = (pl.col("rank").n_unique() == pl.len()) & (
-                pl.col("rank").max() == pl.len()
-            )
-            parts = groups.agg(pl.len(), is_ranking.alias("is_ranking"))
+            last = pl.col("rank").max().alias("last")
+            parts = groups.agg(pl.len(), pl.col("rank").n_unique(), last)
+            are_rankings = ((parts["rank"] == parts["len"]) & (parts["last"] == parts["len"])).all()
             divided = parts.filter(pl.len().over("topic") > 1)
-            if (divided["len"] > 1).any() and (is_part or parts["is_ranking"].all()):
+            if (divided["len"] > 1).any() and (is_part or are_rankings):
                 topic = divided["topic"][0]
                 values = divided.filter(pl.col("topic") == topic)["value"].fill_null("")
                 name_of_topic = self.table.frame["topic"][int((codes == topic).argmax())]

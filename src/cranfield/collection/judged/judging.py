@@ -22,7 +22,7 @@ from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.intents import intents_of, read_intents
-from cranfield.collection.judged.coverage import similar_ids
+from cranfield.collection.judged.coverage import SPELLING, similar_ids
 from cranfield.collection.judged.each_run import (
     JudgedRun,
     Progress,
@@ -379,8 +379,9 @@ def judge(
     supplements = _read_supplements(by_subtopic, judgments, lengths, groups, intents)
     aspect_qrels = {name: read_qrels(data).flat() for name, data in (aspects or {}).items()}
 
+    exclusion = Exclusion.of(exclude)
     judge_run = _RunJudge(
-        judgments, policy, supplements.tables, tuple(aspect_qrels.values()), Exclusion.of(exclude)
+        judgments, policy, supplements.tables, tuple(aspect_qrels.values()), exclusion
     )
     workers = {"jobs": jobs, "backend": backend}
     with hint_at_order(runs, qrels, **reading):
@@ -392,6 +393,13 @@ def judge(
     excluded = sum(row.excluded for row in judged.coverage.systems)
     if exclude is not None and not excluded:
         warn("exclude has no effect: no run has a document to exclude in its topic")
+    if exclusion is not None and exclusion.pairs is not None:
+        other_topics = {*exclusion.pairs["topic"]} - {*judgments.topics}
+        if pair := similar_ids(other_topics, judgments.topics):
+            warn(
+                f"topic {quoted(pair[0])} of exclude and topic {quoted(pair[1])} of the judgments"
+                f" differ only in {SPELLING}, and are read as different topics"
+            )
     exclusion_settings = {} if exclude is None else {"excluded documents": excluded}
     judged = judged.with_settings({**run_list.settings, **exclusion_settings})
     if aspect_qrels:

@@ -60,7 +60,7 @@ def test_lengths_from_anything(tmp_path: Path) -> None:
         (
             read_groups,
             pl.DataFrame({"doc": ["d1"], "gender": ["f"]}),
-            "columns: 'doc', 'gender'; rename the column of groups to group",
+            "columns: 'doc', 'gender'; rename the column to group",
         ),
         (read_intents, {"q": {"1": 1.5}}, "probability of intent '1' must be from 0 to 1, got 1.5"),
         (read_intents, {"q": 1}, "expected {intent: probability} for topic 'q', got int"),

@@ -63,8 +63,6 @@ _LENGTHS = schema_of_lines(
     suspicions={"document occurs twice in the lengths": pl.col("doc").is_duplicated()}
     | negative("length"),
 )
-GROUPS_HINT = "; rename the column of groups to group"
-
 _GROUPS = schema_of_lines(
     "table of groups",
     DOC,
@@ -73,7 +71,6 @@ _GROUPS = schema_of_lines(
     mapping=_memberships,
     suspicions={"document occurs twice in one group": pl.struct("doc", "group").is_duplicated()}
     | negative("weight"),
-    hint=GROUPS_HINT,
 )
 
 

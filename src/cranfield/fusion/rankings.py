@@ -34,8 +34,8 @@ class RunTop:
     docs: pl.Series
     scores: Floats  # of each row; empty unless requested
     contradictions: int = 0  # number of adjacent scores with ranks in the opposite order
-    has_scores: bool = True  # whether the scores, if requested, are not negative ranks
     tied: float = 0.0  # proportion of documents that share their score with another of the topic
+    has_scores: bool = True  # whether the scores, if requested, are not negative ranks
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +67,9 @@ def top_rows(
     ranks = ranges(np.zeros_like(sizes), sizes)[1] + 1 if run.ranks is None else run.ranks[rows]
     has_scores = not (scored and sizes.max() > 1 and np.array_equal(scores, -ranks.astype(float)))
     tied = 0.0 if ties in BY_ROW else order.n_tied / max(len(run.docs), 1)
-    counts = {"contradictions": order.contradictions, "tied": tied}
-    return RunTop(run.name, stem, run.topics, sizes, docs, scores, has_scores=has_scores, **counts)
+    return RunTop(
+        run.name, stem, run.topics, sizes, docs, scores, order.contradictions, tied, has_scores
+    )
 
 
 def count_runs(affected: Sequence[int], names: Sequence[str]) -> str:

@@ -13,7 +13,6 @@ from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.kinds import UnitInterval, check_arguments
 from cranfield.base.text import counted, number_range, plain, some_of
-from cranfield.collection.document_tables import GROUPS_HINT
 from cranfield.collection.files.named_columns import TOPIC
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
@@ -27,11 +26,7 @@ from cranfield.sources.schemas import schema_of_lines
 from cranfield.sources.values import ID
 
 _TOPIC_GROUPS = schema_of_lines(
-    "table of topic groups",
-    TOPIC,
-    FileColumn("group", ID),
-    mapping=two_columns("topic", "group"),
-    hint=GROUPS_HINT,
+    "table of topic groups", TOPIC, FileColumn("group", ID), mapping=two_columns("topic", "group")
 )
 
 

@@ -759,8 +759,7 @@ def convert_columns(
         if series.dtype == pl.String and column.name not in _TEXT_COLUMNS:
             _warn_of_decimal_ids(series, noun, source)
         if column.name in {"doc", "group"} and series.dtype == pl.String:
-            noun_of_one = "document" if column.name == "doc" else "group"
-            _check_lists(series, noun_of_one, source, lines)
+            _check_lists(series, "group" if column.name == "group" else "document", source, lines)
         series_by_name[column.name] = series
     height = max((len(series) for series in series_by_name.values()), default=0)
     if not height and not allow_empty:

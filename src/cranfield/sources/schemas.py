@@ -29,7 +29,7 @@ _CLICKS = (
 )
 _START = "start start_time"
 _TIME = ("time timestamp event_time datetime ts", _START)
-_RANK = "rank position ordinal pos"
+_RANK = "rank position ordinal pos doc_position"
 
 # PyTerrier has a `docid` that is a number of its index beside the `docno`.
 _DOC = (
@@ -669,11 +669,10 @@ def schema_of_lines(
     *columns: Column,
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]],
     suspicions: Suspicions | None = None,
-    hint: str = "",
 ) -> Schema:
     """Return the schema of tables that may be lines of text or tuples, in this order of columns."""
     required = tuple(column.name for column in columns if column.required)
     cut = partial(fields_of, widths=range(len(required), len(columns) + 1))
     lines = Lines(tuple(column.name for column in columns), len(required), cut=cut)
-    schema = Schema(kind, columns, lines=lines, tuples=required, mapping=mapping, hint=hint)
-    return replace(schema, suspicions=suspicions or {})
+    schema = Schema(kind, columns, lines=lines, tuples=required, mapping=mapping)
+    return replace(schema, suspicions=suspicions or {}, hint="; rename the column to {name}")

@@ -543,10 +543,9 @@ def _has_only_topic(table: Any, topic: Any) -> bool:
     if not is_frame(table) and not (_is_list(table) and all(isinstance(r, Mapping) for r in table)):
         return False
     columns = read_columns(table, RUN)
-    # Polars names a group by a tuple.
-    name = topic[0] if isinstance(topic, tuple) and len(topic) == 1 else topic
-    cells = (columns.cells(k) for k in TOPIC.named_in(columns.names)[:1])
-    return any({*map(str, topics)} == {str(name)} for topics in cells)
+    name = str(topic[0] if isinstance(topic, tuple) else topic)  # Polars names groups by tuples.
+    places = TOPIC.named_in(columns.names)
+    return bool(places) and {*map(str, columns.cells(places[0]))} == {name}
 
 
 def _is_single_run(data: Mapping[Any, Any]) -> bool:

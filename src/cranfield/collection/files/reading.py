@@ -364,32 +364,29 @@ def _check_ranks(table: SystemTable | None, run: Run) -> None:
     """Refuse a column that divides the documents of a topic; warn of ranks that occur twice."""
     codes, ranks = run.codes, run.ranks
     # Ranks that are all equal are placeholders.
-    if ranks is not None and (run.unranked is not None or np.ptp(ranks) == 0):
-        ranks = None
-    if ranks is not None:
-        is_next = (codes[1:] > codes[:-1]) | ((codes[1:] == codes[:-1]) & (ranks[1:] > ranks[:-1]))
-        keys = np.empty(0) if is_next.all() else np.sort((codes.astype(np.int64) << 32) + ranks)
-        if not (keys[1:] == keys[:-1]).any():
-            return
+    if ranks is None or run.unranked is not None or (ranks == ranks[:1]).all():
+        if table is not None:
+            table.refuse_parts(PARTS_OF_RUNS, codes)
+        return
+    keys = (codes.astype(np.int64) << 32) + ranks
+    if (keys[1:] > keys[:-1]).all() or np.unique(keys).size == keys.size:
+        return
     if table is not None:
         table.refuse_parts(PARTS_OF_RUNS, codes, ranks)
-    if ranks is not None:
-        order = np.lexsort((run.scores, ranks, codes))
-        codes, ranks, scores = codes[order], ranks[order], run.scores[order]
-        first = np.flatnonzero(np.diff(codes, prepend=-1))
-        last = np.append(first[1:], codes.size) - 1
-        second = np.minimum(first + 1, last)
-        # Documents of equal score may share a rank; a single one may be an error of the system.
-        is_shared = (ranks[first] == ranks[second]) & (scores[first] < scores[second])
-        n_shared = last - first - (ranks[last] - ranks[first])
-        is_shared &= (n_shared > 1) & (ranks[first] < ranks[last])
-        if is_shared.any():
-            row = int(first[is_shared.argmax()])
-            warn(
-                f"{run.origin.name}: rank {ranks[row]} occurs twice in topic"
-                f" {quoted(run.topics[codes[row]])}, with different scores; if the topic has"
-                " several rankings, write each into a file of its own"
-            )
+    order = np.lexsort((run.scores, ranks, codes))
+    codes, ranks, scores = codes[order], ranks[order], run.scores[order]
+    first = np.flatnonzero(np.diff(codes, prepend=-1))
+    last = np.append(first[1:], codes.size) - 1
+    second = np.minimum(first + 1, last)
+    # Documents of equal score may share a rank; a single one may be an error of the system.
+    is_shared = (ranks[first] == ranks[second]) & (scores[first] < scores[second])
+    is_shared &= (ranks[first] < ranks[last]) & (ranks[last] - ranks[first] < last - first - 1)
+    for row in first[is_shared][:1]:
+        warn(
+            f"{run.origin.name}: rank {ranks[row]} occurs twice in topic"
+            f" {quoted(run.topics[codes[row]])}, with different scores; if the topic has several"
+            " rankings, write each into a file of its own"
+        )
 
 
 def _without_repeats(

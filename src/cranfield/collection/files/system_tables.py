@@ -41,7 +41,7 @@ from cranfield.sources.columns import (
     convert_columns,
     read_columns,
 )
-from cranfield.sources.schemas import DECISIVE, Column, Schema, spelt, unnamed
+from cranfield.sources.schemas import Column, Schema, spelt, unnamed
 from cranfield.sources.values import NO_SCORE, TAG, Cells, absent
 
 _SYSTEM_LIKE_NAMES = (
@@ -50,17 +50,13 @@ _SYSTEM_LIKE_NAMES = (
 )
 """Names of columns that may hold systems, but are not read as such."""
 
-PARTS_OF_TOPICS = frozenset(
-    {"turn", "turnid", "turnno", "turnnumber", "snapshot", "snapshotid", "queryvariant"}
-)
-"""Names of columns whose values divide a topic into several, as spelt by `schemas.spelt`."""
+_PARTS = "turn turnid turnno turnnumber snapshot snapshotid queryvariant"
+PARTS_OF_TOPICS = frozenset(_PARTS.split())
+"""Names of columns whose values divide a topic, as spelt by `schemas.spelt`."""
 
-PARTS_OF_RUNS = PARTS_OF_TOPICS.union(
-    map(
-        spelt,
-        "seed fold stage split checkpoint epoch strategy prompt session session_id user user_id"
-        f" query query_text question {DECISIVE['replicate']}".split(),
-    )
+PARTS_OF_RUNS = frozenset(
+    f"{_PARTS} seed fold stage split checkpoint epoch strategy prompt session sessionid user userid"
+    " query querytext question replicate replicateid repetition trial attempt".split()
 )
 """Names of columns whose values divide a topic, or repeat it; in runs without ranks."""
 
@@ -155,24 +151,24 @@ class SystemTable:
             is_other = column.ne_missing(column.shift()).to_numpy()[1:]
             if not ((codes[1:] < codes[:-1]) | (is_other & (codes[1:] == codes[:-1]))).any():
                 continue
-            rank = pl.Series("rank", codes if ranks is None else ranks)
-            frame = pl.DataFrame({"topic": codes, "value": column, "rank": rank})
+            frame = pl.DataFrame({"topic": codes, "value": column})
+            frame = frame.with_columns(rank=codes if ranks is None else ranks)
             rank_from_1 = pl.col("rank") - pl.col("rank").min().over("topic") + 1
             groups = frame.with_columns(rank_from_1).group_by("topic", "value", maintain_order=True)
-            last = pl.col("rank").max().alias("last")
-            parts = groups.agg(pl.len(), pl.col("rank").n_unique(), last)
+            parts = groups.agg(pl.len(), pl.col("rank").n_unique(), last=pl.col("rank").max())
             are_rankings = ((parts["rank"] == parts["len"]) & (parts["last"] == parts["len"])).all()
             divided = parts.filter(pl.len().over("topic") > 1)
             if (divided["len"] > 1).any() and (is_part or are_rankings):
-                topic = divided["topic"][0]
-                values = divided.filter(pl.col("topic") == topic)["value"].fill_null("")
-                name_of_topic = self.table.frame["topic"][int((codes == topic).argmax())]
+                code = divided["topic"][0]
+                topic = quoted(self.table.frame["topic"][int((codes == code).argmax())])
+                values = divided.filter(pl.col("topic") == code)["value"].fill_null("")
+                listed = some_of(map(quoted, values), 3)
+                system = f"; if it is a system, use system={name!r}"
                 raise InputError(
-                    f"column {quoted(name)} has several values in topic {quoted(name_of_topic)}"
-                    f" ({some_of(map(quoted, values), 3)}), whose documents would be one ranking;"
-                    " if each value is a topic, write both into the column of topics; if it"
-                    " describes documents, remove the column"
-                    + f"; if it is a system, use system={name!r}"
+                    f"column {quoted(name)} has several values in topic {topic} ({listed}), whose"
+                    " documents would be one ranking; if each value is a topic, write both into"
+                    " the column of topics; if it describes documents, remove the column"
+                    + system
                     * ("score" in self.table.names),
                     source=self.table.source,
                 )

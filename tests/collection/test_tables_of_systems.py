@@ -113,7 +113,7 @@ def test_a_column_divides_the_documents_of_a_topic(names: str, is_refused: bool)
     with collect_warnings():
         assert len(read(other)) == 4
         if is_refused:
-            problem = f"column '{name}' has several values in topic '1' ..u., .v.."
+            problem = f"column '{name}' ..u., .v.. divides the documents of topic '1'; if each"
             refuses(problem, read, frame)
         else:
             assert len(read(frame)) == 4

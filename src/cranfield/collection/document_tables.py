@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.errors import quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.pairs import IndexedTable
@@ -128,12 +128,10 @@ def read_groups(data: Any) -> DocumentTable:
     frame = table.frame
     for k in TOPIC.named_in(columns.names):
         name, topics = quoted(columns.names[k]), pl.Series("topic", map(str, columns.cells(k)))
-        groups = frame.select("doc", pl.col("group").n_unique().over("doc"), topics)
-        by_topic = frame.select(pl.col("group").n_unique().over("doc", topics))
-        if (is_other := groups["group"] != by_topic["group"]).any():
-            doc = quoted(groups["doc"].filter(is_other)[0])
-            reason = f"groups of document {doc} differ by {name}, but apply to all topics"
-            raise InputError(reason, source=table.source)
+        n_groups = pl.col("group").n_unique()
+        is_other = frame.select(n_groups.over("doc") != n_groups.over("doc", topics)).to_series()
+        reason = f"has other groups with another {name}, but groups apply to all topics"
+        table.refuse(is_other, lambda _, reason=reason: reason)
         if topics.n_unique() > 1:
             warn(f"{table.source}: columns not used: {name}")
     names, codes = sorted_codes(frame["group"])

@@ -162,14 +162,11 @@ class SystemTable:
                 code = divided["topic"][0]
                 topic = quoted(self.table.frame["topic"][int((codes == code).argmax())])
                 values = divided.filter(pl.col("topic") == code)["value"].fill_null("")
-                listed = some_of(map(quoted, values), 3)
-                system = f"; if it is a system, use system={name!r}"
+                subject = f"column {quoted(name)} ({some_of(map(quoted, values), 3)})"
+                system = f"; if it is a system, use system={name!r}" * (names is PARTS_OF_RUNS)
                 raise InputError(
-                    f"column {quoted(name)} has several values in topic {topic} ({listed}), whose"
-                    " documents would be one ranking; if each value is a topic, write both into"
-                    " the column of topics; if it describes documents, remove the column"
-                    + system
-                    * ("score" in self.table.names),
+                    f"{subject} divides the documents of topic {topic}; if each value is a topic,"
+                    f" write both into one column; if it describes documents, remove it{system}",
                     source=self.table.source,
                 )
 

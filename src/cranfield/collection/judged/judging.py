@@ -22,7 +22,7 @@ from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.intents import intents_of, read_intents
-from cranfield.collection.judged.coverage import SPELLING, similar_ids
+from cranfield.collection.judged.coverage import FORM_OF_DOC, SPELLING, similar_ids
 from cranfield.collection.judged.each_run import (
     JudgedRun,
     Progress,
@@ -586,14 +586,16 @@ def _similar_documents(run: Run, qrels: Qrels, rows: Ints, source: Ints) -> tupl
     unjudged = first_rows[~is_judged[first_rows]]
     if unjudged.size <= 0.2 * first_rows.size:
         return None
-    for code, topic in {k: run.topics[k] for k in run.codes[unjudged].tolist()}.items():
-        [judged_code] = qrels.codes_of([topic])
-        others = np.setdiff1d(np.flatnonzero(qrels.codes == judged_code), source)
-        docs = run.docs[unjudged[run.codes[unjudged] == code]]
-        pair = similar_ids(docs, qrels.docs[others])
+    codes = qrels.codes_of(run.topics)[run.codes[unjudged]].astype(np.int32)
+    others = np.setdiff1d(np.flatnonzero(np.isin(qrels.codes, codes)), source)
+    docs = pl.DataFrame({"topic": codes, "doc": run.docs[unjudged]})
+    judged = pl.DataFrame({"topic": qrels.codes[others], "doc": qrels.docs[others]})
+    forms = (frame.with_columns(form=FORM_OF_DOC) for frame in (docs, judged))
+    pairs = next(forms).join(next(forms), on=["topic", "form"]).head(_N_CHECKED)
+    for doc, other in pairs.select("doc", "doc_right").iter_rows():
         # If both ids occur in one of the files, they are two documents.
-        if pair and not (run.docs == pair[1]).any() and not (qrels.docs == pair[0]).any():
-            return pair
+        if not (run.docs == other).any() and not (qrels.docs == doc).any():
+            return doc, other
     return None
 
 

@@ -131,7 +131,8 @@ def read_groups(data: Any) -> DocumentTable:
         n_groups = pl.col("group").n_unique()
         is_other = frame.select(n_groups.over("doc") != n_groups.over("doc", topics)).to_series()
         reason = f"has other groups with another {name}, but groups apply to all topics"
-        table.refuse(is_other, lambda _, reason=reason: reason)
+        for row in is_other.arg_true()[:1]:
+            raise table.wrong(int(row), reason, doc=frame["doc"][int(row)])
         if topics.n_unique() > 1:
             warn(f"{table.source}: columns not used: {name}")
     names, codes = sorted_codes(frame["group"])

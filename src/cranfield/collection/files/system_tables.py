@@ -151,10 +151,10 @@ class SystemTable:
             is_other = column.ne_missing(column.shift()).to_numpy()[1:]
             if not ((codes[1:] < codes[:-1]) | (is_other & (codes[1:] == codes[:-1]))).any():
                 continue
-            frame = pl.DataFrame({"topic": codes, "value": column})
-            frame = frame.with_columns(rank=codes if ranks is None else ranks)
+            rows = {"topic": codes, "value": column, "rank": codes if ranks is None else ranks}
             rank_from_1 = pl.col("rank") - pl.col("rank").min().over("topic") + 1
-            groups = frame.with_columns(rank_from_1).group_by("topic", "value", maintain_order=True)
+            frame = pl.DataFrame(rows).with_columns(rank_from_1)
+            groups = frame.group_by("topic", "value", maintain_order=True)
             parts = groups.agg(pl.len(), pl.col("rank").n_unique(), last=pl.col("rank").max())
             are_rankings = ((parts["rank"] == parts["len"]) & (parts["last"] == parts["len"])).all()
             divided = parts.filter(pl.len().over("topic") > 1)

@@ -189,6 +189,27 @@ def test_a_topic_in_another_spelling_is_noted(topic: str, judged: str) -> None:
     assert note not in cf.judge(run, {"2026": {"a": 1}, "8": {"a": 1}}).coverage.notes
 
 
+@pytest.mark.parametrize(
+    ("doc", "judged", "others", "is_noted"),
+    [
+        ("7", "007", ["102"], True),
+        ("d7", "D7", ["102"], True),
+        ("d7\xa0", "d7", ["102"], True),
+        ("7", "007", ["102", "007"], False),  # two documents
+        ("7", "8", ["102"], False),
+        ("7", "007", ["102", "101", "103", "104", "105"], False),  # few are unjudged
+    ],
+)
+def test_a_document_in_another_spelling_is_noted(
+    doc: str, judged: str, others: list[str], is_noted: bool
+) -> None:
+    run = {"1": dict.fromkeys([doc, *others], 1.0)}
+    qrels = {"1": dict.fromkeys([judged, "102", "101", "103", "104", "105"], 1)}
+    notes = cf.judge(run, qrels).coverage.notes
+    note = f"document {doc!r} of the runs and document {judged!r} of the judgments differ only in"
+    assert any(text.startswith(note) for text in notes) == is_noted
+
+
 def test_names_of_systems(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.run").write_text("1 Q0 a 1 1 same\n")

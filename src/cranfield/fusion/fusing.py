@@ -269,7 +269,7 @@ _MANY_TIES = 0.5  # proportion of tied documents above which ids determine most 
 def _warn_of_scores(
     fusion: Fusion, norm: str | None, names: Sequence[str], tops: Sequence[RunTop]
 ) -> None:
-    """Warn of ranks that the ids of documents determine, and of raw scores below 0."""
+    """Warn of ranks that ids of documents determine, and of missing scores or raw ones below 0."""
     tied = [k for k, top in enumerate(tops) if top.tied > _MANY_TIES]
     if tied and not fusion.by_score:
         worst = max(tied, key=lambda k: tops[k].tied)
@@ -279,7 +279,14 @@ def _warn_of_scores(
             " ties='rank' or ties='input' ranks them as in the run"
         )
 
-    negative = [k for k, top in enumerate(tops) if (top.scores < 0).any()]
+    unscored = [k for k, top in enumerate(tops) if not top.has_scores]
+    if unscored and norm not in {"rank", "borda"}:
+        warn(
+            f"{count_runs(unscored, names)} no scores ({quoted(names[unscored[0]])}), so that"
+            f" {fusion.name} uses negative ranks as scores; use norm='rank', or a method that uses"
+            " ranks, such as RRF"
+        )
+    negative = [k for k, top in enumerate(tops) if top.has_scores and (top.scores < 0).any()]
     if negative and norm == "none":
         warn(
             f"{count_runs(negative, names)} scores below 0 ({quoted(names[negative[0]])}), so that"

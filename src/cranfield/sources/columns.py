@@ -704,17 +704,22 @@ _ARRAY = r"""\[.*['",].*\]"""
 
 
 def _check_lists(
-    ids: pl.Series, source: str, lines: Sequence[int] | NDArray[np.int64] | None
+    ids: pl.Series, noun: str, source: str, lines: Sequence[int] | NDArray[np.int64] | None
 ) -> None:
-    """Refuse ids that are arrays; warn of ids of one form with separators between."""
-    rows = ids.str.contains(rf"^{_ARRAY}$|\d\s*[;|,]").fill_null(False).arg_true()[:_MAX_CHECKED]
+    """Refuse ids that are arrays; warn of documents of one form with separators between.
+
+    Groups with separators between are refused if each of them occurs in another row.
+    """
+    groups = {*ids.unique()} if noun == "group" else set[str]()
+    separator = r"[;|,]" if groups else r"\d\s*[;|,]"
+    rows = ids.str.contains(f"^{_ARRAY}$|{separator}").fill_null(False).arg_true()[:_MAX_CHECKED]
     for row, text in zip(rows, ids[rows], strict=True):
         parts = re.split(r"\s*[;|,]\s*", text)
         forms = [re.sub(r"\d+", "0", re.sub(r"[A-Za-z]+", "a", part)) for part in parts]
-        if re.fullmatch(_ARRAY, text):
-            reason = f"expected one document, got the list {quoted(text)}; write a row for each"
+        if re.fullmatch(_ARRAY, text) or {*parts} <= groups:
+            reason = f"expected one {noun}, got the list {quoted(text)}; write a row for each"
             raise error_at_row(int(row), reason, source, lines)
-        if "0" in forms[0] and {*forms} == {forms[0]}:
+        if not groups and "0" in forms[0] and {*forms} == {forms[0]}:
             warn(f"{source}: document {quoted(text)} may be several; write a row for each")
             return
 
@@ -753,8 +758,8 @@ def convert_columns(
             warn(f"{source}: {noun} is {values}, read as text, not as missing")
         if series.dtype == pl.String and column.name not in _TEXT_COLUMNS:
             _warn_of_decimal_ids(series, noun, source)
-        if column.name == "doc" and series.dtype == pl.String:
-            _check_lists(series, source, lines)
+        if column.name in {"doc", "group"} and series.dtype == pl.String:
+            _check_lists(series, "group" if column.name == "group" else "document", source, lines)
         series_by_name[column.name] = series
     height = max((len(series) for series in series_by_name.values()), default=0)
     if not height and not allow_empty:

@@ -29,7 +29,7 @@ _CLICKS = (
 )
 _START = "start start_time"
 _TIME = ("time timestamp event_time datetime ts", _START)
-_RANK = "rank position ordinal pos"
+_RANK = "rank position ordinal pos doc_position"
 
 # PyTerrier has a `docid` that is a number of its index beside the `docno`.
 _DOC = (
@@ -675,4 +675,4 @@ def schema_of_lines(
     cut = partial(fields_of, widths=range(len(required), len(columns) + 1))
     lines = Lines(tuple(column.name for column in columns), len(required), cut=cut)
     schema = Schema(kind, columns, lines=lines, tuples=required, mapping=mapping)
-    return replace(schema, suspicions=suspicions or {})
+    return replace(schema, suspicions=suspicions or {}, hint="; rename the column to {name}")

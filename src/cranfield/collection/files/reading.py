@@ -30,7 +30,13 @@ from cranfield.collection.files.named_columns import (
     requested_columns,
     run_of_dicts,
 )
-from cranfield.collection.files.system_tables import SystemTable, read_line_table, read_system_table
+from cranfield.collection.files.system_tables import (
+    PARTS_OF_RUNS,
+    PARTS_OF_TOPICS,
+    SystemTable,
+    read_line_table,
+    read_system_table,
+)
 from cranfield.collection.judged.rows import number_rows
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import (
@@ -158,6 +164,8 @@ def read_qrels(
         return qrels.detached()
     names = requested_columns(columns, "qrels", None)
     rows = _read(data, names, format, encoding, separator, ungraded, grade_map)
+    if rows.table is not None:
+        rows.table.refuse_parts(PARTS_OF_TOPICS, rows.codes)
     _refuse_ranks(rows)
     _refuse_times(rows)
     if rows.has("inclusion"):
@@ -362,10 +370,40 @@ def read_run(
         )
     except InputError as error:
         raise rows.explain_repeats(error) from None
+    _check_ranks(rows.table, run)
     if len(tags) > 1:
         different_tags = f"{len(tags)} different run tags ({tag_names})"
         warn(f"{source}: {different_tags}; the system is named {quoted(name)}")
     return _merged(run, chunk_separator)
+
+
+def _check_ranks(table: SystemTable | None, run: Run) -> None:
+    """Refuse a column that divides the documents of a topic; warn of ranks that occur twice."""
+    codes, ranks = run.codes, run.ranks
+    # Ranks that are all equal are placeholders.
+    if ranks is None or run.unranked is not None or (ranks == ranks[:1]).all():
+        if table is not None:
+            table.refuse_parts(PARTS_OF_RUNS, codes)
+        return
+    keys = (codes.astype(np.int64) << 32) + ranks
+    if (keys[1:] > keys[:-1]).all() or np.unique(keys).size == keys.size:
+        return
+    if table is not None:
+        table.refuse_parts(PARTS_OF_RUNS, codes, ranks)
+    order = np.lexsort((run.scores, ranks, codes))
+    codes, ranks, scores = codes[order], ranks[order], run.scores[order]
+    first = np.flatnonzero(np.diff(codes, prepend=-1))
+    last = np.append(first[1:], codes.size) - 1
+    second = np.minimum(first + 1, last)
+    # Documents of equal score may share a rank; a single one may be an error of the system.
+    is_shared = (ranks[first] == ranks[second]) & (scores[first] < scores[second])
+    is_shared &= (ranks[first] < ranks[last]) & (ranks[last] - ranks[first] < last - first - 1)
+    for row in first[is_shared][:1]:
+        warn(
+            f"{run.origin.name}: rank {ranks[row]} occurs twice in topic"
+            f" {quoted(run.topics[codes[row]])}, with different scores; if the topic has several"
+            " rankings, write each into a file of its own"
+        )
 
 
 def _without_repeats(

@@ -91,7 +91,7 @@ MAX_NAMES = 50  # maximum number of names that are tested for being measures; ea
 _NAMES = """
 acc accuracy auc bertscore bleu chrf correctness coverage em exactmatch f1 fmeasure fscore
 faithfulness groundedness hits hitrate hole meteor pass pmrr prec precision rec recall relevance
-rouge rougel success answercorrectness answerrelevance answerrelevancy averageprecision
+relevancy rouge rougel success answercorrectness answerrelevance answerrelevancy averageprecision
 contextentityrecall contextprecision contextrecall contextrelevance meanrank medianrank
 reciprocalrank vitalscore allscore strictvitalscore strictallscore count len length n queries tokens
 """
@@ -106,6 +106,7 @@ _LAST_WORD = re.compile(r".*[_ -](precision|recall|f1|accuracy)", re.IGNORECASE)
 """Names such as `nugget_recall`; `bm25_recall` beside `dense_recall` are systems."""
 
 CUTOFF = re.compile(r"@\d")
+_BETWEEN_PARTS = re.compile(r"[\s_/|:.()\[\]-]+")
 
 
 @lru_cache(maxsize=4096)
@@ -125,11 +126,38 @@ def resembles_measure(name: str) -> bool:
     )
 
 
+def _refuse_measures_of_systems(names: Sequence[str], kind: str) -> None:
+    """Refuse names such as `bm25_ndcg` of several systems and several measures."""
+    if all(map(resembles_measure, names)) or all(map(_LAST_WORD.fullmatch, names)):
+        return
+    for place in (0, 1):
+        pairs = {}
+        for name in names:
+            cuts = [(name[: m.start()], name[m.end() :]) for m in _BETWEEN_PARTS.finditer(name)]
+            # The longest measure that precedes a system, or the shortest one that follows it.
+            for cut in cuts if place else cuts[::-1]:
+                measure, system = cut[place], cut[1 - place]
+                is_measure = resembles_measure(measure) or known_measure(measure) is not None
+                if len(measure) > 1 and system and is_measure:
+                    pairs[name] = measure, system
+                    break
+        n_measures, n_systems = (len({pair[k] for pair in pairs.values()}) for k in (0, 1))
+        if 1 < n_measures < len(pairs) and 1 < n_systems < len(pairs):
+            listed = some_of(dict.fromkeys(measure for measure, _ in pairs.values()), 3)
+            raise InputError(
+                f"expected {kind} of systems or of measures, got both in one name, as"
+                f" {some_of(map(quoted, pairs), 3)} ({listed}); keep the {kind} of one measure, or"
+                " write a table with columns topic, system, measure and score"
+            )
+
+
 def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str = "") -> bool:
     """Return True if most names are of measures; refuse a mixture if `kind` describes the names."""
     sample = list(islice(names, MAX_NAMES))
     if any(same_measure(name, measure) for name in sample for measure in requested):
         return True
+    if kind:
+        _refuse_measures_of_systems(sample, kind)
     last_words = {name: match[1] for name in sample if (match := _LAST_WORD.fullmatch(name))}
     if len({*last_words.values()}) < 2:
         last_words = {}

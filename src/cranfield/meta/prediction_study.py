@@ -314,7 +314,10 @@ def _read_predictions(data: Any) -> pl.DataFrame:
 def _check_names(systems: Sequence[str], predictors: Iterable[str]) -> None:
     """Refuse predictors named after several systems; warn of systems named as predictors."""
     named = [
-        next((name for name in systems if re.search(rf"(^|[\W_]){re.escape(name)}([\W_]|$)", text)), "")
+        next(
+            (name for name in systems if re.search(rf"(^|[\W_]){re.escape(name)}([\W_]|$)", text)),
+            "",
+        )
         for text in predictors
     ]
     if len({*named} - {""}) > 1:

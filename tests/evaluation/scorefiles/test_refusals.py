@@ -30,6 +30,7 @@ REFUSED = [
     ("s.csv", "qid,query_id,a\n1,2,.5\n", "has two columns for the topic: 'qid' and 'query_id'"),
     ("s.csv", "topic,run,tag,score\n1,a,b,1\n", "has two columns for the system: 'run' and 'tag'"),
     ("s.csv", "system,AP\na,.5\n", "has a column of systems, 'system', but no column of topics"),
+    ("s.csv", ",name,map\n0,a,.5\n1,b,.4\n", "has a column of systems, 'name', but no column of"),
     ("s.csv", "system,1,2\na,.5,1\n", "if the other columns are topics, transpose the table"),
     ("s.csv", "measure,a,b\nAP,.5,1\n", "has a column of measures, 'measure', but no column of"),
     ("s.csv", "prompt,a\n401,.5\n402,1\n", "the first column, 'prompt', has a different integer"),

@@ -33,6 +33,7 @@ SCORES = Schema(
         optional("replicate", LABEL),
         optional("score", NUMBER, "value"),
     ),
+    decisive=("status", "outcome", "weight", "unit of measurement"),
 )
 
 
@@ -146,8 +147,8 @@ def _refuse_measures_of_systems(names: Sequence[str], kind: str) -> None:
             listed = some_of(dict.fromkeys(measure for measure, _ in pairs.values()), 3)
             raise InputError(
                 f"expected {kind} of systems or of measures, got both in one name, as"
-                f" {some_of(map(quoted, pairs), 3)} ({listed}); keep the {kind} of one measure, or"
-                " write a table with columns topic, system, measure and score"
+                f" {some_of(map(quoted, pairs), 3)} ({listed}); write a table with columns topic,"
+                f" system, measure and score, or keep the {kind} of one measure, named by system"
             )
 
 

@@ -198,6 +198,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "name of a test": ("name", "paper study"),
         "alternative": ("alternative alternative_hypothesis", "sides sided tails tailed tail"),
         "alpha": ("alpha significance_level",),
+        "prediction": ("prediction", "value score"),
         "value": ("score value metric_value measure_value",),
     }
 )

@@ -177,7 +177,7 @@ def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str 
     raise InputError(
         f"expected {kind} of systems or of measures, got {some_of(map(quoted, likely), 3)}, which"
         f" could be measures{others}; for measures of one system, pass measure={likely[0]!r}; for"
-        f" systems, pass {advice}"
+        f" systems, {f'remove these {kind}, or ' if known else ''}pass {advice}"
     )
 
 
@@ -244,7 +244,10 @@ def score_frame(
 def _score_problem(cell: Any) -> str:
     if has_decimal_comma(cell):
         return f"score {quoted(cell)} has a decimal comma; use a decimal point"
-    return f"score {quoted(cell)} is not a finite number"
+    word = str(cell).strip().casefold()
+    advice = "; write 1 or 0" * (word in {"true", "false", "yes", "no", "pass", "fail"})
+    advice = advice or "; write a proportion, such as 0.5" * word.endswith("%")
+    return f"score {quoted(cell)} is not a finite number{advice}"
 
 
 @dataclass(frozen=True)

@@ -173,8 +173,8 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
         n_partial = int((has_score.any(axis=0) & ~has_score.all(axis=0)).sum())
         if n_partial:
             notes.append(
-                f"{name}: {n_partial} of {counted(row['replicates'], 'replicate')} without a score"
-                " for every topic, not used in lowest, highest and SD"
+                f"{name}: {n_partial} of {counted(int(row['replicates']), 'replicate')} without a"
+                " score for every topic, not used in lowest, highest and SD"
             )
         if row["within"] == 0:
             notes.append(f"{name}: all replicates have the same scores")

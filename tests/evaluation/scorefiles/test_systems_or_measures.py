@@ -51,6 +51,8 @@ SYSTEMS = [
     "bm25,dense",
     "bm25_recall,dense_recall",
     "ms-marco-MiniLM,hybrid_full",
+    "bm25_pass1,bm25_pass2,dense_pass1,dense_pass2",
+    "bm25_ndcg,dense_ndcg,hybrid_ndcg",
     "A,B",
     "p,q",
     "a,ap",

@@ -107,6 +107,7 @@ _LAST_WORD = re.compile(r".*[_ -](precision|recall|f1|accuracy)", re.IGNORECASE)
 """Names such as `nugget_recall`; `bm25_recall` beside `dense_recall` are systems."""
 
 CUTOFF = re.compile(r"@\d")
+_SETTING = re.compile(r"(pass|len|length|tokens|count)[_-]?\d+")  # of systems: `dense_len32`
 _BETWEEN_PARTS = re.compile(r"[\s_/|:.()\[\]-]+")
 
 
@@ -133,13 +134,14 @@ def _refuse_measures_of_systems(names: Sequence[str], kind: str) -> None:
         return
     for place in (0, 1):
         pairs = {}
-        for name in names:
+        # Names of several words are more likely topics.
+        for name in (name for name in names if name.count(" ") < 2):
             cuts = [(name[: m.start()], name[m.end() :]) for m in _BETWEEN_PARTS.finditer(name)]
             # The longest measure that precedes a system, or the shortest one that follows it.
             for cut in cuts if place else cuts[::-1]:
                 measure, system = cut[place], cut[1 - place]
                 is_measure = resembles_measure(measure) or known_measure(measure) is not None
-                if len(measure) > 1 and system and is_measure:
+                if len(measure) > 1 and system and is_measure and not _SETTING.fullmatch(measure):
                     pairs[name] = measure, system
                     break
         n_measures, n_systems = (len({pair[k] for pair in pairs.values()}) for k in (0, 1))

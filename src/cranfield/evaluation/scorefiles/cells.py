@@ -138,7 +138,7 @@ def _refuse_measures_of_systems(names: Sequence[str], kind: str) -> None:
         for name in (name for name in names if name.count(" ") < 2):
             cuts = [(name[: m.start()], name[m.end() :]) for m in _BETWEEN_PARTS.finditer(name)]
             # The longest measure that precedes a system, or the shortest one that follows it.
-            for cut in cuts if place else cuts[::-1]:
+            for cut in (cuts if place else cuts[::-1])[:3]:
                 measure, system = cut[place], cut[1 - place]
                 is_measure = resembles_measure(measure) or known_measure(measure) is not None
                 if len(measure) > 1 and system and is_measure and not _SETTING.fullmatch(measure):

@@ -282,6 +282,15 @@ def test_summary_beside_a_loop() -> None:
     np.testing.assert_allclose(cf.summarise_replicates(SCORES).SD, seeds.std(axis=1, ddof=1))
 
 
+def test_replicates_without_a_score_for_every_topic() -> None:
+    values = SCORES.values.copy()
+    values[0, 1, 2] = np.nan
+    found = cf.summarise_replicates(cf.Scores(values, TOPICS, SYSTEMS, axis="replicate"))
+    assert found.notes == (
+        "B: 1 of 3 replicates without a score for every topic, not used in lowest, highest and SD",
+    )
+
+
 def test_names_and_tables_of_runs(tmp_path: Path) -> None:
     runs = {
         f"{name}@s{k + 1}": SCORES.values[:, i, k].tolist()

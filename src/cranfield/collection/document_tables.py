@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,13 +55,16 @@ def _memberships(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     return transpose_rows(("doc", "group", "weight"), rows)
 
 
-_LENGTHS = schema_of_lines(
-    "table of lengths",
-    DOC,
-    Column("length", NUMBER),
-    mapping=two_columns("doc", "length"),
-    suspicions={"document occurs twice in the lengths": pl.col("doc").is_duplicated()}
-    | negative("length"),
+_LENGTHS = replace(
+    schema_of_lines(
+        "table of lengths",
+        DOC,
+        Column("length", NUMBER),
+        mapping=two_columns("doc", "length"),
+        suspicions={"document occurs twice in the lengths": pl.col("doc").is_duplicated()}
+        | negative("length"),
+    ),
+    decisive=("status", "unit of measurement"),
 )
 _GROUPS = schema_of_lines(
     "table of groups",

@@ -85,7 +85,8 @@ class ReplicateSummary(TableResult):
     topics
         Number of topics.
     notes
-        Notes on negative estimates of variances, and on systems whose replicates do not differ.
+        Notes on negative estimates of variances, on replicates without a score for every topic,
+        and on systems whose replicates do not differ.
     """
 
     name: ClassVar[str] = "replicates"
@@ -177,6 +178,13 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
             notes.append(
                 f"{name}: the estimated variance between topics is below 0, counted as 0 in the"
                 " intraclass correlation"
+            )
+        has_score = ~np.isnan(table.values[:, k])
+        n_partial = int((has_score.any(axis=0) & ~has_score.all(axis=0)).sum())
+        if n_partial:
+            notes.append(
+                f"{name}: {n_partial} of {counted(int(row['replicates']), 'replicate')} without a"
+                " score for every topic, not used in lowest, highest and SD"
             )
         if row["within"] == 0:
             notes.append(f"{name}: all replicates have the same scores")

@@ -27,6 +27,7 @@ from cranfield.sources.schemas import (
     FRAMES,
     NO_OWN_NAMES,
     SUCCESS,
+    Column,
     Lines,
     Schema,
     Suspicions,
@@ -100,18 +101,7 @@ class Columns:
         if repeated := self._header_rows(used):
             reason = "repeats the names of the columns; remove the row"
             raise error_at_row(repeated[0], reason, self.source, self.lines)
-        unused, others, decisive = schema.unused(self.names, used)
-        decisive |= self._find_events(schema, used)
-        read = {schema.column_of(self.names[k]) for k in used}
-        for k, kind in decisive.items():
-            if kind == "support" and kind in read:
-                continue
-            values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
-            if not _is_harmless(kind, spelt(self.names[k]), {*values}):
-                subject = f"column {quoted(self.names[k])} ({some_of(map(quoted, values), 3)})"
-                effect = f"may be the {kind} of rows, which a {schema.kind} does not take into"
-                reason = f"{subject} {effect} account; {_ADVICE[kind]}"
-                raise InputError(reason, source=self.source)
+        unused, others = self.refuse_decisive(schema, used)
         # Not reported: columns with a single value, with numbers of rows, with a text for each
         # identifier, or with a copy of a used column. Other identifiers and numbers may be the ones
         # that the user means.
@@ -145,6 +135,24 @@ class Columns:
         if reported := sorted(reported) + unused[_MAX_CHECKED:]:
             listed = some_of((quoted(self.names[k]) for k in reported), 12)
             warn(f"{self.source}: columns not used: {listed}")
+
+    def refuse_decisive(
+        self, schema: Schema, used: Collection[int]
+    ) -> tuple[list[int], dict[int, tuple[int, Column]]]:
+        """Refuse unused columns that may change the meaning of rows; return the others."""
+        unused, others, decisive = schema.unused(self.names, used)
+        decisive |= self._find_events(schema, used)
+        read = {schema.column_of(self.names[k]) for k in used}
+        for k, kind in decisive.items():
+            if kind == "support" and kind in read:
+                continue
+            values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
+            if not _is_harmless(kind, spelt(self.names[k]), {*values}):
+                subject = f"column {quoted(self.names[k])} ({some_of(map(quoted, values), 3)})"
+                effect = f"may be the {kind} of rows, which a {schema.kind} does not take into"
+                reason = f"{subject} {effect} account; {_ADVICE[kind]}"
+                raise InputError(reason, source=self.source)
+        return unused, others
 
     def _find_events(self, schema: Schema, used: Collection[int]) -> dict[int, str]:
         """Find unused columns of any name whose values name events, among them clicks."""
@@ -201,6 +209,7 @@ _ADVICE = {
     "judge": "write a table for each judge",
     "assessor": "write a table for each assessor, or remove the column if each answer has one",
     "criterion": "keep the rows of one criterion, and remove the column",
+    "unit of measurement": "write all values in one unit, and remove the column",
     "outcome": "keep the valid rows, and remove the column",
     "replicate": "name the systems SYSTEM@REPLICATE, and remove the column",
 }

@@ -198,6 +198,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "name of a test": ("name", "paper study"),
         "alternative": ("alternative alternative_hypothesis", "sides sided tails tailed tail"),
         "alpha": ("alpha significance_level",),
+        "prediction": ("prediction", "value score"),
         "value": ("score value metric_value measure_value",),
     }
 )
@@ -211,7 +212,8 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " qa_user eligible is_eligible qualified is_qualified multiple_exposures tainted parsed"
         " failed error finish_reason rejection_time is_bot bot is_robot is_crawler is_test"
         " test_account is_test_account test_user is_test_user retracted is_retracted withdrawn"
-        " is_withdrawn",
+        " is_withdrawn exception error_message error_msg error_type traceback timed_out"
+        " failure_reason is_failed has_failed http_code response_code stop_reason is_invalid",
         "split": "split dataset data_set subset phase challenge_phase task track",
         "count": "impressions impression_count views view_count shows searches search_count count"
         " n num frequency freq occurrences sessions visits pageviews screen_page_views"
@@ -251,8 +253,10 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         "criterion": "criterion criteria aspect dimension rubric",
         "outcome": "success is_success ok is_ok is_error has_error parse_error parse_ok"
         " parse_success is_parsed refused is_refused refusal is_spam spammer is_spammer banned"
-        " is_banned reject",
+        " is_banned reject succeeded passed pass completed errors failure timeout invalid skip drop"
+        " include use flag qc outcome",
         "replicate": "replicate replicate_id repetition trial attempt",
+        "unit of measurement": "uom unit_of_measurement",
     }
 )
 """Names of columns that change the meaning of rows, by kind; they are never ignored silently.
@@ -580,6 +584,12 @@ class Schema:
         if "value" in {spelt(names[k]) for k in used}:
             # As in Langfuse: a row has the name of a criterion and its value.
             kinds |= {k: "criterion" for k, name in unused.items() if name == "name"}
+        if "unit of measurement" in self.decisive:
+            # In other tables, a unit is a person or a document.
+            kinds |= {k: "unit of measurement" for k, n in unused.items() if n in {"unit", "units"}}
+        if "threshold" in unused.values():
+            # As in DeepEval: a score is a success if it reaches a threshold.
+            kinds |= {k: "" for k, name in unused.items() if name in {"success", "passed", "pass"}}
         decisive = {k: kind for k, kind in kinds.items() if kind in self.decisive}
         if self.is_selected:
             return [], {}, decisive

@@ -242,6 +242,7 @@ RUN = Schema(
     hint=_HINT,
     mapping=partial(_convert_topics, "score"),
     nested=partial(columns_of_nested, "run"),
+    decisive=("status", "outcome"),
 )
 
 RANKS = Schema("run", (TOPIC, DOC, Column("rank", WHOLE), SYSTEM), noun="a run")
@@ -273,7 +274,7 @@ QRELS = _JudgmentSchema(
     tuples=("topic", "doc", "grade"),
     lines_as_rows=("topic", "subtopic", "doc", "grade"),
     hint=_HINT,
-    decisive=("status", "measure", "criterion"),
+    decisive=("status", "outcome", "measure", "criterion"),
     mapping=partial(_convert_topics, "grade"),
     nested=partial(columns_of_nested, "qrels"),
 )

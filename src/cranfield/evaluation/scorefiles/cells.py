@@ -33,6 +33,7 @@ SCORES = Schema(
         optional("replicate", LABEL),
         optional("score", NUMBER, "value"),
     ),
+    decisive=("status", "outcome", "weight", "unit of measurement"),
 )
 
 
@@ -93,7 +94,7 @@ MAX_NAMES = 50  # maximum number of names that are tested for being measures; ea
 _NAMES = """
 acc accuracy auc bertscore bleu chrf correctness coverage em exactmatch f1 fmeasure fscore
 faithfulness groundedness hits hitrate hole meteor pass pmrr prec precision rec recall relevance
-rouge rougel success answercorrectness answerrelevance answerrelevancy averageprecision
+relevancy rouge rougel success answercorrectness answerrelevance answerrelevancy averageprecision
 contextentityrecall contextprecision contextrecall contextrelevance meanrank medianrank
 reciprocalrank vitalscore allscore strictvitalscore strictallscore count len length n queries tokens
 """
@@ -108,6 +109,8 @@ _LAST_WORD = re.compile(r".*[_ -](precision|recall|f1|accuracy)", re.IGNORECASE)
 """Names such as `nugget_recall`; `bm25_recall` beside `dense_recall` are systems."""
 
 CUTOFF = re.compile(r"@\d")
+_SETTING = re.compile(r"(pass|len|length|tokens|count)[_-]?\d+")  # of systems: `dense_len32`
+_BETWEEN_PARTS = re.compile(r"[\s_/|:.()\[\]-]+")
 
 
 @lru_cache(maxsize=4096)
@@ -127,11 +130,39 @@ def resembles_measure(name: str) -> bool:
     )
 
 
+def _refuse_measures_of_systems(names: Sequence[str], kind: str) -> None:
+    """Refuse names such as `bm25_ndcg` of several systems and several measures."""
+    if all(map(resembles_measure, names)) or all(map(_LAST_WORD.fullmatch, names)):
+        return
+    for place in (0, 1):
+        pairs = {}
+        # Names of several words are more likely topics.
+        for name in (name for name in names if name.count(" ") < 2):
+            cuts = [(name[: m.start()], name[m.end() :]) for m in _BETWEEN_PARTS.finditer(name)]
+            # The longest measure that precedes a system, or the shortest one that follows it.
+            for cut in (cuts if place else cuts[::-1])[:3]:
+                measure, system = cut[place], cut[1 - place]
+                is_measure = resembles_measure(measure) or known_measure(measure) is not None
+                if len(measure) > 1 and system and is_measure and not _SETTING.fullmatch(measure):
+                    pairs[name] = measure, system
+                    break
+        n_measures, n_systems = (len({pair[k] for pair in pairs.values()}) for k in (0, 1))
+        if 1 < n_measures < len(pairs) and 1 < n_systems < len(pairs):
+            listed = some_of(dict.fromkeys(measure for measure, _ in pairs.values()), 3)
+            raise InputError(
+                f"expected {kind} of systems or of measures, got both in one name, as"
+                f" {some_of(map(quoted, pairs), 3)} ({listed}); write a table with columns topic,"
+                f" system, measure and score, or keep the {kind} of one measure, named by system"
+            )
+
+
 def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str = "") -> bool:
     """Return True if most names are of measures; refuse a mixture if `kind` describes the names."""
     sample = list(islice(names, MAX_NAMES))
     if any(same_measure(name, measure) for name in sample for measure in requested):
         return True
+    if kind:
+        _refuse_measures_of_systems(sample, kind)
     last_words = {name: match[1] for name in sample if (match := _LAST_WORD.fullmatch(name))}
     if len({*last_words.values()}) < 2:
         last_words = {}
@@ -150,7 +181,7 @@ def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str 
     raise InputError(
         f"expected {kind} of systems or of measures, got {some_of(map(quoted, likely), 3)}, which"
         f" could be measures{others}; for measures of one system, pass measure={likely[0]!r}; for"
-        f" systems, pass {advice}"
+        f" systems, {f'remove these {kind}, or ' if known else ''}pass {advice}"
     )
 
 
@@ -216,7 +247,10 @@ def score_frame(
 def _score_problem(cell: Any) -> str:
     if has_decimal_comma(cell):
         return f"score {quoted(cell)} has a decimal comma; use a decimal point"
-    return f"score {quoted(cell)} is not a finite number"
+    word = str(cell).strip().casefold()
+    advice = "; write 1 or 0" * (word in {"true", "false", "yes", "no", "pass", "fail"})
+    advice = advice or "; write a proportion, such as 0.5" * word.endswith("%")
+    return f"score {quoted(cell)} is not a finite number{advice}"
 
 
 @dataclass(frozen=True)

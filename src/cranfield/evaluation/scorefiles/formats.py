@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted, warn
-from cranfield.base.text import join_with_and, some_of
+from cranfield.base.text import counted, join_with_and, some_of
 from cranfield.collection.files.named_columns import describe_structure
 from cranfield.evaluation.scorefiles.cells import (
     AGGREGATE,
@@ -103,7 +103,9 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
     if not source.requested:
         _warn_of_overall_values(measures, is_scored, source.name)
     labels = {"measure": measures, "topic": topics, "system": systems}
-    frame = score_frame(labels, cells, lines).filter(is_scored)
+    frame = score_frame(labels, cells, lines)
+    _warn_of_contradiction(frame, is_scored, cells, source.name)
+    frame = frame.filter(is_scored)
     return make_part(
         frame.with_columns(
             read_labels(frame[name], name, frame["line"]).alias(name) for name in labels
@@ -119,6 +121,39 @@ def _warn_of_overall_values(measures: pl.Series, is_scored: pl.Series, source: s
     if by_topic and names:
         listed = some_of(names, 5)
         warn(f"{source}: skipped values over all topics of {listed}, without scores by topic")
+
+
+def _warn_of_contradiction(
+    frame: pl.DataFrame, is_scored: pl.Series, cells: pl.Series, source: str
+) -> None:
+    """Warn if a value over all topics is not the mean of the topics, or is of other topics."""
+    key = ["system", "measure"]
+    frame = frame.with_columns(decimals=cells.str.extract(r"\.(\d+)$").str.len_bytes())
+    by_topic = frame.filter(is_scored).group_by("system").agg(n=pl.col("topic").n_unique())
+    means = frame.filter(is_scored).group_by(key).agg(pl.mean("score"), pl.max("decimals"))
+    # The run tag is in front of its values over all topics.
+    tags = pl.when(pl.col("measure") == RUNID).then(cells).forward_fill()
+    overall = frame.with_columns(system=pl.coalesce(tags, "system"))
+    overall = overall.filter(pl.col("topic") == AGGREGATE, pl.col("score").is_not_null())
+    numbers = overall.filter(pl.col("measure").is_in(["num_q", "NumQ"]))
+    # Values of `num_ret` and `gm_map` are not means.
+    pairs = (
+        overall.join(means, key, suffix="_mean")
+        .join(by_topic, "system")
+        .join(numbers.select("system", n_all="score"), "system", how="left")
+        .filter(~pl.col("measure").str.contains("(?i)num|gm_"))
+    )
+    # Both values are rounded, to as many decimals unless zeros at the end are not printed.
+    rounding = 0.1 ** pl.max_horizontal("decimals", "decimals_mean").fill_null(0)
+    contradicts = (pl.col("score") - pl.col("score_mean")).abs() > 1.01 * rounding
+    pairs = pairs.filter(contradicts | (pl.col("n_all") != pl.col("n")))
+    for row in pairs[:1].iter_rows(named=True):
+        of_topics = "" if row["n_all"] is None else f" over {row['n_all']:g} topics"
+        warn(
+            f"{source}: {row['measure']} over all topics is {row['score']:g}{of_topics}, but the"
+            f" mean over the {counted(row['n'], 'topic')} of the file is {row['score_mean']:.4g},"
+            " and is used; other topics may count as 0 (trec_eval -c)"
+        )
 
 
 def _order_measures_first(columns: list[pl.Series], requested: Sequence[str]) -> list[pl.Series]:
@@ -396,6 +431,8 @@ def _without_texts(table: ScoreTable, score_columns: list[int]) -> list[int]:
     """Return the columns without those of text, with a warning, unless all have text."""
     text_columns = [k for k in score_columns if _is_text_column(table, k)]
     if 0 < len(text_columns) < len(score_columns):
+        used = {*range(len(table.names))}.difference(text_columns)
+        table.columns.refuse_decisive(SCORES, used)
         unused = some_of([quoted(table.names[k]) for k in text_columns], 5)
         warn(f"{table.source.name}: columns not used: {unused}; they contain text, not scores")
         return [k for k in score_columns if k not in text_columns]
@@ -426,7 +463,12 @@ def _find_topics(
     if "topic" in roles:
         return table.labels(roles["topic"], "topic")
     role = next((role for role in ("system", "measure", *AXES) if role in roles), None)
-    if role is not None and not (score_columns and score_columns[0] == 0 and not table.names[0]):
+    has_index = bool(score_columns) and score_columns[0] == 0 and not table.names[0]
+    if role == "system" and has_index:
+        # A table with a single row for each system has their means, and an index of its rows.
+        systems = table.labels(roles[role], role)
+        has_index = len(systems) < 2 or not systems.is_unique().all()
+    if role is not None and not has_index:
         raise InputError(
             f"has a column of {role}s, {quoted(table.names[roles[role]])},"
             " but no column of topics; scores by topic are required, as written by write_csv"

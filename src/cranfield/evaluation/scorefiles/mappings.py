@@ -32,6 +32,7 @@ from cranfield.sources.columns import (
     Columns,
     columns_of_mapping,
     columns_of_records,
+    is_frame,
     transpose_rows,
     unwrap_pandas,
 )
@@ -82,6 +83,8 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         return complete_part(_frame_of_systems(topics), {str(name): True for name in names})
     if {"metrics", "model_names"} <= data.keys():
         raise InputError("is a report of ranx, with means only; scores by topic are required")
+    if {"task_name", "scores"} <= data.keys():
+        raise InputError("is a result of MTEB, with means only; scores by topic are required")
     details = data.get("details")
     if "metric_score" in data and isinstance(details, Mapping):
         # The response of rank_eval of Elasticsearch and OpenSearch.
@@ -171,6 +174,9 @@ def _frame_of_systems(data: Mapping[Any, Any]) -> pl.DataFrame:
     for name, scores in data.items():
         [system] = read_labels([name], "system")
         is_series = hasattr(scores, "items") and hasattr(scores, "index")
+        if is_frame(scores):
+            frame = "one data frame with columns topic, system and score"
+            raise InputError(f"expected {{topic: score}} for system {quoted(system)}, or {frame}")
         if isinstance(scores, Mapping) or is_series:
             topics = dict(scores.items())
         elif isinstance(scores, Iterable) and not isinstance(scores, _NOT_LISTS):

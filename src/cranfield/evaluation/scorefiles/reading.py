@@ -173,6 +173,10 @@ def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScoreP
     if isinstance(data, (str, PathLike)):
         name, path = named_file(fspath(data))
         return [read_file(Source(path), layout, requested, name)]
+    if hasattr(data, "dims") and hasattr(data, "to_dataframe"):
+        # Of xarray: a Dataset of measures, or the DataArray of one, which may have its name.
+        data = data if hasattr(data, "data_vars") else data.to_dataset(name=data.name or "score")
+        data = data.to_dataframe().reset_index()
     source = ScoreSource("a table" if is_frame(data) else "scores", requested=requested)
     with in_source(source.name):
         if isinstance(data, Scores):

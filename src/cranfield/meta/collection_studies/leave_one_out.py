@@ -370,8 +370,8 @@ class LeaveOneOut(Study):
         rows = self.summary.drop_nulls(["mean drop %", "mean tau"])
         sentences = [
             f"{row['measure']}, {row['list']} lists: without the unique documents of its"
-            f" {self.unit} a run loses {row['mean drop %']:.1f}% of its score on average,"
-            f" {row['largest drop %']:.1f}% at most, and moves by up to"
+            f" {self.unit} a run loses {row['mean drop %']:z.1f}% of its score on average,"
+            f" {row['largest drop %']:z.1f}% at most, and moves by up to"
             f" {counted(row['largest rank change'], 'rank')}; the orders of all systems with and"
             f" without them have a Kendall's tau of {row['mean tau']:.2f} on average."
             for row in rows.iter_rows(named=True)

@@ -252,7 +252,8 @@ def _arrange_cube(
         names = some_of([quoted(systems[k]) for k in systems_of.get(invalid, [])], 3)
         count = f"several systems ({names})" if names else "no system"
         sizes = " x ".join(map(str, shape))
-        reason = f"expected a full grid of {sizes} systems; {combination} has {count}"
+        advice = "remove columns that are not factors" + ", or keep one of these" * bool(names)
+        reason = f"expected a full grid of {sizes} systems; {combination} has {count}; {advice}"
         raise InputError(reason, source="table of systems")
     order = [systems_of[cell][0] for cell in product(*grid.values())]
     return values[:, order].reshape(len(values), *shape)

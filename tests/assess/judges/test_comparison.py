@@ -227,6 +227,15 @@ def test_different_grades_of_people_and_judge_are_noted() -> None:
     assert notes_of([0, 1] * 6, [1, 0] * 6) == ()
 
 
+@pytest.mark.parametrize(("inclusion", "is_noted"), [([1.0, 0.3], True), ([0.3, 0.3], False)])
+def test_unequal_inclusion_probabilities_are_noted(inclusion: list[float], is_noted: bool) -> None:
+    rows = {"topic": ["q", "r"], "doc": ["a", "b"], "grade": [1, 0]}
+    people = pl.DataFrame({**rows, "inclusion": inclusion})
+    notes = cf.assess.compare_judges(people, {"gpt": pl.DataFrame(rows)}).notes
+    text = "several values of inclusion: agreement, bias and calibration are of the judged"
+    assert any(text in note for note in notes) == is_noted
+
+
 def test_lower_bounds_are_values_that_the_statistics_can_have() -> None:
     people = {"1": {"a": 0, "b": 1, "c": 2}, "2": {"a": 2, "d": 0, "e": 1}}
     judge = {"1": {"a": 0, "b": 2, "c": 2}, "2": {"a": 2, "d": 1}}

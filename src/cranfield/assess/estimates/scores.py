@@ -532,10 +532,8 @@ class PPIAnswers(TableResult):
             pair, names = [first, second], {"system": systems[first], "other": systems[second]}
             has_answer, is_labelled = data.has_answer[:, pair], ~np.isnan(data.people[:, pair])
             if (has_answer.all(axis=1) & (is_labelled[:, 0] != is_labelled[:, 1])).any():
-                raise PolicyError(
-                    f"people must label answers of {quoted(systems[first])} and"
-                    f" {quoted(systems[second])} to the same topics to estimate their difference"
-                )
+                both = f"{quoted(systems[first])} and {quoted(systems[second])}"
+                raise PolicyError(f"people must label answers of {both} to the same topics")
             people = np.where(has_answer, data.people[:, pair], 0.0)
             scores = (people[:, 0] - people[:, 1], data.judge[:, first] - data.judge[:, second])
             frame, _ = data.estimate(

@@ -204,13 +204,13 @@ def test_order_of_lines_and_of_judges_changes_nothing(
     assert one.joint.sum() == 2 * len(pairs)
 
 
-def notes_of(people: list[int], judge: list[int]) -> tuple[str, ...]:
+def notes_of(people: list[int], judge: list[int], **options: Any) -> tuple[str, ...]:
     """Return the notes on a comparison of the grades of documents of two topics."""
     pairs = [
         {f"q{t}": {f"d{k}": grade for k, grade in enumerate(grades) if k % 2 == t} for t in (0, 1)}
         for grades in (people, judge)
     ]
-    return cf.assess.compare_judges(pairs[0], {"llm": pairs[1]}).notes
+    return cf.assess.compare_judges(pairs[0], {"llm": pairs[1]}, **options).notes
 
 
 def test_different_grades_of_people_and_judge_are_noted() -> None:
@@ -220,6 +220,10 @@ def test_different_grades_of_people_and_judge_are_noted() -> None:
     graded = [grade - 1 for grade in people]
     [note] = notes_of(graded, [min(grade, 1) for grade in graded])
     assert note.startswith("llm: people use grades 0 to 2, the judge 0 to 1;")
+    clipped, note = notes_of(graded, [grade + 1 for grade in graded], cut=True)
+    assert clipped.startswith("llm: 4 grades outside the scale 0 to 2 clipped")
+    assert note.startswith("llm: people use grades 0 to 2, the judge 1 to 2;")
+    assert len(notes_of(graded, [*graded[1:], 9], cut=True)) == 1
     # The same scale, of which the judge does not use all grades.
     assert notes_of(graded, [*graded[1:], 0]) == ()
     assert notes_of(graded, [max(grade, 1) for grade in graded]) == ()

@@ -423,15 +423,17 @@ def compare_judges(
     for name, is_undefined in zip(names, np.isnan(values.T), strict=True):
         if undefined := ", ".join(compress(functions, is_undefined)):
             notes.append(f"{name}: {undefined} undefined, as all grades are equal")
-    for name, pairs in zip(names, joint.sum(axis=1), strict=True):
+    for judge, pairs in zip(panel.judges, joint.sum(axis=1), strict=True):
         used = [np.flatnonzero(pairs.any(axis=axis)) + panel.scale.low for axis in (1, 0)]
         (low_human, high_human), (low_judge, high_judge) = [(g[0], g[-1]) for g in used]
         is_shifted = (low_judge - low_human) * (high_judge - high_human) > 0
+        # Clipping lowers the highest grade of a shifted scale.
+        is_shifted |= low_judge > low_human and judge.cut > 0
         is_binary = used[1].tolist() == [0, 1] and len(used[0]) > 2 and pairs.sum() >= MIN_PAIRS
         if is_shifted or is_binary:
             notes.append(
-                f"{name}: people use grades {low_human} to {high_human}, the judge {low_judge} to"
-                f" {high_judge}; if the scales differ, map the grades to one scale first"
+                f"{judge.name}: people use grades {low_human} to {high_human}, the judge"
+                f" {low_judge} to {high_judge}; if the scales differ, map the grades to one scale first"
             )
     counts_by_name = {name: np.array([row[name] for row in counts], np.int64) for name in COUNTS}
     return JudgeComparison(

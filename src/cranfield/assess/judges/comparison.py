@@ -433,7 +433,8 @@ def compare_judges(
         if is_shifted or is_binary:
             notes.append(
                 f"{judge.name}: people use grades {low_human} to {high_human}, the judge"
-                f" {low_judge} to {high_judge}; if the scales differ, map the grades to one scale first"
+                f" {low_judge} to {high_judge}; if the scales differ, map the grades to one scale"
+                " first"
             )
     counts_by_name = {name: np.array([row[name] for row in counts], np.int64) for name in COUNTS}
     return JudgeComparison(

@@ -71,6 +71,47 @@ def test_a_missing_answer_scores_0_and_is_not_sampled() -> None:
         assert row[name] == pytest.approx(float(getattr(alone, name)) / 2, abs=1e-12)
 
 
+def test_a_difference_is_estimated_from_differences_of_topics() -> None:
+    sample = TOPICS[3:15]
+    human, judge = judged(sample, 0.0), judged(TOPICS, 0.2)
+    result = ppi_answers(human, judge, "NuggetRecall")
+    y, f = (cf.evaluate_answers(a, "NuggetRecall")["NuggetRecall"].values for a in (human, judge))
+    people = np.where(np.isin(TOPICS, sample), y[:, 0] - y[:, 1], np.nan)
+    expected = ppi_mean(people, f[:, 0] - f[:, 1])
+    [row] = result.differences().to_dicts()
+    assert (row["system"], row["other"]) == ("x", "y")
+    for name in ("estimate", "standard_error", "low", "high"):
+        assert row[name] == pytest.approx(float(getattr(expected, name)), abs=1e-12)
+    [reverse] = result.differences(baseline="x").to_dicts()
+    assert (reverse["system"], reverse["estimate"]) == ("y", pytest.approx(-row["estimate"]))
+
+
+def test_a_missing_answer_counts_as_0_in_a_difference() -> None:
+    judge = {s: {f"q{k}": [["full" if k % 3 else "none"]] for k in range(20)} for s in "xy"}
+    people = {s: {f"q{k}": [["full" if k else "none"]] for k in range(8)} for s in "xy"}
+    del judge["y"]["q4"], people["y"]["q4"], judge["y"]["q15"]
+    with cf.base.errors.collect_warnings():
+        human, machine = map(cf.texts.read_citations, (people, judge))
+        result = ppi_answers(human, machine, "CitationPrecision")
+    y, f = np.zeros(20), np.zeros(20)
+    y[4], y[8:], f[4] = 1.0, np.nan, 1.0
+    [row] = result.differences().to_dicts()
+    assert row["estimate"] == pytest.approx(float(ppi_mean(y, f).estimate), abs=1e-12)
+
+
+def test_differences_are_refused_without_common_topics() -> None:
+    with cf.base.errors.collect_warnings():
+        table = answers(5, TOPICS[3:15])
+        del table["y"]["q4"]
+        human = cf.texts.judge_answers(table, NUGGETS)
+    judge = judged(TOPICS, 0.2)
+    with pytest.raises(CranfieldError, match="answers of 'x' and 'y' to the same topics"):
+        ppi_answers(human, judge, "NuggetRecall").differences()
+    single = cf.texts.read_citations({"x": {q: [["full"]] for q in TOPICS}})
+    with pytest.raises(CranfieldError, match="requires two systems, got 'x'"):
+        ppi_answers(single, single, "CitationPrecision").differences()
+
+
 def test_refusals() -> None:
     human, judge = judged(TOPICS, 0.0), judged(TOPICS[:30], 0.2)
     with pytest.raises(CranfieldError, match="people labelled an answer of 'x'"):

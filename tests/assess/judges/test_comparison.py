@@ -204,13 +204,13 @@ def test_order_of_lines_and_of_judges_changes_nothing(
     assert one.joint.sum() == 2 * len(pairs)
 
 
-def notes_of(people: list[int], judge: list[int]) -> tuple[str, ...]:
+def notes_of(people: list[int], judge: list[int], **options: Any) -> tuple[str, ...]:
     """Return the notes on a comparison of the grades of documents of two topics."""
     pairs = [
         {f"q{t}": {f"d{k}": grade for k, grade in enumerate(grades) if k % 2 == t} for t in (0, 1)}
         for grades in (people, judge)
     ]
-    return cf.assess.compare_judges(pairs[0], {"llm": pairs[1]}).notes
+    return cf.assess.compare_judges(pairs[0], {"llm": pairs[1]}, **options).notes
 
 
 def test_different_grades_of_people_and_judge_are_noted() -> None:
@@ -220,11 +220,24 @@ def test_different_grades_of_people_and_judge_are_noted() -> None:
     graded = [grade - 1 for grade in people]
     [note] = notes_of(graded, [min(grade, 1) for grade in graded])
     assert note.startswith("llm: people use grades 0 to 2, the judge 0 to 1;")
+    clipped, note = notes_of(graded, [grade + 1 for grade in graded], cut=True)
+    assert clipped.startswith("llm: 4 grades outside the scale 0 to 2 clipped")
+    assert note.startswith("llm: people use grades 0 to 2, the judge 1 to 2;")
+    assert len(notes_of(graded, [*graded[1:], 9], cut=True)) == 1
     # The same scale, of which the judge does not use all grades.
     assert notes_of(graded, [*graded[1:], 0]) == ()
     assert notes_of(graded, [max(grade, 1) for grade in graded]) == ()
     assert notes_of([0, 1, 2, 0], [0, 1, 1, 0]) == ()
     assert notes_of([0, 1] * 6, [1, 0] * 6) == ()
+
+
+@pytest.mark.parametrize(("inclusion", "is_noted"), [([1.0, 0.3], True), ([0.3, 0.3], False)])
+def test_unequal_inclusion_probabilities_are_noted(inclusion: list[float], is_noted: bool) -> None:
+    rows = {"topic": ["q", "r"], "doc": ["a", "b"], "grade": [1, 0]}
+    people = pl.DataFrame({**rows, "inclusion": inclusion})
+    notes = cf.assess.compare_judges(people, {"gpt": pl.DataFrame(rows)}).notes
+    text = "several values of inclusion: agreement, bias and calibration are of the judged"
+    assert any(text in note for note in notes) == is_noted
 
 
 def test_lower_bounds_are_values_that_the_statistics_can_have() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import nan
@@ -199,10 +199,7 @@ class PPIScores(Result):
         PolicyError
             For an unknown system.
         """
-        pairs = list(combinations(range(len(self.systems)), 2))
-        if baseline is not None:
-            index = label_index(baseline, self.systems)
-            pairs = [(k, index) for k in range(len(self.systems)) if k != index]
+        pairs = _pairs(self.systems, baseline)
         first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
         names = pl.Series(self.systems, dtype=pl.String)
         frame = pl.DataFrame({"system": names.gather(first), "other": names.gather(second)})
@@ -210,6 +207,14 @@ class PPIScores(Result):
 
     def heading(self) -> list[str]:
         return [f"{self.measure}, {counted(len(self.systems), 'system')}: {self._size()}"]
+
+
+def _pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
+    """Return all pairs of systems, or each other system with the baseline."""
+    if baseline is None:
+        return list(combinations(range(len(systems)), 2))
+    index = label_index(baseline, systems)
+    return [(k, index) for k in range(len(systems)) if k != index]
 
 
 def _table_columns(means: PPIMeans) -> pl.DataFrame:
@@ -462,6 +467,25 @@ def _estimate_by_document(
     return estimate_scores(sample, len(labels.pool), fixed_topics, fit), scores, notes
 
 
+@dataclass(frozen=True, eq=False)
+class _AnswerScores:
+    """Scores by people, NaN for unlabelled answers, and by a judge; shape (topics, systems)."""
+
+    people: Floats
+    judge: Floats
+    has_answer: Bools
+    fit: Fit
+
+    def estimate(
+        self, people: Floats, judge: Floats, is_answered: Bools, **options: bool
+    ) -> tuple[pl.DataFrame, tuple[str, ...]]:
+        """Return the estimate of a mean over all topics, in a row, and its notes."""
+        means = estimate_means(people[is_answered], judge[is_answered], self.fit, **options)
+        # Missing answers have the score 0, without sampling error.
+        scaled = pl.col("estimate", "standard_error", "low", "high") * is_answered.mean()
+        return means.to_polars().with_columns(scaled), means.notes
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PPIAnswers(TableResult):
     """Mean scores of answers with confidence intervals; returned by :func:`ppi_answers`.
@@ -488,6 +512,35 @@ class PPIAnswers(TableResult):
 
     measure: str
     notes: tuple[str, ...]
+    _data: _AnswerScores
+
+    def differences(self, baseline: str | None = None) -> pl.DataFrame:
+        """Estimate the differences of all pairs of systems, or from a baseline.
+
+        People must have labelled the answers of both systems to the same topics. The rows are those
+        of :meth:`PPIScores.differences`.
+
+        Raises
+        ------
+        PolicyError
+            For an unknown or a single system, or if people labelled answers to different topics.
+        """
+        systems, data, frames = self.rows["system"].to_list(), self._data, []
+        if len(systems) < 2:
+            raise PolicyError(f"a difference requires two systems, got {quoted(systems[0])}")
+        for first, second in _pairs(systems, baseline):
+            pair, names = [first, second], {"system": systems[first], "other": systems[second]}
+            has_answer, is_labelled = data.has_answer[:, pair], ~np.isnan(data.people[:, pair])
+            if (has_answer.all(axis=1) & (is_labelled[:, 0] != is_labelled[:, 1])).any():
+                both = f"{quoted(systems[first])} and {quoted(systems[second])}"
+                raise PolicyError(f"people must label answers of {both} to the same topics")
+            people = np.where(has_answer, data.people[:, pair], 0.0)
+            scores = (people[:, 0] - people[:, 1], data.judge[:, first] - data.judge[:, second])
+            frame, _ = data.estimate(
+                *scores, has_answer[:, 0] | has_answer[:, 1], has_grade_intervals=False
+            )
+            frames.append(pl.DataFrame(names).hstack(frame.drop("human", "freedom")))
+        return pl.concat(frames)
 
     def heading(self) -> list[str]:
         n_human, n_answers = self.rows.select(pl.col("human", "answers").sum()).row(0)
@@ -561,17 +614,16 @@ def ppi_answers(
             raise InputError(reason, topic=topic)
         people_scores[index_of[topic, system]] = sampled_scores[t, s]
     fit = Fit(lambda_, folds, seed, alpha)
+    data = _AnswerScores(people_scores, judge_scores, has_answer, fit)
     frames, notes = [], []
     for k, system in enumerate(judge.systems):
         is_answered = has_answer[:, k]
-        means = estimate_means(people_scores[is_answered, k], judge_scores[is_answered, k], fit)
-        # Missing answers have the score 0, without sampling error.
-        scaled = pl.col("estimate", "standard_error", "low", "high") * is_answered.mean()
+        frame, system_notes = data.estimate(people_scores[:, k], judge_scores[:, k], is_answered)
         sizes = {"answers": int(is_answered.sum()), "by judge": float(judge_scores[:, k].mean())}
         labels = pl.DataFrame({"measure": name, "system": system, **sizes})
-        frames.append(labels.hstack(means.to_polars().with_columns(scaled)))
-        notes += [f"{system}: {note}" for note in means.notes]
-    return PPIAnswers(pl.concat(frames).select(*PPIAnswers.columns), name, tuple(notes))
+        frames.append(labels.hstack(frame))
+        notes += [f"{system}: {note}" for note in system_notes]
+    return PPIAnswers(pl.concat(frames).select(*PPIAnswers.columns), name, tuple(notes), data)
 
 
 def _has_answer(judged: JudgedAnswers | JudgedCitations) -> Bools:

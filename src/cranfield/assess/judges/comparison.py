@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
@@ -35,6 +35,7 @@ from cranfield.base.errors import check_choice
 from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
 from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
+from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result, readable_table
 from cranfield.tabular import Table, format_interval, format_number
 
@@ -418,19 +419,22 @@ def compare_judges(
         low[k] = np.maximum(bounds[0], lowest)
         high[k] = np.minimum(bounds[1], 1.0) if name in PROPORTIONS else bounds[1]
     names = tuple(judge.name for judge in panel.judges)
-    notes = [*panel.notes]
+    notes = [*panel.notes, *_sample_notes(panel.human)]
     for name, is_undefined in zip(names, np.isnan(values.T), strict=True):
         if undefined := ", ".join(compress(functions, is_undefined)):
             notes.append(f"{name}: {undefined} undefined, as all grades are equal")
-    for name, pairs in zip(names, joint.sum(axis=1), strict=True):
+    for judge, pairs in zip(panel.judges, joint.sum(axis=1), strict=True):
         used = [np.flatnonzero(pairs.any(axis=axis)) + panel.scale.low for axis in (1, 0)]
         (low_human, high_human), (low_judge, high_judge) = [(g[0], g[-1]) for g in used]
         is_shifted = (low_judge - low_human) * (high_judge - high_human) > 0
+        # Clipping lowers the highest grade of a shifted scale.
+        is_shifted |= low_judge > low_human and judge.cut > 0
         is_binary = used[1].tolist() == [0, 1] and len(used[0]) > 2 and pairs.sum() >= MIN_PAIRS
         if is_shifted or is_binary:
             notes.append(
-                f"{name}: people use grades {low_human} to {high_human}, the judge {low_judge} to"
-                f" {high_judge}; if the scales differ, map the grades to one scale first"
+                f"{judge.name}: people use grades {low_human} to {high_human}, the judge"
+                f" {low_judge} to {high_judge}; if the scales differ, map the grades to one scale"
+                " first"
             )
     counts_by_name = {name: np.array([row[name] for row in counts], np.int64) for name in COUNTS}
     return JudgeComparison(
@@ -447,3 +451,13 @@ def compare_judges(
         confidence=confidence,
         notes=tuple(notes),
     )
+
+
+def _sample_notes(human: Qrels) -> Iterator[str]:
+    """Note that agreement ignores the unequal inclusion probabilities of a sample."""
+    design = [name for name in ("inclusion", "stratum") if name in human.columns]
+    if design and len(np.unique(human.columns[design[0]])) > 1:
+        yield (
+            f"people judged a sample with several values of {design[0]}: agreement, bias and"
+            " calibration are of the judged documents only, each counted once"
+        )

@@ -323,7 +323,9 @@ def describe_equivalence(comparison: PairwiseComparison, margin: float | str) ->
         f" {result.holds_for}"
     )
     equivalent, non_inferior = int(result.is_equivalent.sum()), int(result.is_non_inferior.sum())
-    margin_text = f"{margin:g}" if isinstance(margin, (int, float)) else str(margin)
+    margin_text = margin if isinstance(margin, str) else f"{margin:g}"
+    if margin_text.endswith("%"):
+        margin_text += f" of the {comparison.mean_of} of the second system"
     first = f"Within a margin of {margin_text}, by {level}"
     if len(comparison) > 1:
         total = counted(len(comparison), "pair")

@@ -529,6 +529,8 @@ def test_the_measure_is_cited(measure: str, cited: str) -> None:
 def test_names_of_tests_and_corrections_fit_the_sentence() -> None:
     scores = cf.Scores(np.random.default_rng(1).random((9, 3)), tuple("123456789"), tuple("abc"))
     assert "The test was Welch's t-test (Welch 1947)" in cf.compare(scores, test="welch").prose()
+    margin = cf.compare(scores, test="t").prose(margin="3%")
+    assert "Within a margin of 3% of the mean of the second system, by " in margin
     paragraph = cf.compare(scores, test="t", correction="bh").prose()
     assert "The test was the paired t-test (" in paragraph
     assert "with Benjamini and Hochberg's correction (Benjamini and Hochberg 1995)" in paragraph

@@ -57,8 +57,9 @@ def index() -> str:
     lines += ["## Corrections for many comparisons", ""]
     lines += row("correction", "what it does", "what it assumes")
     lines += row("---", "---", "---")
+    of_test = "what the test assumes of each pair"
     for name, correction in CORRECTIONS.items():
-        lines += row(f"`{name}`", correction.does, correction.assumes)
+        lines += row(f"`{name}`", correction.does, correction.assumes or of_test)
     return "\n".join([*lines, ""])
 
 

@@ -31,10 +31,10 @@ REQUIRED = {
     "article": {"author", "title", "journal", "year"},
     "inproceedings": {"author", "title", "booktitle", "year"},
     "incollection": {"author", "title", "booktitle", "publisher", "year"},
-    "book": {"author", "title", "year"},
+    "book": {"author", "title", "publisher", "year"},
     "misc": {"title"},
 }
-"""Fields that the types of BibTeX need, but for the publisher of a book where it is not known."""
+"""Fields that the types of BibTeX need."""
 
 
 def hook() -> ModuleType:

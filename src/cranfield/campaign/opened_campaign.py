@@ -132,7 +132,8 @@ class Registry(RegistryReader):
             names = {name for name, _ in {*current.items()} ^ {*previous.items()}}
             warn(
                 f"the rules changed since they were last used ({', '.join(sorted(names))}); the"
-                " change is recorded in the log of events"
+                " change is recorded in the log of events; runs accepted earlier are not checked"
+                " again"
             )
 
 

@@ -364,8 +364,9 @@ def replace(campaign: cf.campaign.Campaign, tag: str, run: str, **details: Any) 
     from cranfield.campaign.submitting.submit import accepted_run
 
     old = accepted_run(campaign.registry, tag)
-    for name in ("type", "priority", "answers", "description"):
+    for name in ("type", "priority", "description"):
         details[name] = details[name] or getattr(old, name)
+    details["answers"] = {**old.answers, **(details["answers"] or {})}
     outcome = campaign.submit(run, old.task, team=old.team, replaces=old.tag, **details)
     print(outcome)
     if outcome.accepted and not outcome.is_repeat:

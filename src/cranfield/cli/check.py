@@ -48,8 +48,8 @@ def check(
     """Check judgments and runs, and report every problem.
 
     FILE... are judgments and runs: QRELS [RUN...]. With --rules they are runs to submit to a
-    campaign; duplicate tags, limits and deadlines are not checked, as only the organisers know the
-    other submissions.
+    campaign; `cranfield campaign run submit` also checks their type, priority, answers and time,
+    whether another run has the tag, and limits.
 
     Each problem is reported with file, line, message and code. Files with errors are refused; files
     with only warnings and notes are accepted. The exit status is 0 if all files are accepted and 1

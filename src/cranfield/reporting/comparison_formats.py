@@ -265,7 +265,9 @@ def comparison_dict(comparison: PairwiseComparison) -> dict[str, Any]:
     content |= {
         "method": comparison.method,
         "title": comparison.info.title,
-        "correction title": CORRECTIONS[comparison.correction].title,
+        "correction title": CORRECTIONS[comparison.correction].title_for(
+            baseline=bool(comparison.baselines)
+        ),
         "significant pairs": comparison.count(),
         "pairs compared": len(comparison),
         "scale assumed": str(comparison.scale),

@@ -323,7 +323,9 @@ def describe_equivalence(comparison: PairwiseComparison, margin: float | str) ->
         f" {result.holds_for}"
     )
     equivalent, non_inferior = int(result.is_equivalent.sum()), int(result.is_non_inferior.sum())
-    margin_text = f"{margin:g}" if isinstance(margin, (int, float)) else str(margin)
+    margin_text = margin if isinstance(margin, str) else f"{margin:g}"
+    if margin_text.endswith("%"):
+        margin_text += f" of the {comparison.mean_of} of the second system"
     first = f"Within a margin of {margin_text}, by {level}"
     if len(comparison) > 1:
         total = counted(len(comparison), "pair")
@@ -433,8 +435,6 @@ ERROR_RATES = {
     " significant differences of",
 }
 """Descriptions of the error rates that corrections bound, before a number of comparisons."""
-
-SAME_ASSUMPTIONS = "the assumptions of the test for each pair"  # of corrections that add none
 
 JUDGING_POLICIES = {
     "ties": {
@@ -592,7 +592,7 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
         adjustment = [f"; p-values are not corrected for {len(comparison):,} comparisons"]
     yield Method(
         [
-            f"The test was the {_lower_title(info.title)}",
+            f"The test was {_with_article(info.title)}",
             Citation(info.source),
             f", {side}, at a significance level of {comparison.alpha:g}",
             *adjustment,
@@ -612,12 +612,14 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
         ]
 
 
-def _lower_title(title: str) -> str:
-    """Lower the first letter of a title unless it begins with a name or an acronym."""
+def _with_article(title: str) -> str:
+    """Write a title within a sentence; its first letter stays if it begins a name or an acronym."""
     first = title.split(maxsplit=1)[0]
+    if first.endswith("'s"):
+        return title
     is_common = first in {"Paired", "Sign", "Randomisation", "Studentised", "Unpaired", "Bootstrap"}
     is_common |= first.startswith(("Two-", "One-", "Three-", "Fake"))
-    return title[:1].lower() + title[1:] if is_common else title
+    return f"the {title[:1].lower() + title[1:] if is_common else title}"
 
 
 def _describe_error_rate(error_rate: str, comparison: PairwiseComparison) -> str:
@@ -627,11 +629,16 @@ def _describe_error_rate(error_rate: str, comparison: PairwiseComparison) -> str
 
 def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
     """Write the assumptions, the results of their checks, and the effect of the scale."""
-    assumption = CORRECTIONS[comparison.correction].assumes
-    if assumption == SAME_ASSUMPTIONS or comparison.info.family == "ranks":
-        assumption = comparison.info.assumes.split(". ")[0].rstrip(".")
-        assumption = assumption[:1].lower() + assumption[1:]
-    yield Method([f"We assume that {assumption}."])
+    correction = CORRECTIONS[comparison.correction]
+    of_test = comparison.info.assumes.split(". ")[0].rstrip(".")
+    of_test = of_test[:1].lower() + of_test[1:]
+    if not correction.assumes or comparison.info.family == "ranks":
+        yield Method([f"We assume that {of_test}."])
+    elif correction.families is None:
+        yield Method([f"We assume that {of_test}."])
+        yield Method([f"The correction assumes that {correction.assumes}."])
+    else:
+        yield Method([f"We assume that {correction.assumes}."])
     assumptions = check_residuals(comparison)
     if assumptions is not None and CORRECTIONS[comparison.correction].one_variance:
         yield [

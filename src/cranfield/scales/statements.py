@@ -194,13 +194,13 @@ class Meaningfulness:
             )
         if self.scale >= self.required_scale and self.depends_on_size and not self.depends_on_topic:
             return (
-                f"not invariant: {name} is {a_scale(self.scale)} for retrieved sets of"
-                f" one size only, but {test} combines scores of all sizes"
+                f"not invariant: {test} combines scores of all sizes, but {name} is"
+                f" {a_scale(self.scale)} for retrieved sets of one size only"
             )
         if self.scale >= self.required_scale:
             return (
-                f"not invariant: {name} depends on the recall base, so each topic has"
-                f" its own scale, but {test} combines scores of different topics"
+                f"not invariant: {test} combines scores of different topics, but {name} depends"
+                " on the recall base, so each topic has its own scale"
             )
         return (
             f"not invariant: {test} needs {a_scale(self.required_scale)}, but {name} is"

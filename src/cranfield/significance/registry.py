@@ -76,7 +76,7 @@ class Correction:
     aliases: tuple[str, ...] = ()
     source: str = ""  # a letter after a year distinguishes works of the same authors and year
     does: str
-    assumes: str = "what the test assumes of each pair"
+    assumes: str = ""  # empty if only the assumptions of the test for each pair
     controls: str = "FWER"  # error rate that is at most alpha; or `FDR`, `each comparison`
     families: tuple[str, ...] | None = None  # supported families of tests; None: any p-values
     paired: bool = False  # requires scores on the same topics
@@ -92,7 +92,12 @@ class Correction:
     symbol: str = ""  # of its own statistic; empty if it uses the statistic of the test
     heading: str = ""  # joint name of test and correction; {error} is `TestInfo.error`
     baseline_heading: str = ""  # the same with a baseline
+    baseline_title: str = ""  # title with a baseline, if it is not `title`
     baseline_source: str = ""  # source with a baseline, if it is not `source`
+
+    def title_for(self, *, baseline: bool) -> str:
+        """Return the title for all pairs, or for a comparison with baselines."""
+        return (baseline and self.baseline_title) or self.title
 
     def supports(self, family: str, *, paired: bool, resampled: bool) -> bool:
         """Return True if the correction supports a test family; upper bounds have no correction."""

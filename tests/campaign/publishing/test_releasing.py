@@ -26,7 +26,7 @@ from cranfield.campaign.publishing.bag import validate_bag
 from cranfield.campaign.publishing.releasing import _secret, release, released_runs, retract
 from cranfield.campaign.publishing.site import write_site
 from cranfield.campaign.results.sheet import Sheet
-from cranfield.campaign.rules.reading import read_rules
+from cranfield.campaign.rules.reading import read_rules, rules_sha256
 from cranfield.campaign.store import records
 from cranfield.campaign.store.folder import create_folder
 from cranfield.campaign.store.records import WITHDRAWN
@@ -403,3 +403,13 @@ def test_ties_and_unjudged_topics_are_told_by_readme_sheets_and_site(
     assert "Ties can change AP of" in page and "1 topic of the task has no judgments" in page
     pages = [path.read_text() for path in (tmp_path / "site/adhoc").glob("*.html")]
     assert sum("33% of its documents are tied" in text for text in pages) == 2
+
+
+def test_runs_accepted_under_earlier_rules_are_counted(tmp_path: Path) -> None:
+    opened = results_campaign(tmp_path / "c")
+    judged(opened, "".join(f"q{k + 1} 0 x 1\n" for k in range(4)))
+    rankings = dict.fromkeys(("q1", "q2"), {"x": 2.0, "y": 1.0})
+    handed_in(opened, "now", rankings, rules=rules_sha256(opened.rules))
+    assert release(opened).notes == ()
+    handed_in(opened, "before", rankings, rules="0" * 64)
+    assert release(opened).notes == ("1 run was accepted under earlier rules",)

@@ -76,6 +76,35 @@ def test_a_pack_has_the_same_rules_and_lists(opened: OpenedCampaign, tmp_path: P
     assert "- `adhoc` closes at 2026-08-16 11:59:59 UTC" in readme
     assert rules_sha256(packed) in readme
     assert str(tmp_path) not in readme
+    assert "State with each run" not in readme
+
+
+def test_a_pack_lists_what_a_submission_declares(opened: OpenedCampaign, tmp_path: Path) -> None:
+    text = TOML.replace(
+        'fewer_than_max = "warning"',
+        """types = ["automatic", "manual_1"]
+priorities = 2
+[tasks.small.questions.fields]
+ask = "Which | fields?"
+choices = ["title", "all"]
+required = true
+[tasks.small.questions.notes]
+ask = "What else?"
+""",
+    )
+    (opened.folder / "campaign.toml").write_text(text)
+    readme = (pack(OpenedCampaign(opened.folder), tmp_path / "pack") / "README.md").read_text()
+    assert readme.count("State with each run") == 1
+    assert (
+        """
+- `small`: type: automatic, manual_1
+- `small`: priority: from 1, the highest, to 2
+- `small`: fields (required): Which &#124; fields? (title, all)
+- `small`: notes: What else?
+
+"""
+        in readme
+    )
 
 
 def test_a_check_by_the_pack_says_what_the_organisers_check_says(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import threading
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import cranfield as cf
+from cranfield.campaign.store.records import read_object
 from tests.campaign.results.made import RULES, handed_in, judged, lines, made, qrels, rankings
 from tests.cli.running import cranfield
 
@@ -74,6 +77,19 @@ def test_judgments(folder: Path) -> None:
         err
         == "cranfield: error: version '1' already exists and cannot be changed; choose a new name\n"
     )
+
+
+def test_judgments_of_a_pipe_are_stored_whole(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "news")
+    os.mkfifo(tmp_path / "pipe")
+    data = b"q1 0 d001 1\nq2 0 d002 1\nq3 0 d003 0\nq4 0 d001 1\n"
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(data,))
+    writer.start()
+    out, _ = command(tmp_path, "judgments", "news", "pipe", "--version", "1")
+    writer.join()
+    assert out == "adhoc: version '1' of the judgments, 4 judgments\n"
+    [record] = campaign.registry.judgments("adhoc")
+    assert read_object(campaign.folder, record.object) == data
 
 
 def test_score(folder: Path) -> None:

@@ -101,6 +101,18 @@ def test_a_life_of_runs(folder: Path) -> None:
     assert [event["action"] for event in found[0]["events"]] == ["submit"]
 
 
+def test_a_replacement_keeps_the_answers_that_it_does_not_set(folder: Path) -> None:
+    with (folder / "news" / "campaign.toml").open("a") as file:
+        for name in ("fields", "model"):
+            file.write(f'[tasks.adhoc.questions.{name}]\nask = "?"\nrequired = true\n')
+    submit(folder, "bm25.run", "--answer", "fields=title", "--answer", "model=lexical")
+    (folder / "new.run").write_text("1 Q0 new 1 2.5 bm25\n")
+    command(folder, "run", "replace", "news", "bm25", "new.run", "--answer", "model=dense")
+    shown = command(folder, "run", "show", "news", "bm25")[0]
+    assert "answers.fields: title" in shown.split("\n\n")[1]
+    assert "answers.model: dense" in shown.split("\n\n")[1]
+
+
 def test_contacts_are_shown_where_they_are_asked_for(folder: Path) -> None:
     command(folder, "team", "change", "news", "padua", "--name", "Padua <b>")
     submit(folder, "bm25.run")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import re
 from pathlib import Path
 
@@ -106,6 +107,13 @@ def test_input_files_by_their_hashes(tmp_path: Path) -> None:
     assert "standard input not a file irds:vaswani not a file" in found.shown
     assert "Date: 1 May" in found.shown
     assert str(tmp_path) not in found.html
+    # A pipe was read before; to read it again gives no bytes, or waits for ever.
+    descriptor, writer = os.pipe()
+    os.close(writer)
+    pipe = f"/dev/fd/{descriptor}"
+    shown = read(cf.report(scores, tmp_path / "p.html", inputs=[pipe])).shown
+    os.close(descriptor)
+    assert f"{pipe} not a file" in shown
 
 
 def test_landmarks_headings_and_names(tmp_path: Path) -> None:

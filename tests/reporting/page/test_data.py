@@ -64,6 +64,7 @@ def check(measure: dict[str, Any], found: cf.PairwiseComparison) -> None:
     bits = np.frombuffer(b64decode(data["holds"]), dtype=np.uint8)
     assert np.array_equal(np.unpackbits(bits, bitorder="little")[: len(found)], holds)
     assert data["order"] == found.order.tolist()
+    assert data["correction"].startswith("Dunnett's") == found.title.startswith("Dunnett's")
     assert data["alpha"] == found.alpha
 
 

@@ -22,7 +22,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.measures import REGISTRY
 from cranfield.measures.families import HOME
 from cranfield.reporting.prose import JUDGING_POLICIES, Citation, write_paragraph
-from cranfield.significance import compare_measures
+from cranfield.significance import CORRECTIONS, compare_measures
 from docs.measure_properties.properties import representative
 
 N = r"-?\d[\d,]*(?:\.\d+)?"
@@ -338,9 +338,13 @@ class Comparison(Reader):
         assert (found[4] is None) == (-self.margin < low and high < self.margin)
         assert (found[5] is None) == (-self.margin < low)
 
-    @matches(r"We assume that [^0-9]+\.")
+    @matches(r"We assume that (?:topics|errors|the scores) [^0-9]+\.")
     def see_assumptions(self, found: re.Match[str]) -> None:
         """A sentence without numbers."""
+
+    @matches(r"The correction assumes that (.+)\.")
+    def see_assumption_of_correction(self, found: re.Match[str]) -> None:
+        assert found[1] == CORRECTIONS[self.one.correction].assumes
 
     @matches(r"Tests of the residuals reject: (.+)\.")
     def see_residuals(self, found: re.Match[str]) -> None:
@@ -391,6 +395,12 @@ CASES: dict[str, tuple[dict[str, Any], int, float | None, set[str]]] = {
         6,
         None,
         {"see_found", "see_none"},
+    ),
+    "a baseline, t-test with Hommel": (
+        {"test": "t", "correction": "hommel", "baseline": 2},
+        6,
+        None,
+        {"see_assumption_of_correction"},
     ),
     "two systems, Wilcoxon": ({"test": "wilcoxon"}, 2, None, {"see_difference"}),
     "a baseline, Wilcoxon": ({"test": "wilcoxon", "baseline": 2}, 6, None, {"see_found"}),
@@ -514,6 +524,16 @@ def test_the_measure_is_cited(measure: str, cited: str) -> None:
     name, _, works = found[1].rpartition(" (")
     assert name == measure
     assert sorted(works.removesuffix(")").split("; ")) == cited.split("; ")
+
+
+def test_names_of_tests_and_corrections_fit_the_sentence() -> None:
+    scores = cf.Scores(np.random.default_rng(1).random((9, 3)), tuple("123456789"), tuple("abc"))
+    assert "The test was Welch's t-test (Welch 1947)" in cf.compare(scores, test="welch").prose()
+    margin = cf.compare(scores, test="t").prose(margin="3%")
+    assert "Within a margin of 3% of the mean of the second system, by " in margin
+    paragraph = cf.compare(scores, test="t", correction="bh").prose()
+    assert "The test was the paired t-test (" in paragraph
+    assert "with Benjamini and Hochberg's correction (Benjamini and Hochberg 1995)" in paragraph
 
 
 def test_no_measure_has_an_empty_citation() -> None:

@@ -53,7 +53,7 @@ from cranfield.campaign.results.stored_inputs import (
     read_stored_qrels,
 )
 from cranfield.campaign.results.topic_statistics import topic_statistics
-from cranfield.campaign.rules.reading import rules_text
+from cranfield.campaign.rules.reading import rules_sha256, rules_text
 from cranfield.campaign.rules.task_rules import TaskRules, time_text, utc_text
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import (
@@ -539,6 +539,10 @@ def _make_payload(
     # The order of real tags is private.
     ties.sort(key=lambda tie: (-tie.effect, tie.system))
     topic_notes = Scoring(campaign, rules.name, judgments=version.version).topic_notes
+    known_rules = ("", rules_sha256(campaign.rules))
+    n_earlier = sum(run.rules not in known_rules for run in runs)
+    verb = "was" if n_earlier == 1 else "were"
+    earlier = [f"{counted(n_earlier, 'run')} {verb} accepted under earlier rules"]
     n_unreadable = len(submissions) - len(runs)
     conditional = {
         EXCLUDED_OF_HIDDEN: has_hidden,
@@ -565,7 +569,11 @@ def _make_payload(
         "hidden_teams": len({run.public.team for run in public_runs if run.hidden}),
         "topics": len(evaluation.topics),
         "scores_only": scores_only,
-        "notes": [*describe_effects(ties), *topic_notes(evaluation.topics)],
+        "notes": [
+            *(earlier if n_earlier else []),
+            *describe_effects(ties),
+            *topic_notes(evaluation.topics),
+        ],
         "excluded": excluded,
     }
     public_records = tuple(run.public for run in public_runs)

@@ -151,8 +151,9 @@ class Standing(Result):
             lines.append(
                 f"runs that were not pooled lose up to {format_number(self.lost['largest drop'])}"
                 f" of {self.measure} (mean {format_number(self.lost['mean drop'])}) and up to"
-                f" {self.lost['largest rank change']:.0f} ranks, estimated by leaving out each team"
-                f" of the {counted(int(self.lost['runs']), 'pooled run')} in turn"
+                f" {counted(round(self.lost['largest rank change']), 'rank')}, estimated by"
+                f" leaving out each team of the {counted(int(self.lost['runs']), 'pooled run')} in"
+                " turn"
             )
         z = "" if self.standardised is None else f", standardised {self.standardised:+.2f}"
         rank = f"rank {self.rank:,} of {self.n_runs:,} (judgments {self.judgments})"

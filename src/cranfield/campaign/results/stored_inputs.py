@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from os import fspath
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
@@ -89,27 +91,39 @@ def add_judgments(
     rules = campaign.rules.task(task)
     if not is_safe_name(version):
         raise PolicyError(f"version must be a valid file name, got {quoted(version)}")
-    path = Path(fspath(qrels))
-    suffix = Source(str(path)).suffix
+    source = Source(fspath(qrels))
+    # A pipe can be read only once: what is checked and stored is a copy.
+    with TemporaryDirectory(prefix=".campaign.", dir=campaign.folder) as folder:
+        copy = Path(folder) / f"judgments{source.suffix}"
+        with source.open_raw() as raw, copy.open("xb") as out:
+            shutil.copyfileobj(raw, out)
+        return _add_copy(campaign, rules, copy, source.name, version, note)
+
+
+def _add_copy(
+    campaign: OpenedCampaign, rules: TaskRules, path: Path, name: str, version: str, note: str
+) -> Judgments:
+    """Check a copy of a file of judgments, and add it; `name` is the name of the file."""
+    suffix, source = path.suffix, Source(str(path), label=name)
     is_tsv = suffix == ".tsv"
     table_reason = (
         f"judgments of a campaign must be in a text file, got {suffix}; to convert tables of"
         " labels: cranfield labels ann=ann.tsv bob=bob.tsv --qrels FILE"
     )
     if suffix in FORMAT_OF_SUFFIX and not is_tsv:
-        raise InputError(table_reason, source=str(path))
+        raise InputError(table_reason, source=name)
     try:
         # Without a header, TSV such as the qrels.dev.tsv of MS MARCO is lines of text.
-        judgments = read_qrels(path, format="trec" if is_tsv else "auto")
+        judgments = read_qrels(source, format="trec" if is_tsv else "auto")
     except InputError as error:
         if is_tsv and error.line == 1:
-            raise InputError(table_reason, source=str(path)) from None
-        if can_be_read(path, "run"):
+            raise InputError(table_reason, source=name) from None
+        if can_be_read(source, "run"):
             raise InputError(f"{error}; the file seems to be a run") from None
         raise
     if fault_severity("id-blank", rules) == "error":
         _check_blanks(judgments)
-    for topic_note in topic_notes(judgments, rules, str(path)):
+    for topic_note in topic_notes(judgments, rules, name):
         warn(topic_note)
     if fault_severity("document-unknown", rules) != "off":
         _warn_of_unknown_documents(judgments, rules)
@@ -151,7 +165,7 @@ def _warn_of_unknown_documents(qrels: Qrels, rules: TaskRules) -> None:
         verb, nouns = ("is", "a document") if len(unknown) == 1 else ("are", "documents")
         warn(
             f"{len(unknown):,} of {counted(len(qrels), 'judgment')} {verb} of {nouns} outside the"
-            f" collection, and count in scores all the same: {names}"
+            f" collection, but used for scores: {names}"
         )
 
 

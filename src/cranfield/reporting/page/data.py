@@ -117,10 +117,11 @@ def _comparison_data(meaning: Meaningfulness) -> dict[str, Any]:
     )
     pairs = {"first": comparison.first.tolist(), "second": comparison.second.tolist()}
     is_corrected = len(comparison) > 1 or comparison.correction != "none"
+    correction = CORRECTIONS[comparison.correction].title_for(baseline=bool(comparison.baselines))
     holds = np.packbits(meaning.dominance.holds, bitorder="little").tobytes()
     return {
         "title": comparison.info.title,
-        "correction": CORRECTIONS[comparison.correction].title if is_corrected else "",
+        "correction": correction if is_corrected else "",
         "alternative": comparison.alternative,
         "alpha": comparison.alpha,
         "meanOf": comparison.mean_of,

@@ -270,11 +270,11 @@ Inputs = Sequence[tuple[str, str | None]]  # names of input files with their SHA
 
 
 def hash_files(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | None], ...]:
-    """Return names and SHA-256 of files; None for standard input, ids and URLs."""
+    """Return names and SHA-256 of files; None for standard input, pipes, ids and URLs."""
     hashes: list[tuple[str, str | None]] = []
     for path in paths:
         name = fspath(path)
-        if name == "-" or name.startswith("irds:") or is_url(name):
+        if name == "-" or name.startswith("irds:") or is_url(name) or Path(name).is_fifo():
             hashes.append(("standard input" if name == "-" else hide_credentials(name), None))
             continue
         try:

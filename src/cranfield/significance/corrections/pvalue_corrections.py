@@ -146,7 +146,7 @@ def hommel(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
 
 @declared_correction("bh", aliases=("fdr", "fdr-bh", "benjamini-hochberg"), controls="FDR")
 def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
-    r"""false discovery rate of Benjamini and Hochberg.
+    r"""Benjamini and Hochberg's correction.
 
     does: Benjamini and Hochberg: the expected proportion of false positives among the rejections
         (false discovery rate) is at most alpha
@@ -158,7 +158,7 @@ def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Outc
 
 @declared_correction("by", aliases=("fdr-by", "benjamini-yekutieli"), controls="FDR")
 def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
-    r"""false discovery rate of Benjamini and Yekutieli.
+    r"""Benjamini and Yekutieli's correction.
 
     does: Benjamini and Yekutieli: the false discovery rate is at most alpha under any dependence
         of the comparisons

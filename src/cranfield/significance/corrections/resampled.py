@@ -138,6 +138,7 @@ def smallest_pvalue(maxima: Floats) -> Floats:
     symbol="t",
     heading="Tukey's HSD on the {error}, bootstrapped over topics",
     baseline_heading="Dunnett's test on the {error}, bootstrapped over topics",
+    baseline_title="Dunnett's test bootstrapped over topics",
 )
 def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""Tukey's HSD bootstrapped over topics.

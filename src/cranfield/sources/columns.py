@@ -100,7 +100,7 @@ class Columns:
             reason = "repeats the names of the columns; remove the row"
             raise error_at_row(repeated[0], reason, self.source, self.lines)
         unused, others, decisive = schema.unused(self.names, used)
-        decisive |= self._find_events(schema, used)
+        decisive |= self._find_decisive_values(schema, used)
         read = {schema.column_of(self.names[k]) for k in used}
         for k, kind in decisive.items():
             if kind == "support" and kind in read:
@@ -120,6 +120,14 @@ class Columns:
             if not (texts != used_texts).any():
                 continue
             describes = schema.describes(self.names[k])
+            if column.name not in own_names and self._may_be_meant(k, place, column.name):
+                if column.name == "topic" and texts.n_unique() < used_texts.n_unique():
+                    reported.append(k)  # It may be the category of a query.
+                    continue
+                pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
+                reason = f"has two columns that may be the {column.name}: {pair}"
+                reason = f"{reason}; remove or rename one"
+                raise InputError(reason, source=self.source)
             if column.name == "grade" and spelt(self.names[k]) != "score":
                 numbers = texts.filter(texts != "").cast(pl.Float64, strict=False)
                 are_grades = len(numbers) > 0 and not numbers.null_count()
@@ -145,13 +153,27 @@ class Columns:
             listed = some_of((quoted(self.names[k]) for k in reported), 12)
             warn(f"{self.source}: columns not used: {listed}")
 
-    def _find_events(self, schema: Schema, used: Collection[int]) -> dict[int, str]:
-        """Find unused columns of any name whose values name events, among them clicks."""
-        if "event" not in schema.decisive or schema.is_selected:
-            return {}
-        unused = {k: _texts(self.cells(k)) for k in range(len(self.names)) if k not in used}
-        values = {k: {*map(spelt, texts.unique())} for k, texts in unused.items()}
-        return {k: "event" for k in values if len(values[k]) <= _MAX_EVENTS and values[k] & _CLICKS}
+    def _find_decisive_values(self, schema: Schema, used: Collection[int]) -> dict[int, str]:
+        """Find unused columns of any name whose values are answers or events of clicks."""
+        kinds: dict[int, str] = {}
+        unused = [k for k in range(len(self.names)) if k not in used]
+        for k in unused[:_MAX_CHECKED] if {"event", "status"} & {*schema.decisive} else ():
+            if _texts(self.cells(k)[:1000]).n_unique() > _MAX_EVENTS:
+                continue
+            values = {*map(spelt, _texts(self.cells(k)).unique())}
+            if "status" in schema.decisive and values <= _ANSWERS and values & _NOT_ACCEPTED:
+                kinds[k] = "answer"
+            is_event = "event" in schema.decisive and not schema.is_selected
+            if is_event and len(values) <= _MAX_EVENTS and values & _CLICKS:
+                kinds[k] = "event"
+        return kinds
+
+    def _may_be_meant(self, k: int, place: int, name: str) -> bool:
+        """Return True if an unused column has the name of the used one, and values like ids."""
+        if spelt(self.names[k]) != name or name in spelt(self.names[place]):
+            return False
+        texts = _texts(self.cells(k))
+        return name in _ID_COLUMNS and not texts.str.contains(r"\s").any()
 
     def _varies(self, k: int, schema: Schema) -> bool:
         """Return True if a column has several values, and these do not only number the rows."""
@@ -185,6 +207,12 @@ _MAX_EVENTS = 20
 
 _CLICKS = {"click", "clicks", "clicked"}
 
+_NOT_ACCEPTED = {"reject", "ignore"}
+_ANSWERS = {"accept", *_NOT_ACCEPTED, ""}
+"""Answers of Prodigy, which decide on the label of a row."""
+
+_ID_COLUMNS = {"topic", "doc", "worker"}
+
 _ADVICE = {
     "status": "keep the valid rows, and remove the column",
     "count": "repeat each row as often as it occurred, and remove the column",
@@ -198,8 +226,10 @@ _ADVICE = {
     "exposure": "keep the rows of exposed units, and remove the column",
     "event": "keep the rows of clicks, and remove the column",
     "judge": "write a table for each judge",
+    "presentation order": "write the name of the preferred system, and remove the column",
     "assessor": "write a table for each assessor, or remove the column if each answer has one",
     "criterion": "keep the rows of one criterion, and remove the column",
+    "answer": "write the grade of each row, such as 0 if it was rejected, and remove the column",
     "outcome": "keep the valid rows, and remove the column",
     "replicate": "name the systems SYSTEM@REPLICATE, and remove the column",
 }
@@ -211,7 +241,7 @@ def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
     if kind in {"count", "votes"}:
         return values <= {"1", "1.0"} or values == {""}
     if len(values) < 2:
-        return True
+        return kind != "answer"
     # A code of 0 or 1 does not tell whether it means success, so it is not refused; but in
     # `result_status` of UMBRELA, 0 is an answer without a grade, beside the grade 0.
     are_codes = name.endswith(("status", "state")) and values <= {"0", "1"}

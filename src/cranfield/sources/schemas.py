@@ -117,7 +117,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "team": ("team", "group participant"),
         "first": ("first left system_1 system_a model_1 model_a generator_1",),
         "second": ("second right system_2 system_b model_2 model_b generator_2",),
-        "place of a system": ("order", "position shown_first"),
+        "place of a system": ("order", "position shown_first first_shown"),
         "preferred": ("preferred preference winner",),
         "user": ("user user_id visitor visitor_id client client_id",),
         "session": ("session session_id sid",),
@@ -249,6 +249,9 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         "assessor": "assessor assessor_id annotator annotator_id rater rater_id worker worker_id"
         " coder labeler labeller grader",
         "criterion": "criterion criteria aspect dimension rubric",
+        "presentation order": "swapped swap is_swapped flipped flip is_flipped reversed is_reversed"
+        " position_swapped positions_swapped order_swapped permuted is_permuted inverted is_inverted"
+        " presentation_order ab_order game",
         "outcome": "success is_success ok is_ok is_error has_error parse_error parse_ok"
         " parse_success is_parsed refused is_refused refusal is_spam spammer is_spammer banned"
         " is_banned reject",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_columns, read_table, two_columns
 from cranfield.sources.schemas import Lines, Schema
-from cranfield.sources.values import ID, LABEL, Cells, Kind
+from cranfield.sources.values import ID, LABEL, NO_GRADE, Cells, Kind, absent
 
 
 def _answer_text(cell: Any) -> str | None:
@@ -33,7 +33,22 @@ _MESSAGES = {"body", "choices", "message", "candidates", "content", "parts", "ou
 _FAILURES = {"error", "type", "finishReason", "promptFeedback"}
 """Keys of responses without a text."""
 
-_TRUNCATED = {"length", "max_tokens", "MAX_TOKENS", "incomplete", "content_filter"}
+_ENDS = ("finish_reason", "finishReason", "stop_reason", "status")
+_INCOMPLETE = {
+    *("length", "maxtokens", "max_tokens", "incomplete", "model_context_window_exceeded"),
+    *("content_filter", "refusal", "safety", "recitation", "blocklist", "prohibited_content"),
+    *("spii", "language", "other", "error", "errored", "failed", "timeout", "expired"),
+    *("cancelled", "canceled"),
+}
+"""Ends of answers, in lower case, that failed or were truncated."""
+
+
+def _is_incomplete(record: Mapping[Any, Any]) -> bool:
+    """Return True if a response failed, was refused, or was truncated."""
+    ends = {str(record.get(name)).strip().lower() for name in _ENDS}
+    problems = (record.get(name) for name in ("error", "refusal"))
+    has_problem = any(not absent(problem, NO_GRADE | {"false"}) for problem in problems)
+    return has_problem or not ends.isdisjoint(_INCOMPLETE)
 
 
 def _text_of_response(cell: Any) -> Any:
@@ -44,8 +59,7 @@ def _text_of_response(cell: Any) -> Any:
         return "".join(texts) or None
     if not isinstance(cell, Mapping):
         return cell
-    ends = (cell.get(name) for name in ("finish_reason", "finishReason", "stop_reason", "status"))
-    if cell.get("thought") or not _TRUNCATED.isdisjoint(map(str, ends)):
+    if cell.get("thought") or _is_incomplete(cell):
         return None
     if isinstance(cell.get("text"), str):
         return cell["text"]
@@ -281,7 +295,15 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     [('q', 'a', 2), ('q', 'b', None)]
     """
     grade_map = GradeMap.of(grades)
-    table, answer_table = read_table(prompts, _PROMPTS), read_table(answers, _ANSWERS)
+    table, answer_columns = read_table(prompts, _PROMPTS), read_columns(answers, _ANSWERS)
+    answer_table = answer_columns.table(_ANSWERS)
+    names = [name for name in answer_columns.names if name in {*_ENDS, "error", "refusal"}]
+    if names:
+        cells = [answer_columns.cells(answer_columns.names.index(name)) for name in names]
+        rows = (dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True))
+        is_incomplete = pl.Series(map(_is_incomplete, rows), dtype=pl.Boolean)
+        texts = answer_table.frame["text"].set(is_incomplete, None)
+        answer_table = replace(answer_table, frame=answer_table.frame.with_columns(text=texts))
     table.refuse(
         ~table.frame["id"].is_first_distinct(),
         lambda row: f"prompt {quoted(row['id'])} occurs twice",

@@ -39,7 +39,7 @@ from cranfield.sources.text import (
     split_lines,
     split_rows,
 )
-from cranfield.sources.values import Cells, is_number
+from cranfield.sources.values import TRUTHS, Cells, is_number
 
 MappingReader = Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]
 """Converts a mapping, whose source is named, to columns."""
@@ -161,6 +161,8 @@ class Columns:
             if _texts(self.cells(k)[:1000]).n_unique() > _MAX_EVENTS:
                 continue
             values = {*map(spelt, _texts(self.cells(k)).unique())}
+            if "outcome" in schema.decisive and values & _CHECKS:
+                kinds[k] = "outcome"
             if "status" in schema.decisive and values <= _ANSWERS and values & _NOT_ACCEPTED:
                 kinds[k] = "answer"
             is_event = "event" in schema.decisive and not schema.is_selected
@@ -211,6 +213,11 @@ _NOT_ACCEPTED = {"reject", "ignore"}
 _ANSWERS = {"accept", *_NOT_ACCEPTED, ""}
 """Answers of Prodigy, which decide on the label of a row."""
 
+_CHECKS = {"practice", "attentioncheck", "honeypot"}
+"""Values of rows that only check a worker."""
+
+_FLAGS = {"", "0", "1", "0.0", "1.0", "no", "yes", "n", "y", *TRUTHS}
+
 _ID_COLUMNS = {"topic", "doc", "worker"}
 
 _ADVICE = {
@@ -224,6 +231,7 @@ _ADVICE = {
     "measure": "keep the rows of one metric, and remove the column",
     "experiment": "keep the rows of one experiment, and remove the column",
     "exposure": "keep the rows of exposed units, and remove the column",
+    "visibility": "keep the rows of results that users saw, and remove the column",
     "event": "keep the rows of clicks, and remove the column",
     "judge": "write a table for each judge",
     "presentation order": "write the name of the preferred system, and remove the column",
@@ -242,6 +250,8 @@ def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
         return values <= {"1", "1.0"} or values == {""}
     if len(values) < 2:
         return kind != "answer"
+    if kind == "visibility":
+        return not {*map(str.lower, values)} <= _FLAGS  # Such as the id of an impression
     # A code of 0 or 1 does not tell whether it means success, so it is not refused; but in
     # `result_status` of UMBRELA, 0 is an answer without a grade, beside the grade 0.
     are_codes = name.endswith(("status", "state")) and values <= {"0", "1"}
@@ -719,13 +729,14 @@ _MISSING_IDS = [*_MISSING_TEXTS, "NA", "N/A", "n/a", "#N/A", "-"]
 
 
 def _warn_of_decimal_ids(ids: pl.Series, noun: str, source: str) -> None:
-    """Warn of ids such as `3` and `3.0`, which a spreadsheet may have written for the same id."""
-    decimal = ids.filter(ids.str.contains(r"^\d+\.0$").fill_null(False)).unique()
-    integers = decimal.str.strip_suffix(".0")
-    both = integers.filter(integers.is_in(ids.implode())).sort() if len(decimal) else decimal
-    if len(both):
-        pair = f"{quoted(both[0])} and {quoted(f'{both[0]}.0')}"
-        warn(f"{source}: {pair} of {noun} are read as different ids; if they are equal, remove .0")
+    """Warn of ids such as `3` and `3.0` or `003`, which may be the same id, changed by a program."""
+    unusual = ids.filter(ids.str.contains(r"^(\d+\.0|0+\d+)$").fill_null(False)).unique().sort()
+    integers = unusual.str.replace(r"\.0$", "").str.replace(r"^0+(\d)", "${1}")
+    is_pair = integers.is_in(ids.implode()) if len(unusual) else integers.is_null()
+    if is_pair.any():
+        integer, other = (quoted(texts.filter(is_pair)[0]) for texts in (integers, unusual))
+        change = f"if they are equal, write {integer} for {other}"
+        warn(f"{source}: {integer} and {other} of {noun} are read as different ids; {change}")
 
 
 _ARRAY = r"""\[.*['",].*\]"""

@@ -30,6 +30,11 @@ _CLICKS = (
 _START = "start start_time"
 _TIME = ("time timestamp event_time datetime ts", _START)
 _RANK = "rank position ordinal pos"
+_RANK_ON_PAGE = (
+    "result_rank item_rank doc_rank result_position item_position doc_position hit_position"
+    " display_position display_rank display_order serp_position serp_rank rank_on_page"
+    " position_on_page"
+)
 
 # PyTerrier has a `docid` that is a number of its index beside the `docno`.
 _DOC = (
@@ -64,7 +69,8 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "doc of totals": (*_DOC, "page"),
         "cited": ("citation", "segment_id", *_DOC, "segment"),
         "rank": (_RANK,),
-        "clicked rank": ("clicked_rank", _RANK),
+        "rank on a page": (_RANK, _RANK_ON_PAGE),
+        "clicked rank": ("clicked_rank click_position click_rank", _RANK, _RANK_ON_PAGE),
         "score": ("score sim similarity",),
         "system": (
             _SYSTEM,
@@ -242,6 +248,8 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " test_name test_key feature_key flag_key",
         "exposure": "exposed is_exposed triggered is_triggered in_experiment is_in_experiment"
         " enrolled is_enrolled",
+        "visibility": "viewed is_viewed seen is_seen visible is_visible examined is_examined exposed"
+        " is_exposed impression impressed in_viewport in_view",
         "event": "event event_name event_type event_action type action action_name action_type"
         " user_action interaction interaction_type activity_type",
         "judge": "judge judge_id judge_name judge_model evaluator evaluator_name model model_id"
@@ -254,7 +262,9 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " presentation_order ab_order game",
         "outcome": "success is_success ok is_ok is_error has_error parse_error parse_ok"
         " parse_success is_parsed refused is_refused refusal is_spam spammer is_spammer banned"
-        " is_banned reject",
+        " is_banned reject is_attention_check attention_check is_honeypot honeypot is_training"
+        " is_practice practice is_draft draft is_archived archived is_hidden hidden is_truncated"
+        " truncated is_fallback fallback used_fallback status_code",
         "replicate": "replicate replicate_id repetition trial attempt",
     }
 )

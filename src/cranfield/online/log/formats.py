@@ -238,23 +238,61 @@ def _explode_results(frame: pl.DataFrame, kind: pl.List, source: str) -> pl.Data
     for column in FLAT.columns:
         places = column.named_in(names)[:1] if column.name in _OF_RESULTS else []
         for name in (names[place] for place in places if place >= len(fields)):
-            reason = f"field {quoted(name)} of the record must be in each of its results"
+            form = f'"results": [{{"doc": ..., "{name}": ...}}]'
+            reason = f"field {quoted(name)} of the record must be in each of its results: {form}"
             raise InputError(reason, source=source)
     frame = frame.with_row_index("(row)").explode("results", empty_as_null=True, keep_nulls=True)
     is_ranked = next(column for column in FLAT.columns if column.name == "rank").named_in(names)
     if not is_ranked:
         rank = pl.int_range(1, pl.len() + 1).over("(row)")
         frame = frame.with_columns(rank=pl.when(pl.col("results").is_not_null()).then(rank))
-    frame = frame.drop("(row)")
-    is_record = isinstance(kind.inner, pl.Struct)
-    return frame.unnest("results") if is_record else frame.rename({"results": "doc"})
+    if not isinstance(kind.inner, pl.Struct):
+        return frame.drop("(row)").rename({"results": "doc"})
+    has_doc, page = frame["results"].is_not_null(), frame["(row)"]
+    frame = frame.drop("(row)").unnest("results")
+    doc = next(column for column in FLAT.columns if column.name == "doc")
+    if "id" in fields and not doc.named_in(frame.columns):
+        frame = frame.rename({"id": "doc"})
+    if not is_ranked:
+        columns = frame.select(pl.col(*fields).exclude(pl.List, pl.Struct)).to_dict()
+        _refuse_other_order(columns, page, has_doc, source)
+    return frame
 
 
 def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
     """Read a table of a log; `empty` allows a table without rows."""
-    table = open_columns(data, schema).table(schema, allow_empty=empty)
+    columns = open_columns(data, schema)
+    table = columns.table(schema, allow_empty=empty)
     table.check(totals(schema.columns[0].name))
+    if schema in (FLAT, RESULTS) and "doc" in table.names and "rank" not in table.names:
+        has_doc = table.frame["doc"].is_not_null()
+        used = schema.places(columns.names, columns.source).values()
+        unused = [k for k in range(len(columns.names)) if k not in used]
+        cells = {str(columns.names[k]): columns.cells(k) for k in unused}
+        _refuse_other_order(cells, table.frame["page"], has_doc, columns.source)
     return table
+
+
+def _refuse_other_order(
+    columns: Mapping[str, Any], page: pl.Series, has_doc: pl.Series, source: str
+) -> None:
+    """Refuse rows as ranks if a column numbers the results of each page in another order."""
+    row = pl.int_range(pl.len()).over("page")
+    for name, cells in columns.items():
+        texts = pl.Series("number", cells, strict=False).cast(pl.String, strict=False)
+        number = texts.cast(pl.Float64, strict=False)
+        frame = pl.DataFrame({"page": page, "number": number}).filter(has_doc)
+        # A column of 0 and 1 may be a flag, on pages of two results.
+        if frame["number"].null_count() or set(frame["number"].unique()) <= {0, 1}:
+            continue
+        shifts = frame.select(
+            sorted=pl.col("number").sort().over("page") - row, rows=pl.col("number") - row
+        )
+        is_numbering = set(shifts["sorted"].unique()) in ({0}, {1})
+        if is_numbering and shifts["rows"].n_unique() > 1:
+            problem = f"column {quoted(name)} numbers the results of each page in another order"
+            remedy = "rename it to rank, or remove it if the rows are in order of rank"
+            raise InputError(f"has no column rank, but {problem}; {remedy}", source=source)
 
 
 def convert_frame(
@@ -301,6 +339,13 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
         table.refuse(~has_doc & has_rank, lambda row: "has a rank, but no document")
         table.refuse(has_doc & ~has_rank, lambda row: "has no rank")
     n_clicks, click_table = _count_clicks(table, has_doc), None
+    is_single = has_doc.any() and frame["page"].filter(has_doc).is_unique().all()
+    ranks = frame["rank"].drop_nulls()
+    is_clicked = n_clicks is not None and bool((n_clicks.filter(has_doc) > 0).all())
+    if is_single and has_doc.sum() > 1 and (is_clicked or (ranks > 1).any()):
+        cause = "all of them clicked" if is_clicked else f"such as one at rank {ranks.max()}"
+        effect = "other results seem to be missing, so that rates of clicks are too high"
+        warn(f"{table.source}: each page has at most one result, {cause}; {effect}")
     if n_clicks is None and has_doc.any() and not has_click_table:
         note = "has no column of clicks with values; clicks are treated as unknown"
         warn(f"{table.source}: {note}")

@@ -217,7 +217,7 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " qa_user eligible is_eligible qualified is_qualified multiple_exposures tainted parsed"
         " failed error finish_reason rejection_time is_bot bot is_robot is_crawler is_test"
         " test_account is_test_account test_user is_test_user retracted is_retracted withdrawn"
-        " is_withdrawn",
+        " is_withdrawn is_refund is_refunded refunded",
         "split": "split dataset data_set subset phase challenge_phase task track",
         "count": "impressions impression_count views view_count shows searches search_count count"
         " n num frequency freq occurrences sessions visits pageviews screen_page_views"
@@ -240,7 +240,7 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " subjects n_subjects participants n_participants accounts n_accounts units n_units"
         " sample_size size population obs samples assignments denominator uu observations"
         " n_observations num_observations n_obs nobs people players clients respondents"
-        " recipients uniques",
+        " recipients uniques reach",
         "currency": "currency currency_code",
         "measure": "metric metric_name metric_id measure measure_name measure_id kpi kpi_name goal"
         " goal_name goal_id",
@@ -270,8 +270,7 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
 )
 """Names of columns that change the meaning of rows, by kind; they are never ignored silently.
 
-Names that end in `status`, `currency` or `users`, such as `total_users`, belong to the kinds
-`status`, `currency` and `units`, too.
+Names with the ends of `_DECISIVE_ENDS`, such as `total_users`, belong to these kinds, too.
 """
 
 SUCCESS = frozenset(
@@ -339,7 +338,10 @@ def spelt(name: object) -> str:
 
 
 _PLAIN = frozenset(map(spelt, PLAIN.split()))
-_DECISIVE_ENDS = {"status": "status", "currency": "currency", "users": "units"}
+_DECISIVE_ENDS = {
+    **{"status": "status", "currency": "currency", "users": "units"},
+    **{"ofimpressions": "count", "adimpressions": "count"},
+}
 _DECISIVE = {spelt(name): kind for kind, names in DECISIVE.items() for name in names.split()}
 
 

@@ -26,6 +26,7 @@ from cranfield.sources.schemas import (
     FRAMES,
     NO_OWN_NAMES,
     SUCCESS,
+    Column,
     Lines,
     Schema,
     Suspicions,
@@ -115,19 +116,12 @@ class Columns:
         # identifier, or with a copy of a used column. Other identifiers and numbers may be the ones
         # that the user means.
         reported = [k for k in unused[:_MAX_CHECKED] if self._varies(k, schema)]
+        reported += self._find_second_ids(others, own_names)
         for k, (place, column) in others.items():
             texts, used_texts = _texts(self.cells(k)), _texts(self.cells(place))
             if not (texts != used_texts).any():
                 continue
             describes = schema.describes(self.names[k])
-            if column.name not in own_names and self._may_be_meant(k, place, column.name):
-                if column.name == "topic" and texts.n_unique() < used_texts.n_unique():
-                    reported.append(k)  # It may be the category of a query.
-                    continue
-                pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
-                reason = f"has two columns that may be the {column.name}: {pair}"
-                reason = f"{reason}; remove or rename one"
-                raise InputError(reason, source=self.source)
             if column.name == "grade" and spelt(self.names[k]) != "score":
                 numbers = texts.filter(texts != "").cast(pl.Float64, strict=False)
                 are_grades = len(numbers) > 0 and not numbers.null_count()
@@ -149,7 +143,7 @@ class Columns:
                 is_text &= column.name != "grade" or describes
             if n_other > 1 and not (is_text and n_pairs == n_used):
                 reported.append(k)
-        if reported := sorted(reported) + unused[_MAX_CHECKED:]:
+        if reported := sorted({*reported}) + unused[_MAX_CHECKED:]:
             listed = some_of((quoted(self.names[k]) for k in reported), 12)
             warn(f"{self.source}: columns not used: {listed}")
 
@@ -170,12 +164,28 @@ class Columns:
                 kinds[k] = "event"
         return kinds
 
-    def _may_be_meant(self, k: int, place: int, name: str) -> bool:
-        """Return True if an unused column has the name of the used one, and values like ids."""
-        if spelt(self.names[k]) != name or name in spelt(self.names[place]):
-            return False
-        texts = _texts(self.cells(k))
-        return name in _ID_COLUMNS and not texts.str.contains(r"\s").any()
+    def _find_second_ids(
+        self, others: Mapping[int, tuple[int, Column]], own_names: Collection[str]
+    ) -> list[int]:
+        """Refuse an unused column of ids with the name of a used one; return those of categories.
+
+        The used column has another name, such as `pid` beside `doc`, whose values may be texts.
+        """
+        categories = []
+        for k, (place, column) in others.items():
+            name = column.name
+            is_other = spelt(self.names[k]) == name not in spelt(self.names[place])
+            if name not in _ID_COLUMNS or name in own_names or not is_other:
+                continue
+            texts, used_texts = _texts(self.cells(k)), _texts(self.cells(place))
+            if texts.equals(used_texts) or texts.str.contains(r"\s").any():
+                continue
+            if name != "topic" or texts.n_unique() >= used_texts.n_unique():
+                pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
+                reason = f"has two columns that may be the {name}: {pair}; remove or rename one"
+                raise InputError(reason, source=self.source)
+            categories.append(k)
+        return categories
 
     def _varies(self, k: int, schema: Schema) -> bool:
         """Return True if a column has several values, and these do not only number the rows."""
@@ -729,7 +739,7 @@ _MISSING_IDS = [*_MISSING_TEXTS, "NA", "N/A", "n/a", "#N/A", "-"]
 
 
 def _warn_of_decimal_ids(ids: pl.Series, noun: str, source: str) -> None:
-    """Warn of ids such as `3` and `3.0` or `003`, which may be the same id, changed by a program."""
+    """Warn of ids such as `3` and `3.0` or `003`, which may be the same id."""
     unusual = ids.filter(ids.str.contains(r"^(\d+\.0|0+\d+)$").fill_null(False)).unique().sort()
     integers = unusual.str.replace(r"\.0$", "").str.replace(r"^0+(\d)", "${1}")
     is_pair = integers.is_in(ids.implode()) if len(unusual) else integers.is_null()

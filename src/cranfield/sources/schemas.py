@@ -91,6 +91,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
             "worker_id annotator_id assessor_id rater_id judge_id",
             "worker annotator assessor rater judge observer coder performer",
             "user user_id username completed_by",
+            "participant_id prolific_pid prolific_id",
         ),
         "order": ("order seq sequence", "position"),
         "length": ("length words characters tokens doc_length doclen answer_length syslen",),
@@ -105,8 +106,12 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         # A column `query` beside an `id` is a text.
         "id of a topic": (_TOPIC[0], "id number", "topic", "query"),
         "id of a document": (*_DOC[:2], "id", "doc document"),
-        "id of a prompt": ("custom_id prompt_id", "id", "key"),
-        "text of an answer": ("text", "answer output content completion response", "result"),
+        "id of a prompt": ("custom_id prompt_id", "id", "key", "record_id"),
+        "text of an answer": (
+            "text",
+            "answer output content completion response",
+            "result model_output",
+        ),
         "tag": ("tag run_tag run_id",),
         "type of run": ("type run_type",),
         "priority": ("priority precedence",),
@@ -248,8 +253,8 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " test_name test_key feature_key flag_key",
         "exposure": "exposed is_exposed triggered is_triggered in_experiment is_in_experiment"
         " enrolled is_enrolled",
-        "visibility": "viewed is_viewed seen is_seen visible is_visible examined is_examined exposed"
-        " is_exposed impression impressed in_viewport in_view",
+        "visibility": "viewed is_viewed seen is_seen visible is_visible examined is_examined"
+        " exposed is_exposed impression impressed in_viewport in_view",
         "event": "event event_name event_type event_action type action action_name action_type"
         " user_action interaction interaction_type activity_type",
         "judge": "judge judge_id judge_name judge_model evaluator evaluator_name model model_id"
@@ -257,9 +262,9 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         "assessor": "assessor assessor_id annotator annotator_id rater rater_id worker worker_id"
         " coder labeler labeller grader",
         "criterion": "criterion criteria aspect dimension rubric",
-        "presentation order": "swapped swap is_swapped flipped flip is_flipped reversed is_reversed"
-        " position_swapped positions_swapped order_swapped permuted is_permuted inverted is_inverted"
-        " presentation_order ab_order game",
+        "presentation order": "swapped swap is_swapped flipped flip is_flipped reversed"
+        " is_reversed position_swapped positions_swapped order_swapped permuted is_permuted"
+        " inverted is_inverted presentation_order ab_order game",
         "outcome": "success is_success ok is_ok is_error has_error parse_error parse_ok"
         " parse_success is_parsed refused is_refused refusal is_spam spammer is_spammer banned"
         " is_banned reject is_attention_check attention_check is_honeypot honeypot is_training"

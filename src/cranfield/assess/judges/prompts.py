@@ -300,8 +300,8 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     names = [name for name in answer_columns.names if name in {*_ENDS, "error", "refusal"}]
     if names:
         cells = [answer_columns.cells(answer_columns.names.index(name)) for name in names]
-        rows = (dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True))
-        is_incomplete = pl.Series(map(_is_incomplete, rows), dtype=pl.Boolean)
+        ends = (dict(zip(names, values, strict=True)) for values in zip(*cells, strict=True))
+        is_incomplete = pl.Series(map(_is_incomplete, ends), dtype=pl.Boolean)
         texts = answer_table.frame["text"].set(is_incomplete, None)
         answer_table = replace(answer_table, frame=answer_table.frame.with_columns(text=texts))
     table.refuse(

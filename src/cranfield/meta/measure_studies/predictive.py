@@ -28,7 +28,6 @@ from cranfield.scores.one_measure import align_scores, label_indices
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 
 
-
 def merge_votes(table: pl.DataFrame) -> pl.DataFrame:
     """Merge preferences between the same runs on a topic; equal numbers of votes are a tie."""
     is_reversed = pl.col("first") > pl.col("second")

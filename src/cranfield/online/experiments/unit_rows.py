@@ -66,7 +66,6 @@ class UnitTable:
         rows = rows.gather_every(step).drop_nulls()
         return rows.group_by([*columns]).agg(pl.col("arms").n_unique(), pl.len().alias("rows"))
 
-
     @staticmethod
     def has_values_once(ids: pl.Series, labels: pl.Series, min_repeats: int) -> bool:
         """Return True if no unit has a value twice; by chance, with probability 2^-min_repeats."""

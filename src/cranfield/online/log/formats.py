@@ -343,7 +343,9 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
     ranks = frame["rank"].drop_nulls()
     is_clicked = n_clicks is not None and bool((n_clicks.filter(has_doc) > 0).all())
     if is_single and has_doc.sum() > 1 and (is_clicked or (ranks > 1).any()):
-        cause = "all of them clicked" if is_clicked else f"such as one at rank {ranks.max()}"
+        cause = (
+            "all of them clicked" if is_clicked else f"one at rank {int(ranks.to_numpy().max())}"
+        )
         effect = "other results seem to be missing, so that rates of clicks are too high"
         warn(f"{table.source}: each page has at most one result, {cause}; {effect}")
     if n_clicks is None and has_doc.any() and not has_click_table:

@@ -150,18 +150,18 @@ class Columns:
     def _find_decisive_values(self, schema: Schema, used: Collection[int]) -> dict[int, str]:
         """Find unused columns of any name whose values are answers or events of clicks."""
         kinds: dict[int, str] = {}
-        unused = [k for k in range(len(self.names)) if k not in used]
-        for k in unused[:_MAX_CHECKED] if {"event", "status"} & {*schema.decisive} else ():
-            if _texts(self.cells(k)[:1000]).n_unique() > _MAX_EVENTS:
+        has_events = "event" in schema.decisive and not schema.is_selected
+        has_labels = "criterion" in schema.decisive
+        for k in range(len(self.names)) if has_events or has_labels else ():
+            if k in used or _texts(self.cells(k)[:1000]).n_unique() > _MAX_EVENTS:
                 continue
             values = {*map(spelt, _texts(self.cells(k)).unique())}
-            if "outcome" in schema.decisive and values & _CHECKS:
-                kinds[k] = "outcome"
-            if "status" in schema.decisive and values <= _ANSWERS and values & _NOT_ACCEPTED:
-                kinds[k] = "answer"
-            is_event = "event" in schema.decisive and not schema.is_selected
-            if is_event and len(values) <= _MAX_EVENTS and values & _CLICKS:
+            if has_events and len(values) <= _MAX_EVENTS and values & _CLICKS:
                 kinds[k] = "event"
+            elif has_labels and values & _CHECKS:
+                kinds[k] = "outcome"
+            elif has_labels and values <= _ANSWERS and values & _NOT_ACCEPTED:
+                kinds[k] = "answer"
         return kinds
 
     def _find_second_ids(
@@ -173,18 +173,19 @@ class Columns:
         """
         categories = []
         for k, (place, column) in others.items():
-            name = column.name
-            is_other = spelt(self.names[k]) == name not in spelt(self.names[place])
-            if name not in _ID_COLUMNS or name in own_names or not is_other:
+            name, other = column.name, spelt(self.names[place])
+            if name in own_names or spelt(self.names[k]) != name or name in other:
                 continue
             texts, used_texts = _texts(self.cells(k)), _texts(self.cells(place))
-            if texts.equals(used_texts) or texts.str.contains(r"\s").any():
+            is_text = texts.str.contains(r"\s").any() or texts.equals(used_texts)
+            if name not in _ID_COLUMNS or is_text:
                 continue
-            if name != "topic" or texts.n_unique() >= used_texts.n_unique():
-                pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
-                reason = f"has two columns that may be the {name}: {pair}; remove or rename one"
-                raise InputError(reason, source=self.source)
-            categories.append(k)
+            if name == "topic" and texts.n_unique() < used_texts.n_unique():
+                categories.append(k)
+                continue
+            pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
+            reason = f"has two columns that may be the {name}: {pair}; remove or rename one"
+            raise InputError(reason, source=self.source)
         return categories
 
     def _varies(self, k: int, schema: Schema) -> bool:

@@ -254,7 +254,7 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         "exposure": "exposed is_exposed triggered is_triggered in_experiment is_in_experiment"
         " enrolled is_enrolled",
         "visibility": "viewed is_viewed seen is_seen visible is_visible examined is_examined"
-        " exposed is_exposed impression impressed in_viewport in_view",
+        " impression impressed in_viewport in_view",
         "event": "event event_name event_type event_action type action action_name action_type"
         " user_action interaction interaction_type activity_type",
         "judge": "judge judge_id judge_name judge_model evaluator evaluator_name model model_id"
@@ -275,7 +275,7 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
 )
 """Names of columns that change the meaning of rows, by kind; they are never ignored silently.
 
-Names with the ends of `_DECISIVE_ENDS`, such as `total_users`, belong to these kinds, too.
+Names with the ends of `_ENDS`, such as `total_users`, belong to these kinds, too.
 """
 
 SUCCESS = frozenset(
@@ -343,10 +343,8 @@ def spelt(name: object) -> str:
 
 
 _PLAIN = frozenset(map(spelt, PLAIN.split()))
-_DECISIVE_ENDS = {
-    **{"status": "status", "currency": "currency", "users": "units"},
-    **{"ofimpressions": "count", "adimpressions": "count"},
-}
+_ENDS = "status:status currency:currency users:units ofimpressions:count adimpressions:count"
+_DECISIVE_ENDS = dict(end.split(":") for end in _ENDS.split())
 _DECISIVE = {spelt(name): kind for kind, names in DECISIVE.items() for name in names.split()}
 
 

@@ -331,7 +331,7 @@ def test_clusters_of_two_columns_are_not_rows() -> None:
     with pytest.raises(PolicyError, match="240 rows of 48 pairs of 'city' and 'date'.*unit='row'"):
         analyse_experiment(table, "x")
     assert analyse_experiment(table, "x", unit="row").units.tolist() == [120, 120]
-    by_user = {**table, "variant": ["control", "new"] * 120}
+    by_user = {**table, "variant": random.permutation(["control", "new"] * 120)}
     assert analyse_experiment(by_user, "x").units.tolist() == [120, 120]
     # A page that each variant has for itself makes no clusters.
     page = [f"{arm} page" for arm in by_user["variant"]]

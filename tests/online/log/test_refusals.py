@@ -87,7 +87,7 @@ LIVING_LABS = [
 
 
 def test_lines_of_living_labs(tmp_path: Path) -> None:
-    good = '{"sid":"s","qid":"q","ranking":[{"docid":"a","clicked":true}]}\n'
+    good = '{"sid":"s","qid":"q","ranking":[{"docid":"a","clicked":true},{"docid":"b","clicked":false}]}\n'
     path = tmp_path / "log.jsonl"
     for bad, words in LIVING_LABS:
         path.write_text(f"{good * 5}{bad}\n{good}", encoding="utf-8")

@@ -34,21 +34,21 @@ _FAILURES = {"error", "type", "finishReason", "promptFeedback"}
 """Keys of responses without a text."""
 
 _ENDS = ("finish_reason", "finishReason", "stop_reason", "status")
-_INCOMPLETE = {
-    *("length", "maxtokens", "max_tokens", "incomplete", "model_context_window_exceeded"),
-    *("content_filter", "refusal", "safety", "recitation", "blocklist", "prohibited_content"),
-    *("spii", "language", "other", "error", "errored", "failed", "timeout", "expired"),
-    *("cancelled", "canceled"),
-}
+_PROBLEMS = ("error", "refusal")
+_INCOMPLETE = (
+    "length max_tokens model_context_window_exceeded incomplete content_filter refusal safety spii"
+    " recitation blocklist prohibited_content language other error errored failed timeout expired"
+    " cancelled canceled"
+)
 """Ends of answers, in lower case, that failed or were truncated."""
 
 
 def _is_incomplete(record: Mapping[Any, Any]) -> bool:
     """Return True if a response failed, was refused, or was truncated."""
     ends = {str(record.get(name)).strip().lower() for name in _ENDS}
-    problems = (record.get(name) for name in ("error", "refusal"))
-    has_problem = any(not absent(problem, NO_GRADE | {"false"}) for problem in problems)
-    return has_problem or not ends.isdisjoint(_INCOMPLETE)
+    problems = (record.get(name) for name in _PROBLEMS)
+    has_problem = not all(absent(problem, NO_GRADE | {"false"}) for problem in problems)
+    return has_problem or not ends.isdisjoint(_INCOMPLETE.split())
 
 
 def _text_of_response(cell: Any) -> Any:
@@ -297,13 +297,11 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     grade_map = GradeMap.of(grades)
     table, answer_columns = read_table(prompts, _PROMPTS), read_columns(answers, _ANSWERS)
     answer_table = answer_columns.table(_ANSWERS)
-    names = [name for name in answer_columns.names if name in {*_ENDS, "error", "refusal"}]
-    if names:
-        cells = [answer_columns.cells(answer_columns.names.index(name)) for name in names]
-        ends = (dict(zip(names, values, strict=True)) for values in zip(*cells, strict=True))
-        is_incomplete = pl.Series(map(_is_incomplete, ends), dtype=pl.Boolean)
-        texts = answer_table.frame["text"].set(is_incomplete, None)
-        answer_table = replace(answer_table, frame=answer_table.frame.with_columns(text=texts))
+    for k, name in enumerate(answer_columns.names):
+        if name in (*_ENDS, *_PROBLEMS):
+            incomplete = [_is_incomplete({name: cell}) for cell in answer_columns.cells(k)]
+            texts = answer_table.frame["text"].set(pl.Series(incomplete), None)
+            answer_table = replace(answer_table, frame=answer_table.frame.with_columns(text=texts))
     table.refuse(
         ~table.frame["id"].is_first_distinct(),
         lambda row: f"prompt {quoted(row['id'])} occurs twice",

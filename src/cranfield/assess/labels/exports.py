@@ -66,8 +66,8 @@ def _reader_of(task: Mapping[Any, Any]) -> Any:
     """Return the reader for the tool that exported a task; None for other records."""
     if isinstance(task.get("data"), Mapping) and isinstance(task.get("annotations"), list):
         return _label_studio
-    is_answer = task.get("answer") in ("accept", "reject", "ignore")
-    if is_answer and any(str(name) == "accept" or str(name).startswith("_") for name in task):
+    keys = {"accept", "_input_hash", "_task_hash", "_annotator_id", "_session_id"}
+    if isinstance(task.get("answer"), str) and not keys.isdisjoint(task):
         return _prodigy
     if isinstance(task.get("label"), list) and "id" in task:
         return _doccano
@@ -173,13 +173,11 @@ def _prodigy(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
     tool_columns = {name for name in columns if name.startswith("_")} | {"answer", "label"}
     columns = {name: value for name, value in columns.items() if name not in tool_columns}
     columns = _add_doc(columns, task.get("_input_hash"))
-    for name in ("_annotator_id", "_session_id"):
-        if task.get(name):
-            columns.setdefault("worker", task[name])
+    worker = task.get("_annotator_id") or task.get("_session_id")
     grade: Any = int(answer == "accept")
     if "accept" in task:
         grade = _single_value(task["accept"], f"task {number}")
-    yield columns, {"grade": grade}
+    yield {**columns, "worker": worker}, {"grade": grade}
 
 
 def _doccano(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:

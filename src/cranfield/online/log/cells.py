@@ -322,7 +322,7 @@ TIME = replace(
 
 
 def _schema(kind: str, *columns: Column, more_decisive: tuple[str, ...] = ()) -> Schema:
-    decisive = ("status", "count", "weight", "visibility", *more_decisive)
+    decisive = ("status", "count", "weight", "visibility", "exposure", *more_decisive)
     return Schema(kind, columns, mapping=columns_of_mapping(kind), decisive=decisive)
 
 

@@ -15,6 +15,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import counted, did_you_mean, some_of
+from cranfield.collection.files.named_columns import DOC
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS, TIME
 from cranfield.online.log.linking import Anomalies, SourceTables, number_pages
 from cranfield.online.log.query_log import PAGE_TYPES, RESULT_TYPES
@@ -250,13 +251,11 @@ def _explode_results(frame: pl.DataFrame, kind: pl.List, source: str) -> pl.Data
         return frame.drop("(row)").rename({"results": "doc"})
     has_doc, page = frame["results"].is_not_null(), frame["(row)"]
     frame = frame.drop("(row)").unnest("results")
-    doc = next(column for column in FLAT.columns if column.name == "doc")
-    if "id" in fields and not doc.named_in(frame.columns):
-        frame = frame.rename({"id": "doc"})
     if not is_ranked:
         columns = frame.select(pl.col(*fields).exclude(pl.List, pl.Struct)).to_dict()
         _refuse_other_order(columns, page, has_doc, source)
-    return frame
+    has_id = "id" in fields and not DOC.named_in(frame.columns)
+    return frame.rename({"id": "doc"}) if has_id else frame
 
 
 def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
@@ -265,11 +264,11 @@ def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
     table = columns.table(schema, allow_empty=empty)
     table.check(totals(schema.columns[0].name))
     if schema in (FLAT, RESULTS) and "doc" in table.names and "rank" not in table.names:
-        has_doc = table.frame["doc"].is_not_null()
         used = schema.places(columns.names, columns.source).values()
-        unused = [k for k in range(len(columns.names)) if k not in used]
-        cells = {str(columns.names[k]): columns.cells(k) for k in unused}
-        _refuse_other_order(cells, table.frame["page"], has_doc, columns.source)
+        names = [(k, str(name)) for k, name in enumerate(columns.names) if k not in used]
+        cells = {name: columns.cells(k) for k, name in names}
+        page, doc = table.frame["page"], table.frame["doc"]
+        _refuse_other_order(cells, page, doc.is_not_null(), columns.source)
     return table
 
 
@@ -279,17 +278,17 @@ def _refuse_other_order(
     """Refuse rows as ranks if a column numbers the results of each page in another order."""
     row = pl.int_range(pl.len()).over("page")
     for name, cells in columns.items():
-        texts = pl.Series("number", cells, strict=False).cast(pl.String, strict=False)
-        number = texts.cast(pl.Float64, strict=False)
-        frame = pl.DataFrame({"page": page, "number": number}).filter(has_doc)
+        number = pl.Series("number", cells, strict=False).cast(pl.String, strict=False)
+        frame = pl.DataFrame({"page": page, "number": number.cast(pl.Float64, strict=False)})
+        frame = frame.filter(has_doc)
         # A column of 0 and 1 may be a flag, on pages of two results.
-        if frame["number"].null_count() or set(frame["number"].unique()) <= {0, 1}:
+        if frame["number"].null_count() or {*frame["number"].unique()} <= {0, 1}:
             continue
-        shifts = frame.select(
-            sorted=pl.col("number").sort().over("page") - row, rows=pl.col("number") - row
+        shifts, sorted_shifts = (
+            frame.select(number - row).to_series().unique()
+            for number in (pl.col("number"), pl.col("number").sort().over("page"))
         )
-        is_numbering = set(shifts["sorted"].unique()) in ({0}, {1})
-        if is_numbering and shifts["rows"].n_unique() > 1:
+        if len(shifts) > 1 and {*sorted_shifts} in ({0}, {1}):
             problem = f"column {quoted(name)} numbers the results of each page in another order"
             remedy = "rename it to rank, or remove it if the rows are in order of rank"
             raise InputError(f"has no column rank, but {problem}; {remedy}", source=source)
@@ -339,15 +338,10 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
         table.refuse(~has_doc & has_rank, lambda row: "has a rank, but no document")
         table.refuse(has_doc & ~has_rank, lambda row: "has no rank")
     n_clicks, click_table = _count_clicks(table, has_doc), None
-    is_single = has_doc.any() and frame["page"].filter(has_doc).is_unique().all()
-    ranks = frame["rank"].drop_nulls()
-    is_clicked = n_clicks is not None and bool((n_clicks.filter(has_doc) > 0).all())
-    if is_single and has_doc.sum() > 1 and (is_clicked or (ranks > 1).any()):
-        cause = (
-            "all of them clicked" if is_clicked else f"one at rank {int(ranks.to_numpy().max())}"
-        )
-        effect = "other results seem to be missing, so that rates of clicks are too high"
-        warn(f"{table.source}: each page has at most one result, {cause}; {effect}")
+    if n_clicks is not None and has_doc.sum() > 1 and (n_clicks.filter(has_doc) > 0).all():
+        if frame["page"].filter(has_doc).is_unique().all():
+            effect = "other results seem to be missing, so that rates of clicks are too high"
+            warn(f"{table.source}: pages have at most one result, which is clicked; {effect}")
     if n_clicks is None and has_doc.any() and not has_click_table:
         note = "has no column of clicks with values; clicks are treated as unknown"
         warn(f"{table.source}: {note}")

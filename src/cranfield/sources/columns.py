@@ -40,7 +40,7 @@ from cranfield.sources.text import (
     split_lines,
     split_rows,
 )
-from cranfield.sources.values import TRUTHS, Cells, is_number
+from cranfield.sources.values import Cells, is_number
 
 MappingReader = Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]
 """Converts a mapping, whose source is named, to columns."""
@@ -227,8 +227,6 @@ _ANSWERS = {"accept", *_NOT_ACCEPTED, ""}
 _CHECKS = {"practice", "attentioncheck", "honeypot"}
 """Values of rows that only check a worker."""
 
-_FLAGS = {"", "0", "1", "0.0", "1.0", "no", "yes", "n", "y", *TRUTHS}
-
 _ID_COLUMNS = {"topic", "doc", "worker"}
 
 _ADVICE = {
@@ -261,8 +259,6 @@ def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
         return values <= {"1", "1.0"} or values == {""}
     if len(values) < 2:
         return kind != "answer"
-    if kind == "visibility":
-        return not {*map(str.lower, values)} <= _FLAGS  # Such as the id of an impression
     # A code of 0 or 1 does not tell whether it means success, so it is not refused; but in
     # `result_status` of UMBRELA, 0 is an answer without a grade, beside the grade 0.
     are_codes = name.endswith(("status", "state")) and values <= {"0", "1"}

@@ -145,6 +145,9 @@ BOTH_WAYS = [("t1", "a", "b", "a"), ("t2", "a", "b", "b"), ("t3", "a", "b", "tie
         ([(k, "x", "y", 0) for k in range(6)], "1 and 2 .* 0 for a tie, got only 0 and 1"),
         (COUNTED | {"weight": [1, 2]}, "'weight' .* may be the weight of rows"),
         (COUNTED | {"votes": [10, 2]}, "column 'votes' .*repeat each row as often"),
+        (COUNTED | {"swapped": [0, 1]}, "'swapped' .* may be the presentation order of rows"),
+        (COUNTED | {"game": [1, 2]}, "'game' .* may be the presentation order of rows"),
+        (COUNTED | {"criterion": ["a", "b"]}, "'criterion' .* may be the criterion of rows"),
     ],
 )
 def test_refusals(rows: Any, reason: str) -> None:

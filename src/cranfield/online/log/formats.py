@@ -338,10 +338,10 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
         table.refuse(~has_doc & has_rank, lambda row: "has a rank, but no document")
         table.refuse(has_doc & ~has_rank, lambda row: "has no rank")
     n_clicks, click_table = _count_clicks(table, has_doc), None
-    if n_clicks is not None and has_doc.sum() > 1 and (n_clicks.filter(has_doc) > 0).all():
-        if frame["page"].filter(has_doc).is_unique().all():
-            effect = "other results seem to be missing, so that rates of clicks are too high"
-            warn(f"{table.source}: pages have at most one result, which is clicked; {effect}")
+    is_single = frame["page"].filter(has_doc).is_unique().all() and has_doc.sum() > 1
+    if is_single and n_clicks is not None and (n_clicks.filter(has_doc) > 0).all():
+        effect = "other results seem to be missing, so that rates of clicks are too high"
+        warn(f"{table.source}: pages have at most one result, which is clicked; {effect}")
     if n_clicks is None and has_doc.any() and not has_click_table:
         note = "has no column of clicks with values; clicks are treated as unknown"
         warn(f"{table.source}: {note}")

@@ -167,18 +167,15 @@ class Columns:
     def _find_second_ids(
         self, others: Mapping[int, tuple[int, Column]], own_names: Collection[str]
     ) -> list[int]:
-        """Refuse an unused column of ids with the name of a used one; return those of categories.
-
-        The used column has another name, such as `pid` beside `doc`, whose values may be texts.
-        """
+        """Refuse ids in a column `doc` beside a used `pid`, for example; return other topics."""
         categories = []
         for k, (place, column) in others.items():
             name, other = column.name, spelt(self.names[place])
-            if name in own_names or spelt(self.names[k]) != name or name in other:
+            if name not in {"topic", "doc", "worker"} - {*own_names} or name in other:
                 continue
             texts, used_texts = _texts(self.cells(k)), _texts(self.cells(place))
             is_text = texts.str.contains(r"\s").any() or texts.equals(used_texts)
-            if name not in _ID_COLUMNS or is_text:
+            if spelt(self.names[k]) != name or is_text:
                 continue
             if name == "topic" and texts.n_unique() < used_texts.n_unique():
                 categories.append(k)
@@ -226,8 +223,6 @@ _ANSWERS = {"accept", *_NOT_ACCEPTED, ""}
 
 _CHECKS = {"practice", "attentioncheck", "honeypot"}
 """Values of rows that only check a worker."""
-
-_ID_COLUMNS = {"topic", "doc", "worker"}
 
 _ADVICE = {
     "status": "keep the valid rows, and remove the column",

@@ -366,16 +366,9 @@ def test_the_last_label_by_version(name: str) -> None:
 
 
 def test_topics_with_leading_zeros() -> None:
-    rows = [("1", "d", "ann", 1), ("001", "d", "bob", 0)]
+    rows = {"topic": ["1", "001"], "doc": "d", "worker": ["ann", "bob"], "grade": [1, 0]}
     with pytest.warns(CranfieldWarning, match="'1' and '001' of topic are read as different ids"):
-        assert (
-            len(
-                read_labels(
-                    pl.DataFrame(rows, ["topic", "doc", "worker", "grade"], orient="row")
-                ).topics
-            )
-            == 2
-        )
+        assert len(read_labels(pl.DataFrame(rows)).topics) == 2
 
 
 @pytest.mark.parametrize("name", ["participant_id", "PROLIFIC_PID"])

@@ -98,7 +98,7 @@ def test_results_that_were_not_seen(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["item_position", "display_order", "index", "place", "row"])
-def test_columns_that_rank_the_results(name: str, tmp_path: Path) -> None:
+def test_columns_that_rank_the_results(name: str) -> None:
     flat = {"page": ["p", "p", "p"], "query": ["q"] * 3, "doc": [*"abc"], "clicks": [1, 0, 0]}
     table = {**flat, name: [2, 1, 3]}
     if name in {"item_position", "display_order"}:
@@ -110,8 +110,9 @@ def test_columns_that_rank_the_results(name: str, tmp_path: Path) -> None:
     for data in (nested, pl.DataFrame(table).with_columns(pl.col(name) - 1)):
         with pytest.raises(InputError, match=reason), collect_warnings():
             read_log(data)
-    with collect_warnings():
-        assert read_log({**flat, name: [1, 2, 3]}).clicks["rank"].to_list() == [1]
+    for values in ([1, 2, 3], [["x"], ["y"], ["z"]], [object(), 2, 1], [2.5, 1, None]):
+        with collect_warnings():
+            assert read_log({**flat, name: values}).clicks["rank"].to_list() == [1]
 
 
 def test_pages_of_one_clicked_result() -> None:

@@ -276,9 +276,9 @@ def note_unused_labels(table: UnitTable, unit: str | None) -> list[str]:
     for k in (k for k in unused if table.spellings[k] not in TIMES - {"period"}):
         texts = table.texts(k)
         n_values = texts.n_unique()
-        is_label = not table.is_number(k) or (
-            ids is not None and table.has_values_once(ids, texts, MIN_REPEATS)
-        )
+        is_label = not table.is_number(k)
+        if not is_label and ids is not None:
+            is_label = table.has_values_once(ids, texts, MIN_REPEATS)
         if n_values == 2 or (2 < n_values < len(texts) and is_label):
             labels.append(quoted(table.names[k]))
     return [f"columns not used: {some_of(labels, 12)}"] if labels else []

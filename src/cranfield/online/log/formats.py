@@ -30,6 +30,7 @@ from cranfield.sources.columns import (
 )
 from cranfield.sources.schemas import Schema, totals
 from cranfield.sources.text import decode_text, parse_json, parse_json_lines
+from cranfield.sources.values import finite
 
 LINE = "(line)"  # Column with the line number of each row in its file
 _ATTRIBUTES = ("team", "propensity", "grade")  # Of results
@@ -252,8 +253,7 @@ def _explode_results(frame: pl.DataFrame, kind: pl.List, source: str) -> pl.Data
     has_doc, page = frame["results"].is_not_null(), frame["(row)"]
     frame = frame.drop("(row)").unnest("results")
     if not is_ranked:
-        columns = frame.select(pl.col(*fields).exclude(pl.List, pl.Struct)).to_dict()
-        _refuse_other_order(columns, page, has_doc, source)
+        _refuse_other_order(frame.select(fields).to_dict(), page, has_doc, source)
     has_id = "id" in fields and not DOC.named_in(frame.columns)
     return frame.rename({"id": "doc"}) if has_id else frame
 
@@ -278,9 +278,10 @@ def _refuse_other_order(
     """Refuse rows as ranks if a column numbers the results of each page in another order."""
     row = pl.int_range(pl.len()).over("page")
     for name, cells in columns.items():
-        number = pl.Series("number", cells, strict=False).cast(pl.String, strict=False)
-        frame = pl.DataFrame({"page": page, "number": number.cast(pl.Float64, strict=False)})
-        frame = frame.filter(has_doc)
+        if not any(map(finite, cells[:100])):
+            continue
+        number = pl.Series("number", [*map(finite, cells)], pl.Float64)
+        frame = pl.DataFrame({"page": page, "number": number}).filter(has_doc)
         # A column of 0 and 1 may be a flag, on pages of two results.
         if frame["number"].null_count() or {*frame["number"].unique()} <= {0, 1}:
             continue

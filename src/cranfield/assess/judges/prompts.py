@@ -46,9 +46,8 @@ _INCOMPLETE = (
 def _is_incomplete(record: Mapping[Any, Any]) -> bool:
     """Return True if a response failed, was refused, or was truncated."""
     ends = {str(record.get(name)).strip().lower() for name in _ENDS}
-    problems = (record.get(name) for name in _PROBLEMS)
-    has_problem = not all(absent(problem, NO_GRADE | {"false"}) for problem in problems)
-    return has_problem or not ends.isdisjoint(_INCOMPLETE.split())
+    is_present = (not absent(record.get(name), NO_GRADE | {"false"}) for name in _PROBLEMS)
+    return any(is_present) or not ends.isdisjoint(_INCOMPLETE.split())
 
 
 def _text_of_response(cell: Any) -> Any:

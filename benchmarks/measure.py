@@ -1,4 +1,4 @@
-"""The measurements: ours and a peer in turn, and variants of the data."""
+"""The measurements: two commands in turn, ours beside a peer or on two forms of the data."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ from benchmarks.tasks import PEERS, UNPACKERS, Peer, fill, unpacking
 
 Pairs = list[tuple[Timing, Timing]]
 
+Job = tuple[Peer, DataSet]
+"""A tool, and the data that it scores."""
+
 
 @dataclass
 class Result:
-    """What was measured of one command: failures leave the lists empty.
+    """The measurements of one command; failures leave the lists empty.
 
     Attributes
     ----------
@@ -34,6 +37,12 @@ class Result:
     failure: Failure | None = None
     agreement: Agreement | Failure | None = None
 
+    def add(self, outcome: Timing | Failure) -> None:
+        if isinstance(outcome, Failure):
+            self.failure = outcome
+        else:
+            self.timings.append(outcome)
+
 
 @dataclass
 class Bench:
@@ -44,29 +53,53 @@ class Bench:
     data
         The folder of the generated data.
     scratch
-        A folder for what the commands print.
+        A folder for the output of the commands.
     ours
-        The template of our command.
+        Our command.
     broken
-        Failures by name of the tool; what has failed once is not tried on larger data.
+        Failures by name of the tool; a tool that has failed once is not tried on larger data.
     """
 
     data: Path
     scratch: Path
-    ours: Sequence[str]
+    ours: Peer
     python: str
     peer_python: str
     say: Callable[[str], None]
     broken: dict[str, Failure] = field(default_factory=dict)
 
-    def run_ours(self, data: DataSet) -> Timing | Failure:
-        return self._run("cranfield", self.ours, self.python, data)
+    def run(self, tool: Peer, data: DataSet) -> Timing | Failure:
+        """Score data by a tool, unless the tool has failed before."""
+        if tool.name in self.broken:
+            return self.broken[tool.name]
+        self.say(f"{data.name}: {tool.name}")
+        own = self._own_output(tool, data)
+        own.unlink(missing_ok=True)
+        python = self.python if tool.own else self.peer_python
+        runs = data.run_paths(self.data)
+        command = fill(tool.command, python, data.judgments.path(self.data), runs, own)
+        if data.variant in UNPACKERS and tool.name in PEERS and "{runs}" in tool.command:
+            command = unpacking(command, runs[0], UNPACKERS[data.variant], self.scratch)
+        outcome = timed(command, own.with_suffix(".out"), self.scratch / f"{tool.name}.err")
+        if isinstance(outcome, Failure):
+            self.broken[tool.name] = outcome
+        return outcome
 
-    def run_peer(self, peer: Peer, data: DataSet) -> Timing | Failure:
-        python = self.python if peer.own else self.peer_python
-        return self._run(peer.name, peer.command, python, data)
+    def in_turn(self, first: Job, second: Job, times: int) -> tuple[Result, Result]:
+        """Measure two commands in turn; the second result has the pairs, and compares the means."""
+        results = Result(), Result()
+        for _ in range(times):
+            one, other = self.run(*first), self.run(*second)
+            results[0].add(one)
+            results[1].add(other)
+            if isinstance(one, Failure) or isinstance(other, Failure):
+                break
+            results[1].pairs.append((one, other))
+        if results[1].pairs and second[0].means:
+            results[1].agreement = self._agreement(self._output(*first), self._output(*second))
+        return results
 
-    def agreement(self, first: Path, second: Path) -> Agreement | Failure:
+    def _agreement(self, first: Path, second: Path) -> Agreement | Failure:
         """Compare two outputs in another process, to keep this one small."""
         command = [sys.executable, str(HERE / "agreement.py"), str(first), str(second)]
         result = subprocess.run(command, check=False, capture_output=True, text=True)
@@ -74,27 +107,13 @@ class Bench:
             return Failure(f"cannot be compared: {result.stderr.strip().splitlines()[-1]}")
         return Agreement(**json.loads(result.stdout))
 
-    def output(self, name: str, data: DataSet) -> Path:
-        """Return the file in which a tool left its means: its own, or its standard output."""
-        own = self.scratch / f"{name}-{data.name}.json"
-        return own if own.exists() else own.with_suffix(".out")
+    def _own_output(self, tool: Peer, data: DataSet) -> Path:
+        return self.scratch / f"{tool.name}-{data.name}.json"
 
-    def _run(
-        self, name: str, template: Sequence[str], python: str, data: DataSet
-    ) -> Timing | Failure:
-        if name in self.broken:
-            return self.broken[name]
-        self.say(f"{data.name}: {name}")
-        own = self.scratch / f"{name}-{data.name}.json"
-        own.unlink(missing_ok=True)
-        qrels, runs = data.judgments.path(self.data), data.run_paths(self.data)
-        command = fill(template, python, qrels, runs, own)
-        if data.variant in UNPACKERS and name in PEERS and "{runs}" in PEERS[name].command:
-            command = unpacking(command, runs[0], UNPACKERS[data.variant], self.scratch)
-        outcome = timed(command, own.with_suffix(".out"), self.scratch / f"{name}.err")
-        if isinstance(outcome, Failure):
-            self.broken[name] = outcome
-        return outcome
+    def _output(self, tool: Peer, data: DataSet) -> Path:
+        """Return the file with the means of a tool: its own, or its standard output."""
+        own = self._own_output(tool, data)
+        return own if own.exists() else own.with_suffix(".out")
 
 
 def prepare(bench: Bench, peers: Sequence[Peer]) -> None:
@@ -102,10 +121,8 @@ def prepare(bench: Bench, peers: Sequence[Peer]) -> None:
 
     Byte code and the machine code of ranx are compiled at the first run ever and kept.
     """
-    small = DATA_SETS["A"]
-    bench.run_ours(small)
-    for peer in peers:
-        bench.run_peer(peer, small)
+    for tool in (bench.ours, *peers):
+        bench.run(tool, DATA_SETS["A"])
 
 
 def compare(
@@ -114,26 +131,16 @@ def compare(
     """Measure ours and each peer in turn: ours, peer, ours, peer and so on."""
     warm([data.judgments.path(bench.data), *data.run_paths(bench.data)])
     ours = Result()
-    results = {"cranfield": ours}
+    results = {bench.ours.name: ours}
     for peer in peers:
-        theirs = results[peer.name] = Result()
         if peer.name in bench.broken:
-            theirs.failure = bench.broken[peer.name]
+            results[peer.name] = Result(failure=bench.broken[peer.name])
             continue
-        for _ in range(repeats(peer)):
-            first, second = bench.run_ours(data), bench.run_peer(peer, data)
-            _note(ours, first)
-            _note(theirs, second)
-            if isinstance(first, Timing) and isinstance(second, Timing):
-                theirs.pairs.append((first, second))
-            if theirs.failure:
-                break
-        if theirs.pairs and peer.means:
-            theirs.agreement = bench.agreement(
-                bench.output("cranfield", data), bench.output(peer.name, data)
-            )
+        beside, results[peer.name] = bench.in_turn((bench.ours, data), (peer, data), repeats(peer))
+        ours.timings += beside.timings
+        ours.failure = ours.failure or beside.failure
     while not ours.failure and len(ours.timings) < least:
-        _note(ours, bench.run_ours(data))
+        ours.add(bench.run(bench.ours, data))
     return results
 
 
@@ -144,23 +151,8 @@ def compare_variants(
     results = {}
     for data in variants:
         warm([*clean.run_paths(bench.data), *data.run_paths(bench.data)])
-        result = results[data.name] = Result()
-        for _ in range(repeat):
-            second, first = bench.run_ours(clean), bench.run_ours(data)
-            _note(result, first)
-            if isinstance(first, Timing) and isinstance(second, Timing):
-                result.pairs.append((first, second))
-            elif isinstance(second, Failure):
-                result.failure = second
-        if result.pairs:
-            result.agreement = bench.agreement(
-                bench.output("cranfield", data), bench.output("cranfield", clean)
-            )
+        result, beside = bench.in_turn((bench.ours, data), (bench.ours, clean), repeat)
+        result.pairs, result.agreement = beside.pairs, beside.agreement
+        result.failure = result.failure or beside.failure
+        results[data.name] = result
     return results
-
-
-def _note(result: Result, outcome: Timing | Failure) -> None:
-    if isinstance(outcome, Failure):
-        result.failure = outcome
-    else:
-        result.timings.append(outcome)

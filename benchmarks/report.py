@@ -21,24 +21,13 @@ _FEW = 3
 def comparison_text(data: DataSet, results: Mapping[str, Result], floor: float) -> str:
     """Ours against each peer on one data set."""
     title = f"{data.name}: {data.title} ({data.lines:,} lines)"
-    text = _table(title, "ours/peer", results, floor)
-    for name, result in results.items():
-        if result.agreement:
-            decimals = PEERS[name].decimals if name in PEERS else None
-            # What is printed with few decimals can be off by half of the last.
-            tolerance = _TOLERANCE + (0.5 * 10**-decimals if decimals else 0.0)
-            text += f"  means against {name}: {_agreement(result.agreement, tolerance)}\n"
-    return text
+    return _part(title, "ours/peer", "against {}", results, floor)
 
 
 def variants_text(clean: DataSet, results: Mapping[str, Result], floor: float) -> str:
     """Ours on each variant against ours on the clean file."""
-    text = _table(f"Variants of {clean.name}, ours", "variant/clean", results, floor)
-    for name, result in results.items():
-        if result.agreement:
-            agreement = _agreement(result.agreement, _TOLERANCE)
-            text += f"  means of {name} against {clean.name}: {agreement}\n"
-    return text
+    title, means = f"Variants of {clean.name}, ours", f"of {{}} against {clean.name}"
+    return _part(title, "variant/clean", means, results, floor)
 
 
 def overview_text(results: Mapping[str, Mapping[str, Result]]) -> str:
@@ -66,7 +55,7 @@ def _middle(pairs: Sequence[tuple[Timing, Timing]], what: str) -> str:
     return f"{median(ratios):.3f}" if ratios else ""
 
 
-def _table(title: str, last: str, results: Mapping[str, Result], floor: float) -> str:
+def _part(title: str, last: str, means: str, results: Mapping[str, Result], floor: float) -> str:
     rows: list[Row] = []
     for name, result in results.items():
         if result.failure or not result.timings:
@@ -74,7 +63,15 @@ def _table(title: str, last: str, results: Mapping[str, Result], floor: float) -
             continue
         compared = str(ratio(result.pairs)) if result.pairs else ""
         rows.append((name, [*timing_cells(result.timings, floor), compared]))
-    return table(title, [*TIMING_HEAD, last], rows)
+    text = table(title, [*TIMING_HEAD, last], rows)
+    for name, result in results.items():
+        if result.agreement:
+            decimals = PEERS[name].decimals if name in PEERS else None
+            # What is printed with few decimals can be off by half of the last.
+            tolerance = _TOLERANCE + (0.5 * 10**-decimals if decimals else 0.0)
+            agreement = _agreement(result.agreement, tolerance)
+            text += f"  means {means.format(name)}: {agreement}\n"
+    return text
 
 
 def _agreement(found: Agreement | Failure, tolerance: float) -> str:

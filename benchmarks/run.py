@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -94,7 +94,7 @@ def main() -> None:
         bench = Bench(
             data=options.data.resolve(),
             scratch=Path(scratch),
-            ours=shlex.split(options.ours) if options.ours else OURS,
+            ours=options.ours,
             python=sys.executable,
             peer_python=options.peer_python,
             say=_say,
@@ -216,6 +216,7 @@ def _options() -> argparse.Namespace:
     if unknown := [name for name in options.peers if name not in [*tools, "none"]]:
         parser.error(f"--peers: no peer is named {', '.join(unknown)}")
     options.peers = [peer for peer in PEERS.values() if peer.own or peer.name in options.peers]
+    options.ours = replace(OURS, command=tuple(shlex.split(options.ours))) if options.ours else OURS
     if options.beside:
         given = tuple(shlex.split(options.beside))
         options.peers.append(Peer("beside", given, own=True, means="{output}" in given))

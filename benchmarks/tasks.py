@@ -15,21 +15,6 @@ from benchmarks.datasets import HERE
 MEASURES = ("AP", "P@10", "nDCG@10", "nDCG", "RR", "R@100", "Bpref")
 """What every command computes, in the spelling of `cranfield`."""
 
-OURS = (
-    "{python}",
-    "-m",
-    "cranfield",
-    "evaluate",
-    "{qrels}",
-    "{runs}",
-    *(part for measure in MEASURES for part in ("-m", measure)),
-    "--format",
-    "json",
-    "-o",
-    "{output}",
-)
-"""Ours. In all commands `{runs}` stands for as many arguments as there are runs."""
-
 _TREC_EVAL_ALL = """
 trec_eval=$1 qrels=$2
 shift 2
@@ -74,6 +59,18 @@ class Peer:
     means: bool = True
     slow: bool = False
     decimals: int | None = None
+
+
+OURS = Peer(
+    "cranfield",
+    (
+        *("{python}", "-m", "cranfield", "evaluate", "{qrels}", "{runs}"),
+        *(part for measure in MEASURES for part in ("-m", measure)),
+        *("--format", "json", "-o", "{output}"),
+    ),
+    own=True,
+)
+"""Ours. In all commands `{runs}` stands for as many arguments as there are runs."""
 
 
 def _script(name: str) -> tuple[str, ...]:

@@ -15,7 +15,6 @@ The ways: `pairs`, percentiles of a bootstrap of judged pairs, as if each had be
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -34,6 +33,7 @@ from cranfield.assess.agreement.coefficients import (
 )
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
+from studies.common import covers, print_head, print_row, run_main
 
 Draw = Callable[[Generator, int], Floats]
 """Make the tables of so many topics; shape (topics, grades, grades)."""
@@ -116,27 +116,20 @@ def covered(
     shares = {}
     for name, listed in found.items():
         low, high = np.array(listed).T
-        shares[name] = float(((low <= true) & (true <= high)).mean())
+        shares[name] = float(covers(low, high, true).mean())
     return shares
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--samples", type=int, default=1000)
-    parser.add_argument("--resamples", type=int, default=400)
-    given = parser.parse_args()
-    head = ["population", "measure", "value", "topics", "pairs", "topics drawn", "jackknife"]
-    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
-    for name, draw, truth in populations(given.folder):
+def main(folder: Path | None = None, *, samples: int = 1000, resamples: int = 400) -> None:
+    print_head("population", "measure", "value", "topics", "pairs", "topics drawn", "jackknife")
+    for name, draw, truth in populations(folder):
         for asked in MEASURES:
             value = float(parse_coefficient(asked).compute(truth))
             for topics in TOPICS:
-                shares = covered(asked, draw, truth, topics, given.samples, given.resamples)
+                shares = covered(asked, draw, truth, topics, samples, resamples)
                 cells = [f"{share:.3f}" for share in shares.values()]
-                row = [name, asked, f"{value:.3f}", str(topics), *cells]
-                print(f"| {' | '.join(row)} |", flush=True)
+                print_row(name, asked, f"{value:.3f}", topics, *cells)
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -15,10 +15,9 @@ Prints, in Markdown:
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import stdtrit
@@ -33,7 +32,8 @@ from cranfield.assess.judges.rankings import score_by_judges
 from cranfield.assess.judges.reading import GradeScale
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.streams import stream
-from studies.few_judgments import RANDOM, drawn, llmjudge, made_up, pool_of, row, rows
+from studies.common import covers, print_head, print_row, rounded, run_main
+from studies.few_judgments import RANDOM, drawn, llmjudge, made_up, pool_of
 
 SEED = 20261125
 SHARES_OF_ITEMS = (0.05, 0.2, 0.5)
@@ -46,7 +46,7 @@ LEAST_PAIRS = 200
 
 def covered(found: Any, truth: Any) -> float:
     """Return the proportion of intervals that contain the truth; none does not."""
-    return float(((found.low <= truth + 1e-12) & (truth <= found.high + 1e-12)).mean())
+    return float(covers(found.low, found.high, truth).mean())
 
 
 def width(found: Any) -> float:
@@ -65,17 +65,16 @@ def first(values: Floats, size: int) -> Floats:
 
 
 def proportions(samples: int) -> None:
-    rows(
-        "share | right | n | ppi_mean | topics | strata | grades | people alone | width |"
-        " people alone",
-        number=10,
+    print_head(
+        *("share", "right", "n", "ppi_mean", "topics", "strata", "grades", "people alone", "width"),
+        "people alone",
     )
     for share in SHARES_OF_ITEMS:
         for right in RIGHT:
             for size in SIZES:
                 cell = stream(SEED, int(100 * share), int(100 * right), size)
                 simulated = proportion(cell, share, right, size, samples)
-                row(share, right, size, *(round(one, 3) for one in simulated))
+                print_row(share, right, size, *rounded(simulated))
 
 
 def proportion(rng: Any, share: float, right: float, size: int, samples: int) -> list[float]:
@@ -122,10 +121,9 @@ def proportion(rng: Any, share: float, right: float, size: int, samples: int) ->
 
 def documents(folder: Path, samples: int) -> None:
     """Sampled documents of each topic; P@10 of label sets as runs."""
-    rows(
-        "share | right | n a topic | these topics | topics like these |"
-        " without interval | width | people alone",
-        number=8,
+    print_head(
+        *("share", "right", "n a topic", "these topics", "topics like these", "without interval"),
+        *("width", "people alone"),
     )
     labels = llmjudge(folder)
     sets = {name: labels.of(name) for name in labels.grades if name != RANDOM}
@@ -157,24 +155,19 @@ def documents(folder: Path, samples: int) -> None:
                         for of_these, data in ((True, both), (False, both), (True, people_only))
                     )
                     known = ~np.isnan(fixed.low)
-                    inside = (fixed.low <= truth + 1e-12) & (truth <= fixed.high + 1e-12)
                     total += [
-                        inside[known].mean(),
+                        covers(fixed.low, fixed.high, truth)[known].mean(),
                         covered(sampled, truth),
                         1 - known.mean(),
                         width(fixed),
                         width(alone),
                     ]
-                shown = (round(float(one), 3) for one in total / samples)
-                row(round(float(grades.mean()), 3), right, size, *shown)
+                print_row(*rounded([grades.mean()]), right, size, *rounded(total / samples))
 
 
 def judges(folder: Path, samples: int) -> None:
     """Topics drawn with replacement from those of LLMJudge; the truth is that of all of them."""
-    rows(
-        "interval | topics | values | median | least | below .92 | without interval",
-        number=7,
-    )
+    print_head("interval", "topics", "values", "median", "least", "below .92", "without interval")
     labels = llmjudge(folder)
     names = [name for name in labels.grades if name != RANDOM]
     human, topics = labels.human.grades.astype(np.int64), labels.topics
@@ -216,14 +209,7 @@ def judges(folder: Path, samples: int) -> None:
             chosen = often if name == "calibration" else known > 0
             cover = (hit / np.maximum(known, 1))[chosen & (known > 0)]
             none = 1 - known[chosen].mean() / samples
-            row(
-                name,
-                size,
-                cover.size,
-                *(round(float(one), 3) for one in (np.median(cover), cover.min())),
-                int((cover < 0.92).sum()),
-                round(float(none), 3),
-            )
+            print_cover(name, size, cover, none)
 
 
 def self_preferences(folder: Path, samples: int) -> None:
@@ -248,8 +234,13 @@ def self_preferences(folder: Path, samples: int) -> None:
         half = stdtrit(size - 1, 0.975) * some.std(axis=2, ddof=1) / np.sqrt(size)
         apart = np.abs(some.mean(axis=2) - bias.mean(axis=1)[:, None])
         cover = (apart <= half).mean(axis=1)
-        shown = (round(float(one), 3) for one in (np.median(cover), cover.min()))
-        row("self-preference", size, cover.size, *shown, int((cover < 0.92).sum()), 0.0)
+        print_cover("self-preference", size, cover, 0.0)
+
+
+def print_cover(name: str, size: int, cover: Floats, none: float) -> None:
+    """Print a row on the proportions of intervals that contain the truth, of several values."""
+    extremes = rounded([np.median(cover), cover.min()])
+    print_row(name, size, cover.size, *extremes, int((cover < 0.92).sum()), *rounded([none]))
 
 
 def counted(low: Floats, high: Floats, truth: Floats) -> Floats:
@@ -257,22 +248,24 @@ def counted(low: Floats, high: Floats, truth: Floats) -> Floats:
     return np.array([(low <= truth) & (truth <= high), ~np.isnan(low)]).astype(np.float64)
 
 
-def main() -> None:
+PARTS = ("proportions", "documents", "judges")
+
+
+def main(
+    folder: Path | None = None,
+    *,
+    samples: int = 1000,
+    parts: Annotated[tuple[str, ...], PARTS] = PARTS,
+) -> None:
     """Simulate and print the tables."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--samples", type=int, default=1000)
-    every = ("proportions", "documents", "judges")
-    parser.add_argument("--parts", nargs="*", default=every, choices=every)
-    given = parser.parse_args()
-    if "proportions" in given.parts:
-        proportions(given.samples)
-    if given.folder is not None and "documents" in given.parts:
-        documents(given.folder, given.samples // 10)
-    if given.folder is not None and "judges" in given.parts:
-        judges(given.folder, given.samples)
-        self_preferences(given.folder, given.samples)
+    if "proportions" in parts:
+        proportions(samples)
+    if folder is not None and "documents" in parts:
+        documents(folder, samples // 10)
+    if folder is not None and "judges" in parts:
+        judges(folder, samples)
+        self_preferences(folder, samples)
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -11,7 +11,6 @@ systems, and Kendall's tau of their order.
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.assess import aware, majority, read_labels
+from studies.common import print_head, print_row, run_main
 
 NOISE = {"5%": 0.05, "10%": 0.1, "20%": 0.2, "40%": 0.4}
 RANDOM = {"random .5": 0.5, "random .05": 0.05}
@@ -35,27 +35,21 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--crowds", type=int, default=5)
-    parser.add_argument("--topics", type=int, default=25)
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--measure", default="AP")
-    options = parser.parse_args()
+def main(*, crowds: int = 5, topics: int = 25, runs: int = 20, measure: str = "AP") -> None:
     covid = cf.bundled.trec_covid()
-    runs = covid.runs[: options.runs]
+    some_runs = covid.runs[:runs]
     pairs = covid.qrels.to_polars()
-    topics = pairs["topic"].unique(maintain_order=True)[: options.topics].to_list()
-    pairs = pairs.filter(pairs["topic"].is_in(topics))
+    names_of_topics = pairs["topic"].unique(maintain_order=True)[:topics].to_list()
+    pairs = pairs.filter(pairs["topic"].is_in(names_of_topics))
     truth = (pairs["grade"].to_numpy() > 0).astype(int)
-    gold: dict[str, dict[str, int]] = {topic: {} for topic in topics}
+    gold: dict[str, dict[str, int]] = {topic: {} for topic in names_of_topics}
     for topic, doc, grade in zip(pairs["topic"], pairs["doc"], truth.tolist(), strict=True):
         gold[topic][doc] = grade
-    wanted = cf.evaluate(runs, gold, options.measure)[options.measure].mean()
+    wanted = cf.evaluate(some_runs, gold, measure)[measure].mean()
     names = [*NOISE, *RANDOM]
     weights: dict[str, list[list[float]]] = {name: [] for name in WAYS}
     near: dict[str, list[tuple[float, float]]] = {name: [] for name in (*WAYS, "majority")}
-    for crowd in range(options.crowds):
+    for crowd in range(crowds):
         random = np.random.default_rng(crowd)
         own = {
             name: np.where(random.random(truth.size) < rate, 1 - truth, truth)
@@ -71,22 +65,22 @@ def main() -> None:
         means = {}
         for name, way in WAYS.items():
             more: dict[str, Any] = {"gold": gold} if name in {"accuracy", "kappa"} else {}
-            found = aware(runs, labels, options.measure, seed=crowd, **way, **more)
+            found = aware(some_runs, labels, measure, seed=crowd, **way, **more)
             mean = found.settings["aware"]["mean weight"]
             weights[name].append([mean[one] for one in names])
             means[name] = found.mean()
-        judged = cf.evaluate(runs, majority(labels).qrels, options.measure)
-        means["majority"] = judged[options.measure].mean()
+        judged = cf.evaluate(some_runs, majority(labels).qrels, measure)
+        means["majority"] = judged[measure].mean()
         for name, mean in means.items():
             error = float(np.sqrt(np.mean((mean - wanted) ** 2)))
             near[name].append((error, float(stats.kendalltau(mean, wanted).statistic)))
-    print("| weights | " + " | ".join([*names, "error of means", "tau"]) + " |")
+    print_head("weights", *names, "error of means", "tau")
     for name, some in near.items():
         error, tau = np.mean(some, axis=0)
         cells = [f"{one:.3f}" for one in np.mean(weights[name], axis=0)] if name in WAYS else []
         cells += [""] * (len(names) - len(cells)) + [f"{error:.3f}", f"{tau:.3f}"]
-        print(f"| {name} | " + " | ".join(cells) + " |")
+        print_row(name, *cells)
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -10,22 +10,22 @@ rate, half of the systems do differ. Prints tables in Markdown.
 
 from __future__ import annotations
 
-import argparse
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
+from cranfield.base.parallel import compute_tasks
 from cranfield.scores import Scores
 from cranfield.significance import TESTS
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import Pairs
 from cranfield.significance.registry import Options
+from studies.common import print_head, print_row, run_main
 
 SIZES = (10, 25, 50)
 SHAPES = ("normal", "skewed", "discrete")
@@ -201,30 +201,20 @@ def false_discoveries(correction: str, shape: str, n: int, sets: int, seed: int)
     return Cell(shape, n, sets, (share[0] / sets, share[1] / sets))
 
 
-def table(title: str, rows: dict[str, list[Cell]]) -> str:
-    """Write observed rates, nominal .05 / .01, by shape and number of topics."""
-    heads = [f"{one.shape} {one.n}" for one in next(iter(rows.values()))]
-    lines = [f"### {title}", "", "| test | " + " | ".join(heads) + " |"]
-    lines.append("| --- |" + " --- |" * len(heads))
+def print_table(title: str, rows: dict[str, list[Cell]]) -> None:
+    """Print observed rates, nominal .05 / .01, by shape and number of topics."""
+    print(f"### {title}")
+    print_head("test", *(f"{cell.shape} {cell.n}" for cell in next(iter(rows.values()))))
     for name, cells in rows.items():
-        shown = [f"{one.rejected[0]:.4f} / {one.rejected[1]:.4f}" for one in cells]
-        lines.append(f"| {name} | " + " | ".join(shown) + " |")
-    return "\n".join([*lines, ""])
+        print_row(name, *(" / ".join(f"{rate:.4f}" for rate in cell.rejected) for cell in cells))
+    print()
 
 
-def _call(work: Any) -> Cell:
-    cell: Cell = work()
-    return cell
+def _call(_: None, work: Callable[[], Cell]) -> Cell:
+    return work()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sets", type=int, default=10_000, help="data sets of each cell")
-    parser.add_argument("--seed", type=int, default=20261121)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", default="", help="rows whose table or name has this in it")
-    options = parser.parse_args()
-    sets, seed = options.sets, options.seed
+def main(*, sets: int = 10_000, seed: int = 20261121, jobs: int = 2, only: str = "") -> None:
     error = 1.96 * np.sqrt(0.05 * 0.95 / sets)
     print(
         f"{sets:,} data sets a cell, seed {seed}; columns: shape and number of topics; cells:"
@@ -250,23 +240,22 @@ def main() -> None:
             for name, correction in FAMILIES_UNEQUAL
         },
     }
-    # A fork would copy Polars without its threads.
-    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-        for title, every in parts.items():
-            rows = {name: row for name, row in every.items() if options.only in f"{title}: {name}"}
-            if not rows:
-                continue
-            cells = {
-                name: [
-                    pool.submit(_call, partial(function, shape, n, sets, seed))
-                    for shape in (UNEQUAL if "unequal" in title else SHAPES)
-                    for n in SIZES
-                ]
-                for name, function in rows.items()
-            }
-            found = {name: [one.result() for one in some] for name, some in cells.items()}
-            print(table(title, found), flush=True)
+    for title, every in parts.items():
+        rows = {name: row for name, row in every.items() if only in f"{title}: {name}"}
+        columns = [
+            (shape, n) for shape in (UNEQUAL if "unequal" in title else SHAPES) for n in SIZES
+        ]
+        tasks = {
+            (name, *column): partial(function, *column, sets, seed)
+            for name, function in rows.items()
+            for column in columns
+        }
+        found = dict(compute_tasks(_call, None, tasks.items(), jobs=jobs))
+        if rows:
+            print_table(
+                title, {name: [found[name, *column] for column in columns] for name in rows}
+            )
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

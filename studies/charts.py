@@ -9,7 +9,6 @@ TREC-COVID, `runs` and judgments. Charts whose folder is missing are named and s
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import doctest
 import re
@@ -17,10 +16,11 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import cranfield as cf
 from cranfield.meta import discriminative_power, leave_one_out, pooling, stability
+from studies.common import run_main
 
 GALLERY = Path(__file__).resolve().parent.parent / "docs" / "gallery.md"
 SESSION = re.compile(r"(?ms)^```pycon\n(.*?)^```")
@@ -184,24 +184,27 @@ def check_size(path: Path) -> None:
         raise SystemExit(f"{path} is larger than {LARGEST:,} bytes")
 
 
-def main() -> None:
+NAMES = ("gallery", *CHARTS, *OF_DATA)
+
+
+def main(
+    names: Annotated[tuple[str, ...], NAMES] = NAMES,
+    *,
+    trec8: Path | None = None,
+    covid: Path | None = None,
+    output: Path = Path("docs/images"),
+) -> None:
     """Draw the named charts, or all."""
-    every = ("gallery", *CHARTS, *OF_DATA)
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("names", nargs="*", choices=[[], *every], metavar="NAME")
-    parser.add_argument("--trec8", type=Path)
-    parser.add_argument("--covid", type=Path)
-    parser.add_argument("-o", "--output", type=Path, default=Path("docs/images"))
-    options = parser.parse_args()
-    for name in options.names or every:
-        data = getattr(options, OF_DATA[name][0]) if name in OF_DATA else Path()
+    folders = {"trec8": trec8, "covid": covid}
+    for name in names:
+        data = folders[OF_DATA[name][0]] if name in OF_DATA else Path()
         if data is None:
             print(f"{name}: skipped; it needs --{OF_DATA[name][0]} FOLDER")
         elif name == "gallery":
-            gallery(options.output / "gallery")
+            gallery(output / "gallery")
         else:
-            draw(name, options.output, data)
+            draw(name, output, data)
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

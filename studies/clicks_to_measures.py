@@ -10,7 +10,6 @@ utility and effort with those by other measures.
 
 from __future__ import annotations
 
-import sys
 import warnings
 from pathlib import Path
 
@@ -21,6 +20,7 @@ import cranfield as cf
 from cranfield.correlation import kendall_tau
 from cranfield.online.log.query_log import QueryLog
 from cranfield.sessions import read_sessions
+from studies.common import run_main
 
 RANKS = 10
 
@@ -60,4 +60,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    run_main(main)

@@ -12,12 +12,11 @@ means of clusters. A proportion of N experiments at .05 has a standard error of 
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 
 import cranfield as cf
 from cranfield.scores import Scores
+from studies.common import run_main
 
 TESTS = ("rows", "row weight", "row weight, bootstrap", "cluster means")
 
@@ -45,20 +44,16 @@ def rejections(number: int, clusters: int, with_bootstrap: bool) -> dict[str, bo
     return {name: bool(one.adjusted_pvalues[0] <= one.alpha) for name, one in found.items()}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--clusters", type=int, nargs="+", default=[50, 15])
-    parser.add_argument("--experiments", type=int, default=2000)
-    options = parser.parse_args()
+def main(*, clusters: tuple[int, ...] = (50, 15), experiments: int = 2000) -> None:
     print("clusters  " + "  ".join(TESTS))
-    for clusters in options.clusters:
+    for count in clusters:
         rejected: dict[str, list[bool]] = {name: [] for name in TESTS}
-        for number in range(options.experiments):
-            for name, one in rejections(number, clusters, number % 4 == 0).items():
+        for number in range(experiments):
+            for name, one in rejections(number, count, number % 4 == 0).items():
                 rejected[name].append(one)
         rates = "  ".join(f"{np.mean(rejected[name]):.4f}" for name in TESTS)
-        print(f"{clusters}  {rates}", flush=True)
+        print(f"{count}  {rates}", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -9,7 +9,6 @@ judgments of each grade, and how many are right among those whose grade is known
 
 from __future__ import annotations
 
-import argparse
 import bz2
 from collections.abc import Callable
 from functools import partial
@@ -20,6 +19,7 @@ import numpy as np
 from cranfield import assess
 from cranfield.assess import Consensus, Labels, read_labels
 from cranfield.collection.qrels import Qrels
+from studies.common import run_main
 
 METHODS: dict[str, Callable[[Labels], Consensus]] = {
     "majority": assess.majority,
@@ -58,10 +58,8 @@ def right(qrels: Qrels, known: dict[str, int]) -> int:
     return sum(known.get(doc) == grade for doc, grade in pairs)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path)
-    for name, (labels, known) in crowds(parser.parse_args().folder).items():
+def main(folder: Path) -> None:
+    for name, (labels, known) in crowds(folder).items():
         print(
             f"\n{name}: {labels!r}, {sum(doc in known for doc in labels.docs)} with a known grade"
         )
@@ -76,4 +74,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

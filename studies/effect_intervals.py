@@ -10,13 +10,12 @@ coverage of .95 in N samples has a standard error of sqrt(.0475 / N).
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.scores import Scores
+from studies.common import run_main
 
 CORRELATIONS = (0.5, 0.8)
 EFFECTS = (0.3, 1.0)
@@ -62,10 +61,7 @@ def ratio_coverage(topics: int, samples: int) -> float:
     return held / samples
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--samples", type=int, default=2000)
-    samples = parser.parse_args().samples
+def main(*, samples: int = 2000) -> None:
     print("topics  correlation  effect  average  glass")
     for topics in (10, 20, 50):
         for correlation in CORRELATIONS:
@@ -79,4 +75,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -11,8 +11,8 @@ The third prints the table for few units, and for rare events.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from cranfield.online.experiments.estimates import (
 from cranfield.online.experiments.report import MAX_EXACT_UNITS
 from cranfield.significance.differences import t_pvalue, t_quantile
 from cranfield.significance.pairwise.ranks import binomial_pvalues
+from studies.common import run_main
 
 Floats = NDArray[np.float64]
 
@@ -289,13 +290,18 @@ def print_few(number: int) -> None:
             print(f"{name:16}{units:7}{cells}", flush=True)
 
 
-def main() -> None:
-    if sys.argv[1:2] == ["unequal"]:
-        print_unequal(int(sys.argv[2]) if sys.argv[2:] else UNEQUAL_EXPERIMENTS)
-        return
-    if sys.argv[1:2] == ["few"]:
-        print_few(int(sys.argv[2]) if sys.argv[2:] else FEW_EXPERIMENTS)
-        return
+def main(
+    what: Annotated[str, ("equal", "unequal", "few")] = "equal", experiments: int | None = None
+) -> None:
+    if what == "unequal":
+        print_unequal(experiments or UNEQUAL_EXPERIMENTS)
+    elif what == "few":
+        print_few(experiments or FEW_EXPERIMENTS)
+    else:
+        print_equal()
+
+
+def print_equal() -> None:
     print(f"{'population':11}{'units':>7}", *(f"{one:>12}" for one in COLUMNS))
     for name in POPULATIONS:
         for units in SIZES[name]:
@@ -308,4 +314,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -17,14 +17,13 @@ Prints, in Markdown:
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtri
 
 import cranfield as cf
 from cranfield.assess import judges_as_runs, ppi_mean, stratified_mean
@@ -38,6 +37,7 @@ from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.streams import stream
 from cranfield.collection.qrels import Qrels
 from cranfield.evaluation.probable_scores import contributions
+from studies.common import covers, print_head, print_row, rounded, run_main
 
 SEED = 20261122
 JUDGES = ("Olz-gpt4o", "NISTRetrieval-instruct1", "TREMA-nuggets")
@@ -79,17 +79,6 @@ def llmjudge(folder: Path) -> Labels:
     return Labels(human, found)
 
 
-def rows(head: str, *, number: int) -> None:
-    print(f"\n| {head} |\n|{' --- |' * number}", flush=True)
-
-
-def row(*cells: Any) -> None:
-    shown = (f"{one:.4f}" if isinstance(one, float) else str(one) for one in cells)
-    # A name such as `kappa 0|12` contains the separator of columns.
-    escaped = (cell.replace("|", r"\|") for cell in shown)
-    print(f"| {' | '.join(escaped)} |", flush=True)
-
-
 def chunks(samples: int) -> Iterator[range]:
     for start in range(0, samples, CHUNK):
         yield range(start, min(samples, start + CHUNK))
@@ -97,13 +86,13 @@ def chunks(samples: int) -> Iterator[range]:
 
 def held(found: Any, truth: Any) -> tuple[int, float]:
     """How many limits hold the truth, and the sum of their widths."""
-    inside = (found.low <= truth + 1e-12) & (truth - 1e-12 <= found.high)
+    inside = covers(found.low, found.high, truth)
     return int(inside.sum()), float((found.high - found.low).sum())
 
 
 def strata(labels: Labels, samples: int) -> None:
     """As many pairs of each topic."""
-    rows("judge | labels a topic | covers | humans only | width | humans only", number=6)
+    print_head("judge", "labels a topic", "covers", "humans only", "width", "humans only")
     human = (labels.human.grades >= 2).astype(np.float64)
     truth = float(human.mean())
     for name in (*JUDGES, RANDOM):
@@ -119,7 +108,7 @@ def strata(labels: Labels, samples: int) -> None:
                 alone = stratified_mean(given, labels.topics)
                 total += (*held(both, truth), *held(alone, truth))
             hit, width, hit_alone, width_alone = (total / samples).tolist()
-            row(name, size, hit, hit_alone, width, width_alone)
+            print_row(name, size, hit, hit_alone, width, width_alone)
 
 
 def drawn(topics: Ints, size: int, k: int) -> Bools:
@@ -180,7 +169,7 @@ def documents(name: str, judge: str, pool: Pool, measure: str, size: int, sample
         sample = SampledDocuments(topics, chance, topics, people, judged, pool.by_judge, certain)
         for i, fixed in enumerate((False, True)):
             data = estimate_scores(sample, pool.topics.size, fixed, Fit(seed=SEED)).means()
-            hit[i] += (data.low <= truth + 1e-12) & (truth - 1e-12 <= data.high)
+            hit[i] += covers(data.low, data.high, truth)
         total += data.estimate
         square += (data.estimate - truth) ** 2
     off = total / samples - truth
@@ -189,30 +178,30 @@ def documents(name: str, judge: str, pool: Pool, measure: str, size: int, sample
     z = np.abs(off[some] / spread[some])
     # The largest of so many, were all estimates right, is below this in 19 of 20 studies.
     chance = 1 - (0.95 ** (1 / max(z.size, 1)))
-    low, high = 0.0, 10.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if 2 * ndtr(-middle) > chance else (low, middle)
-    limit = high
-    row(
+    limit = -ndtri(chance / 2)
+    print_row(
         name,
         judge,
         measure,
         size,
         f"{int((z <= 3).sum())} of {z.size}",
-        round(float(z.max()), 2),
-        round(limit, 2),
-        round(float(np.sqrt((z**2).mean())), 3),
-        round(float(np.abs(off).max()), 5),
-        round(float(spread.max() * np.sqrt(samples)), 4),
-        *(round(float(one), 4) for one in hit.mean(axis=1) / samples),
+        *rounded([z.max(), limit], 2),
+        *rounded([np.sqrt((z**2).mean())]),
+        *rounded([np.abs(off).max()], 5),
+        *rounded([spread.max() * np.sqrt(samples), *hit.mean(axis=1) / samples], 4),
     )
 
 
 HEAD = (
-    "runs | judge | measure | documents a topic | within 3 s.e. | largest z | .95 of the largest"
-    " by chance | RMS of z | largest mean error | largest standard error | covers, sampled | fixed"
+    *("runs", "judge", "measure", "documents a topic", "within 3 s.e.", "largest z"),
+    *(".95 of the largest by chance", "RMS of z", "largest mean error", "largest standard error"),
+    *("covers, sampled", "fixed"),
 )
+BY_TOPIC_HEAD = (
+    *("judge", "measure", "topics judged", "a mean", "a difference", "by compare", "people alone"),
+    *("width of a mean", "of a difference", "by compare", "of people alone"),
+)
+PARTS = ("strata", "documents", "topics")
 
 
 def made_up(human: Qrels, right: float, seed: int) -> Qrels:
@@ -254,51 +243,44 @@ def by_topic(name: str, people: Floats, judge: Floats, measure: str, samples: in
             held(one, true)[0] / number for (one, true), number in zip(limits, known, strict=True)
         ]
         width = [float(np.nanmean(one.high - one.low)) for one, _ in limits]
-        row(name, measure, f"{size} of {topics}", *hit, *width)
+        print_row(name, measure, f"{size} of {topics}", *hit, *width)
 
 
-def main() -> None:
+def main(
+    folder: Path,
+    *,
+    trec8: Path | None = None,
+    samples: int = 4000,
+    parts: Annotated[tuple[str, ...], PARTS] = PARTS,
+) -> None:
     """Simulate what is asked for and print the tables."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--trec8", type=Path)
-    parser.add_argument("--samples", type=int, default=4000)
-    every = ("strata", "documents", "topics")
-    parser.add_argument("--parts", nargs="*", default=every, choices=every)
-    given = parser.parse_args()
-    labels = llmjudge(given.folder)
-    if "strata" in given.parts:
-        strata(labels, given.samples)
+    labels = llmjudge(folder)
+    if "strata" in parts:
+        strata(labels, samples)
     sets = {name: labels.of(name) for name in labels.grades if name != RANDOM}
     runs = judges_as_runs(labels.human, sets)
-    if "documents" in given.parts:
-        rows(HEAD, number=12)
+    if "documents" in parts:
+        print_head(*HEAD)
         for judge in ("Olz-gpt4o", "TREMA-nuggets", RANDOM):
             for measure in MEASURES:
                 pool = pool_of(runs, labels.human, labels.of(judge), measure)
-                documents("label sets", judge, pool, measure, 20, given.samples)
-        if given.trec8 is not None:
-            human = cf.read_qrels(str(given.trec8 / "qrels.trec8.adhoc.txt.gz"))
-            many = list(cf.read_runs(str(given.trec8 / "runs" / "*.run.xz")))
+                documents("label sets", judge, pool, measure, 20, samples)
+        if trec8 is not None:
+            human = cf.read_qrels(str(trec8 / "qrels.trec8.adhoc.txt.gz"))
+            many = list(cf.read_runs(str(trec8 / "runs" / "*.run.xz")))
             for right in (0.9, 0.0):
                 judge_labels = made_up(human, right, int(10 * right))
                 for measure in ("P@10", "DCG@10", "RBP"):
                     pool = pool_of(many, human, judge_labels, measure)
-                    documents(
-                        "TREC-8", f"right in {right:.0%}", pool, measure, 100, given.samples // 4
-                    )
-    if "topics" in given.parts:
-        rows(
-            "judge | measure | topics judged | a mean | a difference | by compare | people alone |"
-            " width of a mean | of a difference | by compare | of people alone",
-            number=11,
-        )
+                    documents("TREC-8", f"right in {right:.0%}", pool, measure, 100, samples // 4)
+    if "topics" in parts:
+        print_head(*BY_TOPIC_HEAD)
         for measure in BY_TOPIC:
             people = cf.evaluate(runs, labels.human, measure)[measure].values.T
             for judge in (*JUDGES, RANDOM):
                 by_judge = cf.evaluate(runs, labels.of(judge), measure)[measure].values.T
-                by_topic(judge, people, by_judge, measure, given.samples)
+                by_topic(judge, people, by_judge, measure, samples)
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -15,16 +15,14 @@ other order on the topics that are left. Prints tables in Markdown.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
 
-from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 from cranfield.evaluation.evaluate_runs import evaluate
-from cranfield.meta.test_studies.fast_tests import TestChoice, read_choice
-from cranfield.scores import Scores
+from cranfield.meta.test_studies.fast_tests import TestChoice, label_scores, read_choice
+from studies.common import print_head, print_row, run_main
 
 SEED = 20261122
 TOPICS, SYSTEMS, SHARDS = 25, 5, 3
@@ -35,11 +33,6 @@ DEFAULT = "bootstrap-tukey"
 TESTS = ("anova-3", "bootstrap-anova", f"random-topics+{DEFAULT}", "random-topics")
 
 
-def named(values: Floats) -> Scores:
-    topics, systems = (tuple(map(str, range(number))) for number in values.shape[:2])
-    return Scores(values, topics, systems)
-
-
 def chosen(test: str) -> TestChoice:
     """Return a test by its name and correction; without one it is the test's own in studies."""
     return read_choice(test, alpha=0.05, missing=None, resamples=RESAMPLES)
@@ -48,7 +41,7 @@ def chosen(test: str) -> TestChoice:
 def simulated(sets: int) -> None:
     """Print family-wise errors."""
     choices = [chosen(test) for test in TESTS]
-    print(f"| interaction | {' | '.join(TESTS)} | random-topics with gaps |\n|{' --- |' * 6}")
+    print_head("interaction", *TESTS, "random-topics with gaps")
     for spread in INTERACTION:
         errors = np.zeros(len(TESTS) + 1)
         for k in range(sets):
@@ -59,10 +52,10 @@ def simulated(sets: int) -> None:
             values = values + spread * rng.normal(size=(TOPICS, SYSTEMS, 1))
             gaps = rng.random((TOPICS, 1, SHARDS)) < 0.3
             gaps[np.arange(TOPICS), 0, rng.integers(0, SHARDS, TOPICS)] = False
-            each = [choice(named(values), seed=k) for choice in choices]
-            each.append(choices[-1](named(np.where(gaps, np.nan, values))))
+            each = [choice(label_scores(values), seed=k) for choice in choices]
+            each.append(choices[-1](label_scores(np.where(gaps, np.nan, values))))
             errors += [one.significant.any() for one in each]
-        print(f"| {spread:g} | {' | '.join(f'{one:.4f}' for one in errors / sets)} |", flush=True)
+        print_row(f"{spread:g}", *map(float, errors / sets))
 
 
 def real(folder: Path, repeats: int) -> None:
@@ -79,12 +72,11 @@ def real(folder: Path, repeats: int) -> None:
         f"random-topics+{DEFAULT}, shards": (f"random-topics+{DEFAULT}", by_shard),
         f"anova-2+{DEFAULT}, whole AP": (f"anova-2+{DEFAULT}", whole),
     }
-    truth = TestChoice("anova-2")(named(whole))
+    truth = TestChoice("anova-2")(label_scores(whole))
     pairs, topics = truth.order.size, len(whole)
     print(f"\n{len(runs)} runs, {topics} topics, {cells} cells of topic and shard; {pairs} pairs,")
     print(f"{truth.significant.sum()} found by anova-2 of whole AP on all topics\n")
-    print("| topics | test | pairs found | share of those of all topics | other order |")
-    print("| --- | --- | --- | --- | --- |")
+    print_head("topics", "test", "pairs found", "share of those of all topics", "other order")
     for size in (*SIZES, topics):
         found = {name: np.zeros(3) for name in scores}
         times = repeats if size < topics else 1
@@ -94,29 +86,22 @@ def real(folder: Path, repeats: int) -> None:
             first, second = np.triu_indices(left.size, 1)
             signs = np.sign(left[first] - left[second])
             for name, (test, values) in scores.items():
-                said = chosen(test)(named(values[order[:size]]))
+                said = chosen(test)(label_scores(values[order[:size]]))
                 some = said.significant
                 again = (some & truth.significant & (said.order == truth.order)).sum()
                 other = (some & (said.order * signs < 0)).sum()
                 found[name] += [some.sum(), again, other]
         for name, (number, again, other) in found.items():
             share = again / times / truth.significant.sum()
-            print(
-                f"| {size} | {name} | {number / times:.1f} | {share:.3f} | {other / number:.4f} |"
-            )
+            print_row(size, name, f"{number / times:.1f}", f"{share:.3f}", float(other / number))
 
 
-def main() -> None:
+def main(folder: Path | None = None, *, sets: int = 2000, repeats: int = 20) -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--sets", type=int, default=2000)
-    parser.add_argument("--repeats", type=int, default=20)
-    given = parser.parse_args()
-    simulated(given.sets)
-    if given.folder is not None:
-        real(given.folder, given.repeats)
+    simulated(sets)
+    if folder is not None:
+        real(folder, repeats)
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -10,14 +10,13 @@ A proportion of N experiments at .05 has a standard error of sqrt(.0475 / N).
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.scores import Scores
 from cranfield.significance import compare_measures
+from studies.common import run_main
 
 MEASURES = ("AP", "P@10", "RR", "nDCG@10")
 
@@ -45,23 +44,21 @@ def error_rate(
     return errors / experiments
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--systems", type=int, default=10)
-    parser.add_argument("--topics", type=int, nargs="+", default=[25, 50])
-    parser.add_argument("--experiments", type=int, default=2000)
-    parser.add_argument("--resamples", type=int, default=999)
-    options = parser.parse_args()
+def main(
+    *,
+    systems: int = 10,
+    topics: tuple[int, ...] = (25, 50),
+    experiments: int = 2000,
+    resamples: int = 999,
+) -> None:
     covid = cf.bundled.trec_covid()
     ev = cf.evaluate(covid.runs, covid.qrels, list(MEASURES))
     populations = {measure: np.asarray(ev[measure].values) for measure in MEASURES}
     print("topics  family-wise error rate")
-    for topics in options.topics:
-        rate = error_rate(
-            populations, options.systems, topics, options.experiments, options.resamples
-        )
-        print(f"{topics}  {rate:.4f}", flush=True)
+    for size in topics:
+        rate = error_rate(populations, systems, size, experiments, resamples)
+        print(f"{size}  {rate:.4f}", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -22,18 +22,11 @@ from cranfield.assess.agreement.coefficients import jackknife, percentiles
 from cranfield.assess.judges.comparison import calibration
 from cranfield.assess.judges.rankings import score_by_judges
 from cranfield.base.arrays import Floats
+from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream
 from cranfield.correlation import kendall_tau, tau_ap
 
 SAMPLES = 4_000
-
-
-def plain_wilson(shares: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-    z = norm.ppf(0.975)
-    centre = (shares + z**2 / (2 * sizes)) / (1 + z**2 / sizes)
-    half = z / (1 + z**2 / sizes)
-    half = half * np.sqrt(shares * (1 - shares) / sizes + z**2 / (4 * sizes**2))
-    return centre - half, centre + half
 
 
 def calibration_tables() -> None:
@@ -55,7 +48,7 @@ def calibration_tables() -> None:
                     held += int(low[0, 1] <= share <= high[0, 1])
                     width += float(high[0, 1] - low[0, 1]) / SAMPLES
                 total = sizes.sum(axis=1)
-                low, high = plain_wilson(ones.sum(axis=1) / total, total)
+                low, high = wilson(ones.sum(axis=1) / total, total, norm.ppf(0.975))
                 naive = ((low <= share) & (share <= high)).mean()
                 print(
                     f"{topics:>7}{share:>7}{alike:>7}{held / SAMPLES:>11.3f}{naive:>10.3f}"

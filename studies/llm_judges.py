@@ -9,12 +9,12 @@ what stands before the hyphen of a name. The charts of the guide are written to 
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import polars as pl
 
 import cranfield as cf
+from studies.common import run_main
 
 PUBLISHED = Path(__file__).parents[1] / "tests" / "data" / "assess" / "llmjudge_published.csv"
 CUTS = ("0|123", "01|23", "012|3")
@@ -46,4 +46,4 @@ def main(folder: Path, pictures: Path | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:3]))
+    run_main(main)

@@ -11,7 +11,6 @@ how eager to click somebody is differs between users.
 
 from __future__ import annotations
 
-import argparse
 from datetime import UTC, datetime, timedelta
 from math import exp, log
 from pathlib import Path
@@ -22,6 +21,7 @@ import polars as pl
 
 import cranfield as cf
 from cranfield.base.streams import stream
+from studies.common import run_main
 
 SEED = 17
 USERS = 400
@@ -157,12 +157,7 @@ def table() -> pl.DataFrame:
     return pl.DataFrame(named, schema=schema)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument(
-        "-o", "--output", type=Path, default=Path("src/cranfield/data/simulated_log.parquet")
-    )
-    output = parser.parse_args().output
+def main(*, output: Path = Path("src/cranfield/data/simulated_log.parquet")) -> None:
     made = table()
     made.write_parquet(output, compression="zstd", compression_level=22, statistics=False)
     size = output.stat().st_size
@@ -171,4 +166,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

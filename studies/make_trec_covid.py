@@ -13,7 +13,6 @@ results; two scores that were different only beyond that are tied.
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
@@ -21,6 +20,7 @@ import numpy as np
 import polars as pl
 
 import cranfield as cf
+from studies.common import run_main
 
 RUNS = 40
 LARGEST = 1_500_000
@@ -81,15 +81,9 @@ def check(path: Path, leaderboard: pl.DataFrame) -> None:
     print(f"{leaderboard.height} runs have the official P@20 and nDCG@20 to 4 decimals")
 
 
-def main() -> None:
+def main(folder: Path, *, output: Path = Path("src/cranfield/data/trec_covid.parquet")) -> None:
     """Make the file, and check it."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument(
-        "-o", "--output", type=Path, default=Path("src/cranfield/data/trec_covid.parquet")
-    )
-    given = parser.parse_args()
-    leaderboard = pl.read_csv(given.folder / "leaderboard.csv")
+    leaderboard = pl.read_csv(folder / "leaderboard.csv")
     runs = chosen(leaderboard)
     about = {
         **SOURCE,
@@ -104,20 +98,20 @@ def main() -> None:
             for row in runs.iter_rows(named=True)
         ],
     }
-    table(given.folder, runs).write_parquet(
-        given.output,
+    table(folder, runs).write_parquet(
+        output,
         compression="zstd",
         compression_level=22,
         statistics=False,
         row_group_size=10**7,
         metadata={"cranfield": json.dumps(about, ensure_ascii=False)},
     )
-    size = given.output.stat().st_size
+    size = output.stat().st_size
     types = dict(sorted(runs["runtype"].value_counts().iter_rows()))
     print(f"{size:,} bytes; {runs.height} runs of {runs['team'].n_unique()} teams, {types}")
     assert size < LARGEST, f"more than {LARGEST:,} bytes"
-    check(given.output, runs)
+    check(output, runs)
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -10,8 +10,6 @@ share of samples that are significant at .05: the mean over pairs, and the large
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 
 import cranfield as cf
@@ -19,6 +17,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 from cranfield.significance.differences import Pairs
 from cranfield.significance.registry import Options, find_test
+from studies.common import print_head, print_row, run_main
 
 SEED, ALPHA = 20261122, 0.05
 TOPICS, PAIRS, SAMPLES = 50, 200, 1000
@@ -47,15 +46,15 @@ def rates(values: Floats, pair: int) -> list[float]:
     return [float((find_test(test).run(pairs, options).pvalue <= ALPHA).mean()) for test in TESTS]
 
 
-def main() -> None:
+def main(scores: tuple[str, ...]) -> None:
     """Simulate all pairs and print the table."""
-    print(f"| scores | {' | '.join(TESTS)} |\n| --- |{' --- |' * len(TESTS)}")
-    for name in sys.argv[1:]:
+    print_head("scores", *TESTS)
+    for name in scores:
         values = scores_of(name)
         found = np.array([rates(values, pair) for pair in range(PAIRS)])
         cells = zip(found.mean(axis=0), np.quantile(found, 0.9, axis=0), strict=True)
-        print(f"| {name} | {' | '.join(f'{one:.3f} / {most:.3f}' for one, most in cells)} |")
+        print_row(name, *(f"{one:.3f} / {most:.3f}" for one, most in cells))
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -10,22 +10,19 @@ what it was worth is known. Prints estimates with limits, and the figures that o
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import polars as pl
 
 import cranfield as cf
+from studies.common import run_main
 
 PUBLISHED = {"IPS": 0.004552880, "relative": 1.198126, "relative error": 0.084019}
 """As obp 0.4.1 prints them in its README and its quickstart, to the digits that it has."""
 
 
-def main() -> None:
+def main(folder: Path) -> None:
     """Estimate, and print both."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
     log = pl.read_csv(folder / "random-all.csv.gz")
     policy = pl.read_csv(folder / "bts-action-dist-all.csv")
     known = float(pl.read_csv(folder / "bts-all.csv.gz")["click"].mean())  # type: ignore[arg-type]
@@ -43,4 +40,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

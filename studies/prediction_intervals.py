@@ -18,13 +18,13 @@ and the coverage of the confidence interval of the mean by Hartung and Knapp.
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from cranfield.significance.several.meta_analysis import pool, predict
+from studies.common import run_main
 
 PLACES = (2, 3, 5, 10)
 SHARES = (0.0, 0.3, 0.6, 0.9)
@@ -54,18 +54,13 @@ def coverage(places: int, share: float, samples: int, topics: int, seed: int) ->
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--samples", type=int, default=2_000)
-    parser.add_argument("--topics", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+def main(*, samples: int = 2000, topics: int = 50, seed: int = 0) -> None:
     for places in PLACES:
         for share in SHARES:
-            found = coverage(places, share, options.samples, options.topics, options.seed)
+            found = coverage(places, share, samples, topics, seed)
             told = "  ".join(f"{name} {number:.3f}" for name, number in found.items())
             print(f"{places:2d} places, I^2 {share:.1f}: {told}", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

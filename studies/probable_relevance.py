@@ -17,7 +17,6 @@ n topics that contain the true mean:
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,10 +24,11 @@ import numpy as np
 import polars as pl
 
 import cranfield as cf
-from cranfield.base.arrays import Bools, Floats
+from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 from cranfield.collection.probabilities import DRAWS_PER_BLOCK
 from cranfield.evaluation.probable_scores import ProbableRuns, mean_intervals
+from studies.common import covers, print_head, print_row, run_main
 
 SEED = 20261129
 MEASURES = ("P@10", "RR", "AP", "nDCG@10", "Rprec")
@@ -57,28 +57,19 @@ def true_scores(runs: ProbableRuns, samples: int) -> Iterator[list[Floats]]:
             yield [measure.score(judged) for measure in measures]
 
 
-def covers(bounds: dict[str, Floats], truth: Floats) -> Bools:
-    return np.asarray((bounds["low"] <= truth + 1e-12) & (truth - 1e-12 <= bounds["high"]))
-
-
-def main() -> None:
+def main(folder: Path, *, samples: int = 1000) -> None:
     """Simulate and print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--samples", type=int, default=1000)
-    options = parser.parse_args()
-    qrels = cf.read_qrels(str(options.folder / "qrels.trec8.adhoc.txt.gz"))
-    every = cf.read_runs(str(options.folder / "runs" / "*.run.xz"))
+    qrels = cf.read_qrels(str(folder / "qrels.trec8.adhoc.txt.gz"))
+    every = cf.read_runs(str(folder / "runs" / "*.run.xz"))
     runs = [every[k] for k in range(0, len(every), 10)]
-    print("| labels | measure | n | fixed | these | population | true | half | width |")
-    print("|" + " --- |" * 9, flush=True)
+    print_head("labels", "measure", "n", "fixed", "these", "population", "true", "half", "width")
     for shape in SHAPES:
         table = cf.read_probabilities(probabilities(qrels, shape))
         expected = cf.evaluate_probabilities(runs, table, MEASURES, draws=500)
         highest = np.ones(len(table), dtype=np.int64)
         drawn = ProbableRuns(cf.judge(runs, table.to_qrels(highest)), table)
         thresholded = drawn.with_grades((table.at_least(1) >= 0.5).astype(np.int64))
-        truth = [np.stack(scores) for scores in true_scores(drawn, options.samples)]
+        truth = [np.stack(scores) for scores in true_scores(drawn, samples)]
         for k, name in enumerate(MEASURES):
             mean, variance = expected.scores[name].values, expected.variances[name]
             none, half = np.zeros_like(mean), cf.parse_measure(name).score(thresholded)
@@ -97,19 +88,19 @@ def main() -> None:
                     true_again = mean_intervals(true[repeated], none[repeated], 0, 0.95, False)
                     again = mean_intervals(mean[repeated], variance[repeated], 0, 0.95, False)
                     counts += [
-                        covers(fixed, here).mean(),
-                        covers(default, here).mean(),
-                        covers(again, true.mean(axis=0)).mean(),
-                        covers(true_again, true.mean(axis=0)).mean(),
-                        covers(by_half, here).mean(),
+                        covers(**fixed, truth=here).mean(),
+                        covers(**default, truth=here).mean(),
+                        covers(**again, truth=true.mean(axis=0)).mean(),
+                        covers(**true_again, truth=true.mean(axis=0)).mean(),
+                        covers(**by_half, truth=here).mean(),
                         (default["high"] - default["low"]).mean(),
                         (people["high"] - people["low"]).mean(),
                     ]
                 *shares, width, width_by_people = (counts / len(truth)).tolist()
                 cells = [f"{share:.3f}".removeprefix("0") for share in shares]
                 cells.append(f"{width / width_by_people:.2f}")
-                print(f"| {shape} | {name} | {size} | {' | '.join(cells)} |", flush=True)
+                print_row(shape, name, size, *cells)
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -13,7 +13,6 @@ Clicks on no result are left out, and several clicks on a result are one, for bo
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import warnings
@@ -24,6 +23,7 @@ from typing import Any
 import numpy as np
 
 import cranfield as cf
+from studies.common import run_main
 
 MODELS = ("GCTR", "RCTR", "DCTR", "PBM", "CM", "UBM", "DCM", "SDBN")
 OURS = {"CM": "CM(floor=1e-6)"}
@@ -70,29 +70,26 @@ def apart(found: cf.online.ModelEvaluation, theirs: dict[str, Any]) -> tuple[flo
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("values", type=Path)
-    parser.add_argument("--train", default="oneQueryTrain")
-    parser.add_argument("--test", default="oneQueryTest")
-    parser.add_argument("--pyclick", type=Path)
-    given = parser.parse_args()
+def main(
+    data: Path,
+    values: Path,
+    *,
+    train: str = "oneQueryTrain",
+    test: str = "oneQueryTest",
+    pyclick: Path | None = None,
+) -> None:
     warnings.simplefilter("ignore", cf.CranfieldWarning)
-    train, test = (
-        cf.online.read_log(given.data / name, format="pyclick")
-        for name in (given.train, given.test)
-    )
-    print(f"train {train}\ntest  {test}")
-    if given.pyclick is not None:
-        given.values.mkdir(parents=True, exist_ok=True)
-        theirs = [sessions_of(log, given.pyclick) for log in (train, test)]
-        make_values(theirs[0], theirs[1], given.values)
+    logs = [cf.online.read_log(data / name, format="pyclick") for name in (train, test)]
+    print("train {}\ntest  {}".format(*logs))
+    if pyclick is not None:
+        values.mkdir(parents=True, exist_ok=True)
+        train_sessions, test_sessions = (sessions_of(log, pyclick) for log in logs)
+        make_values(train_sessions, test_sessions, values)
     names = [OURS.get(name, name) for name in (*MODELS, *EXACT)]
-    trained = cf.online.train_models(train, names)
+    trained = cf.online.train_models(logs[0], names)
     right = True
     for name, model in zip((*MODELS, *EXACT), trained, strict=True):
-        found = cf.online.evaluate_models(model, test)
+        found = cf.online.evaluate_models(model, logs[1])
         row = found.to_polars().row(0, named=True)
         figures = (row["by rank of page"], row["perplexity"], row["conditional perplexity"])
         line = f"{name:5}" + "".join(f"{one:16.9f}" for one in figures)
@@ -102,7 +99,7 @@ def main() -> None:
             line += f"  continuation {' '.join(f'{one:.6f}' for one in going)}"
             line += f", least step of the objective {steps.min():.2g}"
         else:
-            both = apart(found, json.loads((given.values / f"{name}.json").read_text()))
+            both = apart(found, json.loads((values / f"{name}.json").read_text()))
             right &= max(both) <= TOLERANCE
             line += f"  apart {both[0]:.1e}, at any rank {both[1]:.1e}"
         print(line)
@@ -111,4 +108,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -17,8 +17,9 @@ A share of N experiments at .95 has a standard error of sqrt(.0475 / N).
 
 from __future__ import annotations
 
-import argparse
+from itertools import product
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
@@ -26,6 +27,7 @@ import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.scores import Scores
 from cranfield.significance import rank_sets
+from studies.common import run_main
 
 KINDS = ("real", "equal", "half")
 
@@ -69,35 +71,31 @@ def measured(
     return float(np.mean(held)), float(np.mean(own)) if own else None, float(np.mean(widths))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--systems", type=int, nargs="+", default=[10])
-    parser.add_argument("--topics", type=int, nargs="+", default=[25, 50])
-    parser.add_argument("--experiments", type=int, default=500)
-    parser.add_argument("--resamples", type=int, default=999)
-    parser.add_argument("--measure", default="nDCG@20")
-    parser.add_argument("--scores", nargs="*", default=[])
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
-    options = parser.parse_args()
+def main(
+    *,
+    systems: tuple[int, ...] = (10,),
+    topics: tuple[int, ...] = (25, 50),
+    experiments: int = 500,
+    resamples: int = 999,
+    measure: str = "nDCG@20",
+    scores: tuple[Path, ...] = (),
+    kinds: Annotated[tuple[str, ...], KINDS] = KINDS,
+) -> None:
     covid = cf.bundled.trec_covid()
-    ev = cf.evaluate(covid.runs, covid.qrels, options.measure)
-    populations = {"TREC-COVID": np.asarray(ev[options.measure].values)}
-    for file in options.scores:
-        populations[Path(file).stem] = np.asarray(cf.read_scores(file).values)
+    ev = cf.evaluate(covid.runs, covid.qrels, measure)
+    populations = {"TREC-COVID": np.asarray(ev[measure].values)}
+    for file in scores:
+        populations[file.stem] = np.asarray(cf.read_scores(file).values)
     print("population  kind  systems  topics  all  own  width")
     for name, population in populations.items():
-        for kind in options.kinds:
-            for systems in options.systems:
-                for topics in options.topics:
-                    held, own, width = measured(
-                        population, kind, systems, topics, options.experiments, options.resamples
-                    )
-                    alone = "-" if own is None else f"{own:.3f}"
-                    print(
-                        f"{name}  {kind}  {systems}  {topics}  {held:.3f}  {alone}  {width:.1f}",
-                        flush=True,
-                    )
+        for kind, n_systems, n_topics in product(kinds, systems, topics):
+            held, own, width = measured(
+                population, kind, n_systems, n_topics, experiments, resamples
+            )
+            alone = "-" if own is None else f"{own:.3f}"
+            cells = (name, kind, n_systems, n_topics, f"{held:.3f}", alone, f"{width:.1f}")
+            print(*cells, sep="  ", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -9,7 +9,6 @@ in Markdown: ours, then the paper's.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import time
 from pathlib import Path
@@ -18,6 +17,7 @@ import polars as pl
 
 import cranfield as cf
 from cranfield.meta import ScaleStudy, study_scales
+from studies.common import print_head, print_row, run_main
 
 SHORT = {
     "DCG(discount='max(1,log2(rank))')": "DCG, base 2",
@@ -38,59 +38,48 @@ def printed() -> Printed:
         }
 
 
-def correlations(study: ScaleStudy, paper: Printed, table: int) -> str:
-    """Kendall's tau of each measure and its interval-scaled version."""
-    lines = ["| measure | " + " | ".join(f"@{k}" for k in study.cutoffs) + " |"]
-    lines.append("| --- |" + " --- |" * len(study.cutoffs))
+def correlations(study: ScaleStudy, paper: Printed, table: int) -> None:
+    """Print Kendall's tau of each measure and its interval-scaled version."""
+    print_head("measure", *(f"@{k}" for k in study.cutoffs))
     away = []
     for name in study.measures:
         cells = []
         for cutoff in study.cutoffs:
-            of = study.correlation.filter(
-                (pl.col("measure") == name) & (pl.col("cutoff") == cutoff)
-            )
-            ours, theirs = float(of["overall"][0]), paper[table, cutoff, name, "tau"]
+            ours = float(study.correlation.filter(measure=name, cutoff=cutoff)["overall"][0])
+            theirs = paper[table, cutoff, name, "tau"]
             cells.append(f"{ours:.4f} / {theirs:.4f}")
             away.append(abs(ours - theirs))
-        lines.append(f"| {SHORT.get(name, name)} | " + " | ".join(cells) + " |")
+        print_row(SHORT.get(name, name), *cells)
     same = sum(one < 5e-5 for one in away)
-    lines += ["", f"Largest distance {max(away):.4f}; {same} of {len(away)} cells are the same."]
-    return "\n".join(lines)
+    print(f"\nLargest distance {max(away):.4f}; {same} of {len(away)} cells are the same.\n")
 
 
-def between_measures(study: ScaleStudy, paper: Printed) -> str:
-    """Kendall's tau of pairs of measures, before and after: how close, and to the same side."""
-    rows, sides, away = [], 0, [0.0]
-    for _, a, b, x, y, change in study.pairs.filter(pl.col("cutoff") == 30).rows():
-        key = next(
-            (
-                f"{p} / {q}"
-                for p, q in ((a, b), (b, a))
-                if (4, 30, f"{p} / {q}", "original") in paper
-            )
-        )
+def between_measures(study: ScaleStudy, paper: Printed) -> None:
+    """Print Kendall's tau of pairs of measures: how close, and whether it changes likewise."""
+    print_head("first", "second", "measures", "interval-scaled", "change")
+    sides, away = 0, [0.0]
+    rows = study.pairs.filter(cutoff=30).select(pl.exclude("cutoff")).rows()
+    for a, b, x, y, change in rows:
+        names = (f"{p} / {q}" for p, q in ((a, b), (b, a)))
+        key = next(name for name in names if (4, 30, name, "original") in paper)
         before, after = (paper[4, 30, key, what] for what in ("original", "interval"))
         theirs = 100 * (after / before - 1)
         sides += (change > 0.005) - (change < -0.005) == (theirs > 0.005) - (theirs < -0.005)
         away += [abs(x - before), abs(y - after)]
-        names = f"{SHORT.get(a, a)} | {SHORT.get(b, b)}"
-        rows.append(
-            f"| {names} | {x:.4f} / {before:.4f} | {y:.4f} / {after:.4f}"
-            f" | {change:+.2f}% / {theirs:+.2f}% |"
-        )
-    head = "| first | second | measures | interval-scaled | change |\n| --- " + "| --- " * 4 + "|\n"
-    told = (
-        f"\n\nOf {len(rows)} changes, {sides} have the same sign; largest distance {max(away):.4f}."
+        changes = f"{change:+.2f}% / {theirs:+.2f}%"
+        taus = f"{x:.4f} / {before:.4f}", f"{y:.4f} / {after:.4f}"
+        print_row(SHORT.get(a, a), SHORT.get(b, b), *taus, changes)
+    print(
+        f"\nOf {len(rows)} changes, {sides} have the same sign; largest distance {max(away):.4f}.\n"
     )
-    return head + "\n".join(rows) + told
 
 
-def changes(study: ScaleStudy, paper: Printed) -> str:
-    """Pairs of systems that tests tell apart, in percent of all pairs, as their numbers differ."""
+def changes(study: ScaleStudy, paper: Printed) -> None:
+    """Print pairs of systems that differ significantly, in percent of all pairs."""
     pairs, theirs_of = study.systems * (study.systems - 1) // 2, 129 * 128 // 2
-    lines = ["| measure | test | Sig | S2NS | NS2S |", "| --- | --- | --- | --- | --- |"]
+    print_head("measure", "test", *COUNTS)
     zeros = agree = 0
-    rows = study.changes.filter(pl.col("cutoff") == 30).select("measure", "test", *COUNTS).rows()
+    rows = study.changes.filter(cutoff=30).select("measure", "test", *COUNTS).rows()
     for name, test, *counts in rows:
         table = 5 if (5, 30, name, f"{test} Sig") in paper else 6
         cells = []
@@ -103,15 +92,11 @@ def changes(study: ScaleStudy, paper: Printed) -> str:
                 f"{count:,} ({100 * count / pairs:.1f}%) / {theirs:,.0f}"
                 f" ({100 * theirs / theirs_of:.1f}%)"
             )
-        lines.append(f"| {SHORT.get(name, name)} | {test} | " + " | ".join(cells) + " |")
-    lines += ["", f"Of {zeros} cells that are 0 in the paper, {agree} are 0 here."]
-    return "\n".join(lines)
+        print_row(SHORT.get(name, name), test, *cells)
+    print(f"\nOf {zeros} cells that are 0 in the paper, {agree} are 0 here.")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
+def main(folder: Path) -> None:
     started = time.time()
     runs = sorted((folder / "runs").iterdir())
     judged = cf.judge(runs, folder / "qrels.trec8.adhoc.txt.gz").binary()
@@ -121,12 +106,16 @@ def main() -> None:
     low = study.correlation["lowest"].min()
     print(f"{study.systems} systems, {study.topics} topics; {seconds:.0f} s.")
     print(f"Lowest tau of any measure and its version on any topic: {low!r}.\n")
-    print(f"## A measure and its interval-scaled version\n\n{correlations(study, paper, 2)}\n")
+    print("## A measure and its interval-scaled version")
+    correlations(study, paper, 2)
     mid = study_scales(judged, ties="mid", tests=())
-    print(f"## The same with mid-ranks for ties\n\n{correlations(mid, paper, 3)}\n")
-    print(f"## Two measures, @30\n\n{between_measures(study, paper)}\n")
-    print(f"## Pairs of systems that differ, @30\n\n{changes(study, paper)}")
+    print("## The same with mid-ranks for ties")
+    correlations(mid, paper, 3)
+    print("## Two measures, @30")
+    between_measures(study, paper)
+    print("## Pairs of systems that differ, @30")
+    changes(study, paper)
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -7,13 +7,13 @@ CHROMIUM is the path of that browser. The pages are of the bundled collection.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
 import cranfield as cf
+from studies.common import run_main
 
 MEASURES = ["nDCG@20", "P@20", "AP@100", "RR", "RBP(p=0.8)", "Judged@20"]
 REPORT = {
@@ -78,33 +78,25 @@ def of_element(browser: Browser, path: Path, element: str, height: int, output: 
     page.locator(element).screenshot(path=output)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("chromium")
-    parser.add_argument("-o", "--output", type=Path, default=Path("docs/images"))
-    options = parser.parse_args()
+def main(chromium: str, *, output: Path = Path("docs/images")) -> None:
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=options.chromium, args=["--no-sandbox"]
-        )
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         folder = Path(name)
-        of_report(browser, folder, options.output)
+        of_report(browser, folder, output)
         for part, every in (("small", 3), ("whole", 1)):
             (folder / part).mkdir()
             made = campaign(folder / part, every)
             if part == "small":
                 made.site(folder / "site")
                 board = folder / "site/round5/index.html"
-                of_element(
-                    browser, board, "#leaderboard", 760, options.output / "campaign-board.png"
-                )
+                of_element(browser, board, "#leaderboard", 760, output / "campaign-board.png")
             else:
                 made.sheets(None, folder / "sheets")
                 sheet = folder / f"sheets/runs/{SHEET}.html"
-                picture = options.output / "campaign-sheet.png"
+                picture = output / "campaign-sheet.png"
                 of_element(browser, sheet, "#differences", 6000, picture)
         browser.close()
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -28,7 +28,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -36,10 +36,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import betaincinv, expit, logit
+from scipy.special import expit, logit
 
 import cranfield as cf
 from cranfield.base.arrays import Floats, Indices
+from cranfield.base.proportions import clopper_pearson
 from cranfield.base.streams import stream
 from cranfield.meta.test_studies.fast_tests import TestChoice, verdict_or_none
 from cranfield.meta.work import hash_scores, run_parts, split_repeats
@@ -47,6 +48,7 @@ from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import all_pairs
 from cranfield.significance.simulation import Resampled
+from studies.common import print_head, print_row
 
 TESTS = (
     "anova-2+tukey",
@@ -125,8 +127,8 @@ def judged_scores(folder: Path, qrels: str, measure: str, cache: Path | None) ->
     return values
 
 
-def populations(
-    folder: Path, wanted: list[str], files: list[Path], cache: Path | None
+def read_populations(
+    folder: Path, wanted: Collection[str], files: Iterable[Path], cache: Path | None
 ) -> dict[str, Floats]:
     """Return the scores of each population, systems from best to worst."""
     every: dict[str, Callable[[], Floats]] = {
@@ -335,8 +337,7 @@ def any_error(frame: pl.DataFrame) -> str:
 
 def interval(errors: int, sets: int) -> str:
     """Write the 95% interval of Clopper and Pearson, in percent."""
-    low = betaincinv(errors, sets - errors + 1, 0.025) if errors else 0.0
-    high = betaincinv(errors + 1, sets - errors, 0.975) if errors < sets else 1.0
+    low, high = clopper_pearson(np.array(errors), np.array(sets), 0.95)
     return f"{100 * low:.1f}-{100 * high:.1f}"
 
 
@@ -344,13 +345,6 @@ def rates(frame: pl.DataFrame) -> str:
     """Write the share of pairs found, and of those found in the wrong direction, in percent."""
     right, wrong, pairs = (int(frame[name].sum()) for name in ("right", "wrong", "pairs"))
     return f"{percent(right, pairs)} / {percent(wrong, pairs)}" if pairs else ""
-
-
-def table(rows: dict[str, list[str]], heads: list[str]) -> str:
-    """Write a table in Markdown; empty cells are what was not asked for."""
-    lines = ["| test | " + " | ".join(heads) + " |", "| --- |" + " --: |" * len(heads)]
-    lines += [f"| {name} | " + " | ".join(cells) + " |" for name, cells in rows.items()]
-    return "\n".join([*lines, ""])
 
 
 def shown(found: dict[str, dict[tuple[str, str, int], pl.DataFrame]], given: Any) -> None:
@@ -366,21 +360,18 @@ def shown(found: dict[str, dict[tuple[str, str, int], pl.DataFrame]], given: Any
         if not cells:
             continue
         sets = found[cells[0][0]][group, tests[0], cells[0][1]]["set"].n_unique()
-        heads = [f"{name}, {topics}" for name, topics in cells]
-        rows = {
-            test: [any_error(found[name][group, test, topics]) for name, topics in cells]
-            for test in tests
+        statistics = {
+            "any error" if given.what == "size" else "any pair in the wrong direction": any_error
         }
-        what = "any error" if given.what == "size" else "any pair in the wrong direction"
-        print(f"### {group}: {what}, percent of {sets:,} data sets\n")
-        print(table(rows, heads), flush=True)
         if given.what == "power":
-            print(f"### {group}: pairs found / found in the wrong direction, percent\n")
-            rows = {
-                test: [rates(found[name][group, test, topics]) for name, topics in cells]
-                for test in tests
-            }
-            print(table(rows, heads), flush=True)
+            statistics["pairs found / found in the wrong direction"] = rates
+        for what, statistic in statistics.items():
+            print(f"### {group}: {what}, percent of {sets:,} data sets")
+            print_head("test", *(f"{name}, {topics}" for name, topics in cells))
+            for test in tests:
+                frames = (found[name][group, test, topics] for name, topics in cells)
+                print_row(test, *map(statistic, frames))
+            print()
 
 
 def main() -> None:
@@ -402,7 +393,7 @@ def main() -> None:
     given.tests = [
         test for test in given.tests if test.split("+")[1] in cf.significance.CORRECTIONS
     ]
-    scores = populations(given.folder, given.populations, given.scores, given.cache)
+    scores = read_populations(given.folder, given.populations, given.scores, given.cache)
     for name, values in scores.items():
         kept = len(distinct(values))
         print(f"- {name}: {values.shape[1]} systems ({kept} distinct), {len(values)} topics")

@@ -12,7 +12,6 @@ Feldt; the epsilon of the covariance, and the means of both estimates.
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 
@@ -22,7 +21,8 @@ from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 from cranfield.significance.models.anova import fit_two_way
 from cranfield.significance.models.anova_table import estimate_epsilons
-from studies.size_and_power import populations
+from studies.common import print_head, print_row, run_main
+from studies.size_and_power import read_populations
 
 SEED, ALPHA = 20261122, 0.05
 TOPICS = (25, 50)
@@ -48,28 +48,26 @@ def cell(values: Floats, topics: int, sets: int, key: int) -> list[str]:
     return [str(values.shape[1]), str(topics), *(f"{one:.3f}" for one in numbers)]
 
 
-def main() -> None:
+def main(
+    folder: Path,
+    *,
+    populations: tuple[str, ...] = (),
+    scores: tuple[Path, ...] = (),
+    sets: int = 5000,
+    cache: Path | None = None,
+) -> None:
     """Simulate all cells and print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--populations", nargs="*", default=[])
-    parser.add_argument("--scores", nargs="*", type=Path, default=[])
-    parser.add_argument("--sets", type=int, default=5000)
-    parser.add_argument("--cache", type=Path)
-    given = parser.parse_args()
     started = time.perf_counter()
-    print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}")
-    every = populations(given.folder, given.populations, given.scores, given.cache)
+    print_head(*HEAD)
+    every = read_populations(folder, populations, scores, cache)
     for name, values in every.items():
         systems = values.shape[1]
         for size in dict.fromkeys((min(FEW, systems // 2), systems)):
             some = values[:, np.linspace(0, systems - 1, size).round().astype(int)]
             for topics in TOPICS:
-                print(
-                    f"| {name} | {' | '.join(cell(some, topics, given.sets, size))} |", flush=True
-                )
-    print(f"\n{given.sets:,} data sets each, {time.perf_counter() - started:.0f} s")
+                print_row(name, *cell(some, topics, sets, size))
+    print(f"\n{sets:,} data sets each, {time.perf_counter() - started:.0f} s")
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

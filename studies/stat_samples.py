@@ -13,7 +13,6 @@ and where stopping rules stop in the order of MaxMean.
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 
@@ -24,23 +23,20 @@ from cranfield.assess import Pool, Sample
 from cranfield.collection.files.many_runs import Runs
 from cranfield.collection.qrels import Qrels
 from cranfield.correlation.tau import kendall_tau
+from studies.common import run_main
 
 DEPTH, SIZE, SCORED = 100, 100, 10
 BUDGETS = (50, 100, 200, 300, 500, 1000)
 RULES = ("RecallTest", "Knee", "Line", "Budget")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--samples", type=int, default=2000)
-    options = parser.parse_args()
-    qrels = cf.read_qrels(options.folder / "qrels.trec8.adhoc.txt.gz")
-    runs = cf.read_runs(options.folder / "runs")
+def main(folder: Path, *, samples: int = 2000) -> None:
+    qrels = cf.read_qrels(folder / "qrels.trec8.adhoc.txt.gz")
+    runs = cf.read_runs(folder / "runs")
     pool = judged_pool(runs, qrels)
     print(repr(pool))
     drawn = cf.assess.sample(pool, "stat", size=SIZE)
-    many_samples(drawn, qrels, options.samples)
+    many_samples(drawn, qrels, samples)
     named = [run for run in runs if run.name in pool.systems]
     of_systems(cf.read_runs(named), drawn, qrels)
     for method in ("Hedge", "Hedge(sums='plain')"):
@@ -132,4 +128,4 @@ def stops(pool: Pool, qrels: Qrels) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -9,13 +9,13 @@ then the paper's. Prints tables in Markdown.
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 
 from cranfield.evaluation.evaluate_runs import evaluate
 from cranfield.meta import split_topics
 from cranfield.meta.test_studies.splits import SplitStudy
+from studies.common import print_head, print_row, run_main
 
 SIZES = (5, 10, 25)
 MODELS = {
@@ -72,15 +72,15 @@ TITLES = {
 COUNTS = ("significant first", "AA", "AD")
 
 
-def side_by_side(study: SplitStudy, what: str) -> str:
-    """Write one table of the paper, ours first."""
+def side_by_side(study: SplitStudy, what: str) -> None:
+    """Print one table of the paper, ours first."""
     pairs = study.groups["all systems"] * (study.groups["all systems"] - 1) // 2
     if what == "overlap":
         frame = study.outcomes("overlap", second="anova-3", sets="1-1")
     else:
         frame = study.outcomes(what)
-    lines = ["| | " + " | ".join(f"{size} topics" for size in SIZES) + " |", "| --- |" * 1]
-    lines[1] += " --- |" * len(SIZES)
+    print(f"## {TITLES[what]}")
+    print_head("", *(f"{size} topics" for size in SIZES))
     for test, theirs in PAPER[what].items():
         [ours] = frame.filter(frame["test"] == test).select(map(str, SIZES)).rows()
         cells = []
@@ -89,32 +89,27 @@ def side_by_side(study: SplitStudy, what: str) -> str:
                 cells.append(f"{100 * mine / pairs:.2f} / {100 * other / PAIRS:.2f}")
             else:
                 cells.append(f"{mine:.2f} / {other:g}")
-        lines.append(f"| {MODELS[test]} | " + " | ".join(cells) + " |")
-    return "\n".join([f"## {TITLES[what]}", "", *lines, ""])
+        print_row(MODELS[test], *cells)
+    print()
 
 
-def consistency(study: SplitStudy, size: int) -> str:
-    """Write table 6 for one size, ours only: the paper has it for 125 topics."""
+def consistency(study: SplitStudy, size: int) -> None:
+    """Print table 6 for one size, ours only: the paper has it for 125 topics."""
     names = ("AA", "AD", "MA", "MD", "bias")
     tables = {name: study.outcomes(name)[str(size)] for name in names}
-    lines = ["| | AA | AD | MA | MD | bias |", "| --- | --- | --- | --- | --- | --- |"]
+    print(f"## Consistency and publication bias, {size} topics (table 6)")
+    print_head("", *names)
     for k, test in enumerate(study.tests):
-        counts = " | ".join(f"{tables[name][k]:.1f}" for name in names[:-1])
-        lines.append(f"| {MODELS[test]} | {counts} | {100 * tables['bias'][k]:.1f}% |")
-    return "\n".join(
-        [f"## Consistency and publication bias, {size} topics (table 6)", "", *lines, ""]
-    )
+        counts = (f"{tables[name][k]:.1f}" for name in names[:-1])
+        print_row(MODELS[test], *counts, f"{100 * tables['bias'][k]:.1f}%")
+    print()
 
 
-def main() -> None:
+def main(folder: Path, *, jobs: int = 2) -> None:
     """Run the study and print its tables."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--jobs", type=int, default=2)
-    given = parser.parse_args()
     started = time.perf_counter()
-    runs = sorted(given.folder.glob("runs/*.xz"))
-    scores = evaluate(runs, given.folder / "qrels.trec8.adhoc.txt.gz", "nDCG", shards=3)
+    runs = sorted(folder.glob("runs/*.xz"))
+    scores = evaluate(runs, folder / "qrels.trec8.adhoc.txt.gz", "nDCG", shards=3)
     scored = time.perf_counter()
     study = split_topics(
         scores.whole["nDCG"],
@@ -122,15 +117,15 @@ def main() -> None:
         by_shard=scores["nDCG"],
         sizes=SIZES,
         repeats=100,
-        jobs=given.jobs,
+        jobs=jobs,
     )
     done = time.perf_counter()
     print(f"{len(runs)} runs on 3 shards: {scored - started:.1f} s; study: {done - scored:.1f} s\n")
     for what in PAPER:
-        print(side_by_side(study, what))
+        side_by_side(study, what)
     for size in SIZES:
-        print(consistency(study, size))
+        consistency(study, size)
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -9,7 +9,6 @@ is compared with the overall block of its sheet.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import subprocess
 import sys
@@ -20,6 +19,7 @@ import cranfield as cf
 from cranfield.campaign.results.sheet import Sheet
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import Submission, Team
+from studies.common import run_main
 
 TAGS = ("AntHoc1", "INQ604", "GE8ATDN1", "Flab8atdn", "Dm8TFidf")
 
@@ -79,21 +79,17 @@ def on_sheet(sheet: Sheet) -> dict[str, float | None]:
     }
 
 
-def main() -> None:
+def main(data: Path, tags: tuple[str, ...] = TAGS) -> None:
     """Compare, and say how many values differ."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("tags", nargs="*", default=TAGS)
-    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        made = campaign_of(given.data, list(given.tags), folder)
+        made = campaign_of(data, list(tags), folder)
         made.sheets(None, folder / "sheets")
         total = different = 0
-        for tag in given.tags:
+        for tag in tags:
             text = (folder / "sheets/runs" / f"{tag}.json").read_text()
             sheet = Sheet.from_json(text)
-            command = printed(given.data, tag)
+            command = printed(data, tag)
             shown = on_sheet(sheet)
             apart = [
                 f"{key}: {shown[key]} and {command[key]}"
@@ -107,4 +103,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

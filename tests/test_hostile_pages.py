@@ -12,7 +12,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.text import plain
-from cranfield.campaign.publishing.site.writing import write_release_site
+from cranfield.campaign.publishing.site import write_release_site
 from cranfield.campaign.results.overview import make_overview, overview_page
 from tests.campaign.publishing.site.making import make_release
 from tests.campaign.results.sheets import made

@@ -120,6 +120,10 @@ def test_scores_convert(tmp_path: Path) -> None:
     assert scores.to_pandas().loc["2", "b"] == 0.5
     assert scores.to_xarray().sel(topic="1", system="a").item() == 1.0
     assert ev.to_xarray()["P@2"].dims == ("topic", "system")
+    for array in (scores.to_xarray(), scores.to_xarray().rename(None), ev.to_xarray()):
+        again = cf.read_scores(array, measure="AP")
+        assert (again.systems, again.measure) == (scores.systems, "AP")
+        np.testing.assert_array_equal(again.values, scores.values)
     assert ev.to_polars().height == 8
     assert ev.to_pandas().shape == (8, 4)
     scores.write_csv(tmp_path / "s.csv")
@@ -152,6 +156,8 @@ def test_summaries() -> None:
 def test_bad_scores() -> None:
     with pytest.raises(cf.CranfieldError, match="expected values for 1 topics and 2 systems"):
         cf.Scores(np.zeros((2, 2)), ("1",), ("a", "b"))
+    with pytest.raises(cf.CranfieldError, match="expected systems in order, got a set"):
+        cf.Scores(np.zeros((1, 2)), ["1"], {"a", "b"})  # type: ignore[arg-type]
     with pytest.raises(cf.CranfieldError, match="two systems are named 'a'"):
         cf.Scores(np.zeros((1, 2)), ("1",), ("a", "a"))
 

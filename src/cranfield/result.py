@@ -12,7 +12,6 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import groupby
-from math import isnan
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from cranfield.base.errors import PolicyError, quoted
@@ -22,9 +21,9 @@ from cranfield.base.version import __version__
 from cranfield.tabular import (
     MAX_ROWS,
     NOTE_STYLE,
+    Column,
     Table,
-    format_number,
-    format_pvalue,
+    make_table,
     table_from_frame,
 )
 
@@ -42,52 +41,19 @@ ALL = "all"
 """Table name that requests all formatted tables, not only the first of each kind of result."""
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of a table of results.
-
-    Attributes
-    ----------
-    about
-        Documentation: meaning of the values, their unit or range, and the meaning of null.
-    decimals
-        Number of decimals in formatted tables; data frames and files have unrounded values.
-    percent
-        Whether formatted tables show the value times 100, with a percent sign.
-    pvalue
-        Whether the values are p-values; formatted tables show small ones in scientific notation.
-    key
-        Whether the column identifies a row, such as the system.
-    display
-        Whether formatted tables have the column; data frames and files always have it.
-    """
-
-    about: str
-    decimals: int = 4
-    percent: bool = False
-    pvalue: bool = False
-    key: bool = False
-    display: bool = True
-
-    def text(self, value: Any) -> str:
-        """Format a value as text; null and NaN are empty."""
-        if isinstance(value, bool):
-            return "yes" if value else "no"
-        if isinstance(value, float):
-            if self.pvalue:
-                return "" if isnan(value) else format_pvalue(value)
-            text = format_number(100 * value if self.percent else value, self.decimals)
-            return f"{text}%" if text and self.percent else text
-        if isinstance(value, int):
-            return f"{value:,}"
-        return "" if value is None else str(value)
-
-
 UNDECLARED = Column("")
 """An undeclared column."""
 
 Columns = Mapping[str, Column]
 """Columns by name, in order. The name "*" declares all columns that are not declared by name."""
+
+
+def interval_columns(interval: str, note: str = "", *, prefix: str = "") -> dict[str, Column]:
+    """Declare the columns `low` and `high`, with a prefix of their names, of an interval."""
+    return {
+        f"{prefix}low": Column(f"Lower bound of the {interval}{note}."),
+        f"{prefix}high": Column(f"Upper bound of the {interval}."),
+    }
 
 
 class Result(Plotted):
@@ -103,6 +69,11 @@ class Result(Plotted):
     reference
         The paper that introduced the study, as :func:`cranfield.cite` reads it; empty for other
         results.
+    titles
+        Titles of the formatted tables, in order, by name; other tables are data frames only. By
+        default all tables are formatted, and several have their names as titles.
+    nulls
+        Text instead of null in formatted tables, by column.
 
     It implements :meth:`heading`, and `_frame`, which makes one table, or :meth:`frames`, which
     makes several. A result whose values are the columns of one table is a :class:`TableResult`,
@@ -112,6 +83,9 @@ class Result(Plotted):
     name: ClassVar[str] = "rows"
     reference: ClassVar[str] = ""
     columns: ClassVar[Mapping[str, Any]] = {}
+    titles: ClassVar[Mapping[str, str]] = {}
+    nulls: ClassVar[Mapping[str, str]] = {}
+    _empty_tables: ClassVar[bool] = True  # whether empty tables are formatted, if there are several
 
     def __init_subclass__(cls) -> None:
         # An inherited docstring does not describe the columns of this class.
@@ -166,18 +140,32 @@ class Result(Plotted):
 
     def tables(self) -> list[Table]:
         """Return the formatted tables."""
-        return readable_tables(self.frames(), self.declared())
+        return self._format_tables([self])
 
     @classmethod
     def concatenated_tables(cls, results: Sequence[Self]) -> list[Table]:
         """Return the formatted tables of several results of this class, concatenated by name."""
         if cls.tables is not Result.tables:
             return [table for result in results for table in result.tables()]
+        return cls._format_tables(results)
+
+    @classmethod
+    def _format_tables(cls, results: Sequence[Self]) -> list[Table]:
         import polars as pl
 
-        frames = [result.frames() for result in results]
-        concatenated = {name: pl.concat([tables[name] for tables in frames]) for name in frames[0]}
-        return readable_tables(concatenated, cls.declared())
+        frames, declared = [result.frames() for result in results], cls.declared()
+        titles = cls.titles or {name: name if len(frames[0]) > 1 else "" for name in frames[0]}
+        tables = []
+        for name, title in titles.items():
+            parts = [by_name[name] for by_name in frames if name in by_name]
+            if cls._empty_tables or len(titles) == 1 or any(part.height for part in parts):
+                frame = pl.concat(parts).with_columns(
+                    pl.col(column).cast(pl.String).fill_null(text)
+                    for column, text in cls.nulls.items()
+                    if column in declared[name]
+                )
+                tables.append(readable_table(frame, title, declared[name]))
+        return tables
 
     def as_table(self, **options: Any) -> Table:
         """Return the main formatted table, with the heading and the notes of the result.
@@ -316,17 +304,6 @@ def columns_section(result_class: type[Result]) -> str:
     return "\n".join(lines) + "\n    "
 
 
-def readable_tables(
-    frames: Mapping[str, pl.DataFrame], declared: Mapping[str, Columns]
-) -> list[Table]:
-    """Format data frames as tables; several have their names as titles."""
-    has_titles = len(frames) > 1
-    return [
-        readable_table(frame, name if has_titles else "", declared[name])
-        for name, frame in frames.items()
-    ]
-
-
 def readable_table(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
     """Format a data frame as a table, with the declared decimals of its columns.
 
@@ -342,12 +319,7 @@ def readable_table(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
     if frame.height > MAX_LINES:
         title = f"{title}; " if title else ""
         title += f"{MAX_LINES} of {frame.height:,} rows"
-    rows = [
-        [column.text(value) for column, value in zip(table_columns.values(), row, strict=True)]
-        for row in frame.head(MAX_LINES).select(list(table_columns)).rows()
-    ]
-    left = [k for k, name in enumerate(table_columns) if not frame.schema[name].is_numeric()]
-    return Table(title, list(table_columns), rows, left)
+    return make_table(frame.head(MAX_LINES).select(*table_columns), title, table_columns)
 
 
 @dataclass(frozen=True)

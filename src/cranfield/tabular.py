@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cell",
+    "Column",
     "Table",
     "format_interval",
     "frame_html",
@@ -301,6 +302,47 @@ def format_interval(low: float | None, high: float | None, places: int = 4) -> s
     return " to ".join(bounds) if all(bounds) else ""
 
 
+@dataclass(frozen=True)
+class Column:
+    """A column of a table of results.
+
+    Attributes
+    ----------
+    about
+        Documentation: meaning of the values, their unit or range, and the meaning of null.
+    decimals
+        Number of decimals in formatted tables; data frames and files have unrounded values.
+    percent
+        Whether formatted tables show the value times 100, with a percent sign.
+    pvalue
+        Whether the values are p-values; formatted tables show small ones in scientific notation.
+    key
+        Whether the column identifies a row, such as the system.
+    display
+        Whether formatted tables have the column; data frames and files always have it.
+    """
+
+    about: str
+    decimals: int = 4
+    percent: bool = False
+    pvalue: bool = False
+    key: bool = False
+    display: bool = True
+
+    def text(self, value: Any) -> str:
+        """Format a value as text; null and NaN are empty."""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, float):
+            if self.pvalue:
+                return "" if isnan(value) else format_pvalue(value)
+            text = format_number(100 * value if self.percent else value, self.decimals)
+            return f"{text}%" if text and self.percent else text
+        if isinstance(value, int):
+            return f"{value:,}"
+        return "" if value is None else str(value)
+
+
 def table_from_frame(
     frame: pl.DataFrame,
     title: str,
@@ -312,20 +354,23 @@ def table_from_frame(
     """Return a data frame as a table, with columns aligned to the left and columns of p-values."""
     check_list("left", left)
     check_list("pvalues", pvalues)
+    decimals = places if isinstance(places, Mapping) else dict.fromkeys(frame.columns, places)
+    columns = {
+        name: Column("", decimals.get(name, 4), pvalue=name in pvalues) for name in frame.columns
+    }
+    return make_table(frame, title, columns, left)
+
+
+def make_table(
+    frame: pl.DataFrame,
+    title: str,
+    columns: Mapping[str, Column],
+    left: Collection[str] | None = None,
+) -> Table:
+    """Format a data frame by its columns; by default all but numbers are aligned to the left."""
+    rows = [[columns[k].text(v) for k, v in zip(columns, row, strict=True)] for row in frame.rows()]
     if left is None:
         left = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
-
-    def cell(name: str, value: Any) -> str:
-        if isinstance(value, float):
-            if name in pvalues and not isnan(value):
-                return format_pvalue(value)
-            decimals = places.get(name, 4) if isinstance(places, Mapping) else places
-            return format_number(value, decimals)
-        if isinstance(value, bool):
-            return "yes" if value else "no"
-        return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)
-
-    rows = [[cell(k, v) for k, v in zip(frame.columns, row, strict=True)] for row in frame.rows()]
     return Table(title, frame.columns, rows, [frame.columns.index(name) for name in left])
 
 

@@ -15,9 +15,9 @@ from unittest.mock import patch
 
 import polars as pl
 
-from studies.behaviour.homes import PACKAGE, program
+from cranfield.cli.main import main as program
 from studies.behaviour.recording import Item
-from studies.behaviour.samples import bad_files, link_covid
+from studies.behaviour.samples import PACKAGE, bad_files, link_covid
 from studies.behaviour.showing import shown
 
 LIST = Path(__file__).with_name("commands.txt")

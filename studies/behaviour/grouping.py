@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -11,7 +11,8 @@ import numpy as np
 
 import cranfield as cf
 from cranfield import correlation, sessions, texts
-from studies.behaviour import homes
+from cranfield.measures import REGISTRY
+from cranfield.measures.sessions import click_u
 from studies.behaviour.recording import Item
 from studies.behaviour.samples import few
 from studies.behaviour.showing import shown
@@ -31,33 +32,21 @@ def _sessions() -> Iterator[Item]:
         ("track", "data/sessions/two.xml", "data/sessions/two.qrels", None),
     ):
         given = (log, qrels, clicks)
-        yield (
-            f"sessions/{name}",
-            partial(lambda given: sessions.read_sessions(given[0], clicks=given[2]), given),
-        )
+        yield f"sessions/{name}", lambda: sessions.read_sessions(given[0], clicks=given[2])
         for options in (
             *({}, {"duplicates": "keep"}, {"until_click": True}, {"depth": 1}, {"duplicates": "x"}),
             *({"depth": 0}, {"unjudged": "condensed"}, {"lengths": "lengths.txt"}),
         ):
             yield (
                 f"sessions/{name} {options}",
-                partial(
-                    lambda given, options: cf.evaluate_sessions(
-                        given[0], given[1], asked, clicks=given[2], **options
-                    ),
-                    given,
-                    options,
-                ),
+                lambda: cf.evaluate_sessions(given[0], given[1], asked, clicks=given[2], **options),
             )
     for kind in ("sDCG", "nsDCG", "ClickU"):
         for text in (f"{kind}(variant='x')", f"{kind}(b=3)", f"{kind}(bq=2)", f"{kind}(sum=True)"):
             yield (
                 f"sessions/{text}",
-                partial(
-                    lambda text: cf.evaluate_sessions(
-                        "sessions.csv", "qrels.txt", text, clicks="clicks.csv"
-                    ),
-                    text,
+                lambda: cf.evaluate_sessions(
+                    "sessions.csv", "qrels.txt", text, clicks="clicks.csv"
                 ),
             )
     read = sessions.read_sessions
@@ -77,15 +66,16 @@ def _sessions() -> Iterator[Item]:
             ["nsDCG", "R@10"],
         ),
     )
-    yield "sessions/click_u", lambda: homes.click_u([1, 1, 2], [1, 3, 2], [100.0, 2e3, 5e5])
+    yield "sessions/click_u", lambda: click_u([1, 1, 2], [1, 3, 2], [100.0, 2e3, 5e5])
     for bad in ({}, {"session": ["s"], "query": [0], "rank": [1], "doc": ["a"]}, "missing.xml", 7):
         yield f"sessions/bad {bad}", partial(read, bad)
 
 
 def _texts() -> Iterator[Item]:
-    for name, text_measure in homes.TEXT_MEASURES.items():
+    measures = REGISTRY.where(kind="measure of texts")
+    for name, text_measure in measures.items():
         yield f"texts/{name}", partial(shown, text_measure.info)
-    given = {
+    given: dict[str, Callable[[], Any]] = {
         "nuggets": lambda: texts.judge_answers("answers.csv", "nuggets.csv"),
         "matches": lambda: texts.judge_answers("one.matches", "iunits.txt"),
         "assignments": lambda: texts.read_nugget_assignments("assignments.jsonl"),
@@ -98,14 +88,10 @@ def _texts() -> Iterator[Item]:
     options = ("", "(L=100)", "(beta=2)", "(of='F')", "(n=2)", "(gap=1)", "(strict=True)", "(x=1)")
     for kind, make in given.items():
         yield f"texts/read {kind}", make
-        for name in homes.TEXT_MEASURES:
+        for name in measures:
             yield (
                 f"texts/{kind} {name}",
-                partial(
-                    lambda name, make: [_answered(make(), name + option) for option in options],
-                    name,
-                    make,
-                ),
+                lambda: [_answered(make(), name + option) for option in options],
             )
     yield "texts/nuggets read", lambda: texts.read_nuggets("nuggets.csv")
     yield "texts/parsed", lambda: cf.parse_measures(["RougeN(n=3)", "NuggetF"])
@@ -126,24 +112,13 @@ def _correlations() -> Iterator[Item]:
     x, y = rng.integers(0, 6, (2, 12)).astype(float)
     rng_table = rng.integers(0, 6, (2, 3, 12)).astype(float)
     for variant in ("a", "b", "c", "x"):
-        yield (
-            f"correlation/tau {variant}",
-            partial(lambda v: correlation.kendall_tau(x, y, variant=v), variant),
-        )
+        yield f"correlation/tau {variant}", lambda: correlation.kendall_tau(x, y, variant=variant)
     for ties in ("a", "b", "w", "x"):
-        yield (
-            f"correlation/tau_ap {ties}",
-            partial(lambda t: correlation.tau_ap(x, y, ties=t), ties),
-        )
-        yield (
-            f"correlation/rbo {ties}",
-            partial(lambda t: correlation.rbo_of_scores(x, y, ties=t), ties),
-        )
+        yield f"correlation/tau_ap {ties}", lambda: correlation.tau_ap(x, y, ties=ties)
+        yield f"correlation/rbo {ties}", lambda: correlation.rbo_of_scores(x, y, ties=ties)
         yield (
             f"correlation/rbo lists {ties}",
-            partial(
-                lambda t: correlation.rbo(["a", "b", "c", "d"], ["b", "a", "e"], 0.8, ties=t), ties
-            ),
+            lambda: correlation.rbo(["a", "b", "c", "d"], ["b", "a", "e"], 0.8, ties=ties),
         )
     yield "correlation/symmetric", lambda: correlation.tau_ap(x, y, symmetric=True)
     yield "correlation/bad", lambda: correlation.kendall_tau(x, y[:3])
@@ -152,10 +127,7 @@ def _correlations() -> Iterator[Item]:
     for variant in ("a", "b"):
         yield (
             f"correlation/many {variant}",
-            partial(
-                lambda v: (correlation.kendall_tau(*many, variant=v), correlation.tau_ap(*many)),
-                variant,
-            ),
+            lambda: (correlation.kendall_tau(*many, variant=variant), correlation.tau_ap(*many)),
         )
     yield "correlation/rows", lambda: correlation.kendall_tau(rng_table[0], rng_table[1])
     yield "correlation/rounding", lambda: correlation.kendall_tau(x / 3, y / 7, rounding=0.5)

@@ -12,7 +12,10 @@ import numpy as np
 
 import cranfield as cf
 from cranfield import measures
-from studies.behaviour import homes
+from cranfield.collection.policies import PRESETS
+from cranfield.measures.aliases import FAMILIES, NICKNAMES, SINGLE_MEASURES
+from docs.measure_properties.battery_judged import scores as battery_scores
+from docs.measure_properties.properties import catalogue, properties
 from studies.behaviour.recording import Item
 from studies.behaviour.samples import bad_files, few
 from studies.behaviour.showing import numbers
@@ -65,18 +68,19 @@ ODD_NAMES = (
 
 def items() -> Iterator[Item]:
     """Yield declarations, names, and scores of the battery and of runs."""
-    for name, kind in homes.RANKED.items():
+    ranked = measures.REGISTRY.where(kind="measure")
+    for name, kind in ranked.items():
         yield f"declared/{name}", partial(_declared, kind)
-    yield "declared/registry", lambda: (list(homes.RANKED), sorted(measures.ALIASES.items()))
+    yield "declared/registry", lambda: (list(ranked), sorted(measures.ALIASES.items()))
     yield "declared/names", lambda: sorted(measures.__all__)
-    yield "named/registry", lambda: _named([*homes.RANKED, *sorted(measures.ALIASES)])
-    yield "named/at 7", lambda: _named([f"{one}@7" for one in homes.RANKED])
-    for compat in (None, *homes.PRESETS):
-        yield f"named/trec_eval as {compat}", partial(_named, homes.trec_names(), compat)
+    yield "named/registry", lambda: _named([*ranked, *sorted(measures.ALIASES)])
+    yield "named/at 7", lambda: _named([f"{one}@7" for one in ranked])
+    for compat in (None, *PRESETS):
+        yield f"named/trec_eval as {compat}", partial(_named, _trec_names(), compat)
         more = ["ndeval", "gdeval", "ntcireval", "cwl", *PAPER_NAMES]
         yield f"named/programs as {compat}", partial(_named, more, compat)
     yield "named/odd", partial(_named, list(ODD_NAMES))
-    for name, measure in homes.catalogue().items():
+    for name, measure in catalogue().items():
         if measure is None:
             yield f"battery/{name}", lambda: None
             continue
@@ -108,12 +112,18 @@ def _named(names: list[str], compat: str | None = None) -> str:
     return "\n".join(lines)
 
 
+def _trec_names() -> list[str]:
+    """List the names of trec_eval, with the cutoffs that they have when none is given."""
+    families = [f"{name}_{at}" for name, (given, *_) in FAMILIES.items() for at in given]
+    return [*SINGLE_MEASURES, *FAMILIES, *families, *NICKNAMES]
+
+
 def _battery(measure: Any, variant: str) -> str:
-    return f"{measure}\n{numbers(homes.battery_scores(measure, variant).tolist())}"
+    return f"{measure}\n{numbers(battery_scores(measure, variant).tolist())}"
 
 
 def _properties(measure: Any) -> Any:
-    found = homes.properties(measure)
+    found = properties(measure)
     return repr(found), {name: (str(one), one.compared) for name, one in found.findings.items()}
 
 
@@ -133,7 +143,7 @@ def _parameter(measure: Any, name: str) -> str:
             lines.append(f"{value!r}: {type(error).__name__}: {error}")
             continue
         try:
-            found = homes.battery_scores(changed, "every")
+            found = battery_scores(changed, "every")
         except Exception as error:
             lines.append(f"{value!r}: {changed}: {type(error).__name__}: {error}")
             continue
@@ -192,15 +202,11 @@ def _users() -> Iterator[Item]:
             for variant in ("", "lengths"):
                 yield (
                     f"users/{kind} of {model} {variant}".strip(),
-                    partial(
-                        lambda text, variant: _battery(cf.parse_measure(text), variant),
-                        f"{kind}({model})",
-                        variant,
-                    ),
+                    lambda: _battery(cf.parse_measure(f"{kind}({model})"), variant),
                 )
             yield (
                 f"users/scored {kind} of {model}",
-                partial(lambda text: _scored(cf.parse_measure(text)), f"{kind}({model})"),
+                lambda: _scored(cf.parse_measure(f"{kind}({model})")),
             )
         if hasattr(cf.parse_measure(model), "read"):
             yield f"users/read by {model}", partial(_read_by, model)
@@ -212,18 +218,12 @@ def _read_by(model: str) -> Any:
 
 
 def _presets() -> Iterator[Item]:
-    for compat in homes.PRESETS:
+    both, asked = ["bm25.run", "dense.run"], ["AP", "nDCG@3", "map", "P"]
+    compat: Any
+    for compat in PRESETS:
         yield (
             f"judged/compat {compat}",
-            partial(
-                lambda compat: cf.evaluate(
-                    ["bm25.run", "dense.run"],
-                    "qrels.txt",
-                    ["AP", "nDCG@3", "map", "P"],
-                    compat=compat,
-                ),
-                compat,
-            ),
+            lambda: cf.evaluate(both, "qrels.txt", asked, compat=compat),
         )
     options: tuple[Mapping[str, Any], ...] = (
         *(
@@ -236,12 +236,10 @@ def _presets() -> Iterator[Item]:
     )
     runs = {"t": {"1": {"d01": 1.0, "d02": 1.0, "d03": 1.0, "x": 0.5}, "77": {"d01": 1.0}}}
     for one in options:
-        yield f"judged/{dict(one)}", partial(lambda one: cf.judge(runs, "qrels.txt", **one), one)
+        yield f"judged/{dict(one)}", lambda: cf.judge(runs, "qrels.txt", **one)
         yield (
             f"judged/scores {dict(one)}",
-            partial(
-                lambda one: cf.evaluate(runs, "qrels.txt", ["AP", "nDCG@2", "Judged@2"], **one), one
-            ),
+            lambda: cf.evaluate(runs, "qrels.txt", ["AP", "nDCG@2", "Judged@2"], **one),
         )
     documents = {f"d{k:02}": k % 2 for k in range(1, 20)}
     for shards in (2, "odd/shards.csv", documents, cf.random_shards(3, 5, 1), 0, "nope"):

@@ -15,7 +15,8 @@ import numpy as np
 
 import cranfield as cf
 from cranfield import measures
-from studies.behaviour import homes
+from cranfield.measures.base import measure
+from cranfield.reporting.page.report_page import report
 from studies.behaviour.measuring import judged
 from studies.behaviour.recording import Item
 from studies.behaviour.samples import evaluated, generated, real
@@ -34,7 +35,7 @@ def items() -> Iterator[Item]:
         yield f"public/names of cranfield{package}", partial(sorted, names)
         for name in names:
             yield f"public/cranfield{package}.{name}", partial(_about, getattr(module, name))
-    yield "public/report", lambda: _about(homes.report)
+    yield "public/report", lambda: _about(report)
     yield from _of_measures()
     yield from _of_judged()
     yield from _of_comparisons()
@@ -115,7 +116,7 @@ def _own_model() -> Any:
             return np.where(page.gains > 0, 0.9, 0.5)
 
     try:
-        kind = homes.measure("Bored", family="user-defined")(Bored)
+        kind = measure("Bored", family="user-defined")(Bored)
         asked = [f"{one}(Bored)" for one in ("EU", "ETU", "EC", "ETC", "Depth", "Residual")]
         return kind().read([1, 0, 1]), cf.score(judged(), ["Bored", *asked])
     finally:
@@ -136,10 +137,7 @@ def _of_judged() -> Iterator[Item]:
         "recall_base": (2,),
         "nonrelevant_base": (2,),
     }.items():
-        yield (
-            f"judged/{name} {given}",
-            partial(lambda name, given: getattr(judged(), name)(*given), name, given),
-        )
+        yield f"judged/{name} {given}", lambda: getattr(judged(), name)(*given)
     yield (
         "judged/errors",
         lambda: [
@@ -166,7 +164,7 @@ def _of_comparisons() -> Iterator[Item]:
         for name, make in (("real", real), ("generated", generated)):
             yield (
                 f"compared/{test} of {name}, methods",
-                partial(lambda make, test: _asked(cf.compare(make(), test=test)), make, test),
+                lambda: _asked(cf.compare(make(), test=test)),
             )
 
 

@@ -15,10 +15,13 @@ import polars as pl
 
 import cranfield as cf
 from cranfield import sessions, texts
-from studies.behaviour import homes
+from cranfield.collection.document_tables import read_groups, read_lengths
+from cranfield.collection.intents import read_intents
 from studies.behaviour.recording import Item
 from studies.behaviour.samples import (
     BAD_FILES,
+    EXAMPLES,
+    TEST_DATA,
     bad_files,
     evaluated,
     generated,
@@ -35,9 +38,9 @@ READERS: dict[str, Callable[..., Any]] = {
     "sessions": cf.read_sessions,
     "session topics": sessions.read_session_topics,
     "shards": cf.read_shards,
-    "lengths": homes.read_lengths,
-    "groups": homes.read_groups,
-    "intents": homes.read_intents,
+    "lengths": read_lengths,
+    "groups": read_groups,
+    "intents": read_intents,
     "nuggets": texts.read_nuggets,
     "assignments": texts.read_nugget_assignments,
     "citations": texts.read_citations,
@@ -120,10 +123,10 @@ FORMATS = ("auto", "trec", "ntcir", "prels", "xqrels", "csv", "tsv", "json", "js
 
 def items() -> Iterator[Item]:
     """Yield what each reader makes of each input, and what is written."""
-    samples = [one.name for one in sorted(homes.EXAMPLES.iterdir())]
+    samples = [one.name for one in sorted(EXAMPLES.iterdir())]
     samples += [
-        f"data/{one.relative_to(homes.TEST_DATA)}"
-        for one in sorted(homes.TEST_DATA.rglob("*"))
+        f"data/{one.relative_to(TEST_DATA)}"
+        for one in sorted(TEST_DATA.rglob("*"))
         if one.is_file() and one.suffix != ".md"
     ]
     for kind, reader in READERS.items():

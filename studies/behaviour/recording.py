@@ -1,4 +1,4 @@
-"""SheetInputs a recording, and comparing two."""
+"""Making a recording, and comparing two."""
 
 from __future__ import annotations
 
@@ -19,12 +19,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from studies.behaviour import homes
+from cranfield import __version__
 from studies.behaviour.dividing import NUMBER, divide
+from studies.behaviour.samples import EXAMPLES, ROOT, TEST_DATA
 from studies.behaviour.showing import shown
 
 Item = tuple[str, Callable[[], Any]]
-"""A name, whose part before the first slash is the subject, and what to record."""
+"""A name, whose part before the first slash is the subject, and what to record.
+
+A function is called before the next item is made, so that it may use variables of loops.
+"""
 
 PARTS = ("numbers", "words")
 """Folders of a recording, and beginnings of the names of what it compares."""
@@ -81,8 +85,8 @@ def outcome(function: Callable[[], Any]) -> str:
     """Run an item in a fresh copy of the samples; what came of it, as text."""
     with tempfile.TemporaryDirectory(prefix="behaviour-") as place:
         folder = Path(place).resolve()
-        shutil.copytree(homes.EXAMPLES, folder, dirs_exist_ok=True)
-        (folder / "data").symlink_to(homes.TEST_DATA)
+        shutil.copytree(EXAMPLES, folder, dirs_exist_ok=True)
+        (folder / "data").symlink_to(TEST_DATA)
         with chdir(folder), warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             try:
@@ -101,9 +105,9 @@ def outcome(function: Callable[[], Any]) -> str:
 
 def masked(text: str, folder: Path) -> str:
     """Hide what depends on the place, the process and the version."""
-    for path, name in ((folder, "<folder>"), (homes.ROOT, "<root>")):
+    for path, name in ((folder, "<folder>"), (ROOT, "<root>")):
         text = text.replace(str(path), name)
-    text = re.sub(rf"\b{re.escape(homes.VERSION)}\b(?!\.\d)", "<version>", text)
+    text = re.sub(rf"\b{re.escape(__version__)}\b(?!\.\d)", "<version>", text)
     return ADDRESS.sub(" at <address>", text)
 
 

@@ -16,7 +16,8 @@ import polars as pl
 
 import cranfield as cf
 from cranfield import measures
-from studies.behaviour import homes
+from cranfield.meta.study import STUDIES
+from cranfield.reporting import charts
 from studies.behaviour.recording import Item
 from studies.behaviour.samples import evaluated, generated, given, real
 from studies.behaviour.showing import shown
@@ -34,52 +35,48 @@ def items() -> Iterator[Item]:
 def _charts() -> Iterator[Item]:
     ev, pair = evaluated(), (0, 4)
     names = [ev.systems[k] for k in pair]
-    compared = partial(cf.compare, whole())
+    compared: Callable[..., Any] = partial(cf.compare, whole())
     drawn: dict[str, Callable[[], Any]] = {
-        "box_plot": lambda: homes.chart("box_plot", whole()),
-        "box_plot missing": lambda: homes.chart("box_plot", generated(3), systems=["s0", "s2"]),
-        "precision_recall": lambda: homes.chart("precision_recall", ev),
-        "precision_recall topic": lambda: homes.chart(
-            "precision_recall", ev, systems=names, topic="10"
+        "box_plot": lambda: charts.box_plot(whole()),
+        "box_plot missing": lambda: charts.box_plot(generated(3), systems=["s0", "s2"]),
+        "precision_recall": lambda: charts.precision_recall(ev),
+        "precision_recall topic": lambda: charts.precision_recall(ev, systems=names, topic="10"),
+        "intervals_chart": lambda: charts.intervals_chart(compared()),
+        "intervals_chart baseline": lambda: charts.intervals_chart(
+            compared(baseline=names[0], correction="tukey")
         ),
-        "intervals_chart": lambda: homes.chart("intervals_chart", compared()),
-        "intervals_chart baseline": lambda: homes.chart(
-            "intervals_chart", compared(baseline=names[0], correction="tukey")
-        ),
-        "intervals_chart t": lambda: homes.chart("intervals_chart", compared(test="t")),
-        "significance_matrix": lambda: homes.chart("significance_matrix", compared(test="sign")),
-        "difference_bars": lambda: homes.chart("difference_bars", whole(), *names),
-        "difference_bars nope": lambda: homes.chart("difference_bars", whole(), "x", "y"),
-        "difference_scatter": lambda: homes.chart("difference_scatter", whole(), *names),
-        "difficulty_map": lambda: homes.chart("difficulty_map", whole()),
-        "residual_plots": lambda: homes.chart("residual_plots", compared().anova),
-        "hasse_chart": lambda: homes.chart("hasse_chart", 3, 2),
-        "spacing_chart": lambda: homes.chart("spacing_chart", ["RR", "AP"], 4),
-        "distribution_chart": lambda: homes.chart("distribution_chart", ["RR", "P"], [3, 5]),
-        "agreement_chart": lambda: homes.chart("agreement_chart", found("splits")),
-        "asl_chart": lambda: homes.chart("asl_chart", found("power")),
-        "leave_one_out_chart": lambda: homes.chart("leave_one_out_chart", found("left out")),
-        "leave_one_out_chart P": lambda: homes.chart(
-            "leave_one_out_chart", found("left out"), "P@10"
-        ),
-        "scale_tau_chart": lambda: homes.chart("scale_tau_chart", found("scale study")),
-        "scale_pairs_chart": lambda: homes.chart("scale_pairs_chart", found("scale study")),
-        "stability_chart": lambda: homes.chart("stability_chart", found("stability")),
+        "intervals_chart t": lambda: charts.intervals_chart(compared(test="t")),
+        "significance_matrix": lambda: charts.significance_matrix(compared(test="sign")),
+        "difference_bars": lambda: charts.difference_bars(whole(), *names),
+        "difference_bars nope": lambda: charts.difference_bars(whole(), "x", "y"),
+        "difference_scatter": lambda: charts.difference_scatter(whole(), *names),
+        "difficulty_map": lambda: charts.difficulty_map(whole()),
+        "residual_plots": lambda: charts.residual_plots(compared().anova),
+        "hasse_chart": lambda: charts.hasse_chart(3, 2),
+        "spacing_chart": lambda: charts.spacing_chart(["RR", "AP"], 4),
+        "distribution_chart": lambda: charts.distribution_chart(["RR", "P"], [3, 5]),
+        "agreement_chart": lambda: charts.agreement_chart(found("splits")),
+        "asl_chart": lambda: charts.asl_chart(found("power")),
+        "leave_one_out_chart": lambda: charts.leave_one_out_chart(found("left out")),
+        "leave_one_out_chart P": lambda: charts.leave_one_out_chart(found("left out"), "P@10"),
+        "scale_tau_chart": lambda: charts.scale_tau_chart(found("scale study")),
+        "scale_pairs_chart": lambda: charts.scale_pairs_chart(found("scale study")),
+        "stability_chart": lambda: charts.stability_chart(found("stability")),
     }
-    yield "charts/names", lambda: sorted(vars(homes.charts)["__all__"])
+    yield "charts/names", lambda: sorted(vars(charts)["__all__"])
     for name, draw in drawn.items():
         yield f"charts/{name}", draw
         for suffix in ("json", "svg", "html", "png", "pdf"):
             yield f"charts/{name} as {suffix}", partial(_saved, draw, suffix)
     for suffix in ("nope", "", "JSON"):
         yield f"charts/refused {suffix}", partial(_saved, drawn["box_plot"], suffix)
-    yield "charts/refused scale", lambda: homes.charts.save(drawn["box_plot"](), "x.png", scale=0)
-    yield "charts/refused chart", lambda: homes.charts.save(7, "x.png")
+    yield "charts/refused scale", lambda: charts.save(drawn["box_plot"](), "x.png", scale=0)
+    yield "charts/refused chart", lambda: charts.save(7, "x.png")
 
 
 def _saved(draw: Callable[[], Any], suffix: str) -> str:
     path = Path(f"chart.{suffix}")
-    homes.charts.save(draw(), path)
+    charts.save(draw(), path)
     data = path.read_bytes()
     if suffix == "pdf":
         # The order of what is in it differs from one time to the next, and so may its length.
@@ -91,7 +88,7 @@ def _saved(draw: Callable[[], Any], suffix: str) -> str:
 
 
 def _citations() -> Iterator[Item]:
-    for name in homes.STUDIES:
+    for name in STUDIES:
         yield f"cited/name {name}", partial(_of_name, name)
     for text in (
         *("AP", "nDCG@10", "friedman", "holm", "ferrante2021", "nope", "", "t", "RougeL", "EC-AP"),
@@ -99,7 +96,7 @@ def _citations() -> Iterator[Item]:
         yield f"cited/text {text}", partial(_of_name, text)
     for call in (evaluated, real, lambda: cf.compare(real()), lambda: cf.scale_of("P@3")):
         kind = type(call()).__name__
-        yield f"cited/result {kind}", partial(lambda call: cf.cite(call()), call)
+        yield f"cited/result {kind}", lambda: cf.cite(call())
     yield "cited/defined", _own_cited
     yield "cited/wrong", lambda: cf.cite(7)
     yield "cited/nothing", cf.cite
@@ -136,8 +133,8 @@ def _reports() -> Iterator[Item]:
         "files": (lambda: cf.evaluate(BOTH, "qrels.txt", ["AP", "RR@5", "NumRet", "P@3"]), {}),
     }
     for name, (make, options) in pages.items():
-        yield f"report/{name}", partial(lambda make, o: _page(make(), o), make, options)
-        yield f"report/{name} data", partial(lambda make, o: _data(_page(make(), o)), make, options)
+        yield f"report/{name}", lambda: _page(make(), options)
+        yield f"report/{name} data", lambda: _data(_page(make(), options))
 
 
 def _page(results: Any, options: dict[str, Any]) -> str:
@@ -188,10 +185,7 @@ def _tables() -> Iterator[Item]:
     for latex in (
         *({"caption": "A & b"}, {"label": "tab:x"}, {"long": True}, {"caption": "x", "long": True}),
     ):
-        yield (
-            f"table/latex {latex}",
-            partial(lambda latex: cf.table(evaluated()).to_latex(**latex), latex),
-        )
+        yield f"table/latex {latex}", lambda: cf.table(evaluated()).to_latex(**latex)
 
 
 def _table(make: Callable[[], Any], option: dict[str, Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import tempfile
 from functools import cache
@@ -13,6 +14,15 @@ import numpy as np
 import polars as pl
 
 import cranfield as cf
+
+PACKAGE = Path(cf.__file__).resolve().parent
+ROOT = Path(os.environ.get("BEHAVIOUR_ROOT") or PACKAGE.parents[1])
+EXAMPLES = ROOT / "docs" / "examples"
+TEST_DATA = ROOT / "tests" / "data"
+
+for _needed in (EXAMPLES, TEST_DATA):
+    if not _needed.is_dir():
+        raise SystemExit(f"{_needed} is not there; set BEHAVIOUR_ROOT to a checkout that has it")
 
 MEASURES = ("AP@100", "nDCG@10", "P@10", "RR@10", "RBP(p=0.8)")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import cranfield as cf
 from cranfield import scales, significance
-from studies.behaviour import homes
+from docs.measure_properties.properties import catalogue
 from studies.behaviour.recording import Item
 from studies.behaviour.samples import few, generated, real
 
@@ -33,7 +33,7 @@ SHAPES = ((3, 1), (4, 1), (5, 1), (3, 2), (4, 3))
 
 def items() -> Iterator[Item]:
     """Yield the scale of every measure, then what is said of orders and of statements."""
-    for name, measure in homes.catalogue().items():
+    for name, measure in catalogue().items():
         if measure is None:
             continue
         for length, grades in ((3, 1), (4, 1), (3, 2)):
@@ -169,28 +169,20 @@ def _orders() -> Iterator[Item]:
         yield f"orders/covers {of}", partial(scales.covers, length, grades)
         yield (
             f"orders/ranks {of}",
-            partial(
-                lambda length, grades: [
-                    (
-                        order(scales.all_runs(length, grades), grades),
-                        back(np.arange(4), length, grades),
-                    )
-                    for order, back in (
-                        (scales.sbto, scales.sbto_runs),
-                        (scales.rbto, scales.rbto_runs),
-                    )
-                ],
-                length,
-                grades,
-            ),
+            lambda: [
+                (
+                    order(scales.all_runs(length, grades), grades),
+                    back(np.arange(4), length, grades),
+                )
+                for order, back in (
+                    (scales.sbto, scales.sbto_runs),
+                    (scales.rbto, scales.rbto_runs),
+                )
+            ],
         )
         yield (
             f"orders/matrix {of}",
-            partial(
-                lambda length, grades: scales.order_matrix(scales.all_runs(length, grades), grades),
-                length,
-                grades,
-            ),
+            lambda: scales.order_matrix(scales.all_runs(length, grades), grades),
         )
     yield "orders/below", lambda: scales.at_or_below([[0, 0, 1]], [[1, 0, 0]])
     yield "orders/long", lambda: scales.rbto([[1] * 70, [0] * 69 + [1]], 1)
@@ -205,24 +197,18 @@ def _admitted() -> Iterator[Item]:
     for scale in (*cf.Scale, "interval", "Ordinal", "nope", 3):
         yield (
             f"admitted/{scale!r}",
-            partial(
-                lambda scale: (
-                    scales.admitted_statistics(scale),
-                    scales.admitted_tests(scale),
-                ),
-                scale,
+            lambda: (
+                scales.admitted_statistics(scale),
+                scales.admitted_tests(scale),
             ),
         )
     statistics = scales.admitted_statistics(cf.Scale.RATIO)
     for what in (*statistics, *significance.TESTS, "nope", "MEAN", "std", ""):
         yield (
             f"admitted/of {what}",
-            partial(
-                lambda what: (
-                    scales.required_scale(what),
-                    [scales.admits(scale, what) for scale in cf.Scale],
-                ),
-                what,
+            lambda: (
+                scales.required_scale(what),
+                [scales.admits(scale, what) for scale in cf.Scale],
             ),
         )
 
@@ -230,25 +216,14 @@ def _admitted() -> Iterator[Item]:
 def _meanings() -> Iterator[Item]:
     for name, make in (("real", real), ("generated", generated)):
         for test in ("t", "sign", "anova-2", "friedman"):
-            yield (
-                f"meaning/{name} {test}",
-                partial(
-                    lambda make, test: cf.meaningfulness(cf.compare(make(), test=test)), make, test
-                ),
-            )
-        yield (
-            f"meaning/dominance {name}",
-            partial(lambda make: scales.dominance(make(), [0, 1, 2], [1, 2, 0]), make),
-        )
+            yield f"meaning/{name} {test}", lambda: cf.meaningfulness(cf.compare(make(), test=test))
+        yield f"meaning/dominance {name}", lambda: scales.dominance(make(), [0, 1, 2], [1, 2, 0])
     for measure in ("P@10", "interval(RR@5)", "NumRelRet", "RBP(p=0.5)@5", "AP", "RBPResidual"):
         yield (
             f"meaning/of {measure}",
-            partial(
-                lambda measure: [
-                    cf.meaningfulness(cf.compare(one, test="t"))
-                    for one in cf.evaluate(["bm25.run", "dense.run"], "qrels.txt", measure).values()
-                ],
-                measure,
-            ),
+            lambda: [
+                cf.meaningfulness(cf.compare(one, test="t"))
+                for one in cf.evaluate(["bm25.run", "dense.run"], "qrels.txt", measure).values()
+            ],
         )
     yield "meaning/refused", lambda: cf.meaningfulness(real())

@@ -17,7 +17,6 @@ import numpy as np
 import polars as pl
 
 from cranfield.result import Result, TableResult
-from studies.behaviour import homes
 
 HEAVY = {
     "Evaluation",
@@ -28,7 +27,6 @@ HEAVY = {
     "Rows",
     "Scores",
     "Sessions",
-    "TracedRuns",
 }
 """Classes that are shown whole only where they are asked for, not inside other results."""
 
@@ -39,26 +37,11 @@ NEVER = {
 """Attributes that say nothing of the result: caches, what objects of Python have, and what needs
 packages that may be missing."""
 
-STUDY = {"name", "source", "keys", "heading", "frames", "tables", "about", "side_by_side"}
-
 OF_EVERY_RESULT = {name for name in vars(Result) if not name.startswith("_")} - {
     "to_polars",
     "verdict",
 }
 """What every result has, and what follows from its data frames and its heading."""
-
-SINCE = {
-    "PairwiseComparison": {
-        *("title", "method", "places", "shows_pairs", "facts", "to_text", "require_all_pairs"),
-        "limits",
-    },
-    **{kind.__name__: STUDY for kind in homes.STUDIES.values()},
-    "Generalizability": STUDY | {"target"},
-    "LeaveOneOut": STUDY | {"unit"},
-    "Reproduction": STUDY - {"heading"},
-    "Swaps": STUDY | {"label"},
-}
-"""Attributes of results that came after behaviour was first recorded, by class."""
 
 OPEN = {
     *("AnovaTable", "Axiom", "Cell", "Check", "Coefficient", "Coverage", "Dominance", "Entry"),
@@ -204,7 +187,7 @@ def _show_object(
     if isinstance(value, TableResult):
         own |= {name.replace(" ", "_") for name in value.rows.columns}
     for name in sorted({*dir(kind), *own, *getattr(value, "__dict__", {})}):
-        if name.startswith("_") or name in NEVER or name in SINCE.get(kind.__name__, ()):
+        if name.startswith("_") or name in NEVER:
             continue
         if isinstance(value, Result) and name in OF_EVERY_RESULT:
             continue

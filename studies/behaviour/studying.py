@@ -12,7 +12,7 @@ import polars as pl
 
 import cranfield as cf
 from cranfield import meta
-from studies.behaviour import homes
+from cranfield.meta.reproduction import order_agreement, position_tau, union_tau
 from studies.behaviour.recording import Item
 from studies.behaviour.samples import evaluated, few, generated, real, sharded
 
@@ -179,7 +179,7 @@ def items() -> Iterator[Item]:
     """Yield studies with tables and citations, then details and refusals."""
     for name in STUDIES:
         yield f"studies/{name}", partial(found, name)
-        yield f"tables/{name}", partial(lambda name: cf.study_tables(found(name)), name)
+        yield f"tables/{name}", lambda: cf.study_tables(found(name))
         yield f"cited/{name}", partial(_cited, name)
     for name, call in REFUSALS.items():
         yield f"studies/refused {name}", call
@@ -193,22 +193,13 @@ def _cited(name: str) -> Any:
 
 def _details() -> Iterator[Item]:
     for group in ("AA", "AD", "MA", "MD", "bias", "overlap", "nope"):
-        yield (
-            f"studies/table {group}",
-            partial(lambda group: found("splits").outcomes(group), group),
-        )
+        yield f"studies/table {group}", lambda: found("splits").outcomes(group)
     yield "studies/bias", lambda: meta.publication_bias(5, 1, 2, 0)
     yield "studies/smallest", lambda: [found("swaps").smallest(rate) for rate in (0.05, 0.3)]
     for jobs, backend in ((2, "threading"), (2, "loky"), (1, "serial")):
         yield (
             f"studies/{jobs} jobs {backend}",
-            partial(
-                lambda jobs, backend: meta.swap_method(
-                    real(), sizes=[5], repeats=20, jobs=jobs, backend=backend
-                ),
-                jobs,
-                backend,
-            ),
+            lambda: meta.swap_method(real(), sizes=[5], repeats=20, jobs=jobs, backend=backend),
         )
     yield (
         "studies/teams of a frame",
@@ -223,12 +214,12 @@ def _details() -> Iterator[Item]:
     )
     yield "studies/extrapolated", lambda: found("swaps").extrapolated(50)
     yield "studies/teams", lambda: meta.teams_of(["a-1", "a-2", "b"], re.compile(r"(\w+)-"))
-    yield "studies/agreement", lambda: homes.order_agreement(few()[0], few()[1], depth=20)
+    yield "studies/agreement", lambda: order_agreement(few()[0], few()[1], depth=20)
     yield (
         "studies/orders",
         lambda: (
-            homes.union_tau(list("abcd"), list("xabc")),
-            homes.position_tau(list("abcd"), list("xabc")),
+            union_tau(list("abcd"), list("xabc")),
+            position_tau(list("abcd"), list("xabc")),
         ),
     )
     for name in ("splits", "swaps", "stability"):

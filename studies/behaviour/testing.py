@@ -10,7 +10,6 @@ import numpy as np
 
 import cranfield as cf
 from cranfield import significance
-from studies.behaviour import homes
 from studies.behaviour.recording import Item
 from studies.behaviour.samples import evaluated, generated, given, real, sharded, sharded_with_gaps
 
@@ -29,15 +28,12 @@ FAST: dict[str, Any] = {"resamples": 100, "seed": 7}
 def items() -> Iterator[Item]:
     """Yield tests, their options and refusals, and the functions around them."""
     for name, test in significance.TESTS.items():
-        yield f"tests/declared {name}", partial(homes.declared, test.info)
+        yield f"tests/declared {name}", partial(vars, test.info)
         yield from _of_test(name, test.info)
-    yield "tests/corrections", homes.corrections
+    yield "tests/corrections", lambda: list(map(vars, significance.CORRECTIONS.values()))
     yield "tests/order", lambda: list(significance.TESTS)
     for text in ("T", "md2", "anova", "Wilcoxon", "paired t", "", 7, "nope", "welch_", "friedmann"):
-        yield (
-            f"tests/named {text!r}",
-            partial(lambda text: significance.find_test(text).info.name, text),
-        )
+        yield f"tests/named {text!r}", lambda: significance.find_test(text).info.name
     yield from _refusals()
     yield from _scores()
     yield from _around()
@@ -97,7 +93,7 @@ def _refusals() -> Iterator[Item]:
         *({"test": "t", "exact": True}, {"test": "sign", "resamples": 10}),
     )
     for options in wrong:
-        yield f"refused/{options}", partial(lambda o: cf.compare(generated(), **o), options)
+        yield f"refused/{options}", lambda: cf.compare(generated(), **options)
     inputs: dict[str, Any] = {
         "nothing": {},
         "none": None,
@@ -134,21 +130,14 @@ def _scores() -> Iterator[Item]:
 
 def _around() -> Iterator[Item]:
     for name, make in MATRICES.items():
-        yield f"around/arcsine {name}", partial(lambda make: significance.arcsine(make()), make)
+        yield f"around/arcsine {name}", lambda: significance.arcsine(make())
         for method in ("z", "normal", "linear", "empirical", "nope"):
             yield (
                 f"around/standardised {name} {method}",
-                partial(
-                    lambda make, method: significance.standardise(make(), method=method),
-                    make,
-                    method,
-                ),
+                lambda: significance.standardise(make(), method=method),
             )
         for test in ("anova-1", "anova-2", "anova-3", "t"):
-            yield (
-                f"around/assumptions {name} {test}",
-                partial(lambda make, test: _assumed(make(), test), make, test),
-            )
+            yield f"around/assumptions {name} {test}", lambda: _assumed(make(), test)
     yield (
         "around/reference",
         lambda: significance.standardise(
@@ -158,13 +147,9 @@ def _around() -> Iterator[Item]:
     for groups, df in ((2, 5), (4, 30), (40, 1911.0)):
         yield (
             f"around/range {groups} {df}",
-            partial(
-                lambda groups, df: (
-                    significance.studentised_range_sf(np.array([0.0, 1.5, 3.7, 20.0]), groups, df),
-                    [significance.studentised_range_isf(p, groups, df) for p in (0.5, 0.05, 1e-4)],
-                ),
-                groups,
-                df,
+            lambda: (
+                significance.studentised_range_sf(np.array([0.0, 1.5, 3.7, 20.0]), groups, df),
+                [significance.studentised_range_isf(p, groups, df) for p in (0.5, 0.05, 1e-4)],
             ),
         )
     yield "around/range refused", lambda: significance.studentised_range_isf(2.0, 3, 5)
@@ -183,15 +168,11 @@ def _bayes() -> Iterator[Item]:
         for rope in (0.0, 0.01, -1):
             yield (
                 f"bayes/{matrix} t {rope}",
-                partial(
-                    lambda matrix, rope: significance.compare_bayes(
-                        MATRICES[matrix](),
-                        *MATRICES[matrix]().systems[:2],
-                        rope=rope,
-                        missing="drop" if matrix == "missing" else "error",
-                    ),
-                    matrix,
-                    rope,
+                lambda: significance.compare_bayes(
+                    MATRICES[matrix](),
+                    *MATRICES[matrix]().systems[:2],
+                    rope=rope,
+                    missing="drop" if matrix == "missing" else "error",
                 ),
             )
     yield "bayes/unknown", lambda: significance.compare_bayes(real(), "x", "y")
@@ -202,50 +183,37 @@ def _power() -> Iterator[Item]:
     for alternative in ("two-sided", "greater", "less", "nope"):
         yield (
             f"power/t {alternative}",
-            partial(
-                lambda alternative: significance.power_t(
-                    topics, difference=0.1, variance=0.05, alternative=alternative
-                ),
-                alternative,
+            lambda: significance.power_t(
+                topics, difference=0.1, variance=0.05, alternative=alternative
             ),
         )
+    one: dict[str, Any] = {"difference": 0.1}
+    sizes: tuple[dict[str, Any], ...] = (one, {"width": 0.1}, one | {"systems": 5}, {})
     for design in ("t", "anova-1", "anova-2", "width", "welch", "nope"):
         yield (
             f"power/anova {design}",
-            partial(
-                lambda design: significance.power_anova(
-                    topics, systems=4, difference=0.1, variance=0.05, model=design
-                ),
-                design,
+            lambda: significance.power_anova(
+                topics, systems=4, difference=0.1, variance=0.05, model=design
             ),
         )
-        for more in ({"difference": 0.1}, {"width": 0.1}, {"difference": 0.1, "systems": 5}, {}):
+        for more in sizes:
             yield (
                 f"power/needed {design} {more}",
-                partial(
-                    lambda design, more: significance.topics_needed(design, variance=0.05, **more),
-                    design,
-                    more,
-                ),
+                lambda: significance.topics_needed(design, variance=0.05, **more),
             )
     yield "power/width", lambda: significance.expected_width(topics, variance=0.05)
     for model in ("anova-1", "anova-2", "nope"):
         yield (
             f"power/variance {model}",
-            partial(
-                lambda model: (
-                    significance.variance(real(), model=model),
-                    significance.variance([real(), generated()], model=model),
-                ),
-                model,
+            lambda: (
+                significance.variance(real(), model=model),
+                significance.variance([real(), generated()], model=model),
             ),
         )
     for bad in ({"variance": 0}, {"variance": 0.1, "difference": 0}, {"variance": 0.1, "power": 2}):
         yield (
             f"power/refused {bad}",
-            partial(
-                lambda bad: significance.topics_needed("t", **({"difference": 0.1} | bad)), bad
-            ),
+            lambda: significance.topics_needed("t", **({"difference": 0.1} | bad)),
         )
 
 
@@ -255,15 +223,10 @@ def _risk() -> Iterator[Item]:
             for alpha in (0.0, 1.0, 5.0):
                 yield (
                     f"risk/{name} {baseline} {alpha}",
-                    partial(
-                        lambda make, baseline, alpha: cf.risk(
-                            make(),
-                            baseline=make().systems[0] if baseline == 0 else baseline,
-                            alpha=alpha,
-                        ),
-                        make,
-                        baseline,
-                        alpha,
+                    lambda: cf.risk(
+                        make(),
+                        baseline=make().systems[0] if baseline == 0 else baseline,
+                        alpha=alpha,
                     ),
                 )
     yield "risk/refused", lambda: cf.risk(real(), alpha=-1)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cranfield.campaign.pages import write_files
-from cranfield.campaign.publishing.site.writing import write_release_site
+from cranfield.campaign.publishing.site import write_release_site
 from cranfield.campaign.results.sheet_making import index_and_sheets
 from tests.campaign.publishing.site.making import make_release
 from tests.campaign.results.sheets import made

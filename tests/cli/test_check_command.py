@@ -121,6 +121,9 @@ def test_topics_that_differ_only_in_leading_zeros(tmp_path: Path, shared: str) -
     write(tmp_path, qrels=f"001 0 d 1\n{shared}", run=GOOD_RUN)
     [fault] = [line for line in lines(tmp_path, "qrels", "run") if "topic-unjudged" in line]
     assert "'1' and '001' differ only in case or leading zeros" in fault
+    write(tmp_path, qrels="1 0 D 1\n2 0 e 1\n", run="1 Q0 d 1 2 x\n2 Q0 e 1 2 x\n")
+    [fault] = [line for line in lines(tmp_path, "qrels", "run") if "[judged]" in line]
+    assert "; 'd' and 'D' differ in spelling" in fault
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,11 @@ def test_what_options_go_with_is_there() -> None:
 judges qrels qrels --ties trec | setting ties requires --runs or --own-runs
 judges qrels qrels --compat gdeval | setting compat requires --runs or --own-runs
 judges qrels qrels --groups qrels | setting groups requires --runs or --own-runs
+judges qrels qrels --runs r.run --own-runs | --runs cannot be combined with --own-runs
+study scales qrels r.run --graded --rel 1 | --graded cannot be combined with setting rel
+study scales qrels r.run --max-grade 2 | setting max-grade requires --graded
+evaluate --scores qrels --coverage | --coverage cannot be combined with --scores
+evaluate qrels r.run --coverage --as equity | --coverage requires --as scores, tie-ranges
 pool r.run --rel 2 | --rel requires --next or --budget and --judged or --stop
 pool r.run --seed 2 | --seed requires --next or --budget or --sample
 evaluate qrels r.run -p 2 -f json | --places requires --format table, ir_measures,

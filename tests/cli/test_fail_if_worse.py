@@ -65,7 +65,7 @@ def test_where_less_is_better(tmp_path: Path, shift: float, worse: int) -> None:
  | --fail-if-worse requires a single --baseline
 -b old -b new | --fail-if-worse requires a single --baseline
 -b old --alternative less | two-sided test
--b old --as ranks | --as ranks and --joint cannot be combined
+-b old --as ranks | --fail-if-worse cannot be combined with --as ranks
 """
 )
 def test_refused(tmp_path: Path, words: list[str], reason: str) -> None:

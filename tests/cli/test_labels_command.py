@@ -150,7 +150,7 @@ labels.csv --grades x | such as 0..3, got 'x'
 labels.csv -m gamma | unknown measure of agreement 'gamma'; expected one of
 labels.csv -m kappa | kappa requires two assessors
 labels.csv --against eve | unknown assessor 'eve'
-labels.csv --confidence 95 | confidence must be a number between 0 and 1
+labels.csv --confidence 95 | confidence: 95.0 is not in the range 0<x<1
 labels.csv --qrels out -o out | two different files
 labels.csv --qrels - | two different files
 labels.csv --qrels no/where | no/where: cannot be written

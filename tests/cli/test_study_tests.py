@@ -109,7 +109,7 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
 --scores scores.csv --teams absent.csv | absent.csv: cannot be read
 --scores scores.csv --teams teams.csv | system 'a' has no team
 --scores scores.csv --only zz | unknown system 'zz'
---shards 2 --shard-map x | cannot be combined with the setting shard-map
+--shards 2 --shard-map x | cannot be combined with setting shard-map
  | give QRELS and at least one RUN, or --scores FILE
 """
 )

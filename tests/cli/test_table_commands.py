@@ -115,7 +115,10 @@ evaluate qrels one.run --label x | setting label requires --format
 compare qrels *.run --long | setting long requires --format latex
 compare qrels *.run --marks symbols | 'symbols' require a baseline
 compare qrels *.run --places 3 | --places requires --marks
-compare qrels *.run --as ranks --strict | --as ranks and --joint cannot be combined
+compare qrels *.run --as ranks --strict | --strict cannot be combined with --as ranks
+compare qrels *.run --joint --margin .1 | --margin cannot be combined with --joint
+compare qrels *.run --joint --as anova | --joint cannot be combined with --as anova
+compare qrels *.run --joint --marks groups | --marks cannot be combined with --joint
 compare qrels *.run --joint -c bh | must be one of bootstrap-tukey, bootstrap-max-t, got 'bh'
 compare qrels *.run --as ranks -b one | sets of ranks require a comparison of all pairs
 compare qrels *.run --marks groups --format csv | --format with --marks must be one of: text,
@@ -173,7 +176,7 @@ def test_prose(folder: Path) -> None:
     assert cranfield(folder, *both, "--joint")[0].count("Computed with") == 1
     for arguments, message in (
         (("-f", "csv"), "--as prose requires --format text, markdown or latex"),
-        (("--marks", "symbols"), "--as prose cannot be combined with --marks"),
+        (("--marks", "symbols"), "--marks cannot be combined with --as prose"),
     ):
         refused(folder, *two, "--as", "prose", *arguments, reason=message)
 

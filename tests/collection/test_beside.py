@@ -47,6 +47,21 @@ def test_lengths_from_anything(tmp_path: Path) -> None:
         (read_lengths, 3, "int cannot be read as a table of lengths"),
         (read_groups, {"d1": ["a", "a"]}, "document occurs twice in one group"),
         (read_groups, {"d1": {"a": -0.5}}, "weight must be at least 0, got -0.5"),
+        *(
+            (read_groups, [("d1", text), ("d2", "g1"), ("d3", "g2")], f"got the list {text!r}")
+            for text in ("g1;g2", "g1 | g2", "g2, g1")
+        ),
+        (read_groups, [("d1", '["g1", "g3"]'), ("d2", "g1")], "expected one group, got the list"),
+        (
+            read_groups,
+            pl.DataFrame({"topic": [1, 2], "doc": ["d1", "d1"], "group": ["a", "b"]}),
+            "has other groups with another 'topic', but groups apply to all topics (document 'd1')",
+        ),
+        (
+            read_groups,
+            pl.DataFrame({"doc": ["d1"], "gender": ["f"]}),
+            "columns: 'doc', 'gender'; rename the column to group",
+        ),
         (read_intents, {"q": {"1": 1.5}}, "probability of intent '1' must be from 0 to 1, got 1.5"),
         (read_intents, {"q": 1}, "expected {intent: probability} for topic 'q', got int"),
         (read_intents, [("q", "1", 0.5), ("q", "1", 0.5)], "intent '1' occurs twice"),
@@ -57,6 +72,14 @@ def test_what_is_refused(read: Any, data: Any, reason: str) -> None:
     with pytest.raises(InputError) as error:
         read(data)
     assert reason in str(error.value)
+
+
+def test_groups_with_separators_or_topics() -> None:
+    names = ["Smith, J.", "Smith, K.", "Smith", "R&D; other"]
+    assert len(read_groups(dict(zip("abcd", names, strict=True))).names) == 4
+    frame = pl.DataFrame({"topic": [1, 2], "doc": ["d1", "d2"], "group": ["a", "b"]})
+    assert len(warns("columns not used: 'topic'", read_groups, frame).docs) == 2
+    assert len(read_groups(frame.with_columns(topic=1)).docs) == 2
 
 
 def test_file_errors_name_the_line(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import collect_warnings
+from cranfield.collection.document_tables import read_lengths
 from cranfield.sources.columns import Columns
 from cranfield.sources.schemas import DECISIVE, GROUPS, Column, Schema, spelt
 from tests.collection.refusals import refuses, warns
@@ -214,6 +215,19 @@ def test_names_and_values_of_scores() -> None:
         cf.assess.read_judges(scores, columns={"grade": "value"})
     titles = scores.rename({"value": "grade"})
     assert len(cf.assess.read_judges(titles)[0].labels) == 2
+
+
+def test_rows_that_failed_and_lengths_of_several_units() -> None:
+    rows = {"topic": ["1", "2"], "docno": ["a", "b"], "score": [2.0, 0.0]}
+    for name, values in (("timed_out", [False, True]), ("exception", [None, "boom"])):
+        table = pl.DataFrame({**rows, name: values})
+        refuses(f"'{name}' .* may be the status of rows", cf.read_run, table)
+        refuses(f"'{name}' .* may be the status of rows", cf.read_qrels, table)
+    table = pl.DataFrame({**rows, "success": [True, False]})
+    refuses("'success' .* may be the outcome of rows", cf.read_run, table)
+    refuses("'success' .* may be the outcome of rows", cf.read_qrels, table)
+    lengths = pl.DataFrame({"docno": ["a", "b"], "length": [9, 5], "unit": ["words", "tokens"]})
+    refuses("may be the unit of measurement of rows", read_lengths, lengths)
 
 
 def test_labels_that_failed() -> None:

@@ -85,6 +85,7 @@ ROW = '{"qid": "1", "docid": "d", "score": 1}\n'
     [
         ("a.json", '{"q":\n {"d": 1,}}', 2, "is not valid JSON"),
         ("a.jsonl", ROW + "{oops\n", 2, "is not valid JSON"),
+        ("a.jsonl", ROW + ROW.strip() + " " + ROW, 2, "is not valid JSON: Extra data"),
         ("a.json", "3", None, "an object or an array"),
         ("a.json", "[3]", None, "or tuples (topic, doc, score) as rows of a run, got a number"),
         ("a.json", '[{"d": 1}, 3]', None, "row 2: expected a record as in the first row, got a"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.collection import pairs
+from cranfield.collection.files import reading
 from cranfield.collection.judged.coverage import SPELLING
 from tests.collection.refusals import refuses, written
 
@@ -186,6 +189,27 @@ def test_a_topic_in_another_spelling_is_noted(topic: str, judged: str) -> None:
     assert note not in cf.judge(run, {"2026": {"a": 1}, "8": {"a": 1}}).coverage.notes
 
 
+@pytest.mark.parametrize(
+    ("doc", "judged", "others", "is_noted"),
+    [
+        ("7", "007", ["102"], True),
+        ("d7", "D7", ["102"], True),
+        ("d7\xa0", "d7", ["102"], True),
+        ("7", "007", ["102", "007"], False),  # two documents
+        ("7", "8", ["102"], False),
+        ("7", "007", ["102", "101", "103", "104", "105"], False),  # few are unjudged
+    ],
+)
+def test_a_document_in_another_spelling_is_noted(
+    doc: str, judged: str, others: list[str], is_noted: bool
+) -> None:
+    run = {"1": dict.fromkeys([doc, *others], 1.0)}
+    qrels = {"1": dict.fromkeys([judged, "102", "101", "103", "104", "105"], 1)}
+    notes = cf.judge(run, qrels).coverage.notes
+    note = f"document {doc!r} of the runs and document {judged!r} of the judgments differ only in"
+    assert any(text.startswith(note) for text in notes) == is_noted
+
+
 def test_names_of_systems(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.run").write_text("1 Q0 a 1 1 same\n")
@@ -257,3 +281,70 @@ def test_the_lowest_grade_is_a_whole_number(low: Any) -> None:
     assert judgments.count(np.int8(1)).tolist() == [[1]]  # type: ignore[arg-type]
     with pytest.raises(cf.PolicyError, match="low must be an integer"):
         replace(judgments, judged_from=10**9).count(low)
+
+
+IDS = [
+    *"abc", "\u00e9", "\u65e5\u672c", "FR940321-1-00011", "FR940321-1-00012", "x" * 12, "x" * 13,
+    "x" * 300 + "1", "x" * 300 + "2", *(f"d{k}" for k in range(60)),
+]  # fmt: skip
+"""Ids of one byte, of other scripts, beyond what fits beside a length, that differ at the end."""
+
+
+def judged_by_a_loop(run: str, qrels: str) -> list[tuple[str, int, int]]:
+    """Topic, rank and grade of the judged documents; ties in descending order of ids."""
+    grades = {(t, d): int(g) for t, _, d, g in map(str.split, qrels.splitlines())}
+    scored: dict[str, list[tuple[float, bytes, str]]] = {}
+    for topic, _, doc, _, score, _ in map(str.split, run.splitlines()):
+        scored.setdefault(topic, []).append((float(score), doc.encode(), doc))
+    return [
+        (topic, rank, grades[topic, doc])
+        for topic in sorted(scored, key=int)
+        for rank, (_, _, doc) in enumerate(sorted(scored[topic], reverse=True), 1)
+        if (topic, doc) in grades
+    ]
+
+
+def text_of(random: Random, by_topic: bool) -> tuple[str, str]:
+    """Return a run and judgments of some of the same documents in several topics."""
+    topics = [str(number) for number in random.sample(range(1, 200), 7)]
+    rows = [(topic, doc) for topic in topics for doc in random.sample(IDS, random.randint(1, 60))]
+    if not by_topic:
+        random.shuffle(rows)
+    run = "".join(
+        f"{topic} Q0 {doc} {k} {random.choice((1, 2.5, random.random()))} tag\n"
+        for k, (topic, doc) in enumerate(rows)
+    )
+    judged = [(topic, doc) for topic in topics[1:] for doc in random.sample(IDS, 30)]
+    qrels = "".join(f"{topic} 0 {doc} {random.randint(-1, 3)}\n" for topic, doc in judged)
+    return run.removesuffix("\n") if random.random() < 0.5 else run, qrels
+
+
+@pytest.mark.parametrize("by_topic", [True, False])
+@pytest.mark.parametrize("mask", [0, 3, 2**64 - 1])
+def test_judged_documents_are_those_of_a_loop(
+    mask: int, by_topic: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in small chunks and blocks, and where all or many keys are equal."""
+
+    def keys_of(*rows: Any) -> pairs.Keys:
+        return pair_keys(*rows) & np.uint64(mask)
+
+    pair_keys = pairs.pair_keys
+    for module in (pairs, reading):
+        monkeypatch.setattr(module, "pair_keys", keys_of)
+    monkeypatch.setattr("cranfield.sources.chunks.CHUNK", 700)
+    monkeypatch.setattr(pairs, "BLOCK", 16)
+    for seed in range(10):
+        run, qrels = text_of(Random(seed), by_topic)
+        (tmp_path / "run").write_text(run, encoding="utf-8")
+        (tmp_path / "qrels").write_text(qrels, encoding="utf-8")
+        judged = cf.judge(tmp_path / "run", tmp_path / "qrels")
+        rows = judged.documents
+        found = zip(rows.topic.tolist(), rows.rank.tolist(), rows.grade.tolist(), strict=True)
+        expected = judged_by_a_loop(run, qrels)
+        assert [(judged.topics[t], rank, grade) for t, rank, grade in found] == expected
+        # A document that comes again at the end is found, in another chunk and block.
+        first = run.splitlines()[len(run.splitlines()) // 3]
+        (tmp_path / "run").write_text(f"{run.rstrip()}\n{first}\n", encoding="utf-8")
+        place = f"first in line {len(run.splitlines()) // 3 + 1}"
+        refuses(place, cf.judge, tmp_path / "run", tmp_path / "qrels")

@@ -417,6 +417,8 @@ def test_a_column_has_one_role(tmp_path: Path) -> None:
     ranked = cf.read_run(tmp_path / "r.csv", columns={"rank": "score"})
     assert ranked.scores.tolist() == [-1, -2, -3]
     assert cf.read_run(tmp_path / "r.csv", columns={"score": "score"}).scores.tolist() == [1, 2, 3]
+    (tmp_path / "p.csv").write_text("Query Text,Doc ID,Doc Position,Rating\nx,a,1,0\nx,b,2,1\n")
+    assert warns("not used: 'Rating'", cf.read_run, tmp_path / "p.csv").scores.tolist() == [-1, -2]
     (tmp_path / "s.csv").write_text("topic,doc,score,rank\n1,a,5,1\n1,b,4,2\n")
     with pytest.warns(cf.CranfieldWarning, match="columns not used: 'score'"):
         scored = cf.read_run(tmp_path / "s.csv", columns={"score": "rank"})

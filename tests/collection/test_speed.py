@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from cranfield import evaluate, read_qrels, read_run
+from cranfield import evaluate, read_qrels, read_run, read_scores
 from cranfield.assess import read_labels
 from cranfield.collection import read_lengths
 from cranfield.online import read_log
@@ -77,6 +77,21 @@ def clicks(n_rows: int) -> Iterator[str]:
         yield f"p{page},q{page % 5},d{place},{place + 1},{row % 2}\n"
 
 
+def long_scores(n_rows: int) -> Iterator[str]:
+    yield "topic,system,score\n"
+    scores = ("0.25", "NA", "", " 0.5 ", ".5", "5.", "1e-3")
+    yield from (f"{row % 100},s{row // 100},{scores[row % 7]}\n" for row in range(n_rows))
+
+
+def score_lines(n_rows: int) -> Iterator[str]:
+    return (f"s{row // 100}\t{row % 100}\tAP\t0.{row}\n" for row in range(n_rows))
+
+
+def json_run(n_rows: int) -> Iterator[str]:
+    for row in range(n_rows):
+        yield f'{{"query_id": "{row % TOPICS}", "doc_id": "d{row}", "score": {n_rows - row}}}\n'
+
+
 def lengths(n_rows: int) -> Iterator[str]:
     yield "document,length\n"
     yield from (f"d{row},{row}\n" for row in range(n_rows))
@@ -99,12 +114,32 @@ def test_reading_calls_nothing_for_each_row(
     rows: Rows, read: Callable[[Path], Any], tmp_path: Path
 ) -> None:
     suffix = ".csv" if "," in next(rows(1)) else ".txt"
-    few, many = tmp_path / f"few{suffix}", tmp_path / f"many{suffix}"
+    assert calls_by_row(rows, read, suffix, tmp_path) < 0.05
+
+
+def calls_by_row(rows: Rows, read: Callable[[Path], Any], suffix: str, folder: Path) -> float:
+    few, many = folder / f"few{suffix}", folder / f"many{suffix}"
     few.write_text("".join(rows(FEW_ROWS)))
     many.write_text("".join(rows(MANY_ROWS)))
     read(few)  # What is loaded or compiled once does not count.
     more_calls = count_calls(lambda: read(many)) - count_calls(lambda: read(few))
-    assert more_calls < 0.05 * (MANY_ROWS - FEW_ROWS)
+    return more_calls / (MANY_ROWS - FEW_ROWS)
+
+
+@pytest.mark.parametrize(
+    ("rows", "read", "suffix", "most"),
+    [
+        # Each topic and system is checked; there are ten times as many of them in the larger file.
+        (long_scores, read_scores, ".csv", 0.5),
+        (score_lines, read_scores, ".txt", 0.5),
+        # Python parses each line.
+        (json_run, read_run, ".jsonl", 12),
+    ],
+)
+def test_reading_calls_little_for_each_row(
+    rows: Rows, read: Callable[[Path], Any], suffix: str, most: float, tmp_path: Path
+) -> None:
+    assert calls_by_row(rows, read, suffix, tmp_path) < most
 
 
 def test_scoring_calls_nothing_for_each_document(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.base.errors import collect_warnings
 from cranfield.collection.document_tables import read_groups
 from tests.collection.refusals import refuses, table_file, warns, written
 
@@ -84,6 +85,89 @@ def test_nothing_is_merged_in_silence() -> None:
     assert warns("columns not used: 'run'", seen, two, system="model") == SEEN
     same = pl.DataFrame(ROWS).with_columns(run=pl.lit("x"), tag=pl.col("model") + "!")
     assert list(seen(same)) == ["bm25!", "dense!"]
+
+
+TWO_RANKINGS = "1 a 1 3 {0}\n1 b 2 2 {0}\n1 c 1 3 {1}\n1 d 2 1 {1}"
+
+
+@pytest.mark.parametrize(
+    ("names", "is_refused"),
+    [
+        *((f"qid docno rank score {name}", True) for name in ("lang", "k", "query", "seed")),
+        *((f"qid docno {name} grade", True) for name in ("turn", "snapshot_id")),
+        *((f"qid docno {name} score", True) for name in ("Turn", "seed", "user_id", "trial")),
+        *((f"qid docno {name} score", False) for name in ("lang", "source", "page")),
+        *((f"qid docno {name} grade", False) for name in ("user_id", "stage", "query")),
+    ],
+)
+def test_a_column_divides_the_documents_of_a_topic(names: str, is_refused: bool) -> None:
+    columns = names.split()
+    rows = [line.split() for line in TWO_RANKINGS.format("u", "v").split("\n")]
+    if len(columns) == 4:
+        rows = [[topic, doc, value, score] for topic, doc, _, score, value in rows]
+    frame = pl.DataFrame(rows, columns, orient="row")
+    read = cf.read_qrels if "grade" in columns else cf.read_run
+    name = next(name for name in columns if name not in {"qid", "docno", "rank", "score", "grade"})
+    # The column is constant in each topic.
+    other = frame.with_columns(qid=pl.when(pl.col(name) == "u").then(1).otherwise(2))
+    with collect_warnings():
+        assert len(read(other)) == 4
+        if is_refused:
+            problem = f"column '{name}' ..u., .v.. divides the documents of topic '1'; if each"
+            refuses(problem, read, frame)
+        else:
+            assert len(read(frame)) == 4
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"rank": [1, 1, 3, 4], "lang": ["en", "fr", "en", "en"]},  # ties
+        {"rank": [1, 2, 3, 4], "seed": [1, 1, 2, 2]},  # one ranking
+        {"rank": [0, 0, 0, 0], "lang": [*"uuvv"]},  # no ranks
+        {"rank": [1, 1, 2, 3], "url": [*"wxyz"]},
+        {"prompt": ["Is a ...", "Is b ...", "Is c ...", "Is d ..."]},
+    ],
+)
+def test_a_column_describes_the_documents_of_a_topic(columns: dict[str, list[Any]]) -> None:
+    frame = pl.DataFrame({"qid": ["1"] * 4, "docno": [*"abcd"], "score": [4, 4, 2, 1], **columns})
+    with collect_warnings():
+        assert len(cf.read_run(frame)) == 4
+
+
+@pytest.mark.parametrize(
+    ("ranks", "scores", "is_reported"),
+    [
+        ([1, 2, 1, 2], [3, 2, 4, 1], True),
+        ([0, 1, 2, 0, 1, 2], [9, 8, 7, 9.5, 8, 1], True),
+        ([1, 1, 1, 1], [3, 2, 4, 1], False),  # placeholders
+        ([1, 1, 1, 2], [3, 3, 3, 1], False),  # ties
+        ([1, 1, 2, 3], [4, 3, 2, 1], False),
+    ],
+)
+def test_ranks_of_two_rankings_in_one_topic(
+    tmp_path: Path, ranks: list[int], scores: list[float], is_reported: bool
+) -> None:
+    path, qrels = tmp_path / "a.run", tmp_path / "q.txt"
+    rows = zip(ranks, scores, strict=True)
+    path.write_text("".join(f"1 Q0 d{k} {r} {s} x\n" for k, (r, s) in enumerate(rows)))
+    qrels.write_text("1 0 d0 1\n")
+    problem = f"rank {ranks[0]} occurs twice in topic '1'"
+    with collect_warnings() as warnings:
+        cf.evaluate(path, qrels, "RR")
+    assert any(problem in text for text in warnings) == is_reported
+    assert (problem in str(cf.check(qrels, path))) == is_reported
+
+
+def test_a_table_for_each_topic_is_refused() -> None:
+    frame = pd.DataFrame({"qid": [1, 1, 2], "docno": [*"abc"], "score": [3.0, 2.0, 1.0]})
+    groups: dict[Any, pd.DataFrame] = dict(iter(frame.groupby("qid")))
+    in_polars = dict(iter(pl.DataFrame(frame).group_by("qid")))
+    rows = {topic: group.to_dict("records") for topic, group in groups.items()}
+    for data in (groups, in_polars, rows):
+        refuses("got a table for each topic; pass one table", cf.read_runs, data)
+    assert len(cf.read_runs({"1": groups[1], "x": groups[2]})) == 2
+    assert len(cf.read_runs({"1": groups[1]})) == 1
 
 
 def test_a_row_without_a_system_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from itertools import permutations, product
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.evaluation.evaluation import BY_DOCUMENT, score, tie_effects
+from cranfield.evaluation.evaluation import BY_DOCUMENT, order_ties, score, tie_effects
 from cranfield.measures.families import REGISTRY
 from tests.cli.running import cranfield
 
@@ -88,6 +89,52 @@ def test_every_measure_of_grades_is_looked_at() -> None:
             assert np.isfinite(effects[0].effect), name
             seen += 1
     assert seen > 40
+
+
+@pytest.mark.parametrize("policies", [{}, {"topics": "intersection"}, {"unjudged": "condensed"}])
+def test_effects_are_those_of_all_topics_to_the_last_bit(policies: dict[str, Any]) -> None:
+    random = np.random.default_rng(4)
+    topics, docs = [f"t{k}" for k in range(12)], [f"d{k}" for k in range(30)]
+    qrels = {
+        topic: {doc: int(random.integers(-1, 4)) for doc in docs[::2]} for topic in topics[:11]
+    }
+    runs: dict[str, Any] = {name: {} for name in "abc"}
+    for k, topic in enumerate(topics):
+        for number, run in enumerate(runs.values()):
+            values = random.random(30)
+            # The first run has ties in two topics, the second in one, the third in none.
+            values[:6] = 0.8 if k < 2 - number else values[:6]
+            run[topic] = dict(zip(docs, values.tolist(), strict=True))
+    judged = cf.judge(runs, qrels, **policies)
+    measures = ["AP", "nDCG@10", "RR", "Bpref", "ERR", "RBP(p=0.8)", "Q", "P@4", "infAP",
+                "AP(judged_only=True)", "nDCG(gains='exponential')@5"]  # fmt: skip
+    for name in measures:
+        scores = cf.score(judged, name)
+        [measure] = scores.measures
+        [table] = scores.values()
+        by_order = np.stack([measure.score(order) for order in order_ties(judged)])
+        by_order[:, ~judged.scored] = np.nan
+        best, worst = (
+            replace(table, values=extreme).overall()
+            for extreme in (by_order.max(axis=0), by_order.min(axis=0))
+        )
+        effects = {tie.system: tie.effect for tie in tie_effects(judged, scores)}
+        assert effects == {"a": best[0] - worst[0], "b": best[1] - worst[1]}, name
+        assert effects["a"] > 0 or name in {"P@4", "RR"}, name
+
+
+def test_notes_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+
+    def no_effects(*arguments: Any) -> list[Any]:
+        calls.append(arguments)
+        return []
+
+    monkeypatch.setattr("cranfield.evaluation.evaluation.tie_effects", no_effects)
+    ev = cf.evaluate({"q": {"a": 1.0, "b": 1.0}}, {"q": {"a": 0, "b": 1}}, "RR")
+    assert ev.notes == ev.notes == []
+    ev.warn()
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("ties", ["rank", "file"])

@@ -368,10 +368,14 @@ RAW = {"method": "CombSUM", "norm": "none"}
         ({"d1": -0.1, "d2": -3.0}, RAW, "1 of 2 runs has scores below 0 .'b'., so that norm"),
         ({"d1": -0.1, "d2": -3.0}, {"method": "CombSUM"}, None),
         ({"d1": -0.1, "d2": -3.0}, {}, None),
+        (["d1", "d2"], RAW, "1 of 2 runs has no scores .'b'., so that CombSUM uses negative ranks"),
+        (["d1", "d2"], {"method": "CombMNZ"}, "1 of 2 runs has no scores .'b'., so that CombMNZ"),
+        (["d1", "d2"], {"method": "CombSUM", "norm": "rank"}, None),
+        (["d1", "d2"], {}, None),
     ],
 )
 def test_doubtful_runs_are_reported(
-    other: dict[str, float], options: dict[str, Any], message: str | None
+    other: Any, options: dict[str, Any], message: str | None
 ) -> None:
     with collect_warnings() as told:
         cf.fuse({"a": {"q": {"d1": 3.0, "d2": 1.0}}, "b": {"q": other}}, **options)

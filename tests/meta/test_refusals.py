@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -303,6 +304,7 @@ REFUSALS: Refusals = {
             for missing in (None, "error")
         ),
         (lambda: study.split_topics(ENDLESS, ["t"], sizes=[5], missing="zero"), "infinite"),
+        (lambda: study.split_topics(replace(SHARDS, axis="replicate"), ["t"]), "by replicate"),
         (lambda: study.false_alarms(SOME, null="swapped", sizes=[13]), "from 2 to 12, got 13"),
         (lambda: study.false_alarms(SOME, ["t"], null="other"), "null"),
         (lambda: study.power_of_tests(SOME, ["t"], population="other"), "population"),

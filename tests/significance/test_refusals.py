@@ -62,6 +62,7 @@ REFUSALS: Refusals = {
             ({"correction": "tukey", "alternative": "less", "baseline": "s0"}, "two-sided"),
             ({"test": "t", "correction": "tukey"}, "cannot be combined with test 't'"),
             ({"alpha": "0.05"}, "between 0 and 1"),
+            ({"alpha": None}, "between 0 and 1 .*, got None"),
             ({"alternative": "less"}, "requires a baseline"),
             ({"alternative": "both"}, "expected one of: two-sided"),
             ({"seed": None}, "seed must be an integer"),

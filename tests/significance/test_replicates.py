@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import studentized_range, ttest_ind
 
 import cranfield as cf
-from cranfield.significance.models.replicates import compute_variance_proportions
+from cranfield.significance.replicates import compute_variance_proportions
 from tests.cli.running import ended_with
 
 SYSTEMS = ("A", "B", "C")
@@ -280,6 +280,15 @@ def test_summary_beside_a_loop() -> None:
     assert frame["replicates"].to_list() == [3, 3, 2]
     seeds = SCORES.values.mean(axis=0)
     np.testing.assert_allclose(cf.summarise_replicates(SCORES).SD, seeds.std(axis=1, ddof=1))
+
+
+def test_replicates_without_a_score_for_every_topic() -> None:
+    values = SCORES.values.copy()
+    values[0, 1, 2] = np.nan
+    found = cf.summarise_replicates(cf.Scores(values, TOPICS, SYSTEMS, axis="replicate"))
+    assert found.notes == (
+        "B: 1 of 3 replicates without a score for every topic, not used in lowest, highest and SD",
+    )
 
 
 def test_names_and_tables_of_runs(tmp_path: Path) -> None:

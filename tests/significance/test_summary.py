@@ -106,6 +106,8 @@ def test_what_does_not_vary_has_no_interval() -> None:
         ({"baseline": "x"}, "'x'"),
         ({"groups": {"other": "g"}}, "expected topics that have scores"),
         ({"groups": pl.DataFrame({"topic": ["q1", "q1"], "group": ["g", "g"]})}, "twice"),
+        ({"groups": {"q1": "x|y", "q2": "x", "q3": "y"}}, "expected one group, got the list 'x.y'"),
+        ({"groups": pl.DataFrame({"topic": ["q1"], "type": ["g"]})}, "rename the column to group"),
         ({"confidence": 1.0}, "confidence"),
     ],
 )

@@ -80,6 +80,29 @@ def test_topics_without_nuggets_are_counted() -> None:
     assert found.answered.tolist() == [[True], [False]]
 
 
+def test_rows_of_an_answer_are_joined(tmp_path: Path) -> None:
+    rows = [
+        ("q1", "a", None, "full"),
+        ("q1", None, 10, None),
+        ("q1", None, None, None),
+        ("q1", "b", None, "none"),
+        *(("q9", None, length, None) for length in (1, 2)),
+    ]
+    names = ("topic", "nugget", "length", "support")
+    table = [{"system": "s", **dict(zip(names, row, strict=True))} for row in rows]
+    with pytest.warns(CranfieldWarning, match="answers to 1 topic without nuggets"):
+        found = judge_answers(table, ROWS)
+    assert (found.length[0, 0], found.answered.tolist()) == (10, [[True], [False]])
+    assert (found.cell.tolist(), found.nugget.tolist(), found.support.tolist()) == ([0], [0], [1])
+    reason = "row 7: the answer of this topic has two lengths, 10 and 20"
+    refuses(reason, judge_answers, [*table, {**table[1], "length": 20}], ROWS)
+    files = [tmp_path / name for name in ("one.csv", "two.csv")]
+    for file in files:
+        file.write_text("topic,system,nugget\nq1,s,a\n")
+    reason = "two.csv:2: nugget 'a' is matched twice by system 's'"
+    refuses(reason, judge_answers, files, ROWS)
+
+
 @pytest.mark.parametrize(
     ("name", "lines", "message"),
     [

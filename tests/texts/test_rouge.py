@@ -185,6 +185,8 @@ def test_wrong_texts() -> None:
     rows = [("q", "s", "a"), ("q", "s", "b")]
     table = [dict(zip(("topic", "system", "text"), row, strict=True)) for row in rows]
     refuses(r"row 2: is a second text of system 's' \(topic", judge_summaries, table, {"q": "a"})
+    others = [{**row, "topic": "r"} for row in table]
+    warns("1 topic without references", judge_summaries, [table[0], *others], {"q": "a"})
     replicates = [{**row, "replicate": k} for k, row in enumerate(table)]
     refuses(r"'replicate' .* name the systems", judge_summaries, replicates, {"q": "a"})
     for texts, references in (

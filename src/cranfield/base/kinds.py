@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from inspect import Parameter, signature
 from numbers import Number
-from typing import Any, Protocol, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Protocol, TypeVar, get_args, get_type_hints
 
 from cranfield.base.errors import (
     ArgumentError,
@@ -19,6 +19,7 @@ from cranfield.base.errors import (
     check_choice,
     check_integer,
     check_list,
+    check_number,
     check_proportion,
     quoted,
 )
@@ -43,6 +44,18 @@ class Integer:
 
     def check(self, name: str, value: Any) -> None:
         check_integer(self.noun or name, value, self.minimum, self.maximum)
+
+
+@dataclass(frozen=True)
+class RealNumber:
+    """A number within bounds, as :func:`check_number` takes them."""
+
+    minimum: float | None = None
+    maximum: float | None = None
+    above: float | None = None
+
+    def check(self, name: str, value: Any) -> None:
+        check_number(name, value, self.minimum, self.maximum, above=self.above)
 
 
 @dataclass(frozen=True)
@@ -87,13 +100,25 @@ class Numbers:
         check_list(name, value)
 
 
+Positive = Annotated[float, RealNumber(above=0)]
+Probability = Annotated[float, UnitInterval()]
+Seed = Annotated[int, Integer(0, noun="the seed")]
+
+
 @cache
 def allowed_values(function: Callable[..., Any]) -> Mapping[str, AllowedValues]:
     """Return the allowed values of the parameters of a function, by name."""
-    hints = get_type_hints(function, include_extras=True)
-    return {
-        name: kind for name, hint in hints.items() if (kind := allowed_by_hint(hint)) is not None
-    }
+    hints = _hints(function).items()
+    return {name: kind for name, hint in hints if (kind := allowed_by_hint(hint)) is not None}
+
+
+@cache
+def _hints(function: Callable[..., Any]) -> Mapping[str, Any]:
+    return get_type_hints(function, include_extras=True)
+
+
+def _allows_none(hint: Any) -> bool:
+    return hint is type(None) or any(map(_allows_none, get_args(hint)))
 
 
 def replace_keywords(function: Function, parameters: Iterable[Parameter]) -> Function:
@@ -114,9 +139,9 @@ def check_arguments(
     Variable keyword arguments must be options of the function `judging`, if there is one. Returns
     the keyword-only arguments, with numbers of NumPy converted to Python.
     """
-    parameters = signature(function).parameters
+    parameters = _parameters(function)
     for name, kind in allowed_values(function).items():
-        if arguments[name] is not None or parameters[name].default is not None:
+        if arguments[name] is not None or not _allows_none(_hints(function)[name]):
             kind.check(name, arguments[name])
     for name, parameter in parameters.items():
         if parameter.kind is not Parameter.VAR_KEYWORD or name not in arguments:
@@ -143,9 +168,13 @@ def check_keywords(
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {keyword!r}")
 
 
+@cache
+def _parameters(function: Callable[..., Any]) -> Mapping[str, Parameter]:
+    return signature(function).parameters
+
+
 def _keywords(function: Callable[..., Any]) -> list[str]:
-    parameters = signature(function).parameters.values()
-    return [p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
+    return [p.name for p in _parameters(function).values() if p.kind is Parameter.KEYWORD_ONLY]
 
 
 def _to_python(value: Any) -> Any:

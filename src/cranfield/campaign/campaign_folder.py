@@ -18,8 +18,7 @@ from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha256, rules_text
 
 if TYPE_CHECKING:
-    from cranfield.campaign.publishing import releasing
-    from cranfield.campaign.publishing.site import writing
+    from cranfield.campaign.publishing import releasing, site
     from cranfield.campaign.results import (
         leaderboard,
         overview,
@@ -72,7 +71,7 @@ class Campaign(OpenedCampaign):
         sheets, overview = sheet_making.write_sheets, overview.write_overview
         packet, packets = sheet_making.write_packet, sheet_making.write_packets
         standing = standing.standing
-        release, retract, site = releasing.release, releasing.retract, writing.write_site
+        release, retract, site = releasing.release, releasing.retract, site.write_site
         export, verify = store.export, store.verify
     else:
         add_team = _Method("submitting.teams.add_team")
@@ -92,7 +91,7 @@ class Campaign(OpenedCampaign):
         standing = _Method("results.standing.standing")
         release = _Method("publishing.releasing.release")
         retract = _Method("publishing.releasing.retract")
-        site = _Method("publishing.site.writing.write_site")
+        site = _Method("publishing.site.write_site")
         export = _Method("store.folder.export")
         verify = _Method("store.folder.verify")
 

@@ -86,15 +86,19 @@ MAX_LINES = {"check": 9, "list": 20, "score": 14, "make": 8}
 
 
 @cli.command()
-@cli.option(
-    "--folder", metavar="DIR", help="Folder to create and work in.  [default: a temporary folder]"
-)
-@cli.option("--no-open", is_flag=True, help="Do not open the site in a browser.")
-def demo(folder: str | None, no_open: bool) -> None:
+@cli.own_options("folder no_open", folder={"metavar": "DIR"})
+def demo(folder: str | None, *, no_open: bool = False) -> None:
     """Run a small campaign from start to end, and show each command.
 
     Five teams submit ten runs of the bundled collection; one run is refused, one replaced, one late
     and one withdrawn. All files, including the site, are kept in the folder.
+
+    Parameters
+    ----------
+    folder
+        Folder to create and work in. By default a temporary folder.
+    no_open
+        Do not open the site in a browser.
     """
     from cranfield.campaign.example import write_example
 
@@ -268,14 +272,7 @@ def _instant(text: str) -> Any:
 @cli.options_from(DECLARATION, "team tag")
 @cli.task_option
 @cli.with_options(_RUN_OPTIONS)
-@cli.option(
-    "--from",
-    "table",
-    metavar="TABLE",
-    help="Table of runs to submit; the file of each is found by its tag among RUN..., which are"
-    " files or folders.",
-    type=cli.READ,
-)
+@cli.own_options("from=table", table={"metavar": "TABLE", "type": cli.READ})
 @cli.options_from(
     f"{cli.CAMPAIGN}.submitting.archive.read_archive_table",
     "column=columns",
@@ -299,6 +296,12 @@ def submit(
     """Submit runs: each is accepted, or refused with a list of its faults.
 
     The files are stored unchanged. The exit status is 1 if a run is refused.
+
+    Parameters
+    ----------
+    table
+        Table of runs to submit; the file of each is found by its tag among RUN..., which are files
+        or folders.
 
     Examples
     --------
@@ -424,25 +427,26 @@ COLUMNS = (*TEXT_COLUMNS, "bytes", "object", "description", "reason")  # in CSV 
 @run.command("list")
 @cli.campaign_argument
 @cli.task_option
-@cli.option("--team", help="List only runs of this team.")
-@cli.option(
-    "--state",
-    "states",
-    type=click.Choice([*STATES, "all"]),
-    default=("accepted",),
-    show_default="accepted",
-    help="List only runs in this state; may be given several times.",
-)
+@cli.own_options("team state=states", states={"type": click.Choice([*STATES, "all"])})
 @cli.listing_options
 def list_runs(
     campaign: cf.campaign.Campaign,
+    *,
     task: str | None,
     team: str | None,
-    states: tuple[str, ...],
+    states: tuple[str, ...] = ("accepted",),
     format: str,
     output: str | None,
 ) -> None:
-    """List runs in the order in which they were recorded."""
+    """List runs in the order in which they were recorded.
+
+    Parameters
+    ----------
+    team
+        List only runs of this team.
+    states
+        List only runs in this state; may be given several times.
+    """
     from cranfield.campaign.submitting.teams import require_team
     from cranfield.tabular import text_table
 

@@ -30,15 +30,7 @@ LIST_CONDITIONS = ("--output", "--unjudged")  # options with which documents are
     "depth without mark",
     without="Tag of a run to exclude from the pool; may be given several times.",
 )
-@cli.option(
-    "--unjudged", is_flag=True, help="List only documents that the newest judgments do not contain."
-)
-@cli.option(
-    "--judgments",
-    "version",
-    help="Version of the judgments to use instead of the newest, with --unjudged.",
-    requires="--unjudged",
-)
+@cli.own_options("unjudged judgments=version", version={"requires": "--unjudged"})
 @cli.gather_options(SheetOptions, "sheet_options", options_of_sheets(LIST_CONDITIONS))
 @cli.options_from(
     "cranfield.assess.sheets",
@@ -55,8 +47,9 @@ LIST_CONDITIONS = ("--output", "--unjudged")  # options with which documents are
 @cli.output_option
 def pool(
     campaign: cf.campaign.Campaign,
+    *,
     task: str | None,
-    unjudged: bool,
+    unjudged: bool = False,
     version: str | None,
     sheet_options: SheetOptions,
     seed: int,
@@ -70,6 +63,13 @@ def pool(
     in the rules.
     Without --output or --unjudged only its size is printed. The exit status is 1 if a run cannot be
     read and is excluded.
+
+    Parameters
+    ----------
+    unjudged
+        List only documents that the newest judgments do not contain.
+    version
+        Version of the judgments to use instead of the newest, with --unjudged.
 
     Examples
     --------
@@ -113,8 +113,10 @@ def pool(
 @cli.options_from(
     f"{cli.CAMPAIGN}.results.stored_inputs.add_judgments",
     "version note",
+    requires="QRELS",
     version={"metavar": "NAME"},
 )
+@cli.with_changes(("format", "output"), requires=("!QRELS",))
 @cli.listing_options
 def judgments(
     campaign: cf.campaign.Campaign,
@@ -133,8 +135,6 @@ def judgments(
 
     rules = campaign.rules.task(task)
     if qrels is None:
-        if version is not None or note:
-            raise PolicyError("--version and --note require QRELS")
         records = campaign.registry.judgments(rules.name)
         kinds = dict.fromkeys(("version", "added", "rows", "note", "object"), pl.String)
         columns = {name: [getattr(record, name) for record in records] for name in kinds}
@@ -143,8 +143,6 @@ def judgments(
         text = f"{table_from_frame(frame, title).to_text() if records else title}\n"
         cli.write_listing(frame, text, format, output)
         return
-    if format != "text" or output is not None:
-        raise PolicyError("--format and --output cannot be combined with QRELS")
     if version is None:
         raise PolicyError("QRELS requires --version, such as 1")
     record = campaign.add_judgments(qrels, rules.name, version=version, note=note)
@@ -175,24 +173,17 @@ def _one_table(result: Result, name: str, table: Table) -> ResultSet:
     measures="Measure, such as nDCG@10; may be given several times. By default those of the"
     " task's rules.",
 )
-@cli.option(
-    "--all",
-    "show_all",
-    is_flag=True,
-    help=f"Show all runs; by default the text shows the first {MAX_RUNS}.",
-)
-@cli.option(
-    "--topic-scores", "by_topic", help="File to write the scores by topic to: .csv or .parquet."
-)
+@cli.own_options("all=show_all topic_scores")
 @result_options
 def score(
     campaign: cf.campaign.Campaign,
+    *,
     task: str | None,
     measures: tuple[str, ...],
     judgments: str | None,
     alpha: float,
-    show_all: bool,
-    by_topic: str | None,
+    show_all: bool = False,
+    topic_scores: str | None,
     result_output: cli.ResultOutput,
 ) -> None:
     """Score the accepted runs, and print the leaderboard.
@@ -200,19 +191,27 @@ def score(
     Stored scores are not computed again. The exit status is 1 if a run cannot be read and is
     excluded.
 
+    Parameters
+    ----------
+    show_all
+        Show all runs; by default the text shows the first 200.
+    topic_scores
+        File to write the scores by topic to: .csv or .parquet.
+
     Examples
     --------
     cranfield campaign score news --task adhoc
     cranfield campaign score news -m AP -m P@10 --format csv -o leaderboard.csv
     cranfield campaign score news --judgments 1 --topic-scores scores.parquet
     """
-    if by_topic is not None and not by_topic.endswith((".csv", ".parquet")):
-        raise PolicyError(f"--topic-scores must end in .csv or .parquet, got {quoted(by_topic)}")
+    path = topic_scores
+    if path is not None and not path.endswith((".csv", ".parquet")):
+        raise PolicyError(f"--topic-scores must end in .csv or .parquet, got {quoted(path)}")
     selection: dict[str, Any] = {"measures": measures or None, "judgments": judgments}
     leaderboard = campaign.leaderboard(task, alpha=alpha, **selection)
-    if by_topic is not None:
+    if path is not None:
         scores = campaign.score(task, **selection)
-        (scores.write_csv if by_topic.endswith(".csv") else scores.write_parquet)(by_topic)
+        (scores.write_csv if path.endswith(".csv") else scores.write_parquet)(path)
     max_runs = None if show_all or result_output.format != "text" else MAX_RUNS
     [table, *_] = leaderboard.tables(max_runs=max_runs)
     result_output.write(_one_table(leaderboard, leaderboard.name, table))
@@ -259,19 +258,23 @@ def standing(
     },
     own={"metavar": "MARK,...", "show_default": False},
 )
-@cli.option(
-    "--all",
-    "all_entries",
-    is_flag=True,
-    help="List all entries of the leaderboards, not only those better than all earlier ones.",
-)
+@cli.own_options("all=all_entries")
 @result_options
 def history(
-    sources: tuple[str, ...], all_entries: bool, result_output: cli.ResultOutput, **options: Any
+    sources: tuple[str, ...],
+    *,
+    all_entries: bool = False,
+    result_output: cli.ResultOutput,
+    **options: Any,
 ) -> int:
     """List records: entries better than all earlier ones.
 
     SOURCE is the folder of a campaign or of a release, or the table of a leaderboard.
+
+    Parameters
+    ----------
+    all_entries
+        List all entries of the leaderboards, not only those better than all earlier ones.
 
     Examples
     --------
@@ -329,21 +332,30 @@ def overview(campaign: cf.campaign.Campaign, task: str | None, output: str, **op
 
 @release.command()
 @cli.campaign_argument
-@cli.option("--team", help="Team whose packet is written.")
-@cli.option(
-    "--all", "all_teams", is_flag=True, help="Write a packet for each team with accepted runs."
-)
+@cli.own_options("team all=all_teams")
 @cli.options_from(f"{cli.CAMPAIGN}.results.sheet_making.write_packet", "task judgments")
 @cli.make_output_option(
     "PATH", "Archive (NAME.zip) or folder to write; with --all, folder for the archives."
 )
 def packet(
-    campaign: cf.campaign.Campaign, team: str | None, all_teams: bool, output: str, **options: Any
+    campaign: cf.campaign.Campaign,
+    *,
+    team: str | None,
+    all_teams: bool = False,
+    output: str,
+    **options: Any,
 ) -> None:
     """Write the results of one team, to send before the release.
 
     A packet has the sheets of the team's runs and statistics of the categories, but no results of
     other teams.
+
+    Parameters
+    ----------
+    team
+        Team whose packet is written.
+    all_teams
+        Write a packet for each team with accepted runs.
 
     Examples
     --------
@@ -428,7 +440,7 @@ def site(folder: str, output: str) -> None:
     cranfield campaign release site news -o public
     cranfield campaign release site news/releases -o public
     """
-    from cranfield.campaign.publishing.site.writing import write_site_from
+    from cranfield.campaign.publishing.site import write_site_from
 
     files, unknown = write_site_from(folder, output)
     size = sum(path.stat().st_size for path in files) / 1e6

@@ -18,11 +18,7 @@ from cranfield.cli import options as cli
 @cli.command()
 @cli.settings("encoding separator numbers columns")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=cli.READ)
-@cli.option(
-    "--rules",
-    metavar="PATH",
-    help="Rules of a campaign to check runs by: a pack, a campaign's folder, or a rules.toml.",
-)
+@cli.own_options("rules", rules={"metavar": "PATH"})
 @cli.options_from("cranfield.campaign.results.scoring.score_runs", "task", requires="--rules")
 @cli.options_from("cranfield.campaign.check_run", "tag team", requires="--rules")
 @cli.options_from("cranfield.campaign.check_run", "all=all_faults")
@@ -59,6 +55,11 @@ def check(
     with only warnings and notes are accepted. The exit status is 0 if all files are accepted and 1
     if a file is refused. With --rules it is 2, and no file is written, if a run or the rules cannot
     be read.
+
+    Parameters
+    ----------
+    rules
+        Rules of a campaign to check runs by: a pack, a campaign's folder, or a rules.toml.
 
     Examples
     --------

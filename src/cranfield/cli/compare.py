@@ -43,13 +43,16 @@ VIEWS = [
 @cli.own_options(
     "margin fail_if_worse joint strict",
     group="Comparison",
-    margin={"metavar": "MARGIN", "requires": "!--marks"},
+    margin={"metavar": "MARGIN", "requires": "!--marks !--joint !--as=ranks"},
+    fail_if_worse={"requires": "!--joint !--as=ranks"},
+    joint={"requires": "!--as=ranks,anova"},
+    strict={"requires": "!--joint !--as=ranks"},
 )
 @cli.own_options(
     "format marks places as=view topic_groups factors costs replicates",
     group="Output",
     format={"type": click.Choice(OUTPUTS)},
-    marks={"type": click.Choice(list(MARKS))},
+    marks={"type": click.Choice(list(MARKS)), "requires": "!--joint !--as=ranks,prose,anova"},
     places={"type": cli.IntegerRange(0, 17), "requires": "--marks"},
     view={"type": click.Choice(VIEWS)},
     topic_groups={"requires": "--as=summary"},
@@ -151,19 +154,11 @@ def compare(
         else:
             cli.ResultOutput(format, output=output).write(result)
         return 0
-    _check_view(view, format, printing, marks)
+    _check_format(format, view, printing, marks)
     if margin is not None:
         read_margin(margin)
     if marks is not None:
         check_marks(marks, comparing["baseline"], (comparing["alpha"],))
-    is_pairwise = (
-        strict or marks is not None or margin is not None or fail_if_worse or view == "anova"
-    )
-    if (view == "ranks" and (joint or is_pairwise)) or (joint and is_pairwise):
-        raise PolicyError(
-            "--as ranks and --joint cannot be combined with each other or with --marks, --strict,"
-            " --margin, --as anova or --fail-if-worse"
-        )
     if fail_if_worse and (
         len(comparing["baseline"]) != 1 or comparing["alternative"] != "two-sided"
     ):
@@ -174,28 +169,23 @@ def compare(
     scores = _with_replicates(scores, options["test"], replicates)
     if view == "ranks" or joint:
         leaderboards = (_compare_jointly if joint else _compute_rank_sets)(scores, options)
-        _warn_unused_seed(leaderboards)
-        cli.write(_format_leaderboards(leaderboards, format, view, printing), output)
-        _write_notes(leaderboards, format)
+        _write(
+            leaderboards, format, _format_leaderboards(leaderboards, format, view, printing), output
+        )
         return 0
     comparisons = {name: cf.compare(table, **options) for name, table in scores.items()}
-    _warn_unused_seed(comparisons)
-    corrections = [
-        cf.significance.CORRECTIONS[comparison.correction] for comparison in comparisons.values()
-    ]
-    details = [name for comparison in comparisons.values() for name in comparison.details]
-    has_exact = any(name.startswith("exact") for name in details)
+    has_exact = any(k.startswith("exact") for pairs in comparisons.values() for k in pairs.details)
+    corrections = [cf.significance.CORRECTIONS[pairs.correction] for pairs in comparisons.values()]
     if has_exact and comparing["exact"] and all(correction.random for correction in corrections):
         warn("exact applies to raw p-values only; adjusted p-values are estimated by resampling")
-    statements = {name: cf.meaningfulness(result) for name, result in comparisons.items()}
+    statements = {name: cf.meaningfulness(pairs) for name, pairs in comparisons.items()}
     if strict:
         for statement in statements.values():
             statement.require()
     text = _format_comparisons(
         statements, format, view, printing, margin=margin, marks=marks, places=places
     )
-    cli.write(text, output)
-    _write_notes(comparisons, format)
+    _write(comparisons, format, text, output)
     failures = _describe_failures(comparisons, margin) if fail_if_worse else []
     for failure in failures:
         print(f"cranfield: {plain(failure)}", file=sys.stderr)
@@ -280,8 +270,10 @@ def _compute_other_result(
     )
 
 
-def _write_notes(results: Mapping[str, Result], format: str) -> None:
-    """With CSV, write notes to standard error, as for other results."""
+def _write(results: Mapping[str, Any], format: str, text: str, output: str | None) -> None:
+    """Write results; with CSV, write notes to standard error, as for other results."""
+    _warn_unused_seed(results)
+    cli.write(text, output)
     if format == "csv":
         notes = dict.fromkeys(note for result in results.values() for note in result.note_lines())
         sys.stderr.writelines(f"{plain(note)}\n" for note in notes)
@@ -413,10 +405,8 @@ def _compare_jointly(
     return {"": cf.significance.compare_measures(scores, **joint_options)}
 
 
-def _check_view(view: str, format: str, printing: cli.MarkupOptions, marks: str | None) -> None:
-    """Refuse formats and options that a view does not support."""
-    if view in {"prose", "anova"} and marks is not None:
-        raise PolicyError(f"--as {view} cannot be combined with --marks")
+def _check_format(format: str, view: str, printing: cli.MarkupOptions, marks: str | None) -> None:
+    """Refuse formats that a view does not support."""
     is_table = view == "anova" or marks is not None
     if is_table and format not in {"text", *cli.MARKUP}:
         flag = "--marks" if marks is not None else "--as anova"

@@ -22,7 +22,7 @@ LINE_FORMATS = ("trec", "ir_measures", "prototext")
 OUTPUTS = (cli.FORMATS[0], *LINE_FORMATS, *cli.FORMATS[1:])
 RESULT_FORMATS = ("table", "csv", "json", "latex", "markdown", "html")  # of all views but scores
 
-GRADE_OPTIONS = ("coverage", "subtopics", "ungraded", "map_grades", "topics_with_grade", "negative")
+GRADE_OPTIONS = ("subtopics", "ungraded", "map_grades", "topics_with_grade", "negative")
 
 EXPECTED_OPTIONS = ("draws", "seed", "confidence", "fixed_topics")
 REPLICATE_VIEWS = ("replicates", "expected-exposure", "equity")  # of systems with several rankings
@@ -41,6 +41,7 @@ REPLICATE_VIEWS = ("replicates", "expected-exposure", "equity")  # of systems wi
 @cli.own_options(
     "as=view coverage replicates",
     group="Output",
+    coverage={"requires": "--as=scores,tie-ranges !--scores"},
     replicates={"requires": f"--as={','.join(REPLICATE_VIEWS)}"},
 )
 @cli.options_from(
@@ -96,9 +97,8 @@ def evaluate(
         _write_replicates(source, output, judging, replicates, view)
         return
     if source.score_files:
-        if coverage or view != "scores" or output.form in LINE_FORMATS:
-            option = "--coverage" if coverage else f"--format {output.form}"
-            option = f"--as {view}" if view != "scores" else option
+        if view != "scores" or output.form in LINE_FORMATS:
+            option = f"--format {output.form}" if view == "scores" else f"--as {view}"
             raise PolicyError(f"{option} requires QRELS and RUN, got --scores")
         from cranfield.scores.one_measure import align_scores
 
@@ -150,8 +150,8 @@ def _write_replicates(
     from cranfield.evaluation import stochastic_rankings as stochastic
 
     is_exposure = view == "expected-exposure"
-    unused = ("coverage",) if is_exposure else ("by_topic", "coverage")
-    cli.refuse_options(unused, f"cannot be combined with --as {view}")
+    if not is_exposure:
+        cli.refuse_options(("by_topic",), f"cannot be combined with --as {view}")
     if view == "replicates":
         tables = source.scores(judging, all_measures=True).values()
         output.write_results(*(cf.summarise_replicates(table, replicates) for table in tables))

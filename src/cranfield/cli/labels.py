@@ -291,6 +291,7 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
 @cli.own_options(
     "label_format runs own_runs families ppi fixed_topics tolerance=tolerances",
     label_format={"type": click.Choice(FORMATS)},
+    runs={"requires": "!--own-runs"},
     families={"requires": ("--runs !--ppi", "--own-runs !--ppi")},
     ppi={"metavar": "UNIT", "stands_for": "unit"},
     fixed_topics={"requires": "--ppi"},
@@ -370,8 +371,6 @@ def judges(
     from cranfield.collection.judged.judging import can_be_read
 
     has_runs = bool(runs) or own_runs
-    if runs and own_runs:
-        raise PolicyError("--runs cannot be combined with --own-runs")
     _check_unit(ppi, has_runs)
     is_by_grade = ppi == "grade"
     is_ranked = has_runs and not ppi

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import click
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.kinds import Numbers
 from cranfield.base.text import counted, plain, some_of
 from cranfield.cli import options as cli
 from cranfield.cli.online_logs import LOG_SETTINGS, log_options, read_log
@@ -44,17 +45,29 @@ def _parse_traffic(
         " the layer that it uses, such as 0.5-1.",
     },
 )
-@cli.option("--unit", default="user", help="Column with the ids of units.")
-@cli.option("--check", is_flag=True, help="Test whether units are assigned uniformly.")
+@cli.own_options("unit check")
 @cli.format_option(("csv", "json"), "csv")
 @cli.output_option
 def assign(
-    units: str, unit: str, check: bool, format: str, output: str | None, **design: Any
+    units: str,
+    *,
+    unit: str = "user",
+    check: bool = False,
+    format: str,
+    output: str | None,
+    **design: Any,
 ) -> None:
     """Assign units to the variants of an experiment, deterministically by hash.
 
     UNITS is a table with a column of ids, or text with one id per line. Units outside the
     experiment get no variant.
+
+    Parameters
+    ----------
+    unit
+        Column with the ids of units.
+    check
+        Test whether units are assigned uniformly.
 
     Examples
     --------
@@ -88,23 +101,10 @@ _BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
     f" oec resamples seed {LOG_SETTINGS}"
 )
 @click.argument("data", metavar="[DATA]...", nargs=-1, type=cli.READ)
-@cli.option(
-    "--counts",
-    metavar="NAME=X/N,...",
-    help="Numbers of successes and units by variant, or sum, sum of squares and number of values"
-    " (SUM:SQUARES/N), instead of DATA.",
-)
-@cli.option(
-    "--measure",
-    "measures",
-    help="Online measure to analyse, if DATA is a log; may be given several times.",
-)
-@cli.option(
-    "--metric",
-    "metrics",
-    metavar="[NAME=]A[/B]",
-    help="Metric to analyse, if DATA is a table of units: a column, or the ratio of two columns;"
-    " may be given several times.",
+@cli.own_options(
+    "counts measure=measures metric=metrics",
+    counts={"metavar": "NAME=X/N,..."},
+    metrics={"metavar": "[NAME=]A[/B]"},
 )
 @cli.options_from(
     "cranfield.online.Metric",
@@ -112,7 +112,7 @@ _BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
     covariate={**_BY_METRIC, "flag": "--covariate covariates", "metavar": "NAME=A[/B]"},
     margin={**_BY_METRIC, "flag": "--margin margins", "metavar": "NAME=MARGIN"},
 )
-@cli.option("--down", help="Metric for which lower is better; may be given several times.")
+@cli.own_options("down")
 @cli.options_from(
     "cranfield.online.analyse_experiment",
     "unit control segments variant weights srm mixed missing theta lift errors correction alpha"
@@ -120,15 +120,16 @@ _BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
 )
 @log_options
 @cli.result_options()
-@cli.option("--report", "page", help="File to write a report to, as one HTML page.")
+@cli.own_options("report=page")
 def experiment(
     data: tuple[str, ...],
+    *,
     counts: str | None,
-    measures: tuple[str, ...],
-    metrics: tuple[str, ...],
+    measures: tuple[str, ...] = (),
+    metrics: tuple[str, ...] = (),
     covariates: dict[str, str],
     margins: dict[str, str],
-    down: tuple[str, ...],
+    down: tuple[str, ...] = (),
     log_options: dict[str, Any],
     result_output: cli.ResultOutput,
     page: str | None,
@@ -138,6 +139,21 @@ def experiment(
 
     DATA is a table with one row per unit, such as a user, or several rows per --unit; with -m it is
     a log in any known format, or its tables PAGES RESULTS CLICKS. --counts replaces DATA.
+
+    Parameters
+    ----------
+    counts
+        Numbers of successes and units by variant, or sum, sum of squares and number of values
+        (SUM:SQUARES/N), instead of DATA.
+    measures
+        Online measure to analyse, if DATA is a log; may be given several times.
+    metrics
+        Metric to analyse, if DATA is a table of units: a column, or the ratio of two columns; may
+        be given several times.
+    down
+        Metric for which lower is better; may be given several times.
+    page
+        File to write a report to, as one HTML page.
 
     Examples
     --------
@@ -261,23 +277,18 @@ RUN_SUFFIXES = (".run", ".txt", ".trec")  # of output files that are written as 
     },
 )
 @cli.gather_options(cli.Reading, "reading", cli.reading_options)
-@cli.option("--list", "list_methods", is_flag=True, help="List the interleaving methods.")
-@cli.format_option(
-    ("auto", "jsonl", "json", "tsv", "csv", "parquet", "trec"),
-    "auto",
-    "Output format: a line per page (jsonl), a row per document (json, tsv, csv, parquet), or a run"
-    " with pages as topics (trec); auto: by suffix.",
-)
+@cli.own_options("list=list_methods format")
 @cli.output_option
 def interleave(
     runs: tuple[str, ...],
+    *,
     impressions: int | None,
     seed: int,
     jobs: int | None,
     keys: str | None,
     reading: cli.Reading,
-    list_methods: bool,
-    format: str,
+    list_methods: bool = False,
+    format: Literal["auto", "jsonl", "json", "tsv", "csv", "parquet", "trec"] = "auto",
     output: str | None,
     **method: Any,
 ) -> None:
@@ -285,6 +296,14 @@ def interleave(
 
     The list of a page does not depend on other pages. `cranfield online preference` analyses the
     clicks on these lists.
+
+    Parameters
+    ----------
+    list_methods
+        List the interleaving methods.
+    format
+        Output format: a line per page (jsonl), a row per document (json, tsv, csv, parquet), or a
+        run with pages as topics (trec); auto: by suffix.
 
     Examples
     --------
@@ -327,18 +346,10 @@ def interleave(
 @cli.command()
 @cli.settings(f"rankers expected confidence correction resamples seed {LOG_SETTINGS}")
 @click.argument("logs", metavar="LOG...", nargs=-1, type=cli.READ)
-@cli.option(
-    "--votes",
-    requires="!LOG !--counts !--rankers",
-    help="Table of side-by-side preferences, of a language model or of people, instead of a log:"
-    " topic, system_a, system_b, winner (a, b, tie) and, optionally, order (the system shown"
-    " first).",
-)
-@cli.option(
-    "--counts",
-    type=cli.NumberList(0),
-    metavar="W,L,T",
-    help="Numbers of wins, losses and ties, instead of a log.",
+@cli.own_options(
+    "votes counts",
+    votes={"requires": "!LOG !--counts !--rankers"},
+    counts={"metavar": "W,L,T"},
 )
 @cli.options_from("cranfield.online.preference", "unit clicks", requires="LOG")
 @cli.options_from("cranfield.online.preference", "resamples seed", requires=("LOG", "--votes"))
@@ -349,21 +360,16 @@ def interleave(
 )
 @cli.options_from("cranfield.online.preference", "expected", requires="!--votes")
 @cli.options_from("cranfield.online.preference", "confidence")
-@cli.option(
-    "--runs",
-    multiple=True,
-    help="One of the two interleaved runs, for methods that assign no teams; give the option for"
-    " each.",
-    requires="LOG",
-)
+@cli.own_options("runs", requires="LOG")
 @log_options
 @cli.result_options(("preference", "pairs", "strengths", "position"))
 def preference(
     logs: tuple[str, ...],
+    *,
     votes: str | None,
-    counts: list[int] | None,
+    counts: Annotated[list[int] | None, Numbers(0)],
     names: list[str] | None,
-    runs: tuple[str, ...],
+    runs: tuple[str, ...] = (),
     expected: float,
     correction: str,
     confidence: float,
@@ -377,6 +383,17 @@ def preference(
     `cranfield online interleave` and a table of clicks. Results have a team; for methods without
     teams, give --runs. If users return, name the independent unit with --unit. --counts replaces
     the log, and --votes ranks systems by side-by-side preferences.
+
+    Parameters
+    ----------
+    votes
+        Table of side-by-side preferences, of a language model or of people, instead of a log:
+        topic, system_a, system_b, winner (a, b, tie) and, optionally, order (the system shown
+        first).
+    counts
+        Numbers of wins, losses and ties, instead of a log.
+    runs
+        One of the two interleaved runs, for methods that assign no teams; give the option for each.
 
     Examples
     --------

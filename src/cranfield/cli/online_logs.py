@@ -82,29 +82,18 @@ TABLES = ("measures", *SURVIVAL)
     " one group.",
     labels="Table with the columns page and label, for measures of good abandonment.",
 )
-@cli.option(
-    "--survival",
-    is_flag=True,
-    help="Also report Kaplan-Meier estimates of the measures of time, and log-rank tests, by"
-    " variant if the log has variants.",
-)
-@cli.option(
-    "--totals",
-    is_flag=True,
-    help="LOG is a table of totals (query, doc, rank, impressions, clicks); report the click rate"
-    " and the clicks over expected clicks (COEC).",
-)
-@cli.option("--list", "list_measures", is_flag=True, help="List the online measures.")
+@cli.own_options("survival totals list=list_measures")
 @log_options
 @cli.result_options(TABLES)
 def measure(
     logs: tuple[str, ...],
+    *,
     measures: tuple[str, ...],
     by: tuple[str, ...],
     labels: str | None,
-    survival: bool,
-    totals: bool,
-    list_measures: bool,
+    survival: bool = False,
+    totals: bool = False,
+    list_measures: bool = False,
     log_options: dict[str, Any],
     result_output: cli.ResultOutput,
 ) -> None:
@@ -112,6 +101,17 @@ def measure(
 
     LOG is a file or folder in any known format; or its tables PAGES RESULTS CLICKS; or PAGES and
     one of RESULTS and CLICKS, detected by its columns or named by clicks=FILE or results=FILE.
+
+    Parameters
+    ----------
+    survival
+        Also report Kaplan-Meier estimates of the measures of time, and log-rank tests, by variant
+        if the log has variants.
+    totals
+        LOG is a table of totals (query, doc, rank, impressions, clicks); report the click rate and
+        the clicks over expected clicks (COEC).
+    list_measures
+        List the online measures.
 
     Examples
     --------
@@ -188,19 +188,7 @@ MAX_VALUES = 12  # maximum number of values of a parameter in text output
         "help": "Click model, such as UBM or DBN(gamma=0.9), or all; may be given several times.",
     },
 )
-@cli.option(
-    "--held-out",
-    "test",
-    metavar="LOG",
-    multiple=True,
-    help="Log to evaluate the models on; given several times if it consists of several tables.",
-)
-@cli.option(
-    "--qrels",
-    help="Judgments, compared with the estimated relevance; with --tied grade, the grades of"
-    " documents.",
-    type=cli.READ,
-)
+@cli.own_options("held_out qrels", held_out={"metavar": "LOG"}, qrels={"type": cli.READ})
 @cli.options_from(
     "cranfield.online.predict_relevance",
     "measure=measures",
@@ -208,18 +196,17 @@ MAX_VALUES = 12  # maximum number of values of a parameter in text output
     measures="Measure of the ranking of each query's documents by their estimated relevance; may"
     " be given several times.",
 )
-@cli.option(
-    "--baseline", metavar="MODEL", help="Model to compare the perplexity of the other models with."
-)
+@cli.own_options("baseline", baseline={"metavar": "MODEL"})
 @cli.options_from("cranfield.online.perplexity_gain", "seed resamples", requires="--baseline")
 @cli.gather_options(dict, "log_options", _READING)  # click models do not use sessions
 @cli.result_options(KEYS, output=None)
-@cli.option("--output", "path", help="File to write the model to, as JSON.")
+@cli.own_options("output=path")
 def train(
     logs: tuple[str, ...],
+    *,
     models: tuple[str, ...],
     tied: str | None,
-    test: tuple[str, ...],
+    held_out: tuple[str, ...] = (),
     qrels: str | None,
     measures: tuple[str, ...],
     baseline: str | None,
@@ -232,6 +219,18 @@ def train(
 
     LOG is a file or folder in any known format, such as a table with one row per displayed result
     and a column for clicks; or its tables PAGES RESULTS CLICKS.
+
+    Parameters
+    ----------
+    held_out
+        Log to evaluate the models on; given several times if it consists of several tables.
+    qrels
+        Judgments, compared with the estimated relevance; with --tied grade, the grades of
+        documents.
+    baseline
+        Model to compare the perplexity of the other models with.
+    path
+        File to write the model to, as JSON.
 
     Examples
     --------
@@ -249,7 +248,7 @@ def train(
     from cranfield.online.click_models.evaluation import parameter_table, perplexity_gains
 
     model_list, base_model = _parse_models(models, baseline, path)
-    query_logs = [read_log(files, log_options) for files in (logs, test) if files]
+    query_logs = [read_log(files, log_options) for files in (logs, held_out) if files]
     if tied == "grade" and qrels is not None:
         judgments = cf.read_qrels(qrels)
         query_logs = [cf.online.with_grades(log, judgments) for log in query_logs]
@@ -275,7 +274,7 @@ def train(
         frames["relevance"] = cf.online.predict_relevance(document_fits, qrels, measures)
         tables.append(table_from_frame(frames["relevance"], "Estimated relevance and judgments"))
     notes = [repr(train_log)]
-    notes += [f"evaluated on {test_log!r}" if test else "evaluated on the training pages"]
+    notes += [f"evaluated on {test_log!r}" if held_out else "evaluated on the training pages"]
     notes += [] if path is None else [f"{fits[0].model} written to {path}"]
     keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
     facts = {"models": [str(model) for model in model_list], "tied": tied or "none", **resampling}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError
+from cranfield.base.kinds import Integer
 from cranfield.base.text import plain
 from cranfield.cli import options as cli
 
@@ -33,18 +34,13 @@ COMPARISON_SETTINGS = (
 @cli.settings(f"date scale scales cut {COMPARISON_SETTINGS}", flags="lower")
 @cli.score_input(cli.measures_option(DEFAULT_MEASURES))
 @cli.scale_option
-@cli.option("--output", default=OUTPUT, help="File to write; on an error it is left unchanged.")
+@cli.own_options("output")
 @cli.options_from("cranfield.report", "title date")
 @cli.comparing_options
 @cli.options_from("cranfield.report", "scales")
-@cli.option(
-    "--judges",
-    "labels",
-    metavar="JUDGE",
-    help="Labels of a judge, such as a language model, to compare with QRELS: a file, NAME=FILE, a"
-    " folder or a quoted pattern; may be given several times.",
-    type=cli.READ,
-    requires="QRELS RUN",
+@cli.own_options(
+    "judges=labels",
+    labels={"metavar": "JUDGE", "type": cli.READ, "requires": "QRELS RUN"},
 )
 @cli.options_from("cranfield.assess.compare_judges", "cut", requires="--judges")
 @cli.judging_options
@@ -53,13 +49,14 @@ def report(
     context: click.Context,
     /,
     source: cli.ScoreInput,
+    *,
     scale: str | None,
-    output: str,
+    output: str = OUTPUT,
     title: str,
     date: str | None,
     comparing: dict[str, Any],
     scales: bool,
-    labels: tuple[str, ...],
+    labels: tuple[str, ...] = (),
     cut: bool,
     **judging: Any,
 ) -> None:
@@ -67,6 +64,14 @@ def report(
 
     The file needs no network. Scores come from runs and judgments, as for `cranfield
     evaluate`, or from files with --scores. The same input gives the same bytes.
+
+    Parameters
+    ----------
+    output
+        File to write; on an error it is left unchanged.
+    labels
+        Labels of a judge, such as a language model, to compare with QRELS: a file, NAME=FILE, a
+        folder or a quoted pattern; may be given several times.
 
     Examples
     --------
@@ -142,7 +147,46 @@ def command_of(context: click.Context, output: str = "--output") -> list[str]:
     return [*words, output, OUTPUT, *option_words]
 
 
-CHART_OPTIONS = ("systems", "topic", "reference", "length", "grades")
+@dataclass(frozen=True)
+class ChartOptions:
+    """Options of charts, most of which have few of them.
+
+    Attributes
+    ----------
+    systems
+        System to show; may be given several times, and must be twice for charts of two systems.
+    topic
+        Topic of the chart `precision-recall`; by default the mean over topics.
+    reference
+        System with which the chart `intervals` compares the others.
+    length
+        Number of ranked documents, for charts of scales.
+    grades
+        Highest grade, for charts of scales.
+    """
+
+    systems: tuple[str, ...] = ()
+    topic: str | None = None
+    reference: str | None = None
+    length: Annotated[int | None, Integer(1)] = None
+    grades: Annotated[int | None, Integer(1)] = None
+
+    def of_chart(self, chart: ChartKind, name: str) -> dict[str, Any]:
+        """Select the options that are set; refuse options that the chart does not have."""
+        options: dict[str, Any] = {}
+        for key, value in vars(self).items():
+            if value is None or value == ():
+                continue
+            argument = "lengths" if key == "length" and "lengths" in chart.options else key
+            is_pair = key == "systems" and "first" in chart.options
+            if argument not in chart.options and not is_pair:
+                flag = "--only" if key == "systems" else f"--{key}"
+                raise PolicyError(f"{flag} cannot be combined with the chart {name}")
+            options[argument] = list(value) if key == "systems" else value
+        if {"length", "lengths"} & {*chart.options} and not {"length", "lengths"} & {*options}:
+            raise PolicyError(f"the chart {name} requires --length, the length of runs, such as 5")
+        return options
+
 
 STUDY_COMMANDS = {
     "SplitStudy": "study tests",
@@ -187,59 +231,40 @@ def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -
 @cli.command(first="list measure scores only topic length grades baseline test output rel")
 @cli.settings(f"reference title width {COMPARISON_SETTINGS}", flags="lower")
 @click.argument("kind", metavar="KIND")
-@cli.with_options(
-    cli.in_group(
-        "Chart",
-        (
-            cli.option(
-                "--list",
-                is_flag=True,
-                is_eager=True,
-                expose_value=False,
-                callback=_list_charts,
-                help="List the charts.",
-            ),
-            cli.option(
-                "--only",
-                "systems",
-                metavar="SYSTEM",
-                help="System to show; may be given several times. Charts of two systems require"
-                " two.",
-            ),
-            cli.option(
-                "--topic",
-                metavar="TOPIC",
-                help="Topic of the chart `precision-recall`; by default the mean over topics.",
-            ),
-            cli.option(
-                "--reference",
-                metavar="SYSTEM",
-                help="System with which the chart `intervals` compares the others.",
-            ),
-            cli.option(
-                "--length",
-                type=cli.IntegerRange(1),
-                help="Number of ranked documents, for charts of scales.",
-            ),
-            cli.option(
-                "--grades", type=cli.IntegerRange(1), help="Highest grade, for charts of scales."
-            ),
-            *cli.options_of(
-                "cranfield.reporting.charts.save", "width title", width={"metavar": "MM"}
-            ),
-        ),
-    )
+@cli.option(
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_charts,
+    group="Chart",
+    help="List the charts.",
+)
+@cli.gather_options(
+    ChartOptions,
+    "chart_options",
+    cli.options_of(
+        f"{__name__}.ChartOptions",
+        "only=systems topic reference length grades",
+        group="Chart",
+        systems={"metavar": "SYSTEM"},
+        topic={"metavar": "TOPIC"},
+        reference={"metavar": "SYSTEM"},
+    ),
+)
+@cli.options_from(
+    "cranfield.reporting.charts.save", "width title", group="Chart", width={"metavar": "MM"}
 )
 @cli.score_input(cli.measures_option(("AP",)))
 @cli.comparing_options
-@cli.option(
-    "--output", help="File to write: .svg, .png, .pdf, .html or .json.  [default: KIND.svg]"
-)
+@cli.own_options("output")
 @cli.judging_options
 def plot(
     kind: str,
     source: cli.ScoreInput,
+    chart_options: ChartOptions,
     comparing: dict[str, Any],
+    *,
     output: str | None,
     width: float | None,
     title: bool,
@@ -249,6 +274,11 @@ def plot(
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
     Neither the command nor the file requires a network.
+
+    Parameters
+    ----------
+    output
+        File to write: .svg, .png, .pdf, .html or .json. By default KIND.svg.
 
     Examples
     --------
@@ -272,7 +302,7 @@ def plot(
         raise PolicyError(f"{name} can be drawn in Python only, with {call}")
     path = output or f"{name}.svg"
     check_extra(parse_format(path))
-    options = _chart_options(chart, name, {option: judging.pop(option) for option in CHART_OPTIONS})
+    options = chart_options.of_chart(chart, name)
     reason = f"cannot be combined with the chart {name}"
     is_comparison = chart.subject in {"PairwiseComparison", "AnovaTable"}
     if chart.subject != "PairwiseComparison":
@@ -302,22 +332,6 @@ def plot(
         figure = getattr(data.plot, name)(**_add_pair(chart, name, data.systems, options))
     save(figure, path, width=width, title=title)
     click.echo(plain(f"written: {path}"), err=True)
-
-
-def _chart_options(chart: ChartKind, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the options that are set; refuse options that the chart does not have."""
-    options: dict[str, Any] = {}
-    for key, value in values.items():
-        if value is None or value == ():
-            continue
-        argument = "lengths" if key == "length" and "lengths" in chart.options else key
-        if argument not in chart.options and not (key == "systems" and "first" in chart.options):
-            flag = "--only" if key == "systems" else f"--{key}"
-            raise PolicyError(f"{flag} cannot be combined with the chart {name}")
-        options[argument] = list(value) if key == "systems" else value
-    if {"length", "lengths"} & {*chart.options} and not {"length", "lengths"} & {*options}:
-        raise PolicyError(f"the chart {name} requires --length, the length of runs, such as 5")
-    return options
 
 
 def _add_pair(

@@ -145,8 +145,7 @@ def _study_judgments(
     run_list, qrels = options.inputs(*rankings)
     policies = options.policies("ties", "topics", "negative", "compat", *cli.WORK)
     with cli.progress_of(run_list) as progress:
-        trace = trace_runs(run_list, qrels, progress=progress, **policies)
-    judged = trace.judged
+        judged = trace_runs(run_list, qrels, progress=progress, **policies)
     for noun, names in (("systems", judged.systems), ("topics", judged.topics)):
         if len(names) < 2:
             raise CranfieldError(
@@ -162,7 +161,7 @@ def _study_judgments(
         options.run_study(
             f"excluding each {unit}",
             cf.meta.leave_one_out,
-            *(trace, None, measures),
+            *(judged, None, measures),
             part=f"leave-one-{unit}-out",
             teams=teams,
             **pool_options,
@@ -170,7 +169,7 @@ def _study_judgments(
         for unit, teams in {**teams_by_unit, "run": None}.items()
     ]
     common["pool_depth"] = pool["pool_depth"]
-    return scores, [*studies, cf.meta.pool_depths(trace, None, measures, pool["depths"], **common)]
+    return scores, [*studies, cf.meta.pool_depths(judged, None, measures, pool["depths"], **common)]
 
 
 def parse_lists(text: str) -> tuple[str, ...]:
@@ -374,8 +373,9 @@ def _folders(names: Iterable[str]) -> dict[str, str]:
 @cli.options_from(
     "cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"}
 )
-@cli.own_options("graded")
-@cli.own_options("collections")
+@cli.own_options("graded collections", graded={"requires": "!--rel"})
+@cli.with_changes(("max_grade",), requires=("--graded",))
+@cli.with_changes(("chart",), requires=("!--collections",))
 @cli.study_options(seed=False)
 def scales(
     qrels: str,
@@ -414,18 +414,12 @@ def scales(
 
     judging = dict(options.judging)
     rel = judging.pop("rel")
-    if graded and rel is not None:
-        raise PolicyError("setting rel cannot be combined with --graded")
-    if not graded:
-        cli.refuse_options(("max_grade",), "requires --graded")
     cli.refuse_options(cli.DOCUMENT_OPTIONS, "cannot be combined with study scales")
     options.check_table(cf.meta.ScaleStudy)
     others = cli.parse_pairs(collections, "setting collections", "QRELS: RUNS")
     if qrels in others:
         raise PolicyError(f"setting collections must not repeat QRELS {quoted(qrels)}")
-    if others:
-        cli.refuse_options(("chart",), "cannot be combined with the setting 'collections'")
-        cli.keep_inputs([options.result_output.output], others)
+    cli.keep_inputs([options.result_output.output], others)
     # Options are checked before files are read.
     scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
     inputs = {qrels: runs, **{name: (runs,) for name, runs in others.items()}}

@@ -29,7 +29,7 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
         callback=lambda context, option, measure: (measure,),
     )
 )
-@cli.own_options("test=tests shards shard_map")
+@cli.own_options("test=tests shards shard_map", shards={"requires": "!--shard-map"})
 @cli.options_from("cranfield.meta.split_topics", "sizes repeats teams")
 @cli.own_options("false_alarms", false_alarms={"metavar": "N"})
 @cli.options_from("cranfield.meta.false_alarms", "null", null={"requires": "--false-alarms"})
@@ -81,8 +81,6 @@ def tests(
     from cranfield.meta.test_studies.errors import check_null
     from cranfield.meta.test_studies.fast_tests import is_bound
 
-    if shards is not None and shard_map is not None:
-        raise PolicyError("--shards cannot be combined with the setting shard-map")
     kinds: list[type[Result]] = [cf.meta.SplitStudy]
     kinds += [cf.meta.FalseAlarms] if false_alarms is not None else []
     kinds += [cf.meta.PowerOfTests] if power is not None else []
@@ -205,14 +203,8 @@ RUN_OPTIONS = {
     cli.option(f"--{name}", metavar="RUN", type=cli.READ, help=text)
     for name, text in RUN_OPTIONS.items()
 )
-@cli.option(
-    "--other-qrels", help="Judgments for the repeated runs, if they are on another collection."
-)
+@cli.own_options("other_qrels test")
 @cli.measures_option(("AP", "nDCG@10", "P@10"))
-@cli.option(
-    "--test",
-    help="Test that compares original and repeated scores.  [default: t; with --other-qrels welch]",
-)
 @cli.options_from("cranfield.meta.reproduce", "p", p={"flag": "--persistence"})
 @cli.study_options(work=False)
 def reproduction(
@@ -229,6 +221,13 @@ def reproduction(
     A reproduction uses the same collection and topics: the orders of documents, the scores by topic
     and the effect of the advanced run are compared. A replication uses another collection
     (--other-qrels): only distributions of scores and effects are compared.
+
+    Parameters
+    ----------
+    other_qrels
+        Judgments for the repeated runs, if they are on another collection.
+    test
+        Test that compares original and repeated scores. By default t; with --other-qrels welch.
 
     Examples
     --------

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import quoted, warn
 from cranfield.base.text import counted
-from cranfield.collection.files.named_columns import DOC
+from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.pairs import IndexedTable
 from cranfield.collection.qrels import sorted_codes
-from cranfield.sources.columns import read_table, transpose_rows, two_columns
+from cranfield.sources.columns import read_columns, read_table, transpose_rows, two_columns
 from cranfield.sources.schemas import Column, negative, optional, schema_of_lines
 from cranfield.sources.values import ID, NUMBER
 
@@ -54,13 +55,16 @@ def _memberships(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     return transpose_rows(("doc", "group", "weight"), rows)
 
 
-_LENGTHS = schema_of_lines(
-    "table of lengths",
-    DOC,
-    Column("length", NUMBER),
-    mapping=two_columns("doc", "length"),
-    suspicions={"document occurs twice in the lengths": pl.col("doc").is_duplicated()}
-    | negative("length"),
+_LENGTHS = replace(
+    schema_of_lines(
+        "table of lengths",
+        DOC,
+        Column("length", NUMBER),
+        mapping=two_columns("doc", "length"),
+        suspicions={"document occurs twice in the lengths": pl.col("doc").is_duplicated()}
+        | negative("length"),
+    ),
+    decisive=("status", "unit of measurement"),
 )
 _GROUPS = schema_of_lines(
     "table of groups",
@@ -122,8 +126,18 @@ def read_groups(data: Any) -> DocumentTable:
     """
     if isinstance(data, DocumentTable):
         return data
-    table = read_table(data, _GROUPS)
+    columns = read_columns(data, _GROUPS)
+    table = columns.table(_GROUPS)
     frame = table.frame
+    for k in TOPIC.named_in(columns.names):
+        name, topics = quoted(columns.names[k]), pl.Series("topic", map(str, columns.cells(k)))
+        n_groups = pl.col("group").n_unique()
+        is_other = frame.select(n_groups.over("doc") != n_groups.over("doc", topics)).to_series()
+        reason = f"has other groups with another {name}, but groups apply to all topics"
+        for row in is_other.arg_true()[:1]:
+            raise table.wrong(int(row), reason, doc=frame["doc"][int(row)])
+        if topics.n_unique() > 1:
+            warn(f"{table.source}: columns not used: {name}")
     names, codes = sorted_codes(frame["group"])
     weights = frame["weight"].fill_null(1.0).to_numpy()
     return DocumentTable(frame["doc"].rechunk(), weights, codes, names, table.source)

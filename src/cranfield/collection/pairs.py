@@ -11,6 +11,7 @@ from dataclasses import fields
 from functools import cached_property
 from itertools import accumulate, chain
 from typing import Any, Self, TypeVar, cast
+from zlib import crc32
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, warn
-from cranfield.base.parallel import state_without_caches
+from cranfield.base.parallel import available_threads, in_threads, state_without_caches
 from cranfield.base.text import counted
 from cranfield.collection.judged.rows import ranges
 from cranfield.sources.chunks import Origin
@@ -30,15 +31,19 @@ Keys = NDArray[np.uint64]
 HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 """Multiplier for hashing: the odd number next to 2^64 / golden ratio."""
 
+BLOCK = 1 << 17
+"""Number of rows that a thread processes at a time, so that they fit into its cache."""
+
 
 def number_values(values: pl.Series) -> tuple[pl.Series, Codes]:
     """Return the distinct values in order of appearance, and the index of each row's value."""
     segments = values.rle().struct.unnest()
     segment_values, lengths = segments["value"], segments["len"].to_numpy()
-    names = segment_values.unique(maintain_order=True)
-    if len(names) == len(segment_values):
+    names = segment_values
+    if names.n_unique() == len(names):
         codes = np.arange(len(names), dtype=np.int32)
     else:
+        names = names.unique(maintain_order=True)
         numbers = pl.Series(np.arange(len(names), dtype=np.int32))
         codes = segment_values.replace_strict(names, numbers, return_dtype=pl.Int32).to_numpy()
     return names, np.repeat(codes, lengths)
@@ -52,20 +57,35 @@ def find_label_positions(names: Sequence[str], labels: Sequence[str]) -> NDArray
 
 def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
     """Compute the key of each (topic, document) pair; it does not depend on the file."""
-    topic_hashes = pl.Series(topics, dtype=pl.String).hash().to_numpy() * HASH_MULTIPLIER
-    return np.asarray(docs.hash().to_numpy() ^ topic_hashes[codes])
+    hashes = (crc32(topic.encode()) for topic in topics)
+    topic_hashes = np.fromiter(hashes, np.uint64, len(topics)) * HASH_MULTIPLIER
+    # NumPy is slower with indices of another type.
+    return np.asarray(docs.hash().to_numpy() ^ topic_hashes[codes.astype(np.intp)])
 
 
 def find_duplicate(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int, int] | None:
     """Return the two rows of the first duplicate (topic, document) pair, or None."""
-    ordered = np.sort(keys)
-    if not (ordered[1:] == ordered[:-1]).any():
+    blocks = _blocks_of_topics(codes)
+    if not any(in_threads(lambda block: _has_equal(keys[block]), blocks, available_threads())):
         return None
     rows = pl.Series(keys).is_duplicated().arg_true().to_numpy()
     pairs = pl.DataFrame({"row": rows, "topic": codes[rows], "doc": docs.gather(rows)})
     pairs = pairs.with_columns(first=pl.col("row").min().over("topic", "doc"))
     duplicates = pairs.filter(pl.col("row") > pl.col("first")).sort("row")
     return duplicates.select("first", "row").row(0) if duplicates.height else None
+
+
+def _has_equal(keys: Keys) -> bool:
+    ordered = np.sort(keys)
+    return bool((ordered[1:] == ordered[:-1]).any())
+
+
+def _blocks_of_topics(codes: NDArray[Any]) -> list[slice]:
+    """Return slices of rows with all rows of their topics, small if rows are ordered by topic."""
+    starts = np.zeros(1, dtype=np.int64)
+    if codes.size > BLOCK and (codes[1:] >= codes[:-1]).all():
+        starts = np.unique(np.searchsorted(codes, codes[::BLOCK]))
+    return [*map(slice, starts.tolist(), [*starts[1:].tolist(), codes.size])]
 
 
 def find_first_rows(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> Indices:
@@ -94,14 +114,24 @@ class KeyIndex:
         self._first = np.full(1 << bits, -1, dtype=np.int32)
         # Assigned in reverse order, so that the first of the keys with equal leading bits remains.
         self._first[ordered[::-1] >> self._shift] = np.arange(keys.size, dtype=np.int32)[::-1]
+        self._is_used = self._first >= 0
         # The largest possible key at the end stops every search.
         self._sorted: Keys = np.append(ordered, ~np.uint64(0))
 
     def candidates(self, keys: Keys) -> tuple[Indices, Indices]:
         """Return pairs (row, row of the index) of equal keys, in any order."""
-        first = self._first[(keys >> self._shift).view(np.int64)]
-        rows = np.flatnonzero(first >= 0)
-        positions, keys = first[rows].astype(np.intp), keys[rows]
+        starts = range(0, max(keys.size, 1), BLOCK)
+        blocks = in_threads(
+            lambda start: self._candidates(keys[start : start + BLOCK]), starts, available_threads()
+        )
+        rows = [rows + start for start, (rows, _) in zip(starts, blocks, strict=True)]
+        return np.concatenate(rows), np.concatenate([others for _, others in blocks])
+
+    def _candidates(self, keys: Keys) -> tuple[Indices, Indices]:
+        slots = (keys >> self._shift).view(np.int64)
+        # Most slots are free, and their mask takes less of the cache.
+        rows = np.flatnonzero(self._is_used[slots])
+        positions, keys = self._first[slots[rows]].astype(np.intp), keys[rows]
         is_before = np.flatnonzero(self._sorted[positions] < keys)
         while is_before.size:
             positions[is_before] += 1
@@ -287,6 +317,13 @@ def unchecked(table_type: type[T], **fields: Any) -> T:
     """Create a table without the checks of its constructor, from rows without duplicates."""
     table = object.__new__(table_type)
     table.__dict__.update(fields)
+    return table
+
+
+def with_keys(table_type: type[T], keys: Keys, **fields: Any) -> T:
+    """Create a table from rows whose keys are known."""
+    table = unchecked(table_type, keys=keys, **fields)
+    table.__post_init__()  # type: ignore[attr-defined]
     return table
 
 

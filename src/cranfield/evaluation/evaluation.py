@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, Ints
+from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import (
     CranfieldError,
     MeasureError,
@@ -76,11 +77,29 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
     for is_bound in (True, False):
         group = {n: m for n, m in measures.items() if depends_on_grades(m) == is_bound}
         if has_ties(judged, group.values(), judged.ties[3] if is_bound else None):
-            orders = tuple(order_ties(judged) if is_bound else permute_ties(judged))
+            if is_bound:
+                is_tied = _tied_cells(judged)
+                orders = tuple(order_ties(_restrict_to_cells(judged, is_tied)))
+            else:
+                is_tied, orders = judged.scored, permute_ties(judged)
             effects |= {
-                (name, is_bound): _tie_effect(scores[name], m, orders) for name, m in group.items()
+                (name, is_bound): _tie_effect(scores[name], m, orders, is_tied)
+                for name, m in group.items()
             }
     return list_effects(judged, effects)
+
+
+def _tied_cells(judged: JudgedRuns) -> Bools:
+    """Return a mask of the scored cells with ties of several grades; shape (topics, systems)."""
+    is_tied = np.zeros(judged.scored.size, dtype=bool)
+    is_tied[judged.ties[0]] = True
+    return judged.scored & is_tied.reshape(judged.scored.T.shape).T
+
+
+def _restrict_to_cells(judged: JudgedRuns, cells: Bools) -> JudgedRuns:
+    """Return the runs without the documents of other cells, which take most of the time."""
+    documents = judged.documents
+    return replace(judged, documents=documents.where(cells.T.ravel()[documents.cell]), views={})
 
 
 def has_ties(judged: JudgedRuns, measures: Iterable[Measure], first: Ints | None = None) -> bool:
@@ -202,11 +221,16 @@ def order_ties(judged: JudgedRuns) -> Iterator[JudgedRuns]:
         yield replace(judged, documents=documents, ties=NO_TIES, views={})
 
 
-def _tie_effect(scores: Scores, measure: Measure, orders: Iterable[JudgedRuns]) -> Floats:
-    """Return the difference between the largest and smallest overall values, by system."""
+def _tie_effect(
+    scores: Scores, measure: Measure, orders: Iterable[JudgedRuns], is_tied: Bools
+) -> Floats:
+    """Return the difference between the largest and smallest overall values, by system.
+
+    Cells outside the mask `is_tied` keep their scores.
+    """
     return effect_of_orders(
         orders,
-        lambda order: np.where(order.scored, measure.score(order), np.nan),
+        lambda order: np.where(is_tied, measure.score(order), scores.values),
         lambda values: replace(scores, values=values).overall(),
     )
 
@@ -421,7 +445,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
         >>> ev.notes
         ["ties can change RR of 'run' by up to 0.5 (100% of its documents are tied)"]
         """
-        return self._relevant_coverage().notes + self._score_notes()
+        return self._relevant_coverage().notes + self._score_notes
 
     def _relevant_coverage(self) -> Coverage:
         """Return the coverage, without unjudged documents if all measures estimate from samples."""
@@ -430,6 +454,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
             return coverage.ignoring_unjudged()
         return coverage
 
+    @cached_property
     def _score_notes(self) -> list[str]:
         judged = self.whole.judged
         if not isinstance(judged, JudgedRuns):
@@ -440,7 +465,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
     def warn(self) -> None:
         """Issue the notes as warnings, except on skipped runs, which are reported when read."""
         self._relevant_coverage().warn()
-        for note in self._score_notes():
+        for note in self._score_notes:
             warn(note)
 
     def with_scale(self, scale: Scale | str) -> Evaluation:

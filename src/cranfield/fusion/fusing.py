@@ -18,12 +18,11 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
-    check_integer,
     check_list,
     quoted,
     warn,
 )
-from cranfield.base.kinds import Integer, OneOf
+from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.parallel import available_threads, ordered_results
 from cranfield.base.spec import parameters_of, summary_of
 from cranfield.base.text import counted, some_of
@@ -132,6 +131,7 @@ def fuse(
     >>> weighted.to_polars()["score"].to_list()
     [0.91, 0.3, 0.0, 0.0]
     """
+    check_arguments(fuse, locals())
     check_list("weights", weights)
     if not isinstance(method, (str, Fusion)):
         raise ArgumentError(
@@ -139,13 +139,8 @@ def fuse(
             " several runs as a list or dict: cf.fuse({'bm25': run_1, 'dense': run_2})"
         )
     fusion = FUSIONS.parse(method)
-    if norm is not None:
-        check_choice("norm", norm, NORMS)
-        if not fusion.by_score:
-            raise PolicyError(f"norm requires a method that uses scores; {fusion.name} uses ranks")
-    for option, bound in (("depth", depth), ("limit", limit)):
-        if bound is not None:
-            check_integer(option, bound, 1)
+    if norm is not None and not fusion.by_score:
+        raise PolicyError(f"norm requires a method that uses scores; {fusion.name} uses ranks")
     check_choice("ties", ties, TIES)
     if name is not None and not str(name).strip():
         raise PolicyError(f"name must not be empty, got {quoted(name)}")
@@ -274,7 +269,7 @@ _MANY_TIES = 0.5  # proportion of tied documents above which ids determine most 
 def _warn_of_scores(
     fusion: Fusion, norm: str | None, names: Sequence[str], tops: Sequence[RunTop]
 ) -> None:
-    """Warn of ranks that the ids of documents determine, and of raw scores below 0."""
+    """Warn of ranks that ids of documents determine, and of missing scores or raw ones below 0."""
     tied = [k for k, top in enumerate(tops) if top.tied > _MANY_TIES]
     if tied and not fusion.by_score:
         worst = max(tied, key=lambda k: tops[k].tied)
@@ -284,7 +279,14 @@ def _warn_of_scores(
             " ties='rank' or ties='input' ranks them as in the run"
         )
 
-    negative = [k for k, top in enumerate(tops) if (top.scores < 0).any()]
+    unscored = [k for k, top in enumerate(tops) if not top.has_scores]
+    if unscored and norm not in {"rank", "borda"}:
+        warn(
+            f"{count_runs(unscored, names)} no scores ({quoted(names[unscored[0]])}), so that"
+            f" {fusion.name} uses negative ranks as scores; use norm='rank', or a method that uses"
+            " ranks, such as RRF"
+        )
+    negative = [k for k, top in enumerate(tops) if top.has_scores and (top.scores < 0).any()]
     if negative and norm == "none":
         warn(
             f"{count_runs(negative, names)} scores below 0 ({quoted(names[negative[0]])}), so that"

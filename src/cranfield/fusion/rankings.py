@@ -35,6 +35,7 @@ class RunTop:
     scores: Floats  # of each row; empty unless requested
     contradictions: int = 0  # number of adjacent scores with ranks in the opposite order
     tied: float = 0.0  # proportion of documents that share their score with another of the topic
+    has_scores: bool = True  # whether the scores, if requested, are not negative ranks
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +64,12 @@ def top_rows(
         sizes = np.minimum(sizes, depth)
     scores = run.scores[rows] if scored else np.zeros(0)
     docs = run.docs[rows]
+    ranks = ranges(np.zeros_like(sizes), sizes)[1] + 1 if run.ranks is None else run.ranks[rows]
+    has_scores = not (scored and sizes.max() > 1 and np.array_equal(scores, -ranks.astype(float)))
     tied = 0.0 if ties in BY_ROW else order.n_tied / max(len(run.docs), 1)
-    return RunTop(run.name, stem, run.topics, sizes, docs, scores, order.contradictions, tied)
+    return RunTop(
+        run.name, stem, run.topics, sizes, docs, scores, order.contradictions, tied, has_scores
+    )
 
 
 def count_runs(affected: Sequence[int], names: Sequence[str]) -> str:

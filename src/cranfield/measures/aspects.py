@@ -183,14 +183,7 @@ class AspectMean(Wrapping, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
         "weight of each aspect, including 'relevance'; equal by default",
     )
 
-    def check(self, inner: Measure) -> None:
-        outer = self.outer_info.name
-        if inner.info.aggregate != "mean":
-            raise MeasureError(f"{outer}: expected an arithmetic mean over topics, got {inner}")
-        if "aspects" in inner.info.inputs:
-            raise MeasureError(
-                f"{outer}: {inner} uses aspects itself, so it cannot be the inner measure"
-            )
+    _own_input, _requires_mean = "aspects", True
 
     def values(self, judged: JudgedRuns) -> Floats:
         weights = self.weights

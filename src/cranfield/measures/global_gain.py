@@ -52,22 +52,17 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
     navigational_once = False
     """Whether only the first answer to a navigational intent counts."""
 
+    _own_input = "intents"
+    _requires_mean = _requires_higher_is_better = True
+
     def check(self, inner: Measure) -> None:
-        name = self.outer_info.name
-        if "intents" in inner.info.inputs:
-            raise MeasureError(
-                f"{name}: {inner} uses intents itself, so it cannot be the inner measure"
-            )
-        if inner.info.aggregate != "mean" or inner.info.lower_is_better:
-            raise MeasureError(
-                f"{name}: expected a measure that is averaged over topics and for"
-                f" which higher is better, got {inner}"
-            )
+        super().check(inner)
         uses_grades = any(parameter in inner.parameters for parameter in _GRADE_PARAMETERS)
         uses_grades |= getattr(inner, "dwell_by", "") == "grade"
         if uses_grades or "inner" in vars(inner) or "clicks" in inner.info.inputs:
             raise MeasureError(
-                f"{name}: {inner} cannot be computed from sums of gains over intents"
+                f"{self.outer_info.name}: {inner} cannot be computed from sums of gains over"
+                " intents"
             )
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -85,13 +85,10 @@ class IntentAware(Wrapping):
     [[0.875]]
     """
 
+    _own_input, _requires_mean = "intents", True
+
     def check(self, inner: Measure) -> None:
-        if "intents" in inner.info.inputs:
-            raise MeasureError(
-                f"IA: {inner} uses intents itself, so it cannot be the inner measure"
-            )
-        if inner.info.aggregate != "mean":
-            raise MeasureError(f"IA: expected an arithmetic mean over topics, got {inner}")
+        super().check(inner)
         has_other_inputs = not set(inner.info.inputs) <= {"lengths"}
         if inner.info.family == "fairness" or not inner.scores_cut_rankings or has_other_inputs:
             raise MeasureError(f"IA: {inner} needs data that cannot be split by intent")

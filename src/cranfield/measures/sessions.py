@@ -207,9 +207,7 @@ class ClickU(Measure):
         terms = _discount_clicks(
             clicks.cell, clicks.query, clicks.rank, snippet_lengths, read_lengths, gains, self.L
         )
-        topics, systems = judged.shape
-        total = np.bincount(clicks.cell, weights=terms, minlength=topics * systems)
-        return total.astype(float).reshape(systems, topics).T
+        return Rows(clicks.cell, clicks.rank, clicks.grade, judged.shape).total(terms)
 
 
 _BASE = number(1, open_low=True)

@@ -37,6 +37,11 @@ class Wrapping(Measure):
     outer_info: ClassVar[Info] = Info("")
     """Declaration without an inner measure."""
     scores_cut_rankings = False
+    _own_input: ClassVar[str] = ""
+    """Name of the data that the inner measure must not use itself, as in :class:`Info`."""
+    _requires_mean: ClassVar[bool] = False
+    """Whether the inner measure must be averaged over topics."""
+    _requires_higher_is_better: ClassVar[bool] = False
     inner: Measure
 
     def __init__(self, inner: Measure | str, /, **options: Any) -> None:
@@ -74,7 +79,18 @@ class Wrapping(Measure):
         )
 
     def check(self, inner: Measure) -> None:
-        """Refuse an unsuitable inner measure; a hook for subclasses."""
+        """Refuse an unsuitable inner measure."""
+        name, expected = self.outer_info.name, ""
+        if self._own_input in inner.info.inputs:
+            raise MeasureError(
+                f"{name}: {inner} uses {self._own_input} itself, so it cannot be the inner measure"
+            )
+        if self._requires_mean and inner.info.aggregate != "mean":
+            expected = "that is averaged over topics"
+        elif self._requires_higher_is_better and inner.info.lower_is_better:
+            expected = "for which higher is better"
+        if expected:
+            raise MeasureError(f"{name}: expected a measure {expected}, got {inner}")
 
     @classmethod
     def parameter_names(cls) -> list[str]:
@@ -181,6 +197,7 @@ class _Risk(
 ):
     baseline: str = parameter("", _system_name, "name of the system to compare all systems with")
     alpha: float = parameter(1.0, number(0, 1e6), "additional weight of a loss relative to a gain")
+    _requires_mean = _requires_higher_is_better = True
 
     def _set(self, name: str, value: Any) -> None:
         if name == "baseline" and value == "":
@@ -189,13 +206,6 @@ class _Risk(
                 f" {self.outer_info.name}(nDCG@20, baseline='bm25')"
             )
         super()._set(name, value)
-
-    def check(self, inner: Measure) -> None:
-        if inner.info.aggregate != "mean" or inner.info.lower_is_better:
-            raise MeasureError(
-                f"{self.outer_info.name}: expected a measure that is averaged over topics and for"
-                f" which higher is better, got {inner}"
-            )
 
     def combine_info(self) -> Info:
         return replace(super().combine_info(), range=_INFINITE)

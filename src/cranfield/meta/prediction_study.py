@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, product
@@ -40,6 +41,9 @@ _PREDICTION_VALUE = replace(NUMBER, missing=absent)
 _NOT_PREDICTORS = frozenset({"fold", "split", "index", "rank", "row"})
 """Names of columns of numbers that predict nothing, as an index without a name."""
 
+_USUAL_PREDICTORS = frozenset(("wig", "nqc", "smv", "clarity", "uef", "scq", "avgidf", "maxidf"))
+"""Usual names of predictors, as spelt by `spelt`."""
+
 _KEYS = (FileColumn("topic", LABEL), optional("system", ID))
 _PREDICTIONS = Schema(
     _TABLE_KIND,
@@ -47,7 +51,7 @@ _PREDICTIONS = Schema(
     noun="predictions",
     otherwise="csv",
     tuples=("topic", "predictor", "prediction", "system"),
-    mapping=columns_of_mapping(_TABLE_KIND),
+    mapping=columns_of_mapping,
 )
 
 _PREDICTOR_COLUMNS = {
@@ -307,9 +311,29 @@ def _read_predictions(data: Any) -> pl.DataFrame:
     )
 
 
+def _check_names(systems: Sequence[str], predictors: Iterable[str]) -> None:
+    """Refuse predictors named after several systems; warn of systems named as predictors."""
+    named = [
+        next(
+            (name for name in systems if re.search(rf"(^|[\W_]){re.escape(name)}([\W_]|$)", text)),
+            "",
+        )
+        for text in predictors
+    ]
+    if len({*named} - {""}) > 1:
+        listed = some_of(map(quoted, compress(predictors, named)), 3)
+        raise InputError(
+            f"predictors {listed} name systems, but each would predict all systems; write columns"
+            " topic, system, predictor and prediction"
+        )
+    if names := [quoted(name) for name in systems if spelt(name) in _USUAL_PREDICTORS]:
+        warn(f"{some_of(names, 3)} are read as systems with scores, but are names of predictors")
+
+
 def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[str]]:
     """Return the predictions and scores of topics that have all of them, and notes."""
     if table["system"].null_count():
+        _check_names(scores.systems, table["predictor"].unique(maintain_order=True))
         all_systems = pl.lit(list(scores.systems), dtype=pl.List(pl.String))
         table = table.with_columns(system=all_systems).explode("system")
     predicted_systems = set(table["system"])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cranfield.base.spec import Registry
 from cranfield.base.text import capitalised, names_or_count
-from cranfield.result import Column, Columns, Result, is_fact, readable_table
-from cranfield.tabular import Table, format_number
+from cranfield.result import Column, Columns, Result, is_fact
+from cranfield.tabular import format_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,16 +43,10 @@ class Study(Result):
     parts
         Attributes, or methods without arguments, that return the tables, in the order of `columns`.
         A declared first column `measure` is added if a table does not have it.
-    titles
-        Titles of the readable tables, in order, by name; other tables are data frames only. By
-        default all tables are readable, with their names as titles.
-    nulls
-        Text instead of null in readable tables, by column.
     """
 
     parts: ClassVar[Sequence[str]] = ()
-    titles: ClassVar[Mapping[str, str]] = {}
-    nulls: ClassVar[Mapping[str, str]] = {}
+    _empty_tables: ClassVar[bool] = False
 
     def __init__(self, call: Mapping[str, Any], /, **values: Any) -> None:
         options = {name: value for name, value in call.items() if name not in WORK_OPTIONS}
@@ -82,30 +76,6 @@ class Study(Result):
                 frame = frame.select(pl.lit(measure).alias("measure"), pl.all())
             frames[table] = frame
         return frames
-
-    def tables(self) -> list[Table]:
-        return self.concatenated_tables([self])
-
-    @classmethod
-    def concatenated_tables(cls, results: Sequence[Self]) -> list[Table]:
-        """Return the readable tables, concatenating tables of the same name."""
-        import polars as pl
-
-        if cls.tables is not Study.tables:
-            return [table for result in results for table in result.tables()]
-        frames, declared = [result.frames() for result in results], cls.declared()
-        titles = cls.titles or {name: name if len(frames[0]) > 1 else "" for name in frames[0]}
-        tables = []
-        for name, title in titles.items():
-            parts = [by_name[name] for by_name in frames if name in by_name]
-            if any(part.height for part in parts) or len(titles) == 1:
-                frame = pl.concat(parts).with_columns(
-                    pl.col(column).cast(pl.String).fill_null(text)
-                    for column, text in cls.nulls.items()
-                    if column in declared[name]
-                )
-                tables.append(readable_table(frame, title, declared[name]))
-        return tables
 
 
 def make_schema(columns: Columns, integers: Iterable[str] = ()) -> dict[str, Any]:

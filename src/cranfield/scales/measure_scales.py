@@ -542,7 +542,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
                 runs = all_runs(length)
                 runs = runs[runs.sum(axis=1) <= base]
             run_values = exact_values(complete_measure, runs, 1, base)
-            exact &= run_values.exact and run_values.factor == 1.0
+            exact &= run_values.form is not None and run_values.form.factor == 1.0
             indices, first = np.unique(run_values.index, return_index=True)
             for index, run in zip(indices.tolist(), runs[first].tolist(), strict=True):
                 values.setdefault(run_values.value(index), (tuple(run), base))

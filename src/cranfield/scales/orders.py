@@ -33,7 +33,7 @@ from cranfield.base.arrays import Bools, Ints
 from cranfield.base.errors import PolicyError, as_array, has_numbers
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
-from cranfield.scales.forms.exact_values import TOLERANCE, exact_values
+from cranfield.scales.forms.exact_values import exact_values, merge_close
 from cranfield.scales.runs import all_runs, as_measure, check_runs, check_size, exceeds, run_length
 
 Ranks = NDArray[Any]
@@ -401,10 +401,7 @@ def _make_relation(values: Any) -> Bools:
     differences = (natural_distance(array) if array.ndim == 1 else array).ravel()
     codes = np.unique(differences, return_inverse=True)[1].ravel()
     if differences.dtype.kind == "f":
-        order = np.sort(differences)
-        is_new = np.diff(order) > TOLERANCE * np.abs(order).max()
-        group = np.concatenate([[0], np.cumsum(is_new)])
-        codes = group[np.searchsorted(order, differences)]
+        _, codes = merge_close(differences)
     return np.asarray(codes[:, None] <= codes[None, :])
 
 

@@ -218,6 +218,8 @@ class Scores(Averages, FrameMixin, Plotted):
         if len(shape) == 3 and not self.shards:
             set_(self, "shards", range(1, shape[2] + 1))
         for axis in ("topics", "systems", "shards"):
+            if isinstance(getattr(self, axis), (set, frozenset)):
+                raise CranfieldError(f"expected {axis} in order, got a set")
             set_(self, axis, tuple(str(plain_id(label)) for label in getattr(self, axis)))
         set_(self, "axis", (self.axis or AXES[0]) if self.shards else "")
         check_choice("axis", self.axis, (*AXES, ""))
@@ -423,8 +425,7 @@ class Scores(Averages, FrameMixin, Plotted):
         if self.axis == "replicate":
             raise PolicyError(
                 "scores by replicate are not supported here, as replicates are neither topics nor"
-                " systems; average them first (over_shards, or evaluate --as replicates), or use a"
-                " test of replicates"
+                " systems; average them by topic (Scores.over_shards), or use a test of replicates"
             )
         if self.shards:
             raise PolicyError(f"{reason}: average them over shards first")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import polars as pl
+
 from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.text import counted
 from cranfield.sources.columns import read_table
-from cranfield.sources.schemas import Column, Schema
+from cranfield.sources.schemas import Column, Schema, is_repeated
 from cranfield.sources.values import ID
 
 MARK = "@"
@@ -18,6 +20,7 @@ _REPLICATES = Schema(
     "table of replicates",
     (Column("run", ID, None), Column("system", ID, None), Column("replicate", ID, None)),
     tuples=("run", "system", "replicate"),
+    suspicions={"run {run} occurs twice": is_repeated("run")},
 )
 
 
@@ -52,16 +55,10 @@ def replicate_labels(
         return [_split_name(run, single) for run in runs]
     table = read_table(replicates, _REPLICATES)
     frame = table.frame
-    table.refuse(
-        ~frame["run"].is_first_distinct(), lambda row: f"run {quoted(row['run'])} occurs twice"
-    )
-    is_known = frame["run"].is_in(list(runs))
-    is_repeated = frame.select("system", "replicate", known=is_known).is_duplicated() & is_known
-    several = "several runs are replicate {} of system {}"
-    table.refuse(
-        is_repeated, lambda row: several.format(quoted(row["replicate"]), quoted(row["system"]))
-    )
-    if n_unknown := int((~is_known).sum()):
+    is_known = pl.col("run").is_in([*runs])
+    is_shared = pl.struct("system", "replicate", is_known).is_duplicated() & is_known
+    table.check({"several runs are replicate {replicate} of system {system}": is_shared})
+    if n_unknown := frame.filter(~is_known).height:
         n_rows = counted(n_unknown, "row")
         warn(f"{table.source}: {n_rows} ignored, as the scores have no such run")
     labels = {run: (system, name) for run, system, name in frame.iter_rows()}

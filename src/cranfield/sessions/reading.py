@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import InputError, check_choice, quoted, warn
+from cranfield.base.errors import InputError, check_choice, in_source, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC, SCORE
 from cranfield.collection.run import warn_of_missing_ranks
@@ -95,7 +95,7 @@ def _topic_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]
         if TOPIC.named_in([*data]):
             raise InputError("is one record; write an array of records", source=source)
         return two_columns("session", "topic")(data, source)
-    return columns_of_mapping("table of session topics")(data, source)
+    return columns_of_mapping(data, source)
 
 
 _SESSIONS = Schema(
@@ -109,7 +109,7 @@ _SESSIONS = Schema(
         optional("user", ID, "user of session"),
         optional("time", replace(SECONDS, missing=any_value), "time of query"),
     ),
-    mapping=columns_of_mapping("table of sessions"),
+    mapping=columns_of_mapping,
     suspicions=totals("session"),
 )
 CLICK_COLUMNS = Schema(
@@ -123,7 +123,7 @@ CLICK_COLUMNS = Schema(
         optional("dwell", replace(SECONDS, read=finite, problem="not a number of seconds")),
         optional("clicks", CLICK_COUNT),
     ),
-    mapping=columns_of_mapping("table of clicks"),
+    mapping=columns_of_mapping,
     decisive=("status", "count", "event"),
 )
 TOPICS = Schema(
@@ -143,103 +143,46 @@ _ITEM_TAGS = {"interaction", "result", "click"}
 _MISSING_TIMES = {"", "NA", "NaN", "nan"}
 
 
-class _SessionLog:
-    """A log of the TREC Session track, as rows of the data frames."""
+def _wrong(element: Element, reason: str) -> InputError:
+    return InputError(reason, line=element.line)
 
-    def __init__(self, source: Source) -> None:
-        self.source = source.name
-        self.names: list[str] = []
-        self.topics: list[str | None] = []
-        self.current: list[str | None] = []
-        self.queries: list[list[Any]] = []
-        self.results: list[list[Any]] = []
-        self.clicks: list[list[Any]] = []
-        self.keys: set[object] = set()
-        self.query = 0
-        for element in read_xml(source).walk():
-            if element.tag == "session" or self.names:
-                self.add(element)
 
-    def add(self, element: Element) -> None:
-        tag, parent = element.tag, element.parent.tag if element.parent else ""
-        session = len(self.names) - 1
-        if tag == "session":
-            name = self.required(element, "num")
-            self.check_new(element, "session", name)
-            self.names.append(name)
-            self.topics.append(None)
-            self.current.append(None)
-            self.query = 0
-        elif tag == "topic" and parent == "session":
-            self.topics[-1] = element.attributes.get("num", "").strip() or None
-        elif tag == "interaction":
-            number = element.attributes.get("num", str(self.query + 1))
-            self.query = self.positive_integer(element, number, "query number")
-            self.check_new(element, "query", session, self.query)
-            self.queries.append([0, session, self.query, "", self.time(element, "starttime")])
-        elif tag == "query" and parent == "currentquery":
-            self.current[-1] = element.text.strip()
-        elif tag == "query" and parent == "interaction":
-            self.queries[-1][3] = element.text.strip()
-        elif tag == "result":
-            texts = self.texts(element)
-            rank = self.positive_integer(element, self.required(element, "rank"), "rank")
-            if not texts["doc"]:
-                raise self.wrong(element, f"result {rank} has no document")
-            self.check_new(element, "rank", session, self.query, rank)
-            columns = (texts[name] for name in ("doc", "title", "snippet"))
-            self.results.append([0, session, self.query, rank, *columns])
-        elif tag == "click":
-            texts = self.texts(element)
-            if not texts["rank"] and not texts["doc"]:
-                raise self.wrong(element, "a click must have a rank or a document")
-            times = self.time(element, "starttime"), self.time(element, "endtime")
-            has_rank = texts["rank"] != ""
-            rank = self.positive_integer(element, texts["rank"], "rank") if has_rank else 0
-            self.clicks.append([0, session, self.query, rank or None, *times, texts["doc"]])
+def _required(element: Element, name: str) -> str:
+    value = element.attributes.get(name, "").strip()
+    if not value:
+        raise _wrong(element, f"a {element.tag} has no {name}")
+    return value
 
-    def wrong(self, element: Element, reason: str) -> InputError:
-        return InputError(reason, source=self.source, line=element.line)
 
-    def check_new(self, element: Element, noun: str, *key: object) -> None:
-        if (noun, *key) in self.keys:
-            raise self.wrong(element, f"{noun} {quoted(key[-1])} occurs twice")
-        self.keys.add((noun, *key))
+def _positive_integer(element: Element, text: str, noun: str) -> int:
+    text = text.strip()
+    if not _DIGITS.fullmatch(text) or int(text) < 1:
+        raise _wrong(element, f"{noun} must be a positive integer, got {quoted(text)}")
+    return int(text)
 
-    def required(self, element: Element, name: str) -> str:
-        value = element.attributes.get(name, "").strip()
-        if not value:
-            raise self.wrong(element, f"a {element.tag} has no {name}")
-        return value
 
-    def positive_integer(self, element: Element, text: str, noun: str) -> int:
-        text = text.strip()
-        if not _DIGITS.fullmatch(text) or int(text) < 1:
-            raise self.wrong(element, f"{noun} must be a positive integer, got {quoted(text)}")
-        return int(text)
+def _texts_of(item: Element) -> dict[str, str]:
+    """Return the rank, document, title and snippet of a result or a click, empty if missing."""
+    texts = dict.fromkeys(("rank", "doc", "title", "snippet"), "")
+    for element in item.walk():
+        if element.tag in _ITEM_TAGS and element is not item:
+            raise _wrong(element, f"{element.tag} must not be inside a {item.tag}")
+        if _DOCUMENT_TAG.fullmatch(element.tag):
+            texts["doc"] = element.text.strip()
+        elif element.tag in _TEXT_TAGS:
+            texts[element.tag] = element.text
+    return texts | {"rank": texts["rank"].strip()}
 
-    def texts(self, item: Element) -> dict[str, str]:
-        """Return the rank, document, title and snippet of a result or a click, empty if missing."""
-        texts = dict.fromkeys(("rank", "doc", "title", "snippet"), "")
-        for element in item.walk():
-            if element.tag in _ITEM_TAGS and element is not item:
-                raise self.wrong(element, f"{element.tag} must not be inside a {item.tag}")
-            if _DOCUMENT_TAG.fullmatch(element.tag):
-                texts["doc"] = element.text.strip()
-            elif element.tag in _TEXT_TAGS:
-                texts[element.tag] = element.text
-        return texts | {"rank": texts["rank"].strip()}
 
-    def time(self, element: Element, name: str) -> float:
-        text = element.attributes.get(name, "").strip()
-        if text in _MISSING_TIMES:
-            return nan
-        if clock := _CLOCK.fullmatch(text):
-            return int(clock[1]) * 3600 + int(clock[2]) * 60 + float(clock[3])
-        if not _SECONDS.fullmatch(text):
-            reason = f"time must be h:m:s or a number of seconds, got {quoted(text)}"
-            raise self.wrong(element, reason)
-        return float(text)
+def _time_of(element: Element, name: str) -> float:
+    text = element.attributes.get(name, "").strip()
+    if text in _MISSING_TIMES:
+        return nan
+    if clock := _CLOCK.fullmatch(text):
+        return int(clock[1]) * 3600 + int(clock[2]) * 60 + float(clock[3])
+    if not _SECONDS.fullmatch(text):
+        raise _wrong(element, f"time must be h:m:s or a number of seconds, got {quoted(text)}")
+    return float(text)
 
 
 def read_sessions(
@@ -364,23 +307,81 @@ def _value_by_session(frame: pl.DataFrame, column: str, source: str) -> dict[str
     return values
 
 
+def _read_log(
+    source: Source,
+) -> tuple[dict[str, str | None], list[str | None], dict[str, list[list[Any]]]]:
+    """Read the sessions of a log with their topics, the current queries, and rows by element."""
+    names: dict[str, str | None] = {}
+    current: list[str | None] = []
+    rows: dict[str, list[list[Any]]] = {"query": [], "result": [], "click": []}
+    keys: set[object] = set()
+    session, query = -1, 0
+
+    def check_new(element: Element, noun: str, *key: object) -> None:
+        if (noun, *key) in keys:
+            raise _wrong(element, f"{noun} {quoted(key[-1])} occurs twice")
+        keys.add((noun, *key))
+
+    with in_source(source.name):
+        for element in read_xml(source).walk():
+            parent = element.parent.tag if element.parent else ""
+            match element.tag:
+                case "session":
+                    name = _required(element, "num")
+                    check_new(element, "session", name)
+                    names[name], query, session = None, 0, session + 1
+                    current.append(None)
+                case _ if session < 0:
+                    continue
+                case "topic" if parent == "session":
+                    names[name] = element.attributes.get("num", "").strip() or None
+                case "interaction":
+                    number = element.attributes.get("num", str(query + 1))
+                    query = _positive_integer(element, number, "query number")
+                    check_new(element, "query", session, query)
+                    start = _time_of(element, "starttime")
+                    rows["query"].append([0, session, query, "", start])
+                case "query" if parent == "currentquery":
+                    current[-1] = element.text.strip()
+                case "query" if parent == "interaction":
+                    rows["query"][-1][3] = element.text.strip()
+                case "result":
+                    texts = _texts_of(element)
+                    rank = _positive_integer(element, _required(element, "rank"), "rank")
+                    if not texts["doc"]:
+                        raise _wrong(element, f"result {rank} has no document")
+                    check_new(element, "rank", session, query, rank)
+                    columns = (texts[column] for column in ("doc", "title", "snippet"))
+                    rows["result"].append([0, session, query, rank, *columns])
+                case "click":
+                    texts = _texts_of(element)
+                    if not texts["rank"] and not texts["doc"]:
+                        raise _wrong(element, "a click must have a rank or a document")
+                    times = _time_of(element, "starttime"), _time_of(element, "endtime")
+                    has_rank = texts["rank"] != ""
+                    rank = _positive_integer(element, texts["rank"], "rank") if has_rank else 0
+                    rows["click"].append([0, session, query, rank or None, *times, texts["doc"]])
+        if not names:
+            raise InputError("has no session")
+    return names, current, rows
+
+
 def _sessions_of_xml(source: Source, topics: Any) -> Sessions:
-    log = _SessionLog(source)
-    if not log.names:
-        raise InputError("has no session", source=source.name)
+    """Read a log of the TREC Session track."""
+    names, current, rows = _read_log(source)
     topic_of = {} if topics is None else read_session_topics(topics)
-    queries = pl.DataFrame(log.queries, QUERY_SCHEMA, orient="row")
-    results = pl.DataFrame(log.results, RESULT_SCHEMA, orient="row")
-    clicks = pl.DataFrame(log.clicks, CLICK_SCHEMA | {"doc": pl.String}, orient="row")
+    queries = pl.DataFrame(rows["query"], QUERY_SCHEMA, orient="row")
+    results = pl.DataFrame(rows["result"], RESULT_SCHEMA, orient="row")
+    clicks = pl.DataFrame(rows["click"], CLICK_SCHEMA | {"doc": pl.String}, orient="row")
     # A click with a document but no rank is on the best rank of that document.
     best = results.group_by("session", "query", "doc").agg(best_rank=pl.col("rank").min())
     clicks = clicks.join(best, on=["session", "query", "doc"], how="left", maintain_order="left")
     clicks = clicks.with_columns(rank=pl.coalesce("rank", "best_rank"))
     return _make_sessions(
-        names=log.names,
-        topics=[topic_of.get(*pair) for pair in zip(log.names, log.topics, strict=True)],
+        names=[*names],
+        topics=[topic_of.get(*pair) for pair in names.items()],
         systems=[DEFAULT_SYSTEM],
-        current=log.current,
+        current=current,
         frames=[queries, results, clicks],
         source=source.name,
     )
@@ -533,8 +534,8 @@ def _read_clicks(
     table = read_table(clicks, CLICK_COLUMNS)
     if not {"rank", "doc"} & {*table.names}:
         raise InputError("expected a column rank or doc, got neither", source=table.source)
-    has_no_key = table.frame["rank"].is_null() & table.frame["doc"].is_null()
-    table.refuse(has_no_key, lambda _: "a click must have a rank or a document")
+    has_no_key = pl.all_horizontal(pl.col("rank", "doc").is_null())
+    table.check({"a click must have a rank or a document": has_no_key})
     if "system" not in table.names and len(systems) > 1:
         reason = f"expected a column system, as the sessions are of {len(systems)} systems"
         raise InputError(reason, source=table.source)

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import polars as pl
 from scipy.special import poch, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import (
-    CranfieldError,
-    PolicyError,
-    check_choice,
-    check_number,
-    check_proportion,
-    quoted,
-)
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.kinds import OneOf, Probability, RealNumber, check_arguments
 from cranfield.base.text import counted, measure_prefix
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns, Result, interval_columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_index
 from cranfield.significance.differences import all_pairs
@@ -34,9 +28,9 @@ def compare_bayes(
     first: str,
     second: str,
     *,
-    rope: float = 0.01,
-    level: float = 0.95,
-    missing: str = "error",
+    rope: Annotated[float, RealNumber(0)] = 0.01,
+    level: Probability = 0.95,
+    missing: Annotated[str, OneOf(MISSING)] = "error",
 ) -> BayesianComparison:
     r"""Compare two systems on the same topics, with a region of practical equivalence.
 
@@ -97,9 +91,7 @@ def compare_bayes(
     <BLANKLINE>
     low, high: 95% credible interval, equal-tailed
     """
-    check_number("rope", rope, 0)
-    check_proportion("level", level)
-    check_choice("missing", missing, MISSING)
+    check_arguments(compare_bayes, locals())
     difference, rounding, excluded = _differences(scores, first, second, missing)
     n, mean = difference.size, float(difference.mean())
     if np.ptp(difference) <= rounding:
@@ -196,11 +188,9 @@ class BayesianComparison(Result):
         "first": Column("First system.", key=True),
         "second": Column("Second system.", key=True),
         "difference": Column("Posterior mean of the difference, first minus second."),
-        "low": Column("Lower bound of the equal-tailed credible interval of the difference."),
-        "high": Column("Upper bound of the credible interval of the difference."),
+        **interval_columns("equal-tailed credible interval of the difference"),
         "effect": Column("Posterior mean of the effect size."),
-        "effect low": Column("Lower bound of the equal-tailed interval of the effect size."),
-        "effect high": Column("Upper bound of the credible interval of the effect size."),
+        **interval_columns("equal-tailed credible interval of the effect size", prefix="effect "),
         "p worse": Column(
             "Posterior probability that the first system is worse by more than `rope`."
         ),

@@ -34,7 +34,7 @@ _ENERGY = re.compile(r"joule|energy|kwh|\bwh\b|\bj\b", re.IGNORECASE)
 _TIME = r"(s|sec|second|min|minute|h|hr|hour)s?(?![a-z])"
 _RATE = re.compile(
     rf"qps|(?<![a-z])[rtdf]ps(?![a-z])|throughput|speed([\W_]?up)?$|/\s?{_TIME}|per[\W_]{_TIME}"
-    r"|per(sec|second|minute|hour)s?$",
+    r"|per(sec|second|minute|hour)s?$|(?<![a-z])[kmg]?hz$|compression|savings?$|sparsity",
     re.IGNORECASE,
 )
 _SPENDING = re.compile(
@@ -49,6 +49,13 @@ _QUALITY = re.compile(
     re.IGNORECASE,
 )
 """Pattern of names of measures for which higher is better."""
+
+_NOT_COSTS = re.compile(
+    r"(n|num|number)?[\W_]*(topics?|quer(y|ies)|qid|id|index|year|date|day|seed|rank|fold|n)"
+    r"([\W_]?id)?",
+    re.IGNORECASE,
+)
+"""Pattern of names of columns of numbers that describe a system or an experiment."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -277,10 +284,14 @@ def _read_amounts(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats]
         }
     system_table = read_system_table(costs, _COSTS, _AMOUNT, systems, _has_number)
     table, notes = system_table.table, list(system_table.notes)
-    if not system_table.names:
+    names = [name for name in system_table.names if not _NOT_COSTS.fullmatch(name)]
+    for name in system_table.names:
+        if name not in names:
+            notes.append(f"column {quoted(name)} of {table.source} is not a cost and is not used")
+    if not names:
         raise InputError("expected a column of costs besides 'system'", source=table.source)
     amounts = {}
-    for name in system_table.names:
+    for name in names:
         is_spending = _SPENDING.search(name) or _ENERGY.search(name)
         is_rate = _RATE.search(name) and not is_spending
         if is_rate or _QUALITY.fullmatch(name):

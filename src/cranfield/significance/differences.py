@@ -328,7 +328,7 @@ IntervalFunction = Callable[[Level], Bounds]
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Results of a test, by pair, as the test defines them, before any correction."""
+    """Results of a test, by pair, before or after a correction for multiple comparisons."""
 
     statistic: Floats
     pvalue: Floats
@@ -341,7 +341,9 @@ class Outcome:
     table: AnovaTable | None = None
     model: Model | None = None
     notes: tuple[str, ...] = ()
-    smallest_pvalues: Floats | None = None  # if the test has a minimum that depends on scores
+    smallest_pvalues: Floats | None = None  # lower bounds, however large the differences
+    interval_kind: str = "each pair, unadjusted"
+    half_widths: Floats | None = None  # pairs differ significantly if means +- these do not overlap
 
     @property
     def required_model(self) -> Model:
@@ -366,18 +368,6 @@ def t_outcome(
         interval=partial(t_interval, difference, error, df),
         **results,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class CorrectedResults:
-    """Results of a correction; None for results that remain those of the test."""
-
-    pvalue: Floats
-    statistic: Floats | None = None
-    interval: IntervalFunction | None = None
-    interval_kind: str = "each pair, unadjusted"
-    half_widths: Floats | None = None  # pairs differ significantly if means +- these do not overlap
-    smallest_pvalue: float | None = None  # lower bound, however large the differences
 
 
 ALL_PAIRS = "all pairs simultaneously"

@@ -15,7 +15,7 @@ from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError, check_proportion
 from cranfield.base.spec import Registry
 from cranfield.base.text import counted, measure_prefix
-from cranfield.result import Column, Columns, TableResult
+from cranfield.result import Column, Columns, TableResult, interval_columns
 from cranfield.significance.corrections.studentised import STRIP, make_quadrature
 from cranfield.significance.differences import (
     BLOCK,
@@ -243,11 +243,10 @@ class EffectSizes(TableResult):
             "Effect size: the difference divided by a standard deviation; corrected for bias"
             " for some kinds, such as Hedges' g."
         ),
-        "low": Column(
-            "Lower bound of the confidence interval of the effect size, unadjusted; NaN"
-            " if the standard deviation that divides the difference is 0."
+        **interval_columns(
+            "confidence interval of the effect size, unadjusted",
+            "; NaN if the standard deviation that divides the difference is 0",
         ),
-        "high": Column("Upper bound of the confidence interval of the effect size."),
     }
 
     kind: str

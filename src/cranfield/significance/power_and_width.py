@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincc, betaincinv, erf, gammaln, poch, stdtrit, xlogy
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, check_choice, check_number, check_proportion
+from cranfield.base.errors import PolicyError, check_number
+from cranfield.base.kinds import OneOf, Positive, Probability, RealNumber, check_arguments
 from cranfield.significance.registry import ALTERNATIVES
 
 MODELS = ("anova-1", "anova-2")  # models of all systems, by their names as tests
@@ -16,10 +19,10 @@ MODELS = ("anova-1", "anova-2")  # models of all systems, by their names as test
 def power_t(
     topics: ArrayLike,
     *,
-    difference: float,
-    variance: float,
-    alpha: float = 0.05,
-    alternative: str = "two-sided",
+    difference: Positive,
+    variance: Positive,
+    alpha: Probability = 0.05,
+    alternative: Annotated[str, OneOf(ALTERNATIVES)] = "two-sided",
 ) -> Floats:
     r"""Compute the power of the paired t-test.
 
@@ -57,32 +60,41 @@ def power_t(
     >>> power_t([25, 50, 100], difference=0.05, variance=0.01).round(4).tolist()
     [0.3964, 0.6882, 0.9383]
     """
-    check_choice("alternative", alternative, ALTERNATIVES)
-    n = _check_topics(topics, alpha, difference=difference, variance=variance)
+    check_arguments(power_t, locals())
+    n = _check_topics(topics)
     return t_power(_half_noncentrality(n, difference, variance), n - 1, alpha, alternative)
 
 
-def t_power(half_noncentrality: Floats, df: Floats, alpha: float, alternative: str) -> Floats:
-    """Compute the power of a t-test from half the noncentrality of F, the square of t."""
+def t_power(
+    half_noncentrality: Floats,
+    df: Floats,
+    alpha: float,
+    alternative: str,
+    sign: Floats | float = 1.0,
+) -> Floats:
+    """Compute the power of a t-test from half the noncentrality of F, the square of t.
+
+    `sign` is -1 for an effect that is opposite to a one-sided alternative.
+    """
     if alternative == "two-sided":
         return _tail(1.0, df, half_noncentrality, alpha)
     if alpha >= 0.5:
         raise PolicyError(f"alpha of a one-sided test must be below 0.5, got {alpha:g}")
-    # Half the sum of both tails plus half their difference is the upper tail.
+    # Half the sum of both tails plus half their difference is the upper tail, minus it the lower.
     both_tails = _tail(1.0, df, half_noncentrality, 2 * alpha)
     difference = _tail(1.0, df, half_noncentrality, 2 * alpha, odd_terms=True)
-    return np.asarray((both_tails + difference) / 2)
+    return np.asarray(np.maximum((both_tails + sign * difference) / 2, 0.0))
 
 
 def power_anova(
     topics: ArrayLike,
     *,
     systems: int,
-    difference: float,
-    variance: float,
-    model: str = "anova-2",
-    alpha: float = 0.05,
-    epsilon: float = 1.0,
+    difference: Positive,
+    variance: Positive,
+    model: Annotated[str, OneOf(MODELS)] = "anova-2",
+    alpha: Probability = 0.05,
+    epsilon: Annotated[float, RealNumber()] = 1.0,
 ) -> Floats:
     r"""Compute the power of the F-test that all systems have equal means.
 
@@ -138,10 +150,9 @@ def power_anova(
     >>> power_anova(50, systems=10, difference=0.05, variance=0.01, epsilon=0.4).round(4).item()
     0.2117
     """
-    check_choice("model", model, MODELS)
+    check_arguments(power_anova, locals())
     if systems < 2:
         raise PolicyError(f"a comparison requires at least two systems, got {systems}")
-    check_number("epsilon", epsilon)
     if not 1 / (systems - 1) <= epsilon <= 1:
         raise PolicyError(
             f"epsilon (sphericity) of {systems} systems must be from {1 / (systems - 1):.4g} to 1,"
@@ -149,13 +160,18 @@ def power_anova(
         )
     if model == "anova-1" and epsilon != 1:
         raise PolicyError("epsilon (sphericity) requires model='anova-2', got model='anova-1'")
-    n = _check_topics(topics, alpha, difference=difference, variance=variance)
+    n = _check_topics(topics)
     error_df = (n - 1) * (systems if model == "anova-1" else systems - 1)
     half_noncentrality = _half_noncentrality(n, difference, variance)
     return _tail(epsilon * (systems - 1.0), epsilon * error_df, epsilon * half_noncentrality, alpha)
 
 
-def expected_width(topics: ArrayLike, *, variance: float, alpha: float = 0.05) -> Floats:
+def expected_width(
+    topics: ArrayLike,
+    *,
+    variance: Positive,
+    alpha: Probability = 0.05,
+) -> Floats:
     r"""Compute the expected width of the confidence interval of the difference of two systems.
 
     .. math:: 2\, t_{\alpha/2}(n-1)\, \frac{E[s]}{\sqrt{n}}, \quad E[s] = \sigma_t
@@ -187,7 +203,8 @@ def expected_width(topics: ArrayLike, *, variance: float, alpha: float = 0.05) -
     >>> expected_width([25, 50, 100], variance=0.01).round(4).tolist()
     [0.1155, 0.08, 0.056]
     """
-    n = _check_topics(topics, alpha, variance=variance)
+    check_arguments(expected_width, locals())
+    n = _check_topics(topics)
     bias = poch((n - 1) / 2, 0.5) * np.sqrt(2 / (n - 1))
     return np.asarray(2 * stdtrit(n - 1, 1 - alpha / 2) * bias * np.sqrt(2 * variance / n))
 
@@ -233,12 +250,10 @@ def _tail(
     return np.asarray((weights * betaincc(half_a + counts, half_b, x)).sum(axis=-1))
 
 
-def _check_topics(topics: ArrayLike, alpha: float, **options: float) -> Floats:
+def _check_topics(topics: ArrayLike) -> Floats:
     n = np.asarray(topics, dtype=np.float64)
     if not (n >= 2).all() or np.isinf(n).any():
         raise PolicyError(f"the number of topics must be a finite number >= 2, got {topics!r}")
-    check_proportion("alpha", alpha)
-    check_positive(**options)
     return n
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Indices, Ints
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_integer
-from cranfield.base.kinds import check_arguments
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice
+from cranfield.base.kinds import Integer, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
@@ -136,7 +136,7 @@ def compare_preferences(
     judged: JudgedRuns,
     preferences: str | Iterable[str] = DEFAULT,
     *,
-    rel: int = 1,
+    rel: Annotated[int, Integer(1)] = 1,
     baseline: str | int | None = None,
     correction: str = "holm",
 ) -> PreferenceComparison:
@@ -212,7 +212,6 @@ def compare_preferences(
     if not isinstance(judged, JudgedRuns):
         raise PolicyError(f"expected judged runs, from judge(), got {type(judged).__name__}")
     judged.policies.require_order("preferences between rankings")
-    check_integer("rel", rel, 1)
     names = [preferences] if isinstance(preferences, str) else list(dict.fromkeys(preferences))
     for name in names:
         if _parse_depth(name) is None:

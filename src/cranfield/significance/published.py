@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import check_choice, check_proportion, quoted
-from cranfield.base.kinds import OneOf
+from cranfield.base.errors import quoted
+from cranfield.base.kinds import OneOf, Probability, check_arguments
 from cranfield.base.text import counted
-from cranfield.result import Column, Columns, TableResult
+from cranfield.result import Column, Columns, TableResult, interval_columns
 from cranfield.significance.differences import orient, t_pvalue, with_values
 from cranfield.significance.effects import find_noncentrality
 from cranfield.significance.power_and_width import t_power
@@ -65,8 +65,7 @@ class PublishedPower(TableResult):
         "effect": Column(
             "Effect size t / sqrt(n): the mean divided by the standard deviation of differences."
         ),
-        "low": Column("Lower bound of the confidence interval of the effect, of level 1 - alpha."),
-        "high": Column("Upper bound of the same confidence interval as `low`."),
+        **interval_columns("confidence interval of the effect, of level 1 - alpha"),
         "power": Column("Power of the test if the observed effect were the true effect."),
         "needed": Column(
             "Number of topics that reaches the required power if the observed effect were the true"
@@ -96,8 +95,8 @@ class PublishedPower(TableResult):
 def power_of_published(
     tests: Any,
     *,
-    alpha: float = 0.05,
-    power: float = 0.8,
+    alpha: Probability = 0.05,
+    power: Probability = 0.8,
     alternative: Annotated[str, OneOf(ALTERNATIVES)] = "two-sided",
 ) -> PublishedPower:
     r"""Estimate effect size, power and required number of topics of published paired t-tests.
@@ -144,9 +143,7 @@ def power_of_published(
     >>> result.effect.round(3).tolist(), result.power.round(3).tolist(), result.needed.tolist()
     ([0.339, 0.22], [0.653, 0.184], [71, 165])
     """
-    check_proportion("alpha", alpha)
-    check_proportion("power", power)
-    check_choice("alternative", alternative, ALTERNATIVES)
+    check_arguments(power_of_published, locals())
     table = read_table(tests, _TESTS)
     _check_settings(table, alpha, alternative)
     topics = table.frame["topics"].to_numpy().astype(np.float64)
@@ -202,12 +199,8 @@ def _check_settings(table: Table, alpha: float, alternative: str) -> None:
 def _power(effect: Any, topics: Any, alpha: float, alternative: str) -> Floats:
     """Compute the power for an effect; below alpha if it contradicts a one-sided alternative."""
     half, df = np.asarray(topics * effect**2 / 2), np.asarray(topics - 1.0)
-    power = t_power(half, df, alpha, alternative)
-    if alternative == "two-sided":
-        return power
-    other_tail = t_power(half, df, 2 * alpha, "two-sided") - power
-    is_opposite = orient(np.asarray(effect), alternative) < 0
-    return np.where(is_opposite, np.maximum(other_tail, 0.0), power)
+    sign = np.where(orient(np.asarray(effect), alternative) < 0, -1.0, 1.0)
+    return t_power(half, df, alpha, alternative, sign)
 
 
 def _find_topics_needed(effect: float, alpha: float, power: float, alternative: str) -> int | None:

@@ -1,8 +1,8 @@
 """Options of comparisons, and the catalogues of significance tests and of corrections.
 
-A test is a function of pairs and options; a correction is a function of the outcome of a test, the
-pairs and the options. A decorator registers each where it is defined, with the texts of its
-docstring.
+A test is a function of pairs and options that returns an outcome; a correction is a function of
+that outcome, the pairs and the options that returns another. A decorator registers each where it is
+defined, with the texts of its docstring.
 """
 
 from __future__ import annotations
@@ -12,28 +12,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import getdoc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from cranfield.base.errors import (
-    PolicyError,
-    check_choice,
-    check_integer,
-    check_number,
-    check_proportion,
-    quoted,
-)
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.kinds import Integer, OneOf, Probability, RealNumber, Seed, check_arguments
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import Registry, Spec
 
 if TYPE_CHECKING:
     from cranfield.base.arrays import Floats
-    from cranfield.significance.differences import CorrectedResults, Model, Outcome, Pairs
+    from cranfield.significance.differences import Model, Outcome, Pairs
 
 TestFunction = Callable[..., "Outcome"]
 """Takes pairs and options; a test with parameters also takes its `spec`."""
 
 Fit = Callable[["Floats"], "Model"]
-Corrector = Callable[["Outcome", "Pairs", "Options"], "CorrectedResults"]
+Corrector = Callable[["Outcome", "Pairs", "Options"], "Outcome"]
 ALTERNATIVES = ("two-sided", "greater", "less")  # alternative hypotheses
 MISSING = ("error", "drop", "zero", "available")  # policies for missing scores
 STATISTICS = ("mean", "sum", "geometric-mean", "median")  # of topic scores, to compare
@@ -45,26 +39,19 @@ RESAMPLES = 10_000  # default number of resamples of tests, corrections and inte
 class Options:
     """Options of a comparison; see :func:`cranfield.compare`."""
 
-    alternative: str = "two-sided"
-    alpha: float = 0.05
+    alternative: Annotated[str, OneOf(ALTERNATIVES)] = "two-sided"
+    alpha: Probability = 0.05
     exact: bool | None = None
-    exact_n: int = 25
-    resamples: int = RESAMPLES
-    seed: int = 0
-    jobs: int | None = None
-    threshold: float = 0.0
+    exact_n: Annotated[int, Integer(0)] = 25
+    resamples: Annotated[int, Integer(1, MAX_RESAMPLES)] = RESAMPLES
+    seed: Seed = 0
+    jobs: Annotated[int | None, Integer(1)] = None
+    threshold: Annotated[float, RealNumber(0)] = 0.0
 
     def __post_init__(self) -> None:
-        check_choice("alternative", self.alternative, ALTERNATIVES)
-        check_proportion("alpha", self.alpha)
+        check_arguments(Options, vars(self))
         if self.exact not in (None, True, False):
             raise PolicyError(f"exact must be True, False or None, got {self.exact!r}")
-        check_integer("resamples", self.resamples, 1, MAX_RESAMPLES)
-        check_integer("the seed", self.seed, 0)
-        check_integer("exact_n", self.exact_n, 0)
-        check_number("threshold", self.threshold, 0)
-        if self.jobs is not None:
-            check_integer("jobs", self.jobs, 1)
 
     @property
     def two_sided(self) -> bool:
@@ -325,7 +312,7 @@ TESTS: Registry[Test] = Registry(
     "test",
     """
     pairwise.ranks pairwise.means pairwise.bootstrap models.random_topics models.anova models.glm
-    models.replicates
+    replicates
     """,
     package="cranfield.significance",
     decorators="declared_test",

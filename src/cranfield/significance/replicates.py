@@ -1,7 +1,13 @@
-"""Scores of replicates: several rankings or answers of each system for each topic."""
+"""Replicates: several rankings or answers of each system for each topic, and tests of two designs.
+
+With independent replicates, each topic and system has its own replicates, such as several answers
+of a language model to a question. A shared replicate, such as a model trained with one seed,
+answers all topics. The scores do not show which design applies.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -9,12 +15,16 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.scores.replicates import replicate_labels
+from cranfield.significance.differences import Model, Outcome, Pairs
+from cranfield.significance.models.anova import ANOVA, compare_by_analysis, fit_factorial
+from cranfield.significance.models.anova_table import AnovaTable, compute_f, make_table, sphericity
 from cranfield.significance.prepare import as_scores, check_squarable
+from cranfield.significance.registry import Options, declared_test
 
 
 def by_replicate(scores: Any, replicates: Any = None) -> Scores:
@@ -75,7 +85,8 @@ class ReplicateSummary(TableResult):
     topics
         Number of topics.
     notes
-        Notes on negative estimates of variances, and on systems whose replicates do not differ.
+        Notes on negative estimates of variances, on replicates without a score for every topic,
+        and on systems whose replicates do not differ.
     """
 
     name: ClassVar[str] = "replicates"
@@ -161,12 +172,19 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
     table.over_shards().complete("error")
     rows, notes = [], []
     for k, name in enumerate(table.systems):
-        row = _describe(table.values[:, k])
+        row = _describe_system(table.values[:, k])
         rows.append({"measure": table.measure, "system": name, **row})
         if row["between topics"] < 0:
             notes.append(
                 f"{name}: the estimated variance between topics is below 0, counted as 0 in the"
                 " intraclass correlation"
+            )
+        has_score = ~np.isnan(table.values[:, k])
+        n_partial = int((has_score.any(axis=0) & ~has_score.all(axis=0)).sum())
+        if n_partial:
+            notes.append(
+                f"{name}: {n_partial} of {counted(int(row['replicates']), 'replicate')} without a"
+                " score for every topic, not used in lowest, highest and SD"
             )
         if row["within"] == 0:
             notes.append(f"{name}: all replicates have the same scores")
@@ -174,7 +192,7 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
     return ReplicateSummary(frame, table.measure, len(table.topics), tuple(notes))
 
 
-def _describe(values: Floats) -> dict[str, float]:
+def _describe_system(values: Floats) -> dict[str, float]:
     """Describe the scores of a system, shape (topics, replicates)."""
     values = values[:, ~np.isnan(values).all(axis=0)]
     has_score = ~np.isnan(values)
@@ -199,3 +217,208 @@ def _describe(values: Floats) -> dict[str, float]:
         "highest": float(complete.max()) if complete.size else np.nan,
         "SD": float(complete.std(ddof=1)) if complete.size > 1 else np.nan,
     }
+
+
+REPLICATES: dict[str, Any] = ANOVA | {"axis": "replicate", "shards": "needed"}
+"""Common declarations of the tests of replicates."""
+
+
+def fit_independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
+    """Analyse replicates within each topic and system, shape (topics, systems, replicates).
+
+    Cells may have fewer replicates than others (NaN). Cell means then have equal weights, and their
+    sums of squares are multiplied by the harmonic mean of the numbers of replicates, so that
+    expected mean squares equal those of the balanced design.
+    """
+    counts = (~np.isnan(values)).sum(axis=2).astype(np.float64)
+    df_error = float((counts - 1).sum())
+    if df_error == 0:
+        raise CranfieldError(
+            "independent-replicates requires several replicates of a system, got one of each;"
+            " compare the systems by the test anova-2"
+        )
+    cells = np.nanmean(values, axis=2)
+    topics, systems = cells.shape
+    replicates = 1 / float((1 / counts).mean())
+    by_cell = fit_factorial(cells, "Topic", "System")
+    factors = ("Topic", "System", "Topic:System")
+    ss_and_df = zip(replicates * by_cell.ss[:3], by_cell.df[:3], strict=True)
+    fitted = np.where(np.isnan(values), np.nan, cells[:, :, None])
+    table = make_table(
+        "score ~ system + (1|topic) + (1|topic:system)",
+        dict(zip(factors, ss_and_df, strict=True)),
+        (float(np.nansum((values - fitted) ** 2)), df_error),
+        values=values,
+        fitted=fitted,
+        means=by_cell.means,
+    )
+    ms_topic, ms_system, ms_cell, ms_error = table.ms[:4]
+    df = by_cell.df_error
+    table = table.with_f("System", compute_f(ms_system, ms_cell), df, topics * systems)
+    table = table.with_f("Topic", compute_f(ms_topic, ms_cell), df, topics * systems)
+    notes = ["denominator of F: Topic:System for Topic and System, Error for Topic:System"]
+    if (counts != counts[0, 0]).any():
+        notes.append(
+            f"numbers of replicates differ, {counts.min():.0f} to {counts.max():.0f}: the mean of"
+            " each topic and system has equal weight, and p-values are approximate"
+        )
+    table = replace(
+        table,
+        components={
+            "Topic": (ms_topic - ms_cell) / (systems * replicates),
+            "System": (ms_system - ms_cell) / (topics * replicates),
+            "Topic:System": (ms_cell - ms_error) / replicates,
+            "Replicate": ms_error,
+        },
+        sphericity=sphericity(cells, table.f_of("System")[0]),
+        notes=tuple(notes),
+    )
+    n = np.full(systems, float(topics))
+    return table, Model(table.means["System"], ms_cell / replicates, n, df)
+
+
+def fit_shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
+    """Analyse replicates that answer all topics; each system has the same number."""
+    counts = (~np.isnan(values).all(axis=0)).sum(axis=1)
+    if counts.max() < 2:
+        raise CranfieldError(
+            "shared-replicates requires several replicates of each system, got one of each; compare"
+            " the systems by the test anova-2, which ignores how training varies"
+        )
+    if counts.min() < counts.max():
+        raise CranfieldError(
+            "shared-replicates requires the same number of replicates of each system, got"
+            f" {counts.min()} to {counts.max()}"
+        )
+    # Move the replicates of each system to the front, whatever their labels.
+    order = np.argsort(np.isnan(values), axis=2, kind="stable")[:, :, : counts.max()]
+    cube = np.take_along_axis(values, order, axis=2)
+    topics, systems, replicates = cube.shape
+    terms = ("Topic", "System", "Topic:System", "System:Replicate")
+    table = fit_factorial(cube, *terms, factors_of_axes=("Topic", "System", "Replicate"))
+    ms_topic, ms_system, ms_cell, ms_replicate, ms_error = table.ms[:5]
+    df = table.df[2:5]
+    error = ms_replicate + ms_cell - ms_error
+    if abs(error) <= 1e-12 * max(ms_replicate, ms_cell, ms_error):
+        error = 0.0
+    squares = float((np.array([ms_cell, ms_replicate, ms_error]) ** 2 / df).sum())
+    df_error = error**2 / squares if squares else float(df[0])
+    if error < 0 or df_error < 1:
+        raise CranfieldError(
+            "shared-replicates cannot test these scores: the estimated error of system means is too"
+            f" small ({error:.2g}, with {df_error:.2g} degrees of freedom), as topics and"
+            " replicates vary little more than the residuals"
+        )
+    table = table.with_f("System", compute_f(ms_system, error), df_error, topics * systems)
+    table = table.with_f("Topic", compute_f(ms_topic, ms_cell), df[0], topics * systems)
+    table = replace(
+        table,
+        model="score ~ system + (1|topic) + (1|topic:system) + (1|system:replicate)",
+        components={
+            "Topic": (ms_topic - ms_cell) / (systems * replicates),
+            "System": (ms_system - error) / (topics * replicates),
+            "Topic:System": (ms_cell - ms_error) / replicates,
+            "System:Replicate": (ms_replicate - ms_error) / topics,
+            "Error": ms_error,
+        },
+        notes=(
+            f"denominator of F of System: System:Replicate + Topic:System - Error, {error:.4g} with"
+            f" {df_error:.1f} degrees of freedom (Satterthwaite); of Topic: Topic:System",
+        ),
+    )
+    n = np.full(systems, float(topics * replicates))
+    return table, Model(table.means["System"], error, n, df_error)
+
+
+def compute_variance_proportions(components: Mapping[str, float]) -> dict[str, float]:
+    """Return each variance as a proportion of their sum; negative estimates count as 0."""
+    positive = {name: max(0.0, variance) for name, variance in components.items()}
+    total = sum(positive.values())
+    return {name: variance / total if total else np.nan for name, variance in positive.items()}
+
+
+def _variance_notes(table: AnovaTable, component: str, reduction: float) -> tuple[str, ...]:
+    """Return notes on the variance components, and on the variance reduction by more replicates."""
+    if not table.ms_error and not table.components[component]:
+        return ("all replicates of a system have the same scores: the systems are deterministic",)
+    variances = compute_variance_proportions(table.components)
+    proportions = ", ".join(f"{name} {variance:.1%}" for name, variance in variances.items())
+    negative = [name for name, variance in table.components.items() if variance < 0]
+    suffix = f" (estimate below 0, counted as 0: {', '.join(negative)})" if negative else ""
+    return (
+        f"proportions of the variance of one score: {proportions}{suffix}",
+        f"more replicates would lower the variance of a difference by {min(1.0, reduction):.1%} at"
+        " most; more topics lower the remaining variance",
+    )
+
+
+@declared_test(
+    "independent-replicates",
+    fit=lambda values: fit_independent_replicates(values)[1],
+    error="two-way ANOVA error of topic means over replicates",
+    unequal_variances=True,
+    **REPLICATES,
+)
+def independent_replicates_test(pairs: Pairs, options: Options) -> Outcome:
+    r"""ANOVA with independent replicates.
+
+    asks: Do the mean scores of the systems differ, where each topic has several rankings or answers
+        of each system?
+    null: All systems have the same effect.
+    assumes: Topics are a random sample of all topics; replicates of each topic and system are drawn
+        independently; effects of topics, of topics by systems, and errors are independent and
+        normal, each with one variance.
+    when: Answers of a language model or rankings of a stochastic ranker that were sampled anew for
+        each topic. For models that were trained several times, use shared-replicates.
+    formula: y_{tsk} = \mu + \alpha_s + \tau_t + (\tau\alpha)_{ts} + \varepsilon_{tsk}, \quad F =
+        \frac{\mathit{MS}_{System}}{\mathit{MS}_{Topic:System}}
+    source: Scheffé (1959), chapter 8; Voorhees, Samarov and Soboroff (2017), for replicates by
+        shards
+    convention: It is two-way ANOVA of the mean of each topic and system over its replicates, and
+        with two systems the paired t-test of these means. Negative estimates of variances are
+        reported unchanged. With unequal numbers of replicates all cell means have equal weights,
+        and sums of squares use the harmonic mean of the numbers.
+    """
+    outcome = compare_by_analysis(fit_independent_replicates, pairs, options)
+    table = outcome.table
+    assert table is not None
+    ms_cell, ms_error = table.ms[2:4]
+    reduction = ms_error / ms_cell if ms_cell else 1.0
+    return replace(
+        outcome, notes=(*_variance_notes(table, "Replicate", reduction), *table.notes[1:])
+    )
+
+
+@declared_test(
+    "shared-replicates",
+    fit=lambda values: fit_shared_replicates(values)[1],
+    samples_topics=False,
+    **REPLICATES,
+)
+def shared_replicates_test(pairs: Pairs, options: Options) -> Outcome:
+    r"""ANOVA with shared replicates.
+
+    asks: Do the mean scores of the systems differ by more than the variation between topics and
+        between replicates, such as trainings or indexes, explains?
+    null: All systems have the same effect.
+    assumes: Topics, and replicates of each system, are random samples; effects of topics, of
+        replicates, of topics by systems, and errors are independent and normal, each with one
+        variance.
+    when: Systems that were trained with several random seeds, or built several times, where each
+        replicate answers all topics: results generalise to other topics and other seeds. For
+        replicates that were drawn anew for each topic, use independent-replicates.
+    formula: y_{tsk} = \mu + \alpha_s + \tau_t + (\tau\alpha)_{ts} + \beta_{k(s)} +
+        \varepsilon_{tsk}, \quad F = \frac{\mathit{MS}_{System}}{\mathit{MS}_{System:Replicate} +
+        \mathit{MS}_{Topic:System} - \mathit{MS}_{Error}}
+    source: Scheffé (1959), chapter 8; Satterthwaite (1946)
+    convention: F is approximate, with degrees of freedom of its denominator by Satterthwaite's
+        formula. Corrections that resample topics are not supported, as they would ignore the
+        variation between replicates. All systems must have the same number of replicates; negative
+        estimates of variances are reported unchanged.
+    """
+    outcome = compare_by_analysis(fit_shared_replicates, pairs, options)
+    table = outcome.table
+    assert table is not None
+    model = outcome.required_model
+    reduction = table.ms[3] / model.error if model.error else 1.0
+    return replace(outcome, notes=_variance_notes(table, "System:Replicate", reduction))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,11 +28,10 @@ from cranfield.base.errors import (
     PolicyError,
     as_indices,
     as_numbers,
-    check_choice,
     check_integer,
-    check_number,
     quoted,
 )
+from cranfield.base.kinds import OneOf, RealNumber, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.scores.averages import Averages
@@ -472,10 +471,10 @@ def fit_simulator(
     scores: Any,
     *,
     discrete_scores: bool | None = None,
-    criterion: str = "aic",
-    copula: str = "gaussian",
-    shrinkage: float = 0.0,
-    df: float = 5.0,
+    criterion: Annotated[str, OneOf(CRITERIA)] = "aic",
+    copula: Annotated[str, OneOf(COPULAS)] = "gaussian",
+    shrinkage: Annotated[float, RealNumber(0, 1)] = 0.0,
+    df: Annotated[float, RealNumber(maximum=np.inf, above=0)] = 5.0,
 ) -> Simulator:
     """Fit distributions and a copula to real scores, to simulate new topics.
 
@@ -537,10 +536,7 @@ def fit_simulator(
     >>> equal.means.round(6).tolist(), equal.draw(1000, seed=1).mean(axis=0).round(2).tolist()
     ([0.5, 0.5, 0.5], [0.49, 0.49, 0.49])
     """
-    check_choice("criterion", criterion, CRITERIA)
-    check_number("shrinkage", shrinkage, 0, 1)
-    check_choice("copula", copula, COPULAS)
-    check_number("df", df, above=0, maximum=np.inf)
+    check_arguments(fit_simulator, locals())
     score_table = as_scores(scores)
     score_table.flat("scores by shard cannot be simulated")
     score_table, _ = check_squarable(score_table).complete("error")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.kinds import UnitInterval, check_arguments
+from cranfield.base.kinds import Probability, check_arguments
 from cranfield.base.text import counted, number_range, plain, some_of
 from cranfield.collection.files.named_columns import TOPIC
-from cranfield.result import Column, Columns, TableResult
+from cranfield.result import Column, Columns, TableResult, interval_columns
 from cranfield.scores import Scores
 from cranfield.scores.averages import Averages
 from cranfield.significance.comparison.result import paired_t_pvalues
@@ -50,8 +50,7 @@ class Summary(TableResult):
         "system": Column("System.", key=True),
         "topics": Column("Number of topics on which the system has a score.", 0),
         "mean": Column("Mean score over topics with a score."),
-        "low": Column("Lower bound of the confidence interval of the mean, by Student's t."),
-        "high": Column("Upper bound of the confidence interval of the mean."),
+        **interval_columns("confidence interval of the mean, by Student's t"),
         "sd": Column("Standard deviation of the scores over topics, with divisor n - 1."),
         "median": Column("Median score."),
         "difference": Column(
@@ -83,7 +82,7 @@ def summarise(
     *,
     baseline: str | int | None = None,
     groups: Any = None,
-    confidence: Annotated[float, UnitInterval()] = 0.95,
+    confidence: Probability = 0.95,
 ) -> Summary:
     r"""Summarise the scores of each system, for one or more systems.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import InputError, quoted
+from cranfield.base.errors import quoted
 from cranfield.base.text import counted
 from cranfield.sources.columns import Table, columns_of_mapping, read_columns
 from cranfield.sources.schemas import Column, Schema, spelt
@@ -25,14 +25,11 @@ class SystemTable:
     notes: tuple[str, ...]  # on unused rows and columns
 
 
-_UNITS = frozenset({"unit", "units", "uom"})  # Names of columns of units of measurement
-
-
 def system_schema(title: str) -> Schema:
     """Return the schema of a table with a column `system` and columns of any name."""
     key = Column("system", ID)
-    mapping, decisive = columns_of_mapping(title), ("status", "currency")
-    return Schema(title, (key,), mapping=mapping, is_selected=True, decisive=decisive)
+    decisive = ("status", "currency", "unit of measurement")
+    return Schema(title, (key,), mapping=columns_of_mapping, is_selected=True, decisive=decisive)
 
 
 def read_system_table(
@@ -56,11 +53,9 @@ def read_system_table(
         if k != key_index and is_used(columns.cells(k)):
             names.append(name)
         elif k != key_index:
-            source = columns.source
-            if spelt(name) in _UNITS and len({*columns.cells(k)}) > 1:
-                reason = f"column {quoted(name)} has several units of measurement"
-                raise InputError(f"{reason}; write all values in one unit", source=source)
-            notes.append(f"column {quoted(name)} of {source} has no numbers and is not used")
+            notes.append(
+                f"column {quoted(name)} of {columns.source} has no numbers and is not used"
+            )
     value_columns = (Column(name, kind, None) for name in names)
     table = columns.table(replace(schema, columns=(key, *value_columns)))
     table.refuse(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,11 +14,17 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
-    check_choice,
     check_integer,
     check_list,
-    check_number,
-    check_proportion,
+)
+from cranfield.base.kinds import (
+    Integer,
+    OneOf,
+    Positive,
+    Probability,
+    RealNumber,
+    Seed,
+    check_arguments,
 )
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
@@ -30,7 +36,6 @@ from cranfield.significance.differences import all_pairs
 from cranfield.significance.models.anova import fit_one_way, fit_two_way
 from cranfield.significance.power_and_width import (
     MODELS,
-    check_positive,
     expected_width,
     power_anova,
     power_t,
@@ -93,16 +98,16 @@ class TopicsNeeded:
 
 
 def topics_needed(
-    design: str = "anova-2",
+    design: Annotated[str, OneOf(DESIGNS)] = "anova-2",
     *,
     variance: float,
-    difference: float | None = None,
-    width: float | None = None,
+    difference: Positive | None = None,
+    width: Positive | None = None,
     systems: int = 2,
     alpha: float = 0.05,
-    power: float = 0.8,
+    power: Probability = 0.8,
     alternative: str = "two-sided",
-    epsilon: float = 1.0,
+    epsilon: Annotated[float, RealNumber()] = 1.0,
 ) -> TopicsNeeded:
     """Find the smallest number of topics that reaches a power, or a width of the interval.
 
@@ -153,7 +158,7 @@ def topics_needed(
     >>> topics_needed("interval", width=0.05, variance=0.01).topics
     125
     """
-    check_choice("design", design, DESIGNS)
+    check_arguments(topics_needed, locals())
     by_width = design == "interval"
     goals = {"width": width, "difference": difference}
     name, unused_name = goals if by_width else reversed(goals)
@@ -168,9 +173,6 @@ def topics_needed(
         )
     if design != "anova-2" and epsilon != 1:
         raise PolicyError(f"epsilon requires design 'anova-2', got {design!r}")
-    check_proportion("power", power)
-    check_number("epsilon", epsilon)
-    check_positive(**{name: goal})
     options: dict[str, Any] = {"variance": variance, "alpha": alpha}
     evaluate: Callable[..., Any] = expected_width
     if design == "t":
@@ -213,7 +215,9 @@ def find_smallest(is_enough: Callable[[int], bool], max_topics: int = MAX_TOPICS
     return high
 
 
-def variance(scores: Scores | Iterable[Scores], *, model: str = "anova-2") -> float:
+def variance(
+    scores: Scores | Iterable[Scores], *, model: Annotated[str, OneOf(MODELS)] = "anova-2"
+) -> float:
     r"""Estimate the variance of a score from existing scores, for topic set size design.
 
     .. math:: V_{E1} = \frac{\sum_{ts} (x_{ts} - \bar{x}_{\cdot s})^2}{m(n - 1)}, \quad
@@ -249,8 +253,8 @@ def variance(scores: Scores | Iterable[Scores], *, model: str = "anova-2") -> fl
     >>> round(variance(scores), 4), round(variance(scores, model="anova-1"), 4)
     (0.04, 0.065)
     """
+    check_arguments(variance, locals())
     check_list("scores", scores)
-    check_choice("model", model, MODELS)
     samples = [scores] if isinstance(scores, Scores) else list(scores)
     if not samples:
         raise CranfieldError("expected scores to estimate a variance, got none")
@@ -359,14 +363,14 @@ def power_pairs(
     pilot: Any,
     *,
     topics: int | Sequence[int] | None = None,
-    difference: float | None = None,
-    power: float = 0.8,
+    difference: Positive | None = None,
+    power: Probability = 0.8,
     test: str | None = None,
     correction: str | None = None,
-    alpha: float = 0.05,
-    sets: int = 1000,
-    resamples: int = 999,
-    seed: int = 0,
+    alpha: Probability = 0.05,
+    sets: Annotated[int, Integer(1, MAX_RESAMPLES)] = 1000,
+    resamples: Annotated[int, Integer(1, MAX_RESAMPLES)] = 999,
+    seed: Seed = 0,
     jobs: int | None = None,
 ) -> PairPower:
     """Estimate the power of a test with its correction for pairs of systems, by simulation.
@@ -428,13 +432,7 @@ def power_pairs(
         25    0.245     0.520       0.060   0.080
         50    0.570     0.840       0.260   0.080
     """
-    for name, value in (("sets", sets), ("resamples", resamples)):
-        check_integer(name, value, 1, MAX_RESAMPLES)
-    check_integer("the seed", seed, 0)
-    check_proportion("alpha", alpha)
-    check_proportion("power", power)
-    if difference is not None:
-        check_positive(difference=difference)
+    check_arguments(power_pairs, locals())
     sizes = () if topics is None else (topics,) if isinstance(topics, int) else tuple(topics)
     for size in sizes:
         check_integer("the number of topics", size, 2, MAX_PILOT_TOPICS)

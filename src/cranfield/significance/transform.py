@@ -6,13 +6,14 @@ Each function takes :class:`Scores` and returns others with the same topics and 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import ndtr
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import CranfieldError, check_choice, check_number, quoted
+from cranfield.base.errors import CranfieldError, quoted
+from cranfield.base.kinds import OneOf, Positive, RealNumber, check_arguments
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted
 from cranfield.scores import Scores
@@ -72,9 +73,9 @@ def standardise(
     scores: Scores,
     reference: Scores | None = None,
     *,
-    method: str = "z",
-    slope: float = 0.15,
-    centre: float = 0.5,
+    method: Annotated[str, OneOf(METHODS)] = "z",
+    slope: Positive = 0.15,
+    centre: Annotated[float, RealNumber()] = 0.5,
 ) -> Scores:
     r"""Standardise the scores of each topic by the scores of reference systems on the topic.
 
@@ -127,9 +128,7 @@ def standardise(
     >>> standardise(raw, method="linear").values.round(4).tolist()
     [[0.3939, 0.6061], [0.3939, 0.6061]]
     """
-    check_choice("method", method, METHODS)
-    check_number("slope", slope, above=0)
-    check_number("centre", centre)
+    check_arguments(standardise, locals())
     values = _flatten_scores(scores)
     reference_values = values if reference is None else _align_reference(scores, reference)
     min_scores = 1 if method == "empirical" else 2

@@ -10,7 +10,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from io import BytesIO
+from io import BufferedReader, BytesIO, FileIO
 from operator import itemgetter
 from os import PathLike, fspath
 from pathlib import Path
@@ -231,7 +231,7 @@ class Source:
             return
         with self.open() as stream:
             is_first, max_size = True, read_limit("CRANFIELD_MAX_LINE")
-            while data := stream.read(size or CHUNK):
+            while data := stream.read(_to_end_of_line(stream, size or CHUNK, max_size)):
                 end_of_line = b"" if data.endswith(b"\n") else stream.readline(max_size)
                 if len(end_of_line) == max_size and not end_of_line.endswith(b"\n"):
                     if self.suffix != ".json":
@@ -250,6 +250,21 @@ class Source:
                         # Lines ended by a lone carriage return would look like one long line.
                         chunk = chunk.replace(b"\r", b"\n")
                 yield chunk
+
+
+def _to_end_of_line(stream: IO[bytes], size: int, max_size: int) -> int:
+    """Return a number of bytes, and those up to the end of the line if the stream is a file.
+
+    Lines that are read as a whole need no copy.
+    """
+    is_file = isinstance(stream, BufferedReader) and isinstance(stream.raw, FileIO)
+    if not (is_file and stream.seekable()):
+        return size
+    start = stream.tell()
+    stream.seek(start + size)
+    end_of_line = stream.readline(max_size)
+    stream.seek(start)
+    return size + len(end_of_line) if end_of_line.endswith(b"\n") else size
 
 
 def _with_lines(head: bytes, stream: IO[bytes]) -> bytes:

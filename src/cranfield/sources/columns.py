@@ -8,7 +8,8 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from operator import itemgetter
+from itertools import chain
+from operator import itemgetter, methodcaller
 from os import PathLike
 from typing import Any
 
@@ -45,7 +46,7 @@ from cranfield.sources.values import Cells, is_number
 MappingReader = Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]
 """Converts a mapping, whose source is named, to columns."""
 
-_DECOMPRESSED_BY_POLARS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
+_COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
 
 
 @dataclass(frozen=True)
@@ -100,18 +101,7 @@ class Columns:
         if repeated := self._header_rows(used):
             reason = "repeats the names of the columns; remove the row"
             raise error_at_row(repeated[0], reason, self.source, self.lines)
-        unused, others, decisive = schema.unused(self.names, used)
-        decisive |= self._find_decisive_values(schema, used)
-        read = {schema.column_of(self.names[k]) for k in used}
-        for k, kind in decisive.items():
-            if kind == "support" and kind in read:
-                continue
-            values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
-            if not _is_harmless(kind, spelt(self.names[k]), {*values}):
-                subject = f"column {quoted(self.names[k])} ({some_of(map(quoted, values), 3)})"
-                effect = f"may be the {kind} of rows, which a {schema.kind} does not take into"
-                reason = f"{subject} {effect} account; {_ADVICE[kind]}"
-                raise InputError(reason, source=self.source)
+        unused, others = self.refuse_decisive(schema, used)
         # Not reported: columns with a single value, with numbers of rows, with a text for each
         # identifier, or with a copy of a used column. Other identifiers and numbers may be the ones
         # that the user means.
@@ -146,6 +136,24 @@ class Columns:
         if reported := sorted({*reported}) + unused[_MAX_CHECKED:]:
             listed = some_of((quoted(self.names[k]) for k in reported), 12)
             warn(f"{self.source}: columns not used: {listed}")
+
+    def refuse_decisive(
+        self, schema: Schema, used: Collection[int]
+    ) -> tuple[list[int], dict[int, tuple[int, Column]]]:
+        """Refuse unused columns that may change the meaning of rows; return the others."""
+        unused, others, decisive = schema.unused(self.names, used)
+        decisive |= self._find_decisive_values(schema, used)
+        read = {schema.column_of(self.names[k]) for k in used}
+        for k, kind in decisive.items():
+            if kind == "support" and kind in read:
+                continue
+            values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
+            if not _is_harmless(kind, spelt(self.names[k]), {*values}):
+                subject = f"column {quoted(self.names[k])} ({some_of(map(quoted, values), 3)})"
+                effect = f"may be the {kind} of rows, which a {schema.kind} does not take into"
+                reason = f"{subject} {effect} account; {_ADVICE[kind]}"
+                raise InputError(reason, source=self.source)
+        return unused, others
 
     def _find_decisive_values(self, schema: Schema, used: Collection[int]) -> dict[int, str]:
         """Find unused columns of any name whose values are answers or events of clicks."""
@@ -242,6 +250,7 @@ _ADVICE = {
     "assessor": "write a table for each assessor, or remove the column if each answer has one",
     "criterion": "keep the rows of one criterion, and remove the column",
     "answer": "write the grade of each row, such as 0 if it was rejected, and remove the column",
+    "unit of measurement": "write all values in one unit, and remove the column",
     "outcome": "keep the valid rows, and remove the column",
     "replicate": "name the systems SYSTEM@REPLICATE, and remove the column",
 }
@@ -369,9 +378,9 @@ def columns_of_records(
     if isinstance(shape, tuple):
         fields = {name: [getattr(row, name) for row in rows] for name in shape}
         return Columns.from_mapping(fields, source, lines)
-    names = dict.fromkeys(name for row in rows for name in row)
+    names = dict.fromkeys(chain.from_iterable(rows))
     return Columns.from_mapping(
-        {name: [row.get(name) for row in rows] for name in names}, source, lines
+        {name: [*map(methodcaller("get", name), rows)] for name in names}, source, lines
     )
 
 
@@ -403,7 +412,7 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     if form == "parquet":
         return columns_of_frame(parquet_frame(raw, name), name)
     if form in {"csv", "tsv"}:
-        return _columns_of_csv(raw, "\t" if form == "tsv" else ",", name)
+        return columns_of_csv(raw, "\t" if form == "tsv" else ",", name)
     text = decode_text(raw, name)
     if form == "jsonl":
         records, lines = parse_json_lines(text, name)
@@ -421,7 +430,7 @@ def _columns_of_json(
 ) -> Columns | None:
     """Read records or a mapping from JSON; None if the schema does not allow their form."""
     if isinstance(data, Mapping):
-        data = _unwrap_pandas(data, schema)
+        data = unwrap_pandas(data, schema, source)
     nested = None if schema.nested is None else schema.nested(data, source)
     if nested is not None:
         columns, rows = nested
@@ -429,21 +438,25 @@ def _columns_of_json(
             columns, source, None if lines is None else [lines[row] for row in rows]
         )
     if isinstance(data, Mapping) and schema.mapping is not None:
-        to_columns = columns_of_mapping("table") if schema.is_table(data) else schema.mapping
+        to_columns = columns_of_mapping if schema.is_table(data) else schema.mapping
         return Columns.from_mapping(to_columns(data, source), source)
     if isinstance(data, list) and schema.tuples is not None:
         return columns_of_records(data, schema, source, lines)
     return None
 
 
-def _unwrap_pandas(data: Mapping[Any, Any], schema: Schema) -> Any:
+def unwrap_pandas(data: Mapping[Any, Any], schema: Schema, source: str) -> Any:
     """Return the rows of a table that pandas wrote as JSON; other data are returned unchanged."""
     values = list(data.values())
     is_split = {"columns", "data"} <= {*data} <= {"columns", "index", "data"}
     if is_split and all(isinstance(value, list) for value in values):
         names, rows = list(map(str, data["columns"])), data["data"]
-        are_rows = all(isinstance(row, list) and len(row) == len(names) for row in rows)
-        return [dict(zip(names, row, strict=True)) for row in rows] if are_rows else data
+        if any(not isinstance(row, list) or len(row) != len({*names}) for row in rows):
+            reason = (
+                "expected distinct names in columns, and a value for each name in each row of data"
+            )
+            raise InputError(reason, source=source)
+        return [dict(zip(names, row, strict=True)) for row in rows]
     if {*data} == {"schema", "data"} and isinstance(data["data"], list):
         return data["data"]
     if not all(isinstance(value, Mapping) for value in values) or not values:
@@ -457,7 +470,7 @@ def _unwrap_pandas(data: Mapping[Any, Any], schema: Schema) -> Any:
     return [{name: column[row] for name, column in data.items()} for row in values[0]]
 
 
-def _columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
+def columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
     """Read CSV: with polars if each line is a row without quotes, else with the exact parser."""
     columns = _columns_of_regular_csv(raw, separator, source)
     if columns is None:
@@ -478,8 +491,9 @@ def _columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
 def _columns_of_regular_csv(raw: bytes, separator: str, source: str) -> Columns | None:
     raw = raw.removeprefix(BOM_UTF8)
     has_other_ends = b"\r" in raw and raw.count(b"\r") != raw.count(b"\r\n")
-    # Polars would decompress data that begin like an archive, without a limit.
-    if b'"' in raw or has_other_ends or raw.startswith((BOM_UTF8, *_DECOMPRESSED_BY_POLARS)):
+    # Polars would decompress data that begin like an archive, without a limit, and read the
+    # separator that the first line declares for Excel as a name.
+    if b'"' in raw or has_other_ends or raw.startswith((BOM_UTF8, b"sep=", *_COMPRESSED)):
         return None
     try:
         frame = pl.read_csv(raw, separator=separator, infer_schema=False)
@@ -612,29 +626,25 @@ def two_columns(*names: str) -> MappingReader:
     return lambda data, source: transpose_rows(names, data.items())
 
 
-def columns_of_mapping(kind: str) -> MappingReader:
-    """Return a function that reads a mapping whose values are the columns of a table."""
-
-    def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-        for values in data.values():
-            if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
-                expected = f"expected lists as the columns of a {kind}"
-                reason = f"{expected}, got a column of type {type(values).__name__}"
-                if isinstance(values, Mapping):
-                    reason += "; in pandas, write the table by to_json(orient='records')"
-                raise InputError(reason, source=source)
-        listed = {
-            str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
-            for name, values in data.items()
-        }
-        lengths = {len(values) for values in listed.values()}
-        if len(lengths) > 1:
-            listed_lengths = some_of(map(str, lengths), 5)
-            reason = f"expected columns of equal length, got lengths {listed_lengths}"
+def columns_of_mapping(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+    """Read a mapping whose values are the columns of a table."""
+    for values in data.values():
+        if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
+            expected = "expected lists as the columns of a table"
+            reason = f"{expected}, got a column of type {type(values).__name__}"
+            if isinstance(values, Mapping):
+                reason += "; in pandas, write the table by to_json(orient='records')"
             raise InputError(reason, source=source)
-        return listed
-
-    return columns
+    listed = {
+        str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
+        for name, values in data.items()
+    }
+    lengths = {len(values) for values in listed.values()}
+    if len(lengths) > 1:
+        listed_lengths = some_of(map(str, lengths), 5)
+        reason = f"expected columns of equal length, got lengths {listed_lengths}"
+        raise InputError(reason, source=source)
+    return listed
 
 
 def pairs_of(
@@ -745,17 +755,22 @@ _ARRAY = r"""\[.*['",].*\]"""
 
 
 def _check_lists(
-    ids: pl.Series, source: str, lines: Sequence[int] | NDArray[np.int64] | None
+    ids: pl.Series, noun: str, source: str, lines: Sequence[int] | NDArray[np.int64] | None
 ) -> None:
-    """Refuse ids that are arrays; warn of ids of one form with separators between."""
-    rows = ids.str.contains(rf"^{_ARRAY}$|\d\s*[;|,]").fill_null(False).arg_true()[:_MAX_CHECKED]
+    """Refuse ids that are arrays; warn of documents of one form with separators between.
+
+    Groups with separators between are refused if each of them occurs in another row.
+    """
+    groups = {*ids.unique()} if noun == "group" else set[str]()
+    separator = r"[;|,]" if groups else r"\d\s*[;|,]"
+    rows = ids.str.contains(f"^{_ARRAY}$|{separator}").fill_null(False).arg_true()[:_MAX_CHECKED]
     for row, text in zip(rows, ids[rows], strict=True):
         parts = re.split(r"\s*[;|,]\s*", text)
         forms = [re.sub(r"\d+", "0", re.sub(r"[A-Za-z]+", "a", part)) for part in parts]
-        if re.fullmatch(_ARRAY, text):
-            reason = f"expected one document, got the list {quoted(text)}; write a row for each"
+        if re.fullmatch(_ARRAY, text) or {*parts} <= groups:
+            reason = f"expected one {noun}, got the list {quoted(text)}; write a row for each"
             raise error_at_row(int(row), reason, source, lines)
-        if "0" in forms[0] and {*forms} == {forms[0]}:
+        if not groups and "0" in forms[0] and {*forms} == {forms[0]}:
             warn(f"{source}: document {quoted(text)} may be several; write a row for each")
             return
 
@@ -794,8 +809,8 @@ def convert_columns(
             warn(f"{source}: {noun} is {values}, read as text, not as missing")
         if series.dtype == pl.String and column.name not in _TEXT_COLUMNS:
             _warn_of_decimal_ids(series, noun, source)
-        if column.name == "doc" and series.dtype == pl.String:
-            _check_lists(series, source, lines)
+        if column.name in {"doc", "group"} and series.dtype == pl.String:
+            _check_lists(series, "group" if column.name == "group" else "document", source, lines)
         series_by_name[column.name] = series
     height = max((len(series) for series in series_by_name.values()), default=0)
     if not height and not allow_empty:

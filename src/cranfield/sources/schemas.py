@@ -29,9 +29,9 @@ _CLICKS = (
 )
 _START = "start start_time"
 _TIME = ("time timestamp event_time datetime ts", _START)
-_RANK = "rank position ordinal pos"
+_RANK = "rank position ordinal pos doc_position"
 _RANK_ON_PAGE = (
-    "result_rank item_rank doc_rank result_position item_position doc_position hit_position"
+    "result_rank item_rank doc_rank result_position item_position hit_position"
     " display_position display_rank display_order serp_position serp_rank rank_on_page"
     " position_on_page"
 )
@@ -209,6 +209,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "name of a test": ("name", "paper study"),
         "alternative": ("alternative alternative_hypothesis", "sides sided tails tailed tail"),
         "alpha": ("alpha significance_level",),
+        "prediction": ("prediction", "value score"),
         "value": ("score value metric_value measure_value",),
     }
 )
@@ -222,7 +223,9 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " qa_user eligible is_eligible qualified is_qualified multiple_exposures tainted parsed"
         " failed error finish_reason rejection_time is_bot bot is_robot is_crawler is_test"
         " test_account is_test_account test_user is_test_user retracted is_retracted withdrawn"
-        " is_withdrawn is_refund is_refunded refunded",
+        " is_withdrawn exception error_message error_msg error_type traceback timed_out refunded"
+        " is_refund is_refunded"
+        " failure_reason is_failed has_failed http_code response_code stop_reason is_invalid",
         "split": "split dataset data_set subset phase challenge_phase task track",
         "count": "impressions impression_count views view_count shows searches search_count count"
         " n num frequency freq occurrences sessions visits pageviews screen_page_views"
@@ -269,8 +272,11 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " parse_success is_parsed refused is_refused refusal is_spam spammer is_spammer banned"
         " is_banned reject is_attention_check attention_check is_honeypot honeypot is_training"
         " is_practice practice is_draft draft is_archived archived is_hidden hidden is_truncated"
-        " truncated is_fallback fallback used_fallback status_code",
+        " truncated is_fallback fallback used_fallback status_code succeeded passed pass"
+        " completed errors failure timeout invalid skip drop"
+        " include use flag qc outcome",
         "replicate": "replicate replicate_id repetition trial attempt",
+        "unit of measurement": "uom unit_of_measurement",
     }
 )
 """Names of columns that change the meaning of rows, by kind; they are never ignored silently.
@@ -598,6 +604,12 @@ class Schema:
         if "value" in {spelt(names[k]) for k in used}:
             # As in Langfuse: a row has the name of a criterion and its value.
             kinds |= {k: "criterion" for k, name in unused.items() if name == "name"}
+        if "unit of measurement" in self.decisive:
+            # In other tables, a unit is a person or a document.
+            kinds |= {k: "unit of measurement" for k, n in unused.items() if n in {"unit", "units"}}
+        if "threshold" in unused.values():
+            # As in DeepEval: a score is a success if it reaches a threshold.
+            kinds |= {k: "" for k, name in unused.items() if name in {"success", "passed", "pass"}}
         decisive = {k: kind for k, kind in kinds.items() if kind in self.decisive}
         if self.is_selected:
             return [], {}, decisive
@@ -693,4 +705,4 @@ def schema_of_lines(
     cut = partial(fields_of, widths=range(len(required), len(columns) + 1))
     lines = Lines(tuple(column.name for column in columns), len(required), cut=cut)
     schema = Schema(kind, columns, lines=lines, tuples=required, mapping=mapping)
-    return replace(schema, suspicions=suspicions or {})
+    return replace(schema, suspicions=suspicions or {}, hint="; rename the column to {name}")

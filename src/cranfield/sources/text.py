@@ -101,10 +101,10 @@ def encoding_reason(raw: bytes) -> str:
     return f"{'is UTF-16 text' if is_utf16 else 'is not UTF-8 text'}; save it as UTF-8"
 
 
-def split_lines(text: str) -> list[tuple[int, str]]:
-    """Return the lines that are not blank, with their numbers."""
+def split_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank, with their numbers."""
     lines = enumerate(re.split(r"\r\n|\r|\n", text), 1)
-    return [(number, line) for number, line in lines if line.strip()]
+    yield from ((number, line) for number, line in lines if line.strip())
 
 
 def split_rows(text: str, source: str, separator: str) -> tuple[list[tuple[str, ...]], list[int]]:
@@ -190,11 +190,20 @@ def _refuse_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return mapping
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_refuse_duplicate_keys)
+_DECODER: Any = json.JSONDecoder(object_pairs_hook=_refuse_duplicate_keys)
 
 
 def parse_json_lines(text: str, source: str) -> tuple[list[Any], list[int]]:
     """Parse JSON lines; return the value and the number of each line that is not empty."""
     check_parts(text, source, "{", "[")
     numbered = [(k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
-    return [parse_json(line, source, k) for k, line in numbered], [k for k, _ in numbered]
+    values = []
+    for k, line in numbered:
+        record = line.strip(" \t\r")
+        try:
+            value, end = _DECODER.scan_once(record, 0)
+        except (StopIteration, ValueError, RecursionError):
+            end = -1
+        # The complete parser, which takes several times as long, decides on all other lines.
+        values.append(value if end == len(record) else parse_json(line, source, k))
+    return values, [k for k, _ in numbered]

@@ -106,6 +106,15 @@ def absent(cell: Any, words: frozenset[str] = frozenset({""})) -> bool:
         return False
 
 
+def where_absent(cells: Cells, words: frozenset[str]) -> pl.Series:
+    """Return the mask of missing cells, as defined by :func:`absent`."""
+    if isinstance(cells, pl.Series) and cells.dtype == pl.String:
+        return cells.fill_null("").str.strip_chars().str.to_lowercase().is_in([*words])
+    if isinstance(cells, pl.Series) and cells.dtype.is_numeric():
+        return cells.cast(pl.Float64).is_nan().fill_null(True)
+    return pl.Series([absent(cell, words) for cell in cells], dtype=pl.Boolean)
+
+
 NO_GRADE = frozenset({"", "na", "n/a", "nan", "null", "none"})
 """Words for a missing grade, in any case."""
 
@@ -155,6 +164,7 @@ class Kind:
     exact: types of Python and of polars whose columns are converted as a whole; None if each value
         is converted.
     prepare: changes a column before its values are converted.
+    reports_blanks: whether a warning reports removed blanks around texts.
     """
 
     read: Callable[[Any], Any]
@@ -163,6 +173,7 @@ class Kind:
     missing: Callable[[Any], bool] = lambda cell: False
     exact: tuple[type, type[pl.DataType]] | None = None
     prepare: Callable[[Cells], Cells] | None = None
+    reports_blanks: bool = True
 
     def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
         """Convert a column; also return the first row with an invalid value, or None."""
@@ -201,7 +212,8 @@ class Kind:
             series = cells
         else:
             python, exact = self.exact
-            if not set(map(type, cells)) <= ({float, int} if python is float else {python}):
+            types = {*map(type, cells)} - {type(None)}
+            if not types <= ({float, int} if python is float else {python}):
                 return None
             try:
                 series = pl.Series(cells, dtype=exact, strict=True)
@@ -212,19 +224,21 @@ class Kind:
         dtype = series.dtype
         if self.dtype == pl.String:
             if dtype == pl.String:
-                stripped = series.str.strip_chars(BLANKS)
+                stripped = series.str.strip_chars(BLANKS if self.reports_blanks else None)
                 n_changed = int(((stripped != series) & (stripped != "")).sum())
-                if n_changed:
+                if n_changed and self.reports_blanks:
                     ids = counted(n_changed, "id")
                     warn(f"blanks around {ids} in the column {name} were removed")
                 return stripped.set(stripped == "", None)
             return series.cast(pl.String) if dtype.is_integer() else None
         if dtype == pl.String:
-            # If any text has an unusual form, each value is converted.
             texts = pl.DataFrame({"": series.str.strip_chars(BLANKS)})
             expression = (numbers_in if self.dtype == pl.Float64 else integers_in)(pl.col(""))
             numbers = texts.select(expression).to_series()
-            return None if numbers.null_count() else numbers
+            # Texts of an unusual form are converted one by one, each once.
+            others = series.filter(numbers.is_null()).drop_nulls().unique()
+            values = pl.Series([self.read(text) for text in others], dtype=self.dtype)
+            return numbers.fill_null(series.replace_strict(others, values, default=None))
         if not (dtype.is_integer() or dtype in {pl.Float32, pl.Float64}):
             return None
         numbers = series.cast(self.dtype, strict=False)
@@ -286,7 +300,7 @@ def _label(cell: Any) -> str | None:
     return None if is_nested or absent(cell) else str(plain(cell)).strip() or None
 
 
-LABEL = Kind(_label, problem="not text or a number")
+LABEL = Kind(_label, problem="not text or a number", exact=(str, pl.String), reports_blanks=False)
 """The required name of a topic, nugget or system: any single value, as text."""
 
 NAME = replace(LABEL, missing=absent)

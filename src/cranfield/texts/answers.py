@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from math import isnan
 from os import PathLike
 from typing import Any
 
@@ -18,6 +17,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, MeasureError, check_choice, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.judged.coverage import Scorable
+from cranfield.collection.pairs import find_label_positions
 from cranfield.sources.columns import (
     Table,
     columns_of_records,
@@ -26,7 +26,7 @@ from cranfield.sources.columns import (
     read_columns,
     read_table,
 )
-from cranfield.sources.schemas import Column, Lines, Schema, optional
+from cranfield.sources.schemas import Column, Lines, Schema, is_repeated, optional
 from cranfield.sources.values import LABEL, NAME, Kind, absent, any_value, is_broken_text
 from cranfield.texts.gold import (
     AMOUNT,
@@ -39,11 +39,11 @@ from cranfield.texts.gold import (
     TEXT,
     TOPIC,
     Nuggets,
-    add_value,
     build_nuggets,
     check_name_used,
     check_topics,
     input_files,
+    name_systems,
     read_nuggets,
     stem_of,
     text_length,
@@ -219,8 +219,6 @@ def _read_answer_table(data: Any, name: str | None) -> Table:
     columns = read_columns(data, ANSWERS)
     cells = columns.select(ANSWERS)
     n_rows = len(cells["topic"])
-    check_name_used(name, "system" not in cells)
-    cells.setdefault("system", [name or stem_of(data)] * n_rows)
     if isinstance(data, (str, PathLike)) and _LENGTH_MARK in (nuggets := list(cells["nugget"])):
         positions, lengths = (cells.get(name, [None] * n_rows) for name in ("position", "length"))
         rows = zip(nuggets, positions, lengths, strict=True)
@@ -228,9 +226,8 @@ def _read_answer_table(data: Any, name: str | None) -> Table:
         cells["nugget"], cells["position"], cells["length"] = zip(*shifted_rows, strict=True)
     table = convert_columns(cells, ANSWERS, columns.source, columns.lines)
     if "support" in table.names:
-        has_nugget = table.frame["nugget"].is_not_null()
-        table.refuse(has_nugget & table.frame["support"].is_null(), lambda _: "has no support")
-    return table
+        table.check({"has no support": _HAS_NUGGET & pl.col("support").is_null()})
+    return name_systems(table, name, data)
 
 
 def _answer_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
@@ -254,60 +251,58 @@ def _answer_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
                 raise InputError(f"{reason}, got {got}", source="answers", topic=str(topic))
 
 
+_HAS_NUGGET = pl.col("nugget").is_not_null()
+_ANSWER = ("topic", "system")
+_INVALID_ANSWERS = {
+    "unknown gold nugget {nugget}": _HAS_NUGGET & pl.col("place").is_null(),
+    "the answer of this topic has two lengths, {first_length:g} and {length:g}": pl.col("is_known")
+    & (pl.col("length") != pl.col("first_length")),
+    "nugget {nugget} is matched twice by system {system}": _HAS_NUGGET & pl.col("is_repeated"),
+}
+
+
 def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
-    topics = {topic: k for k, topic in enumerate(gold.topics)}
-    nugget_index = gold.places
-    systems: dict[str, int] = {}
-    lengths: dict[tuple[int, int], float] = {}
-    matches: dict[tuple[int, int, int], tuple[float, float]] = {}
-    unknown_topics: dict[str, None] = {}
+    frame = pl.concat([table.frame for table in tables])
+    text_lengths = [None if text is None else text_length(text) for text in frame["text"]]
+    frame = frame.with_columns(
+        length=pl.coalesce("length", pl.Series(text_lengths, dtype=pl.Float64)),
+        is_known=pl.col("topic").is_in([*gold.topics]),
+        is_repeated=is_repeated(*_ANSWER, "nugget"),
+    )
+    frame = frame.with_columns(first_length=pl.col("length").drop_nulls().first().over(_ANSWER))
+    frame = frame.join(gold.places, on=["topic", "nugget"], how="left", maintain_order="left")
+    start = 0
     for table in tables:
-        for row, cells in enumerate(table.rows()):
-            topic, nugget, system, position, support, length, text = cells
-            system_index = systems.setdefault(system, len(systems))
-            if isnan(length) and text is not None:
-                length = float(text_length(text))
-            if topic not in topics and nugget is None:
-                unknown_topics[topic] = None
-                continue
-            if nugget is not None and (topic, nugget) not in nugget_index:
-                raise table.wrong(row, f"unknown gold nugget {quoted(nugget)}", topic)
-            answer = (topics[topic], system_index)
-            if not add_value(lengths, answer, length):
-                reason = (
-                    f"the answer of this topic has two lengths, {lengths[answer]:g} and {length:g}"
-                )
-                raise table.wrong(row, reason, topic)
-            if nugget is not None:
-                match = (*answer, nugget_index[topic, nugget])
-                if match in matches:
-                    reason = f"nugget {quoted(nugget)} is matched twice by system {quoted(system)}"
-                    raise table.wrong(row, reason, topic)
-                matches[match] = (position, 1.0 if isnan(support) else support)
-    source = tables[0].source
-    known = {system for _, system in lengths}
+        part = replace(table, frame=frame[start : start + table.frame.height])
+        part.check(_INVALID_ANSWERS)
+        start += part.frame.height
+    systems = tuple(frame["system"].unique(maintain_order=True))
+    unknown_topics = (
+        frame.filter(~pl.col("is_known"))["topic"].unique(maintain_order=True).to_list()
+    )
+    frame = frame.filter("is_known")
     nouns = {"text": "answer", "gold": "nuggets"}
-    check_topics(systems, known, unknown_topics, topics, **nouns, source=source)
+    source = tables[0].source
+    check_topics(systems, {*frame["system"]}, unknown_topics, gold.topics, **nouns, source=source)
     shape = (len(gold.topics), len(systems))
     length, answered = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
-    for answer, value in lengths.items():
-        length[answer], answered[answer] = value, True
-    warn_missing(lengths, gold.topics, tuple(systems))
+    topic = find_label_positions(frame["topic"].to_list(), gold.topics)
+    system = find_label_positions(frame["system"].to_list(), systems)
+    length[topic, system] = frame["first_length"].fill_null(np.nan)
+    answered[topic, system] = True
+    warn_missing(answered, gold.topics, systems)
     # A nugget without support is not a match, but its row states that there is an answer.
-    supported = {match: values for match, values in matches.items() if values[1] > 0}
-    topic_numbers, system_numbers, nugget_numbers = (
-        np.array(list(supported), dtype=np.int64).reshape(-1, 3).T
-    )
-    positions, degrees = np.array(list(supported.values()), dtype=np.float64).reshape(-1, 2).T
+    frame = frame.with_columns(pl.col("support").fill_null(1.0), cell=topic * shape[1] + system)
+    matches = frame.filter(_HAS_NUGGET, pl.col("support") > 0)
     return JudgedAnswers(
         nuggets=gold,
-        systems=tuple(systems),
+        systems=systems,
         answered=answered,
         length=length,
-        cell=topic_numbers * shape[1] + system_numbers,
-        nugget=nugget_numbers,
-        position=positions,
-        support=degrees,
+        cell=matches["cell"].to_numpy(),
+        nugget=matches["place"].to_numpy(),
+        position=matches["position"].fill_null(np.nan).to_numpy(),
+        support=matches["support"].to_numpy(),
     )
 
 

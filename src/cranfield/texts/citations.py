@@ -101,6 +101,7 @@ def _one_document(cell: Any) -> str | None:
 _CITED = replace(
     NAME,
     read=_one_document,
+    exact=None,
     problem="not the id of one document; write a row with an id for each citation",
     missing=lambda cell: NAME.missing(cell) or str(cell).strip() == "[]",
 )
@@ -361,7 +362,9 @@ def _build_citations(table: Table) -> JudgedCitations:
     joint = pl.col("joint").drop_nulls().first()
     topics, topic = number_values(frame["topic"])
     systems, system = number_values(frame["system"])
-    warn_missing({*zip(topic.tolist(), system.tolist(), strict=True)}, [*topics], [*systems])
+    answered = np.zeros((len(topics), len(systems)), dtype=bool)
+    answered[topic, system] = True
+    warn_missing(answered, topics.to_list(), systems.to_list())
     if n_empty := frame.filter(~_HAS_SENTENCE).height:
         warn(f"{counted(n_empty, 'answer')} without sentences counted as 0")
     frame = frame.with_columns(cell=topic.astype(np.int64) * len(systems) + system)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import isnan
 from os import PathLike, fspath
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, Ints
+from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.collection.pairs import number_values
@@ -29,8 +28,6 @@ from cranfield.sources.values import (
     finite,
     truths_as_grades,
 )
-
-Key = TypeVar("Key")
 
 MAX_NUMBER = 1e15
 """Maximum weight, length or position, so that sums and products remain finite."""
@@ -124,25 +121,18 @@ def stem_of(data: Any) -> str:
     return Source(fspath(data)).stem if isinstance(data, (str, PathLike)) else "run"
 
 
-def warn_missing(
-    answered: Collection[tuple[int, int]], topics: Sequence[str], systems: Sequence[str]
-) -> None:
-    """Warn of missing answers; `answered` contains indices of topic and system."""
-    missing = [
-        (topic, system)
-        for s, system in enumerate(systems)
-        for t, topic in enumerate(topics)
-        if (t, s) not in answered
-    ]
-    if missing:
-        examples = (f"{quoted(topic)} of {quoted(system)}" for topic, system in missing)
+def warn_missing(answered: Bools, topics: Sequence[str], systems: Sequence[str]) -> None:
+    """Warn of missing answers; shape (topics, systems)."""
+    missing = np.argwhere(~answered.T)
+    if len(missing):
+        examples = (f"{quoted(topics[t])} of {quoted(systems[s])}" for s, t in missing)
         answers = f"{counted(len(missing), 'answer')} {'is' if len(missing) == 1 else 'are'}"
         warn(f"{answers} missing and counted as 0: topic {some_of(examples, 5)}")
 
 
 def check_topics(
-    systems: Mapping[str, int],
-    known: Collection[int],
+    systems: Iterable[str],
+    known: Collection[str],
     skipped_topics: Collection[str],
     topics: Collection[str],
     *,
@@ -152,12 +142,12 @@ def check_topics(
 ) -> None:
     """Warn of texts of topics without a gold standard; refuse a system that has no others.
 
-    known: systems, as indices, with a text of a topic with a gold standard.
+    known: systems with a text of a topic with a gold standard.
     text, gold: nouns for a text of a system, and for the gold standard.
     """
     skipped = some_of(map(quoted, skipped_topics), 3)
-    for name, system in systems.items():
-        if system not in known:
+    for name in systems:
+        if name not in known:
             raise InputError(
                 f"system {quoted(name)} has no {text} for a topic with {gold}; topics without"
                 f" {gold}: {skipped}; topics with {gold}: {some_of(map(quoted, topics), 3)}",
@@ -266,10 +256,11 @@ class Nuggets:
         return sums.astype(np.float64)
 
     @property
-    def places(self) -> dict[tuple[str, str], int]:
-        """Index of each nugget by its topic and id."""
-        names = zip(self.topic.tolist(), self.ids, strict=True)
-        return {(self.topics[topic], name): k for k, (topic, name) in enumerate(names)}
+    def places(self) -> pl.DataFrame:
+        """Index of each nugget as `place`, by `topic` and `nugget`."""
+        topics = pl.Series("topic", self.topics, dtype=pl.String).gather(self.topic)
+        ids = pl.Series("nugget", self.ids, dtype=pl.String)
+        return pl.DataFrame([topics, ids, pl.Series("place", np.arange(len(ids)))])
 
     def __repr__(self) -> str:
         size = counted(len(self.topics), "topic")
@@ -335,14 +326,6 @@ def _nugget_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
                 yield from ({**row, "importance": vote, "assessor": k} for k, vote in votes)
             else:
                 yield {**row, "importance" if isinstance(value, str) else "weight": value}
-
-
-def add_value(values: dict[Key, float], key: Key, value: float) -> bool:
-    """Add a value, which may be NaN; return False if the key already has another value."""
-    known_value = values.setdefault(key, value)
-    if isnan(known_value):
-        values[key] = value
-    return isnan(known_value) or isnan(value) or value == known_value
 
 
 def build_nuggets(table: Table) -> Nuggets:

@@ -288,9 +288,18 @@ def judge_summaries(
     reference_texts = _read_references(references)
     topics = {topic: k for k, topic in enumerate(reference_texts)}
     table = name_systems(read_table(texts, _TEXTS), name, texts)
-    rows = list(table.rows())
+    is_known, has_text = pl.col("topic").is_in([*topics]), pl.col("text").is_not_null()
+    n_texts_before = has_text.cum_sum().over("topic", "system") - has_text.cast(pl.UInt32)
+    advice = "" if "system" in table.names else "; a column system names the system of each text"
+    table.check({f"is a second text of system {{system}}{advice}": is_known & (n_texts_before > 0)})
+    systems = tuple(table.frame["system"].unique(maintain_order=True))
+    known = table.frame.filter(is_known)
+    skipped = table.frame.filter(~is_known)["topic"].unique(maintain_order=True).to_list()
+    nouns = {"text": "text", "gold": "references"}
+    check_topics(systems, {*known["system"]}, skipped, topics, **nouns, source=table.source)
+    rows = known.drop_nulls("text").rows()
     if tokeniser is None:
-        used_texts = [(topic, text or "") for topic, text, _ in rows if topic in topics]
+        used_texts = [(topic, text) for topic, text, _ in rows]
         used_texts += [(topic, text) for topic, group in reference_texts.items() for text in group]
         tokeniser = _default_tokeniser(used_texts)
     tokenise = find_tokeniser(tokeniser)
@@ -312,21 +321,9 @@ def judge_summaries(
             tuple(words.setdefault(word, len(words)) for word in line) for line in lines if line
         )
 
-    systems: dict[str, int] = {}
-    sentences: dict[tuple[int, int], Sentences] = {}
-    unknown_topics: dict[str, None] = {}
-    advice = "" if "system" in table.names else "; a column system names the system of each text"
-    for row, (topic, text, system) in enumerate(rows):
-        system_index = systems.setdefault(system, len(systems))
-        if topic not in topics:
-            unknown_topics[topic] = None
-        elif (topics[topic], system_index) in sentences:
-            raise table.wrong(row, f"is a second text of system {quoted(system)}{advice}", topic)
-        elif text is not None:
-            sentences[topics[topic], system_index] = encode(text, topic)
-    known = {systems[system] for topic, _, system in rows if topic in topics}
-    nouns = {"text": "text", "gold": "references"}
-    check_topics(systems, known, unknown_topics, topics, **nouns, source=table.source)
+    sentences = {
+        (topics[topic], systems.index(system)): encode(text, topic) for topic, text, system in rows
+    }
     encoded_references = tuple(
         tuple(encode(text, topic) for text in group) for topic, group in reference_texts.items()
     )
@@ -342,10 +339,13 @@ def judge_summaries(
             f" {counted(len(ignored_letters), 'topic')} (topic {quoted(topic)}:"
             f" {quoted(letter)}){_ADVICE}"
         )
-    warn_missing(sentences, tuple(topics), tuple(systems))
+    answered = np.zeros((len(topics), len(systems)), dtype=bool)
+    for cell in sentences:
+        answered[cell] = True
+    warn_missing(answered, tuple(topics), systems)
     return JudgedSummaries(
         topics=tuple(topics),
-        systems=tuple(systems),
+        systems=systems,
         texts=sentences,
         references=encoded_references,
         settings={"tokeniser": tokeniser if isinstance(tokeniser, str) else "own function"},

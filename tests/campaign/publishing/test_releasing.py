@@ -24,7 +24,7 @@ from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing import releasing
 from cranfield.campaign.publishing.bag import validate_bag
 from cranfield.campaign.publishing.releasing import _secret, release, released_runs, retract
-from cranfield.campaign.publishing.site.writing import write_site
+from cranfield.campaign.publishing.site import write_site
 from cranfield.campaign.results.sheet import Sheet
 from cranfield.campaign.rules.reading import read_rules
 from cranfield.campaign.store import records
@@ -273,7 +273,7 @@ def test_numbers_that_real_teams_have_are_left_out(tmp_path: Path) -> None:
     assert {"TEAM01-1", "team02-1", "team02-2"} <= set(tags)
 
 
-@pytest.mark.parametrize("step", ["score_runs", "write_payload"])
+@pytest.mark.parametrize("step", ["sheet_inputs", "write_payload"])
 def test_runs_that_come_or_go_meanwhile_stop_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -281,7 +281,7 @@ def test_runs_that_come_or_go_meanwhile_stop_it(
     real = getattr(releasing, step)
 
     def slow(*args: Any, **options: Any) -> Any:
-        if step == "score_runs":
+        if step == "sheet_inputs":
             with opened.registry.change("withdraw") as tx:
                 tx.update(replace(tx.submissions()[0], state=WITHDRAWN))
             return real(*args, **options)

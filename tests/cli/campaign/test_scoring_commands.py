@@ -189,7 +189,7 @@ def test_lists_of_judgments_and_teams_as_tables(folder: Path, tmp_path: Path) ->
     text, _ = command(folder, "judgments", "news", "--format", "csv")
     assert next(csv.DictReader(io.StringIO(text)))["object"] == row["object"]
     _, err = command(folder, "judgments", "news", "q.txt", "--version", "2", "-f", "csv", status=2)
-    assert "--format and --output cannot be combined" in err
+    assert "--format cannot be combined with QRELS" in err
     campaign = made(tmp_path / "none")
     assert json.loads(command(tmp_path, "judgments", "none", "--format", "json")[0]) == []
     campaign.add_team("padua", "Padua, Italy", contact="a@b.c", anonymous_until="2027-01-31")

@@ -10,7 +10,7 @@ import pytest
 import pytrec_eval
 
 import cranfield as cf
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import PolicyError, collect_warnings
 from tests.cli.running import cranfield
 from tests.collection.refusals import refuses, warns
 
@@ -89,6 +89,15 @@ def test_depth_is_taken_after() -> None:
     run, qrels = {"q": {"q": 3.0, "a": 2.0, "b": 1.0}}, {"q": {"b": 1}}
     assert cf.evaluate(run, qrels, ["RR"], depth=2)["RR"].values[0, 0] == 0
     assert cf.evaluate(run, qrels, ["RR"], depth=2, exclude="self")["RR"].values[0, 0] == 0.5
+
+
+@pytest.mark.parametrize(("topic", "is_reported"), [("01", True), ("q1", False), ("7", False)])
+def test_a_topic_in_another_spelling(topic: str, is_reported: bool) -> None:
+    run = {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 2.0, "d": 1.0}}
+    with collect_warnings() as warnings:
+        cf.judge(run, {"1": {"b": 1}, "2": {"a": 1}}, exclude={topic: ["a"], "2": ["d"]})
+    note = f"topic {topic!r} of exclude and topic '1' of the judgments differ only in"
+    assert any(text.startswith(note) for text in warnings) == is_reported
 
 
 def test_wrong_exclusions(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.base.errors import PolicyError
 from cranfield.collection import Metadata, costs_of_runs, primad, read_metadata
 from cranfield.collection.metadata.metadata import yaml_text
 from tests.collection.refusals import refuses, warns
@@ -172,6 +173,8 @@ def test_primad() -> None:
         assert primad(Metadata(one), Metadata(other)) == differing
         del other[part]
         assert primad(Metadata(other), Metadata(one)) == "primad".replace(letter, "-")
+    with pytest.raises(PolicyError, match=r"two runs, such as run\.metadata, got dict"):
+        primad(Metadata(one), {})  # type: ignore[arg-type]
     automatic = [read(b"method: {automatic: %s}" % word) for word in (b"yes", b"true", b"no")]
     assert primad(automatic[0], automatic[1]) == "---m--"
     assert primad(automatic[0], automatic[2]) == "---M--"

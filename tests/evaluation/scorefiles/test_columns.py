@@ -127,6 +127,36 @@ def test_unread_columns_of_long_tables() -> None:
     assert cf.read_scores(pl.DataFrame({**rows, "fold": [1, 1]})).systems == ("a", "b")
 
 
+@pytest.mark.parametrize(
+    ("column", "values", "kind"),
+    [
+        ("success", [True, False], "outcome"),
+        ("timeout", [0, 1], "outcome"),
+        ("error_message", ["", "boom"], "status"),
+        ("http_code", [200, 500], "status"),
+        ("weight", [1, 3], "weight"),
+        ("unit", ["ms", "s"], "unit of measurement"),
+    ],
+)
+def test_columns_that_change_what_scores_mean(column: str, values: list[Any], kind: str) -> None:
+    rows = {"topic": ["1", "2"], "system": "a", "score": [0.5, 0.0], column: values}
+    with pytest.raises(InputError, match=f"column '{column}' .* may be the {kind} of rows"):
+        cf.read_scores(pl.DataFrame(rows))
+    cf.read_scores(pl.DataFrame(rows | {column: values[0]}))
+    wide = {"topic": ["1", "2"], "a": [0.5, 0.0], "b": [0.5, 1.0], column: values}
+    if kind in {"status", "unit of measurement"} and isinstance(values[0], str):
+        with pytest.raises(InputError, match=f"column '{column}' .* may be the {kind} of rows"):
+            cf.read_scores(pl.DataFrame(wide))
+
+
+def test_success_beside_a_threshold() -> None:
+    """As in DeepEval, a score below the threshold is not a failure."""
+    rows = {"topic": ["1", "2"], "system": "a", "score": [0.75, 0.0], "success": [True, False]}
+    with pytest.warns(cf.CranfieldWarning, match="columns not used: 'success'"):
+        scores = cf.read_scores(pl.DataFrame(rows | {"threshold": 0.5}))
+    assert scores.values.tolist() == [[0.75], [0.0]]
+
+
 def test_a_column_that_distinguishes_repeated_rows(tmp_path: Path) -> None:
     text = "topic,system,seed,score\nq1,a,3,0.5\nq1,a,4,0.75\n"
     message = r":3: system 'a' has two scores; column 'seed' distinguishes them \('3', '4'\);"

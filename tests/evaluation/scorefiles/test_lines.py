@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import cranfield as cf
+from cranfield.base.errors import CranfieldWarning
 from tests.collection.refusals import refuses
 from tests.evaluation.scorefiles import files
 
@@ -30,7 +32,7 @@ def read(text: str, folder: Path, name: str = "s.txt", **options: Any) -> cf.Sco
         ("mine\t1\t.5\nmine\t2\t.25\nhis\t1\t1\nhis\t2\t1\n", "1 2"),
         ("q0\tmine\t.5\nq1\tmine\t.25\n", "q0 q1"),
         # Lines that were sorted by measure.
-        ("AP\tall\t.4\nAP\tq0\t.5\nAP\tq1\t.25\nRR\tall\t1\nRR\tq0\t1\nRR\tq1\t1\n", "q0 q1"),
+        ("AP\tall\t.375\nAP\tq0\t.5\nAP\tq1\t.25\nRR\tall\t1\nRR\tq0\t1\nRR\tq1\t1\n", "q0 q1"),
     ],
 )
 def test_which_column_is_which(text: str, topics: str, tmp_path: Path) -> None:
@@ -45,6 +47,20 @@ def test_columns_that_are_left_open(tmp_path: Path) -> None:
     text = "mine\tq0\t.5\nmine\tq1\t.25\nhis\tq0\t1\nhis\tq1\t1\n"
     refuses("ambiguous: that of 'mine' or that of 'q0'; .* as in", read, text, tmp_path)
     assert read(text, tmp_path, measure="his").values.tolist() == [[1], [1]]
+
+
+@pytest.mark.parametrize(
+    ("overall", "message"),
+    [
+        ("num_q all 4\nmap all .3", "map over all topics is 0.3 over 4 topics, but .* 2 topics"),
+        ("map all .65", "map over all topics is 0.65, but the mean over the 2 topics .* is 0.6,"),
+        ("num_q all 2\nmap all .6\nnum_ret all 30", ""),
+    ],
+)
+def test_values_over_all_topics(overall: str, message: str, tmp_path: Path) -> None:
+    text = f"map 1 .8\nmap 2 .4\nnum_ret 1 10\nnum_ret 2 20\nrunid all bm25\n{overall}\n"
+    with pytest.warns(CranfieldWarning, match=message) if message else nullcontext():
+        assert read(text, tmp_path, measure="map").values.tolist() == [[0.8], [0.4]]
 
 
 def test_names_with_blanks_and_commas(tmp_path: Path) -> None:
@@ -62,8 +78,8 @@ def test_a_table_of_three_columns_is_no_lines(tmp_path: Path) -> None:
 
 
 def test_several_runs_by_their_runid(tmp_path: Path) -> None:
-    one = "map\tq0\t{0}\nmap\tq1\t1\nrunid\tall\t{1}\nmap\tall\t.75\n"
-    scores = read(one.format(0.5, "a") + one.format(0.25, "b"), tmp_path)
+    one = "map\tq0\t{0}\nmap\tq1\t1\nrunid\tall\t{1}\nmap\tall\t{2}\n"
+    scores = read(one.format(0.5, "a", 0.75) + one.format(0.25, "b", 0.625), tmp_path)
     assert (scores.systems, scores.values.tolist()) == (("a", "b"), [[0.5, 0.25], [1, 1]])
     first = "runid\tall\ta\nmap\tq0\t.5\nrunid\tall\tb\nmap\tq0\t1\n"
     assert read(first, tmp_path).values.tolist() == [[0.5, 1]]

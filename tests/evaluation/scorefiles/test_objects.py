@@ -28,6 +28,12 @@ def test_lines_of_json(tmp_path: Path) -> None:
     refuses(":3: key 'a' occurs twice in an", read, text + '{"a": 1, "a": 2}', tmp_path, "s.jsonl")
 
 
+def test_a_frame_for_each_system() -> None:
+    for frame in (pl.DataFrame, pd.DataFrame):
+        data = {"a": frame({"topic": ["1"], "score": [0.5]})}
+        refuses("or one data frame with columns topic, system and score", cf.read_scores, data)
+
+
 def read(text: str, folder: Path, name: str = "s.json", **options: Any) -> cf.Scores:
     return files.read(text, folder, name, **options)
 

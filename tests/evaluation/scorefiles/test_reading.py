@@ -14,6 +14,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
+from cranfield.collection import read_lengths
 from tests.collection.refusals import refuses, written
 from tests.evaluation.scorefiles.files import read
 
@@ -207,6 +208,8 @@ def test_a_separator_declared_for_excel(tmp_path: Path) -> None:
         assert read(text, tmp_path).values.tolist() == [[0.5, 1]]
     (tmp_path / "q.csv").write_text("sep=,\ntopic,doc,grade\nq1,d1,x\n")
     refuses("q.csv:3: grade 'x'", cf.read_qrels, tmp_path / "q.csv")
+    (tmp_path / "l.csv").write_text("sep=,\ndoc,length\nd1,812\n")
+    assert read_lengths(tmp_path / "l.csv").values.tolist() == [812]
 
 
 def test_semicolons(tmp_path: Path) -> None:
@@ -218,3 +221,4 @@ def test_semicolons(tmp_path: Path) -> None:
         assert (scores.topics, scores.systems) == (("1,5", "q2"), ("a", "b"))
     assert read("a;b\n0,5;1\n,25;0\n", tmp_path).values.tolist() == [[0.5, 1], [0.25, 0]]
     assert read("topic\ta\nq1\t.5\n", tmp_path).values.tolist() == [[0.5]]
+    assert read("topic;a\n q1 ;.5\n", tmp_path).topics == ("q1",)

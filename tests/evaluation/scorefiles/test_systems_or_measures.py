@@ -51,6 +51,8 @@ SYSTEMS = [
     "bm25,dense",
     "bm25_recall,dense_recall",
     "ms-marco-MiniLM,hybrid_full",
+    "bm25_pass1,bm25_pass2,dense_pass1,dense_pass2",
+    "bm25_ndcg,dense_ndcg,hybrid_ndcg",
     "A,B",
     "p,q",
     "a,ap",
@@ -60,6 +62,16 @@ SYSTEMS = [
     "what time is it,cost of living",
 ]
 UNCERTAIN = ["bm25,dense,map", "bm25,dense,latency_ms", "bm25@100,bm25@1000", "n,dense,splade"]
+
+MEASURES_OF_SYSTEMS = [
+    "bm25_ndcg,dense_ndcg,bm25_mrr,dense_mrr",
+    "ndcg_bm25,ndcg_dense,mrr_bm25,mrr_dense",
+    "A_faithfulness,B_faithfulness,A_relevancy,B_relevancy",
+    "bm25 nDCG@10,dense nDCG@10,bm25 RR,dense RR",
+    "nDCG@10 (bm25),nDCG@10 (dense),RR (bm25),RR (dense)",
+    "bm25_p@5,dense_p@5,bm25_latency,dense_latency",
+    "bm25_ap,dense_ap,bm25_rr",
+]
 
 TOPICS = ("q1", "q2")
 
@@ -150,6 +162,13 @@ def test_what_could_be_either_is_refused(names: str, write: Write, tmp_path: Pat
     assert set(cf.read_scores(long).systems) == set(columns)
     if write in TABLES and "@" in names:
         assert cf.read_scores(data, measure="AP").systems == tuple(columns)
+
+
+@pytest.mark.parametrize(("names", "write"), crossed(MEASURES_OF_SYSTEMS, OF_TOPICS))
+def test_measures_of_systems_are_refused(names: str, write: Write, tmp_path: Path) -> None:
+    data = write(cells_of(names), tmp_path)
+    for measure in (None, "nDCG@10"):
+        refuses("got both in one name", cf.read_scores, data, measure=measure)
 
 
 def test_a_requested_column_is_a_measure(tmp_path: Path) -> None:

@@ -45,6 +45,14 @@ def taken(
     return left
 
 
+def test_a_drop_of_minus_zero_has_no_sign() -> None:
+    found = leave_one_out(RUNS, QRELS, ["AP"], teams=TEAMS, depth=3, lists="raw")
+    zero = pl.lit(-0.0)
+    drops = found.summary.with_columns(zero.alias("mean drop %"), zero.alias("largest drop %"))
+    object.__setattr__(found, "summary", drops)
+    assert "loses 0.0% of its score on average, 0.0% at most" in found.verdict[0]
+
+
 def test_figure_18_by_hand() -> None:
     found = leave_one_out(RUNS, QRELS, ["P@3", "AP"], teams=TEAMS, depth=3, lists="raw")
     assert by_system(found, "P@3", "raw", "before") == pytest.approx(

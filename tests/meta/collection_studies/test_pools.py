@@ -13,7 +13,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.evaluation.evaluation import tie_effects
-from cranfield.meta.collection_studies.pools import pools, trace_runs
+from cranfield.meta.collection_studies.pools import PLACE, pools, restrict, trace_runs
 from cranfield.meta.collection_studies.rankings import teams_of
 
 
@@ -33,13 +33,19 @@ QRELS = {"t": {"ab": 1, "abc": 2, "a3": 1, "a4": 0, "b3": 1, "bc": 0, "late": 1,
 TEAMS = {"A-1": "A", "A-2": "A", "B-1": "B", "C-1": "C"}
 
 
-def unique(found: Any, team: str) -> set[str]:
-    return set(found.runs.doc.filter(found.owner == found.teams.index(team)).to_list())
+def judged_docs(judged: cf.JudgedRuns, qrels: Any) -> pl.Series:
+    """Documents of the judgments of traced runs."""
+    return cf.read_qrels(qrels).docs.gather(judged.judgments.columns[PLACE])
+
+
+def unique(found: Any, team: str, qrels: Any = QRELS) -> set[str]:
+    docs = judged_docs(found.runs, qrels)
+    return set(docs.filter(found.owner == found.teams.index(team)).to_list())
 
 
 def left(found: Any, team: str, others: str = "keep") -> set[str]:
     kept = found.without(found.teams.index(team), others)
-    return set(found.runs.doc.filter(kept).to_list())
+    return set(judged_docs(found.runs, QRELS).filter(kept).to_list())
 
 
 def test_figure_18() -> None:
@@ -117,9 +123,10 @@ def test_documents_without_judgment_in_the_pool_are_counted() -> None:
 def test_a_grade_below_zero_is_in_the_pool() -> None:
     runs = {"a": {"1": ranked("x", "y")}, "b": {"1": ranked("x", "z")}}
     for negative in ("judged", "unjudged"):
-        found = pools(runs, {"1": {"x": -1, "y": 1, "z": 1}}, negative=negative)
+        qrels = {"1": {"x": -1, "y": 1, "z": 1}}
+        found = pools(runs, qrels, negative=negative)
         assert found.depth == 2
-        assert unique(found, "a") == {"y"}
+        assert unique(found, "a", qrels) == {"y"}
 
 
 def test_topics_that_nobody_judged_say_nothing_of_the_depth() -> None:
@@ -132,8 +139,8 @@ def test_topics_that_nobody_judged_say_nothing_of_the_depth() -> None:
 def test_ranks_follow_the_policy_for_ties() -> None:
     runs = {"a": {"1": {"x": 1.0, "y": 1.0}}, "b": {"1": {"z": 1.0}}}
     qrels = {"1": {"x": 1, "y": 1, "z": 1}}
-    assert unique(pools(runs, qrels, depth=1), "a") == {"y"}
-    assert unique(pools(runs, qrels, depth=1, ties="id-ascending"), "a") == {"x"}
+    assert unique(pools(runs, qrels, depth=1), "a", qrels) == {"y"}
+    assert unique(pools(runs, qrels, depth=1, ties="id-ascending"), "a", qrels) == {"x"}
 
 
 def test_the_bundled_collection() -> None:
@@ -177,19 +184,19 @@ def test_rows_know_their_judgments(measure: str) -> None:
     qrels["q"]["d0"] = qrels["r"]["d0"] = 2
     found = trace_runs(runs, qrels)
     fewer = {t: {d: g for d, g in one.items() if int(d[1:]) % 2 == 0} for t, one in qrels.items()}
-    kept = found.doc.is_in(sorted(fewer["q"])).to_numpy()
-    for judged, anew in ((found.judged, qrels), (found.restrict(kept), fewer)):
+    kept = judged_docs(found, qrels).is_in(sorted(fewer["q"])).to_numpy()
+    for judged, anew in ((found, qrels), (restrict(found, kept), fewer)):
         values = cf.score(judged, measure)[measure].values
         assert values.tolist() == cf.evaluate(runs, anew, measure)[measure].values.tolist()
 
 
 def test_ties_have_grades() -> None:
-    """Ties move scores of trace_runs runs as they move those of the same runs judged as usual."""
+    """Ties move scores of traced runs as they move those of the same runs judged as usual."""
     docs = [f"d{k}" for k in range(8)]
     runs = {"x": {"q": dict.fromkeys(docs, 1.0), "r": dict.fromkeys(docs[2:], 2.0)}}
     qrels = {"q": {d: k % 4 - 1 for k, d in enumerate(docs)}, "r": dict.fromkeys(docs, 1)}
     usual = cf.evaluate(runs, qrels, ["ERR@3", "AP"])
-    judged = trace_runs(runs, qrels).judged
+    judged = trace_runs(runs, qrels)
     effects = tie_effects(judged, cf.score(judged, ["ERR@3", "AP"]))
     assert effects == tie_effects(usual.judged, usual.scores)
     # The best order on q begins with grades 2, 2, 1 and the worst with -1, -1, 0; r has one grade.

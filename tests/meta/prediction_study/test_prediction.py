@@ -33,7 +33,13 @@ def of_one(values: list[float], scores: list[float], **options: Any) -> dict[str
     return row
 
 
-@pytest.mark.parametrize("predictions", [WIDE, LONG, LONG.with_columns(system=pl.lit("S1"))])
+@pytest.mark.parametrize(
+    "predictions",
+    [
+        *(WIDE, LONG, LONG.with_columns(system=pl.lit("S1"))),
+        *(LONG.rename({"prediction": name}) for name in ("value", "score")),
+    ],
+)
 def test_reference_values(predictions: Any) -> None:
     found = prediction(SCORES, predictions)
     wig, nqc = found.summary.select("pearson", "spearman", "tau", "sMARE").rows()
@@ -210,6 +216,13 @@ def test_bad_predictions_are_refused(tmp_path: Path) -> None:
     path.write_text("topic,query\nq1,a b\n")
     with pytest.raises(InputError, match="expected a column for each predictor"):
         prediction(SCORES, path)
+    several = {"bm25": ACTUAL, "dense": NQC}
+    for names in (("bm25", "dense"), ("WIG_bm25", "WIG_dense"), ("bm25 nqc", "dense nqc")):
+        table = {"topic": [*"123456"], names[0]: WIG, names[1]: NQC}
+        with pytest.raises(InputError, match=f"predictors '{names[0]}', '{names[1]}' name systems"):
+            prediction(several, table)
+    with pytest.warns(CranfieldWarning, match="'WIG' are read as systems with scores"):
+        prediction({"WIG": ACTUAL}, {"topic": [*"123456"], "scq": NQC})
     with pytest.raises(PolicyError, match="unknown predictor in lower_is_better 'nope'"):
         prediction(SCORES, WIDE, lower_is_better=["nope"])
     with pytest.raises(PolicyError, match="ties"):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import cranfield as cf
-from cranfield.reporting.page.contents import collect_contents
+from cranfield.reporting.page.contents import ScalingEffect, collect_contents
 from cranfield.reporting.page.sections import (
     answer,
     answer_cells,
@@ -114,17 +114,19 @@ def test_scales(tmp_path: Path) -> None:
     before = cf.compare(ev["RR@5"]).is_significant()
     after = cf.compare(ev["interval(RR@5)"]).is_significant()
     found = parts["RR@5"].effect
-    assert found is not None
+    assert isinstance(found, ScalingEffect)
     assert (found.n_before, found.n_after) == (before.sum(), after.sum())
     assert (found.n_lost, found.n_gained) == ((before & ~after).sum(), (~before & after).sum())
     assert parts["RR@5"].computed == "ordinal"
     assert parts["P@5"].computed == "interval"
-    assert parts["P@5"].effect is not None
-    assert parts["P@5"].effect.tau == 1.0
-    assert "up to cutoff 20" in parts["AP@100"].effect_reason
-    assert parts["RR"].effect_reason == "it has no cutoff"
-    assert parts["Judged@10"].effect_reason == "systems are not compared by it"
-    assert parts["interval(RR@5)"].effect_reason == "it is already interval-scaled"
+    effects = {name: part.effect for name, part in parts.items()}
+    assert isinstance(effects["P@5"], ScalingEffect)
+    assert effects["P@5"].tau == 1.0
+    assert isinstance(effects["AP@100"], str)
+    assert "up to cutoff 20" in effects["AP@100"]
+    assert effects["RR"] == "it has no cutoff"
+    assert effects["Judged@10"] == "systems are not compared by it"
+    assert effects["interval(RR@5)"] == "it is already interval-scaled"
     assert parts["AP@100"].differs_by_topic is True
     page = read(cf.report(ev, tmp_path / "r.html")).shown
     assert "interval(RR@5)" in page

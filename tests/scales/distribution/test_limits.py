@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError
 from cranfield.scales import distribution as distributions
 from cranfield.scales.distribution import (
     Spectrum,
@@ -258,25 +257,3 @@ def test_waves_of_large_times() -> None:
             exact = float(time * Fraction(turn) % 1)
             expected = complex(math.cos(2 * math.pi * exact), math.sin(2 * math.pi * exact))
             assert abs(compute_waves(times, turns)[row, column] - expected) < 48 * 2.0**-53
-
-
-@pytest.mark.parametrize(
-    ("components", "reason"),
-    [
-        ([], "at least one component"),
-        ([np.array([])], "one or more"),
-        ([np.array([0.0, math.inf])], "finite"),
-        ([np.array([1.0, 0.0])], "ascend"),
-        ([np.zeros((2, 2))], "list"),
-    ],
-)
-def test_components_that_are_none(components: list[Floats], reason: str) -> None:
-    with pytest.raises(PolicyError, match=reason):
-        compute_distribution(components)
-
-
-def test_what_cannot_be_asked() -> None:
-    with pytest.raises(PolicyError, match="above 0"):
-        compute_distribution([np.array([0.0, 1.0])], max_error=0)
-    with pytest.raises(PolicyError, match="must be numbers"):
-        compute_distribution([np.array([0.0, 1.0])]).cdf([0.0, math.nan])

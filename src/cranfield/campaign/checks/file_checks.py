@@ -343,4 +343,6 @@ def _coverage_faults(
         proportion = 1 - coverage.unjudged / coverage.retrieved
         message = f"{proportion_10:.1%} of the first 10 documents of each topic are judged,"
         message += f" and {proportion:.1%} of all {coverage.retrieved:,} retrieved documents"
+        if coverage.similar_docs:
+            message += f"; {' and '.join(map(quoted, coverage.similar_docs))} differ in spelling"
         yield Fault("judged", "warning" if proportion_10 < MIN_JUDGED else "note", message)

@@ -37,13 +37,13 @@ from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.pages import encode_text, render_text, write_files
 from cranfield.campaign.publishing.bag import PAYLOAD, write_bag
 from cranfield.campaign.results.leaderboard import MAX_COMPARED, compare_if_possible, leaderboard
-from cranfield.campaign.results.scoring import Scoring, score_runs
+from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.results.sheet_making import (
     SheetInputs,
     groups_by,
     public_run_metadata,
     sheet_files,
-    sheet_measures,
+    sheet_inputs,
     sort_topics,
 )
 from cranfield.campaign.results.stored_inputs import (
@@ -67,7 +67,7 @@ from cranfield.collection.files.lines import RUN
 from cranfield.collection.files.writing import write_qrels
 from cranfield.collection.judged.coverage import Coverage
 from cranfield.collection.metadata.reading import MAX_BYTES, header_of
-from cranfield.evaluation.evaluation import Evaluation, TieEffect, describe_effects
+from cranfield.evaluation.evaluation import Evaluation, describe_effects
 from cranfield.measures import parse_measures
 from cranfield.reporting.page.report_page import report
 from cranfield.sources.archives import decompressed
@@ -224,48 +224,33 @@ class Payload:
     """Inputs of the files of a release."""
 
     campaign: OpenedCampaign
-    task: TaskRules
     submissions: tuple[Submission, ...]  # accepted runs in the registry, in order of arrival
     runs: tuple[ReleasedRun, ...]  # readable runs, in order of public tag
-    teams: Mapping[str, str]  # names of the teams that are not anonymous, by id
     judgments: Judgments
-    evaluation: Evaluation  # of the accepted runs, by submitted tag
-    ties: Sequence[TieEffect]  # by public tag
+    inputs: SheetInputs  # of the runs, with public names and fields only
     about: Mapping[str, Any]  # contents of `about.json`
-
-    @property
-    def public_runs(self) -> tuple[Submission, ...]:
-        """The runs, with public fields only."""
-        return tuple(run.public for run in self.runs)
 
 
 def write_payload(folder: Path, payload: Payload) -> None:
     """Write all files of a release to a new folder."""
-    rules, about = payload.campaign.rules, payload.about
-    evaluation = _with_public_tags(payload.evaluation, payload.runs)
+    about, inputs = payload.about, payload.inputs
+    rules, task, runs, evaluation = inputs.rules, inputs.task, inputs.runs, inputs.evaluation
     released = replace(evaluation, scores={name: evaluation[name] for name in about["measures"]})
     if not about["scores_only"]:
         _write_runs(folder / "runs", payload)
-        qrels = read_stored_qrels(payload.campaign, payload.task, payload.judgments)
+        qrels = read_stored_qrels(payload.campaign, task, payload.judgments)
         write_qrels(qrels, folder / "judgments.txt")
-    runs = payload.public_runs
-    metadata = {run.tag: run.metadata for run in runs if run.metadata}
-    names = {run.team: payload.teams.get(run.team, run.team) for run in runs}
+    names = {run.team: inputs.teams.get(run.team, run.team) for run in runs}
     teams = pl.DataFrame(sorted(names.items()), {"id": pl.String, "name": pl.String}, orient="row")
     texts = {
-        "runs.csv": _runs_table(payload).write_csv(),
+        "runs.csv": _runs_table(runs, task).write_csv(),
         "teams.csv": teams.write_csv(),
-        "rules.toml": rules_text(rules, payload.campaign.folder, [payload.task.name]),
+        "rules.toml": rules_text(rules, payload.campaign.folder, [task.name]),
         "leaderboard.csv": leaderboard(released, runs).to_csv(),
-        "topic-statistics.csv": _statistics(released, payload).write_csv(),
-        **{f"metadata/{tag}.yml": text for tag, text in metadata.items()},
+        "topic-statistics.csv": _statistics(released, runs, task).write_csv(),
+        **{f"metadata/{tag}.yml": text for tag, text in inputs.metadata.items()},
         "about.json": json_text(about),
     }
-    inputs = SheetInputs(
-        *(evaluation, runs, rules, payload.task, payload.judgments.version, payload.teams),
-        metadata=metadata,
-        ties=payload.ties,
-    )
     sheets = {f"sheets/{name}": content for name, content in sheet_files(inputs.sheets())}
     write_files(folder, {name: encode_text(text) for name, text in texts.items()} | sheets)
     _write_scores(folder / "scores", released)
@@ -311,7 +296,7 @@ def _write_runs(folder: Path, payload: Payload) -> None:
         data = records.read_object(payload.campaign.folder, run.record.object)
         alias = run.public.tag if run.hidden else None
         try:
-            text = released_text(data, alias, payload.task.format)
+            text = released_text(data, alias, payload.inputs.task.format)
         except InputError as error:
             raise convert_error(error, InputError, f"run {quoted(run.record.tag)}") from None
         (folder / f"{run.public.tag}.run.xz").write_bytes(compress(text))
@@ -319,13 +304,12 @@ def _write_runs(folder: Path, payload: Payload) -> None:
     in_threads(write, payload.runs, None)
 
 
-def _runs_table(payload: Payload) -> pl.DataFrame:
-    runs = payload.public_runs
+def _runs_table(runs: Sequence[Submission], task: TaskRules) -> pl.DataFrame:
     columns: dict[str, list[Any]] = {
         "sha256" if name == "object" else name: [getattr(run, name) for run in runs]
         for name in COLUMNS
     }
-    for name in payload.task.questions:
+    for name in task.questions:
         answers = [run.answers.get(name) for run in runs]
         columns[f"answer {name}" if name in columns else name] = answers
     dtypes = {"priority": pl.Int64, "late": pl.Boolean, "pooled": pl.Boolean}
@@ -348,8 +332,9 @@ def _write_scores(folder: Path, evaluation: Evaluation) -> None:
     (folder / "scores.parquet").write_bytes(out.getvalue())
 
 
-def _statistics(evaluation: Evaluation, payload: Payload) -> pl.DataFrame:
-    runs, task = payload.public_runs, payload.task
+def _statistics(
+    evaluation: Evaluation, runs: Sequence[Submission], task: TaskRules
+) -> pl.DataFrame:
     frames = []
     for name, scores in evaluation.items():
         for category in ("", *task.categories):
@@ -456,8 +441,8 @@ def release(
     except (TypeError, ValueError):
         raise PolicyError(f"date must be a day such as 2026-11-20, got {quoted(date)}") from None
     payload = _make_payload(campaign, task, judgments, anonymous, seed, scores_only, day, note)
-    about, name, version = payload.about, payload.task.name, payload.judgments.version
-    closes = payload.task.closes
+    about, name, version = payload.about, payload.inputs.task.name, payload.judgments.version
+    closes = payload.inputs.task.closes
     if closes is not None and campaign.clock() <= closes:
         reason = f"task {quoted(name)} accepts runs until {time_text(closes)}"
         warn(f"{reason}; the release shows scores to teams that can still submit")
@@ -522,8 +507,8 @@ def _make_payload(
     rules = campaign.rules.task(task)
     version = find_judgments(campaign, rules.name, judgments)
     submissions = campaign.registry.submissions(rules.name)
-    measures = sheet_measures(rules)
-    evaluation = score_runs(campaign, rules.name, measures=measures, judgments=version.version)
+    inputs = sheet_inputs(campaign, rules.name, version.version)
+    evaluation = inputs.evaluation
     runs = [
         run for run in intact_submissions(campaign, submissions) if run.tag in evaluation.systems
     ]
@@ -545,15 +530,15 @@ def _make_payload(
         raise PolicyError(
             f"seed numbers anonymous teams, and there are none; remove seed, got {seed}"
         )
-    scoring = Scoring(campaign, rules.name, rules.measures, version.version)
     public_tags = {run.record.tag: run.public.tag for run in public_runs}
     ties = [
         replace(tie, system=public_tags[tie.system])
-        for tie in scoring.tie_effects(scoring.evaluation())
+        for tie in inputs.ties
         if tie.system in public_tags
     ]
     # The order of real tags is private.
     ties.sort(key=lambda tie: (-tie.effect, tie.system))
+    topic_notes = Scoring(campaign, rules.name, judgments=version.version).topic_notes
     n_unreadable = len(submissions) - len(runs)
     conditional = {
         EXCLUDED_OF_HIDDEN: has_hidden,
@@ -580,13 +565,20 @@ def _make_payload(
         "hidden_teams": len({run.public.team for run in public_runs if run.hidden}),
         "topics": len(evaluation.topics),
         "scores_only": scores_only,
-        "notes": [*describe_effects(ties), *scoring.topic_notes(evaluation.topics)],
+        "notes": [*describe_effects(ties), *topic_notes(evaluation.topics)],
         "excluded": excluded,
     }
-    names = {team.id: team.name for team in teams if team.id not in hidden}
-    return Payload(
-        *(campaign, rules, submissions, public_runs, names, version, evaluation, ties, about)
+    public_records = tuple(run.public for run in public_runs)
+    public_inputs = replace(
+        inputs,
+        evaluation=_with_public_tags(evaluation, public_runs),
+        runs=public_records,
+        teams={team.id: team.name for team in teams if team.id not in hidden},
+        warnings={},
+        metadata={run.tag: run.metadata for run in public_records if run.metadata},
+        ties=ties,
     )
+    return Payload(campaign, submissions, public_runs, version, public_inputs, about)
 
 
 def _changed_error(task: str) -> CranfieldError:

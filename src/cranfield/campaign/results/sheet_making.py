@@ -197,7 +197,7 @@ def sheet_inputs(
     names = dict.fromkeys([*sheet_measures(rules), *([] if measure is None else [measure])])
     scoring = Scoring(campaign, rules.name, [*names], judgments)
     evaluation, runs = scoring.evaluation(), scoring.submissions
-    task_scoring = Scoring(campaign, rules.name, task_measures(rules), judgments)
+    ties = Scoring(campaign, rules.name, task_measures(rules), judgments).tie_effects(evaluation)
     warnings = {
         run.tag: tuple(f.message for f in registry.faults(run.id) if f.severity == "warning")
         for run in runs
@@ -211,7 +211,7 @@ def sheet_inputs(
         teams={team.id: team.name for team in registry.teams()},
         warnings=warnings,
         metadata={run.tag: public_run_metadata(run)[0] for run in runs if run.metadata},
-        ties=task_scoring.tie_effects(task_scoring.evaluation()),
+        ties=ties,
         measure=measure,
     )
 

@@ -45,7 +45,9 @@ def check_conditions(ctx: click.Context) -> None:
             for terms in conditions:
                 unmet = [term for term in terms if not _is_met(term, by_name, ctx)]
                 if all(term[0] == "!" for term in unmet):
-                    exclusions = _exclusions(unmet, by_name)
+                    exclusions = _exclusions(
+                        [_as_given(term, by_name, ctx) for term in unmet], by_name
+                    )
                     raise PolicyError(f"{option} cannot be combined with {exclusions}")
             required = " or ".join(_condition_text(terms, by_name) for terms in conditions)
             raise PolicyError(f"{option} requires {required}")
@@ -58,6 +60,12 @@ def _is_met(term: str, by_name: Mapping[str, click.Parameter], ctx: click.Contex
     has_value = is_set(name, ctx) and value not in (None, (), False)
     has_option = str(value) in values.split(",") if values else has_value
     return has_option != term.startswith("!")
+
+
+def _as_given(term: str, by_name: Mapping[str, click.Parameter], ctx: click.Context) -> str:
+    """Return an unmet exclusion with the value of the option instead of all excluded values."""
+    option, sign, _ = term.partition("=")
+    return f"{option}={ctx.params[by_name[option[1:]].name or '']}" if sign else term
 
 
 def _condition_text(terms: Sequence[str], by_name: Mapping[str, click.Parameter]) -> str:

@@ -75,12 +75,8 @@ reading_options = (
         format={"flag": "--input-format"},
         columns=COLUMNS,
     ),
-    declaring.option(
-        "--lower",
-        metavar="NAME",
-        stands_for="lower_is_better",
-        help="Scores for which lower is better: a measure of --scores, or the score column of"
-        " RUN; may be given several times.",
+    *options_of(
+        f"{__name__}.Reading", "lower", lower={"metavar": "NAME", "stands_for": "lower_is_better"}
     ),
     *options_of("cranfield.read_runs", "separator numbers on_duplicate chunk_separator"),
     bad_run_option,
@@ -89,7 +85,14 @@ reading_options = (
 
 @dataclass(frozen=True)
 class Reading:
-    """Options of reading runs and judgments."""
+    """Options of reading runs and judgments.
+
+    Attributes
+    ----------
+    lower
+        Scores for which lower is better: a measure of --scores, or the score column of RUN; may be
+        given several times.
+    """
 
     input_format: str = "auto"
     encoding: str = "utf-8"

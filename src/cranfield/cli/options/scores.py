@@ -16,15 +16,6 @@ from cranfield.cli.options.output import gather_options
 from cranfield.cli.options.signatures import options_of
 from cranfield.significance.registry import CORRECTIONS, STUDIED, TESTS, find_test
 
-score_files_option = declaring.option(
-    "--scores",
-    "score_files",
-    multiple=True,
-    help="File of scores by topic, instead of QRELS and RUN: a table, or output of trec_eval -q;"
-    " NAME=FILE names its system.",
-    group="Measures",
-)
-
 scale_option = declaring.option(
     "--scale",
     type=click.Choice(["nominal", "ordinal", "interval", "ratio"]),
@@ -40,7 +31,14 @@ NO_SCORES = "give QRELS and at least one RUN, or --scores FILE"
 
 @dataclass(frozen=True)
 class ScoreInput:
-    """Input of a command on scores: runs and judgments, or files of scores."""
+    """Input of a command on scores: runs and judgments, or files of scores.
+
+    Attributes
+    ----------
+    score_files
+        File of scores by topic, instead of QRELS and RUN: a table, or output of trec_eval -q;
+        NAME=FILE names its system.
+    """
 
     qrels: str | None
     runs: tuple[str, ...] | cf.Runs
@@ -105,7 +103,8 @@ def score_input(measures: declaring.Decorator) -> declaring.Decorator:
     options = (
         click.argument("qrels", metavar="[QRELS]", required=False, type=declaring.READ),
         click.argument("runs", metavar="[RUN...]", nargs=-1, type=declaring.READ),
-        *(measures, score_files_option),
+        measures,
+        *options_of(f"{__name__}.ScoreInput", "scores=score_files", group="Measures"),
     )
     return gather_options(ScoreInput, "source", options)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import cranfield as cf
-from cranfield.cli.options.declaring import Decorator, option, refuse_options, with_options
+from cranfield.cli.options.declaring import Decorator, refuse_options, with_options
 from cranfield.cli.options.judging import (
     DOCUMENT_OPTIONS,
     JUDGING_SETTINGS,
@@ -74,7 +74,18 @@ def refuse_judging_options_for_pools() -> None:
 
 @dataclass(frozen=True)
 class StudyOptions:
-    """Options that all studies share; `judging` has those of reading and judging, and `jobs`."""
+    """Options that all studies share.
+
+    Attributes
+    ----------
+    chart
+        File to draw a chart of the study to (.svg, .png, .pdf, .html, .json); KIND=FILE for studies
+        with several charts (cranfield plot --list).
+    judging
+        Options of reading and judging, and `jobs`.
+    resume
+        Folder to store finished parts of the study; a later call with it resumes from them.
+    """
 
     result_output: ResultOutput
     chart: str | None
@@ -143,20 +154,6 @@ class StudyOptions:
 STUDY_SETTINGS = f"{JUDGING_SETTINGS} rel compat seed alpha missing resamples"
 """Options that studies move to the file of settings, if they have them."""
 
-_RESUME = option(
-    "--resume",
-    metavar="DIR",
-    help="Folder to store finished parts of the study; a later call with it resumes from them.",
-    group="Work",
-)
-_PLOT = option(
-    "--plot",
-    "chart",
-    help="File to draw a chart of the study to (.svg, .png, .pdf, .html, .json); KIND=FILE for"
-    " studies with several charts (cranfield plot --list).",
-    group="Output",
-)
-
 
 def study_options(*, seed: bool = True, work: bool = True) -> Decorator:
     """Add the options of studies, and those of reading and judging, to a command.
@@ -164,11 +161,13 @@ def study_options(*, seed: bool = True, work: bool = True) -> Decorator:
     The command gets them as `options`, a :class:`StudyOptions`. `--jobs` applies to the judging of
     runs and to parts of the study.
     """
+    own = f"{__name__}.StudyOptions"
+    resume = options_of(own, "resume", group="Work", resume={"metavar": "DIR"})
     options = (
         *(options_of("cranfield.compare", "seed") if seed else ()),
-        *((_RESUME,) if work else ()),
+        *(resume if work else ()),
         result_options(),
-        _PLOT,
+        *options_of(own, "plot=chart", group="Output"),
         gather_options(dict, "judging", (judging_options,)),
     )
     return gather_options(StudyOptions, "options", options)

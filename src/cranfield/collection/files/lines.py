@@ -24,6 +24,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from io import BytesIO
 from itertools import chain, islice
 from typing import Any
 
@@ -32,7 +33,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted, warn
-from cranfield.base.parallel import available_threads, ordered_results
+from cranfield.base.parallel import Part, available_threads, ordered_results
 from cranfield.base.text import counted
 from cranfield.collection.files.grade_maps import describe_invalid_grade
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
@@ -121,9 +122,10 @@ def is_level(text: str) -> bool:
 
 def lines_with_text(chunk: bytes, first_line: int = 1) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that are neither empty nor comments, with their numbers."""
-    for number, line in enumerate(chunk.split(b"\n"), first_line):
+    # Lines that the caller does not need are not split off.
+    for number, line in enumerate(BytesIO(chunk), first_line):
         if (bare := line.lstrip()) and not bare.startswith(b"#"):
-            yield number, line
+            yield number, line.removesuffix(b"\n")
 
 
 def split_at_blanks(line: str) -> list[str]:
@@ -313,7 +315,7 @@ _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*")
 _BLANK_BYTES = BLANKS.encode()
 _TO_SPACES = bytes.maketrans(_BLANK_BYTES, b" " * len(_BLANK_BYTES))
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 17
 """Number of bytes processed at a time, so that they fit into the processor's cache."""
 
 _JOINED = "; two lines may be joined, as in files concatenated without a line end"
@@ -328,22 +330,29 @@ _UNSUPPORTED = (BOM_UTF8, b"x\x01", b"x^")
 
 def separator_of(chunk: bytes) -> str | None:
     """Return the separator of text with single separators and no comments; None for other text."""
+    return _separator_and_blanks(chunk)[0]
+
+
+def _separator_and_blanks(chunk: bytes) -> tuple[str | None, int]:
+    """Return the separator as :func:`separator_of`, and the number of blanks and other controls."""
     head = chunk[: chunk.find(b"\n") + 1] or chunk
     separator = b"\t" if b"\t" in head else b" "
     if any(bytes((blank,)) in chunk for blank in _BLANK_BYTES if blank != separator[0]):
-        return None
+        return None, 0
     has_comments = b"#" in chunk and (chunk.startswith(b"#") or b"\n#" in chunk)
     if has_comments or chunk.endswith(separator):
-        return None
+        return None, 0
     data = np.frombuffer(chunk, np.uint8)
     if data.size and data[0] <= ord(" "):
-        return None
+        return None, 0
+    n_blanks = 0
     for start in range(0, data.size, _BLOCK):
         is_blank = data[start : start + _BLOCK + 1] <= ord(" ")
+        n_blanks += int(np.count_nonzero(is_blank[:_BLOCK]))
         # A blank at the beginning or end of a line is one of two adjacent bytes, as in '  '.
         if (is_blank[1:] & is_blank[:-1]).any():
-            return None
-    return separator.decode()
+            return None, 0
+    return separator.decode(), n_blanks
 
 
 def has_tab_columns(text: bytes, width: int) -> bool:
@@ -392,20 +401,18 @@ def read_chunk(
     chunk: bytes, layout: Layout, *, source: str, first_line: int, width: int = 0
 ) -> Chunk:
     """Parse lines of UTF-8 text; `width` is the number of columns of earlier lines, 0 if none."""
-    separator, numbers = separator_of(chunk), None
+    (separator, n_blanks), numbers = _separator_and_blanks(chunk), None
     n_columns = len(layout.columns)
     frame = None
     if _suits_csv_reader(chunk, separator, layout):
         text, numbers = (chunk, None) if separator else _collapse_blanks(chunk)
         frame = None if text.startswith(_UNSUPPORTED) else _read_csv(text, layout, separator or " ")
-        n_expected = 0 if frame is None else (n_columns - 1) * frame.height
         # The CSV reader ignores further columns unless it reads all; the line reader checks them.
-        if len(layout.read) < n_columns:
-            data, code = np.frombuffer(text, np.uint8), ord(separator or " ")
-            # NumPy is faster than `bytes.count` where a separator occurs often.
-            blocks = (data[start : start + _BLOCK] for start in range(0, data.size, _BLOCK))
-            n_separators = sum(int(np.count_nonzero(block == code)) for block in blocks)
-            frame = frame if n_separators == n_expected else None
+        if frame is not None and len(layout.read) < n_columns:
+            if separator is None:
+                n_blanks = int(np.count_nonzero(np.frombuffer(text, np.uint8) <= ord(" ")))
+            n_expected = n_columns * frame.height - (len(text) > 0 and not text.endswith(b"\n"))
+            frame = frame if n_blanks == n_expected else None
     if frame is None:
         frame, numbers, n_columns = parse_lines(
             chunk, layout, source=source, first_line=first_line, width=width
@@ -427,12 +434,14 @@ def _suits_csv_reader(chunk: bytes, separator: str | None, layout: Layout) -> bo
     """
     if layout.separator == ";":
         return False
+    if separator is not None:
+        return layout.separator != "tab" or separator == "\t"
     # Further columns, which are ignored, may be lines after carriage returns. These are rare, and
     # a count is far slower than a search.
     if layout.allows_more_columns and b"\r" in chunk and chunk.count(b"\r") > chunk.count(b"\r\n"):
         return False
     if layout.separator == "tab":
-        return separator == "\t"
+        return False
     return layout.separator == "blank" or not (b"\t" in chunk and b" " in chunk)
 
 
@@ -465,11 +474,19 @@ def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | Non
 
 def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.DataFrame]:
     """Yield the rows of a file by chunk, to bound memory; add their line numbers to `lines`."""
+    return read_chunks(source, layout, lines, lambda frame: frame)
 
-    def parse(data: bytes) -> tuple[int, Chunk | bytes]:
+
+def read_chunks(
+    source: Source, layout: Layout, lines: LineMap, convert: Callable[[pl.DataFrame], Part]
+) -> Iterator[Part]:
+    """Yield the converted rows of a file by chunk; the threads that read a chunk convert it."""
+
+    def parse(data: bytes) -> tuple[int, tuple[Chunk, Part] | bytes]:
         try:
             text = source.as_utf8(data, 0)
-            return len(data), read_chunk(text, layout, source=source.name, first_line=0)
+            chunk = read_chunk(text, layout, source=source.name, first_line=0)
+            return len(data), (chunk, convert(chunk.frame))
         except InputError:
             # The number of the line is only known when the previous chunks have been read.
             return len(data), data
@@ -477,13 +494,14 @@ def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.D
     first_line, skipped_bytes, width, dropped = 1, 0, 0, 0
     with closing(ordered_results(parse, source.chunks(), available_threads())) as results:
         for size, parsed in results:
-            if isinstance(parsed, Chunk):
-                chunk, error = parsed, None
+            if isinstance(parsed, tuple):
+                (chunk, part), error = parsed, None
             else:
                 text, error = _decode(parsed, source, first_line)
                 chunk = read_chunk(
                     text, layout, source=source.name, first_line=first_line, width=width
                 )
+                part = convert(chunk.frame)
             rows = chunk.frame.height
             lines.add(rows, first_line, chunk.numbers)
             if rows and width not in {0, chunk.width}:
@@ -496,7 +514,7 @@ def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.D
             check_fruitless(skipped_bytes, source.name)
             if rows:
                 width = chunk.width
-                yield chunk.frame
+                yield part
     if layout.allows_missing_grades and len(lines) + dropped:
         warn_of_ungraded(source.name, dropped, len(lines) + dropped)
     elif not width:

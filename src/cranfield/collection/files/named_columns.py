@@ -35,6 +35,7 @@ from cranfield.collection.pairs import DictPairs, unchecked
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin
+from cranfield.sources.columns import is_frame, read_columns
 from cranfield.sources.schemas import Column, Schema, optional, spelt
 from cranfield.sources.values import (
     BLANKS,
@@ -241,6 +242,7 @@ RUN = Schema(
     hint=_HINT,
     mapping=partial(_convert_topics, "score"),
     nested=partial(columns_of_nested, "run"),
+    decisive=("status", "outcome"),
 )
 
 RANKS = Schema("run", (TOPIC, DOC, Column("rank", WHOLE), SYSTEM), noun="a run")
@@ -272,7 +274,7 @@ QRELS = _JudgmentSchema(
     tuples=("topic", "doc", "grade"),
     lines_as_rows=("topic", "subtopic", "doc", "grade"),
     hint=_HINT,
-    decisive=("status", "measure", "criterion"),
+    decisive=("status", "outcome", "measure", "criterion"),
     mapping=partial(_convert_topics, "grade"),
     nested=partial(columns_of_nested, "qrels"),
 )
@@ -530,8 +532,21 @@ def runs_of_mapping(data: Mapping[Any, Any]) -> Iterator[tuple[str | None, Any]]
         yield from runs if len(runs) > 1 else [(model, run) for _, run in runs]
     elif RUN.is_table(data) or _is_single_run(data):
         yield None, data
+    elif len(data) > 1 and all(_has_only_topic(run, name) for name, run in data.items()):
+        expected = "expected {system: run}, got a table for each topic"
+        raise InputError(f"{expected}; pass one table with the rows of all topics")
     else:
         yield from ((str(name), run) for name, run in data.items())
+
+
+def _has_only_topic(table: Any, topic: Any) -> bool:
+    """Return True for a table whose column of topics has only this topic."""
+    if not is_frame(table) and not (_is_list(table) and all(isinstance(r, Mapping) for r in table)):
+        return False
+    columns = read_columns(table, RUN)
+    name = str(topic[0] if isinstance(topic, tuple) else topic)  # Polars names groups by tuples.
+    places = TOPIC.named_in(columns.names)
+    return bool(places) and {*map(str, columns.cells(places[0]))} == {name}
 
 
 def _is_single_run(data: Mapping[Any, Any]) -> bool:

@@ -17,17 +17,36 @@ from cranfield.base.errors import InputError, PolicyError, check_choice, quoted,
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.grade_maps import GradeMap
-from cranfield.collection.files.lines import Layout, blank_header, detect_layout, read_frames
+from cranfield.collection.files.lines import (
+    Layout,
+    blank_header,
+    detect_layout,
+    read_chunks,
+    read_frames,
+)
 from cranfield.collection.files.named_columns import (
     RequestedColumns,
     qrels_of_dicts,
     requested_columns,
     run_of_dicts,
 )
-from cranfield.collection.files.system_tables import SystemTable, read_line_table, read_system_table
+from cranfield.collection.files.system_tables import (
+    PARTS_OF_RUNS,
+    PARTS_OF_TOPICS,
+    SystemTable,
+    read_line_table,
+    read_system_table,
+)
 from cranfield.collection.judged.rows import number_rows
 from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.collection.pairs import Codes, number_values, warn_of_missing_grades
+from cranfield.collection.pairs import (
+    Codes,
+    Keys,
+    number_values,
+    pair_keys,
+    warn_of_missing_grades,
+    with_keys,
+)
 from cranfield.collection.policies import (
     DUPLICATES,
     FORMATS,
@@ -145,6 +164,8 @@ def read_qrels(
         return qrels.detached()
     names = requested_columns(columns, "qrels", None)
     rows = _read(data, names, format, encoding, separator, ungraded, grade_map)
+    if rows.table is not None:
+        rows.table.refuse_parts(PARTS_OF_TOPICS, rows.codes)
     _refuse_ranks(rows)
     _refuse_times(rows)
     if rows.has("inclusion"):
@@ -168,14 +189,16 @@ def read_qrels(
     rows = rows if first_rows is None else rows.restricted(first_rows)
     _warn_of_unjudged(data)
     try:
-        return Qrels(
-            rows.topics,
-            rows.codes,
-            rows.frame["doc"],
-            rows.numbers("grade"),
-            None if column is None else rows.frame[column],
-            rows.origin,
-            {name: rows.labels(name) for name in _FURTHER_COLUMNS if rows.has(name)},
+        return with_keys(
+            Qrels,
+            rows.keys,
+            topics=rows.topics,
+            codes=rows.codes,
+            docs=rows.frame["doc"],
+            grades=rows.numbers("grade"),
+            subtopics=None if column is None else rows.frame[column],
+            origin=rows.origin,
+            columns={name: rows.labels(name) for name in _FURTHER_COLUMNS if rows.has(name)},
         )
     except InputError as error:
         raise rows.explain_repeats(error, iterations) from None
@@ -319,7 +342,7 @@ def read_run(
     _warn_of_distances(rows, names, lower_is_better)
     _warn_of_rising(rows, scores, ranks, lower_is_better)
     if lower_is_better and not is_score_of_tables:
-        if ranks is not None and np.array_equal(scores, -ranks.astype(np.float64)):
+        if ranks is not None and _are_negative(scores, ranks):
             reason = "expected scores, as lower is better, got ranks only"
             raise InputError(reason, source=rows.origin.name)
         scores = -scores
@@ -334,21 +357,53 @@ def read_run(
     if metadata is True and rows.place is not None:
         place = replace(rows.place, tag=tag)
     try:
-        run = Run(
-            name,
-            rows.topics,
-            rows.codes,
-            rows.frame["doc"],
+        run = with_keys(
+            Run,
+            rows.keys,
+            name=name,
+            topics=rows.topics,
+            codes=rows.codes,
+            docs=rows.frame["doc"],
             origin=rows.origin,
             described=place,
             **values,
         )
     except InputError as error:
         raise rows.explain_repeats(error) from None
+    _check_ranks(rows.table, run)
     if len(tags) > 1:
         different_tags = f"{len(tags)} different run tags ({tag_names})"
         warn(f"{source}: {different_tags}; the system is named {quoted(name)}")
     return _merged(run, chunk_separator)
+
+
+def _check_ranks(table: SystemTable | None, run: Run) -> None:
+    """Refuse a column that divides the documents of a topic; warn of ranks that occur twice."""
+    codes, ranks = run.codes, run.ranks
+    # Ranks that are all equal are placeholders.
+    if ranks is None or run.unranked is not None or (ranks == ranks[:1]).all():
+        if table is not None:
+            table.refuse_parts(PARTS_OF_RUNS, codes)
+        return
+    keys = (codes.astype(np.int64) << 32) + ranks
+    if (keys[1:] > keys[:-1]).all() or np.unique(keys).size == keys.size:
+        return
+    if table is not None:
+        table.refuse_parts(PARTS_OF_RUNS, codes, ranks)
+    order = np.lexsort((run.scores, ranks, codes))
+    codes, ranks, scores = codes[order], ranks[order], run.scores[order]
+    first = np.flatnonzero(np.diff(codes, prepend=-1))
+    last = np.append(first[1:], codes.size) - 1
+    second = np.minimum(first + 1, last)
+    # Documents of equal score may share a rank; a single one may be an error of the system.
+    is_shared = (ranks[first] == ranks[second]) & (scores[first] < scores[second])
+    is_shared &= (ranks[first] < ranks[last]) & (ranks[last] - ranks[first] < last - first - 1)
+    for row in first[is_shared][:1]:
+        warn(
+            f"{run.origin.name}: rank {ranks[row]} occurs twice in topic"
+            f" {quoted(run.topics[codes[row]])}, with different scores; if the topic has several"
+            " rankings, write each into a file of its own"
+        )
 
 
 def _without_repeats(
@@ -400,16 +455,40 @@ def systems_table(
 
 
 @dataclass(frozen=True)
+class _ChunkRows:
+    """The rows of a chunk, with their topics and tags in order of appearance.
+
+    codes, keys, frame: as in `_Rows`.
+    """
+
+    topics: list[str]
+    codes: Codes
+    keys: Keys
+    tags: list[str]
+    frame: pl.DataFrame
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame) -> _ChunkRows:
+        names, codes = number_values(frame["topic"])
+        topics = names.to_list()
+        tags = _distinct_tags(frame["tag"]) if "tag" in frame.columns else []
+        columns = [name for name in frame.columns if name not in {"topic", "tag"}]
+        return cls(topics, codes, pair_keys(frame["doc"], codes, topics), tags, frame[columns])
+
+
+@dataclass(frozen=True)
 class _Rows:
     """The rows of a run or of judgments.
 
     frame: the columns besides topic and tag; codes, topics: the topic of each row, and its id.
+    keys: key of each row's (topic, document).
     tags: different values of the column `tag`, in order of appearance.
     table: the table of the input, if columns have names.
     """
 
     topics: tuple[str, ...]
     codes: Codes
+    keys: Keys
     frame: pl.DataFrame
     tags: list[str]
     origin: Origin
@@ -418,22 +497,22 @@ class _Rows:
     table: SystemTable | None = None
 
     @classmethod
-    def of(cls, frames: Iterable[pl.DataFrame], **fields: Any) -> _Rows:
-        """Concatenate frames, and number their topics in order of appearance."""
-        code_of, codes, tags, other_columns = dict[str, int](), [], dict[str, None](), []
-        for frame in frames:
-            topics, numbers = number_values(frame["topic"])
+    def of(cls, parts: Iterable[_ChunkRows], **fields: Any) -> _Rows:
+        """Concatenate parts, and number their topics in order of appearance."""
+        code_of, codes, keys, frames = dict[str, int](), [], [], []
+        tags = dict[str, None]()
+        for part in parts:
             # New topics get the next codes.
-            topic_codes = [code_of.setdefault(topic, len(code_of)) for topic in topics.to_list()]
-            codes.append(np.array(topic_codes, dtype=np.int32)[numbers])
-            if "tag" in frame.columns:
-                tags.update(dict.fromkeys(_distinct_tags(frame["tag"])))
-            names = [name for name in frame.columns if name not in {"topic", "tag"}]
-            other_columns.append(pl.DataFrame([frame[name] for name in names]))
+            topic_codes = [code_of.setdefault(topic, len(code_of)) for topic in part.topics]
+            codes.append(np.array(topic_codes, dtype=np.int32)[part.codes.astype(np.intp)])
+            keys.append(part.keys)
+            tags.update(dict.fromkeys(part.tags))
+            frames.append(part.frame)
         # Topics with an empty ranking come last.
         empty = () if (table := fields.get("table")) is None else table.empty_topics
         ids = tuple(dict.fromkeys((*code_of, *empty)))
-        return cls(ids, np.concatenate(codes), pl.concat(other_columns), [*tags], **fields)
+        rows = np.concatenate(codes), np.concatenate(keys), pl.concat(frames)
+        return cls(ids, *rows, [*tags], **fields)
 
     def has(self, column: str) -> bool:
         """Return True if a column has any value."""
@@ -452,8 +531,13 @@ class _Rows:
 
     def restricted(self, rows: Indices) -> _Rows:
         """Return the selected rows, without their line numbers."""
-        origin = Origin(self.origin.name)
-        return replace(self, codes=self.codes[rows], frame=self.frame[rows], origin=origin)
+        return replace(
+            self,
+            codes=self.codes[rows],
+            keys=self.keys[rows],
+            frame=self.frame[rows],
+            origin=Origin(self.origin.name),
+        )
 
     def refuse(self, is_invalid: NDArray[np.bool_], reason: Callable[[int], str]) -> None:
         """Raise an error for the first invalid row, if any."""
@@ -563,18 +647,21 @@ def _read(
             raise PolicyError(f"{combination} in {header}")
         lines = LineMap()
         origin = Origin(source.name, lines)
-        frames = read_frames(source, layout, lines)
+        parts: Iterable[_ChunkRows]
         if kind == "qrels":
-            frames = _with_grades(frames, layout, grades, origin)
-        return _Rows.of(frames, origin=origin, stem=source.stem, place=place)
+            frames = _with_grades(read_frames(source, layout, lines), layout, grades, origin)
+            parts = map(_ChunkRows.of, frames)
+        else:
+            parts = read_chunks(source, layout, lines, _ChunkRows.of)
+        return _Rows.of(parts, origin=origin, stem=source.stem, place=place)
     if layout is not None:
         data = read_line_table(source, layout, names)
     table = read_system_table(data, form=form, requested=names, ungraded=ungraded, grades=grades)
     if place is None and table.path is not None:
         place = MetadataPlace(path=table.path)
     origin = Origin(table.table.source, table.table.lines)
-    frames = iter([table.table.frame])
-    return _Rows.of(frames, origin=origin, stem=table.stem, place=place, table=table)
+    parts = [_ChunkRows.of(table.table.frame)]
+    return _Rows.of(parts, origin=origin, stem=table.stem, place=place, table=table)
 
 
 def _with_grades(
@@ -650,7 +737,7 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
         warn(f"{rows.origin.name}: numbers={numbers!r} has no effect, {reason}")
     scores = rows.numbers("score")
     ranks = rows.numbers("rank") if rows.has("rank") else None
-    if ranks is not None and np.array_equal(scores, -ranks.astype(np.float64)):
+    if ranks is not None and _are_negative(scores, ranks):
         warn_of_missing_ranks(rows.origin.name, rows.topics, rows.codes, ranks)
     columns = rows.frame.columns if rows.table is None else rows.table.table.names
     if "rank" in columns:
@@ -658,9 +745,26 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
     return scores, ranks
 
 
+_HEAD = 1000
+"""Number of rows by which most columns can be told to have other values."""
+
+
+def _are_negative(scores: Floats, ranks: NDArray[np.int32]) -> bool:
+    """Return True if each score is its rank, but negative."""
+    return all(
+        np.array_equal(scores[part], -ranks[part].astype(np.float64))
+        for part in (slice(_HEAD), slice(_HEAD, None))
+    )
+
+
+def _are_whole(values: Floats) -> bool:
+    """Return True if all values are whole numbers."""
+    return all(np.array_equal(part, np.rint(part)) for part in (values[:_HEAD], values[_HEAD:]))
+
+
 def _refuse_swapped(scores: Floats, ranks: NDArray[np.int32] | None, rows: _Rows) -> None:
     """Refuse rows whose scores look like ranks, and whose ranks look like scores."""
-    if (scores != np.rint(scores)).any() or scores.min() < 0 or scores.max() > scores.size:
+    if not _are_whole(scores) or scores.min() < 0 or scores.max() > scores.size:
         return
     by_score = np.lexsort((scores, rows.codes))
     codes = rows.codes[by_score]

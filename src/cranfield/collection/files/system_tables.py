@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, optional_module, quoted, warn
@@ -29,7 +31,7 @@ from cranfield.collection.files.named_columns import (
     describe_structure,
 )
 from cranfield.collection.files.nested_json import NO_DOCUMENT
-from cranfield.collection.pairs import warn_of_missing_grades, warn_of_ungraded
+from cranfield.collection.pairs import Codes, warn_of_missing_grades, warn_of_ungraded
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import (
     Columns,
@@ -47,6 +49,16 @@ _SYSTEM_LIKE_NAMES = (
     " configuration config setting"
 )
 """Names of columns that may hold systems, but are not read as such."""
+
+_PARTS = "turn turnid turnno turnnumber snapshot snapshotid queryvariant"
+PARTS_OF_TOPICS = frozenset(_PARTS.split())
+"""Names of columns whose values divide a topic, as spelt by `schemas.spelt`."""
+
+PARTS_OF_RUNS = frozenset(
+    f"{_PARTS} seed fold stage split checkpoint epoch strategy prompt session sessionid user userid"
+    " query querytext question replicate replicateid repetition trial attempt".split()
+)
+"""Names of columns whose values divide a topic, or repeat it; in runs without ranks."""
 
 _MAX_COLUMNS = 100
 """Maximum number of columns that are checked for names of systems."""
@@ -121,6 +133,42 @@ class SystemTable:
             if is_system_like(name):
                 return name, values, "may name the system"
         return None
+
+    def refuse_parts(
+        self, names: AbstractSet[str], codes: Codes, ranks: NDArray[np.int32] | None = None
+    ) -> None:
+        """Refuse an unread column that divides the documents of a topic.
+
+        It has one of the names, or the documents with each of its values have ranks of their own.
+        """
+        for name, cells in islice(self.unread_columns.items(), _MAX_COLUMNS):
+            is_part = spelt(name) in names
+            # Rows differ in number if repeated documents were excluded.
+            if len(codes) != self.table.frame.height or not (is_part or ranks is not None):
+                continue
+            column = _text(cells())
+            column = column if self.rows is None else column[self.rows]
+            is_other = column.ne_missing(column.shift()).to_numpy()[1:]
+            if not ((codes[1:] < codes[:-1]) | (is_other & (codes[1:] == codes[:-1]))).any():
+                continue
+            rows = {"topic": codes, "value": column, "rank": codes if ranks is None else ranks}
+            rank_from_1 = pl.col("rank") - pl.col("rank").min().over("topic") + 1
+            frame = pl.DataFrame(rows).with_columns(rank_from_1)
+            groups = frame.group_by("topic", "value", maintain_order=True)
+            parts = groups.agg(pl.len(), pl.col("rank").n_unique(), last=pl.col("rank").max())
+            are_rankings = ((parts["rank"] == parts["len"]) & (parts["last"] == parts["len"])).all()
+            divided = parts.filter(pl.len().over("topic") > 1)
+            if (divided["len"] > 1).any() and (is_part or are_rankings):
+                code = divided["topic"][0]
+                topic = quoted(self.table.frame["topic"][int((codes == code).argmax())])
+                values = divided.filter(pl.col("topic") == code)["value"].fill_null("")
+                subject = f"column {quoted(name)} ({some_of(map(quoted, values), 3)})"
+                system = f"; if it is a system, use system={name!r}" * (names is PARTS_OF_RUNS)
+                raise InputError(
+                    f"{subject} divides the documents of topic {topic}; if each value is a topic,"
+                    f" write both into one column; if it describes documents, remove it{system}",
+                    source=self.table.source,
+                )
 
 
 def _text(cells: Cells) -> pl.Series:

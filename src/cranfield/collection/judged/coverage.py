@@ -23,8 +23,13 @@ SPELLING = "case, leading zeros, a final .0 or Unicode form"
 
 
 def _form(name: str) -> str:
-    text = unicodedata.normalize("NFKC", name).casefold().removesuffix(".0")
+    text = unicodedata.normalize("NFKC", name).strip().casefold().removesuffix(".0")
     return _LEADING_ZEROS.sub("", text)
+
+
+_NORMAL = pl.col("doc").str.normalize("NFKC").str.strip_chars().str.to_lowercase()
+FORM_OF_DOC = _NORMAL.str.strip_suffix(".0").str.replace_all(r"(^|\D)0+(\d)", "$1$2")
+"""Form of a column of documents, in which ids that differ only in `SPELLING` are equal."""
 
 
 def similar_ids(ids: Iterable[str], others: Iterable[str]) -> tuple[str, str] | None:
@@ -58,6 +63,8 @@ class SystemCoverage:
         Number of documents that were removed from the rankings of all topics.
     chunks
         Number of chunks that were merged into documents; 0 if none were.
+    similar_docs
+        An unjudged document and a judged one whose ids differ only in spelling, if any was found.
     """
 
     system: str
@@ -73,6 +80,7 @@ class SystemCoverage:
     extra: tuple[str, ...]
     excluded: int = 0
     chunks: int = 0
+    similar_docs: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -145,12 +153,14 @@ class Coverage:
                     f" ({_name_worst(worst.system, systems)}{counted(len(topics), 'topic')}:"
                     f" {some_of(map(quoted, topics), 5)})"
                 )
-        pairs = (similar_ids(row.extra, row.missing) for row in self.systems)
-        if pair := next(filter(None, pairs), None):
-            notes.append(
-                f"topic {quoted(pair[0])} of the runs and topic {quoted(pair[1])} of the judgments"
-                f" differ only in {SPELLING}, and are read as different topics"
-            )
+        topics = (similar_ids(row.extra, row.missing) for row in self.systems)
+        docs = (row.similar_docs for row in self.systems)
+        for noun, pairs in (("topic", topics), ("document", docs)):
+            if pair := next(filter(None, pairs), None):
+                notes.append(
+                    f"{noun} {quoted(pair[0])} of the runs and {noun} {quoted(pair[1])} of the"
+                    f" judgments differ only in {SPELLING}, and are read as different {noun}s"
+                )
         notes += self.contradiction_notes
         if rows := [row for row in self.systems if row.unjudged_10 > 0.2 * row.retrieved_10 > 0]:
             worst = max(rows, key=lambda row: row.unjudged_10 / row.retrieved_10)

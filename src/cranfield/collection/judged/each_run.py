@@ -75,8 +75,8 @@ class JudgedRun(_Compact):
         Number of retrieved documents of each topic, and whether the run has the topic.
     extra
         Number of documents of each topic without judgments, by topic.
-    tied, contradictions, excluded, chunks
-        Counts of :class:`SystemCoverage`.
+    tied, contradictions, excluded, chunks, similar_docs
+        As in :class:`SystemCoverage`.
     table_rows
         Retrieved documents that are in a table, by name of the table.
     ties, tie_groups
@@ -100,6 +100,7 @@ class JudgedRun(_Compact):
     tie_groups: Ints
     excluded: int = 0
     chunks: int = 0
+    similar_docs: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,6 +317,7 @@ def _count_coverage(
                 extra=tuple(topic_order(list(run.extra))),
                 excluded=run.excluded,
                 chunks=run.chunks,
+                similar_docs=run.similar_docs,
             )
             for i, run in enumerate(judged_runs)
         )

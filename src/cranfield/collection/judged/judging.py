@@ -22,6 +22,7 @@ from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.intents import intents_of, read_intents
+from cranfield.collection.judged.coverage import FORM_OF_DOC, SPELLING, similar_ids
 from cranfield.collection.judged.each_run import (
     JudgedRun,
     Progress,
@@ -32,7 +33,7 @@ from cranfield.collection.judged.each_run import (
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.ranking import RunOrder, order_documents
-from cranfield.collection.judged.rows import NO_TIES
+from cranfield.collection.judged.rows import NO_TIES, ranges
 from cranfield.collection.pairs import row_error, topic_column
 from cranfield.collection.policies import (
     CHOICES,
@@ -378,8 +379,9 @@ def judge(
     supplements = _read_supplements(by_subtopic, judgments, lengths, groups, intents)
     aspect_qrels = {name: read_qrels(data).flat() for name, data in (aspects or {}).items()}
 
+    exclusion = Exclusion.of(exclude)
     judge_run = _RunJudge(
-        judgments, policy, supplements.tables, tuple(aspect_qrels.values()), Exclusion.of(exclude)
+        judgments, policy, supplements.tables, tuple(aspect_qrels.values()), exclusion
     )
     workers = {"jobs": jobs, "backend": backend}
     with hint_at_order(runs, qrels, **reading):
@@ -391,6 +393,13 @@ def judge(
     excluded = sum(row.excluded for row in judged.coverage.systems)
     if exclude is not None and not excluded:
         warn("exclude has no effect: no run has a document to exclude in its topic")
+    if exclusion is not None and exclusion.pairs is not None:
+        other_topics = {*exclusion.pairs["topic"]} - {*judgments.topics}
+        if pair := similar_ids(other_topics, judgments.topics):
+            warn(
+                f"topic {quoted(pair[0])} of exclude and topic {quoted(pair[1])} of the judgments"
+                f" differ only in {SPELLING}, and are read as different topics"
+            )
     exclusion_settings = {} if exclude is None else {"excluded documents": excluded}
     judged = judged.with_settings({**run_list.settings, **exclusion_settings})
     if aspect_qrels:
@@ -522,6 +531,7 @@ def judge_one(
     rank, topic = order.ranks_of(rows), qrels.codes[source].astype(np.int64)
     grade = qrels.grades[source].astype(np.int64)
     is_judged_topic = to_qrels >= 0
+    similar_docs = _similar_documents(run, qrels, rows, source)
     ties = NO_TIES
     if order.n_tied:
         code_of = np.zeros(len(qrels.topics), dtype=np.int64)
@@ -551,6 +561,7 @@ def judge_one(
         tied=order.n_tied,
         contradictions=order.contradictions,
         chunks=run.chunks,
+        similar_docs=similar_docs,
         source=source[by_cell],
         table_rows={
             name: _rows_in_table(run, order, to_qrels, table, policy.depth)
@@ -559,6 +570,33 @@ def judge_one(
         ties=ties,
         tie_groups=tie_groups[:, (tie_groups[0] >= 0) & (tie_groups[2] > 1)],
     )
+
+
+_N_CHECKED = 10
+"""Number of topics, and of documents of each, whose ids are compared with judged ones."""
+
+
+def _similar_documents(run: Run, qrels: Qrels, rows: Ints, source: Ints) -> tuple[str, str] | None:
+    """Return an unjudged document and a judged one whose ids may be two spellings of one id."""
+    is_judged = np.zeros(len(run), dtype=bool)
+    is_judged[rows] = True
+    starts = np.flatnonzero(np.diff(run.codes, prepend=-1))
+    sizes = np.diff(starts, append=len(run))[:_N_CHECKED].clip(max=_N_CHECKED)
+    _, first_rows = ranges(starts[:_N_CHECKED], starts[:_N_CHECKED] + sizes)
+    unjudged = first_rows[~is_judged[first_rows]]
+    if unjudged.size <= 0.2 * first_rows.size:
+        return None
+    codes = qrels.codes_of(run.topics)[run.codes[unjudged]].astype(np.int32)
+    others = np.setdiff1d(np.flatnonzero(np.isin(qrels.codes, codes)), source)
+    docs = pl.DataFrame({"topic": codes, "doc": run.docs[unjudged]})
+    judged = pl.DataFrame({"topic": qrels.codes[others], "doc": qrels.docs[others]})
+    forms = (frame.with_columns(form=FORM_OF_DOC) for frame in (docs, judged))
+    pairs = next(forms).join(next(forms), on=["topic", "form"]).head(_N_CHECKED)
+    for doc, other in pairs.select("doc", "doc_right").iter_rows():
+        # If both ids occur in one of the files, they are two documents.
+        if not (run.docs == other).any() and not (qrels.docs == doc).any():
+            return doc, other
+    return None
 
 
 def _rows_in_table(

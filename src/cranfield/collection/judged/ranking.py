@@ -36,8 +36,6 @@ class RunOrder:
         The run, and the policy for ties.
     counts
         Number of documents of each topic; shape (topics,).
-    n_tied
-        Number of documents that share their score with another of the same topic.
     contradictions
         Number of adjacent scores of a topic whose documents have ranks in the opposite order.
     """
@@ -45,7 +43,6 @@ class RunOrder:
     run: Run
     ties: str
     counts: NDArray[np.int64]
-    n_tied: int
     contradictions: int
     # Row numbers with tied documents adjacent, in any order; None for the order of the run.
     _unresolved: Indices | None
@@ -58,13 +55,24 @@ class RunOrder:
         return np.cumsum(self.counts) - self.counts
 
     @cached_property
+    def _groups(self) -> tuple[Indices, Indices]:
+        """The position of the first document, and the size, of each group of tied documents."""
+        tied = np.flatnonzero(self._ties_with_next)
+        starts = np.flatnonzero(np.diff(tied, prepend=-2) > 1)
+        return tied[starts], np.diff(starts, append=tied.size) + 1
+
+    @cached_property
+    def n_tied(self) -> int:
+        """Number of documents that share their score with another of the same topic."""
+        return int(self._groups[1].sum())
+
+    @cached_property
     def rows(self) -> Indices:
         """Row numbers by topic code, in order of rank."""
         unresolved = self._unresolved
         rows = np.arange(len(self.run)) if unresolved is None else unresolved.copy()
-        group_starts = self._group_starts()
-        if group_starts.size:
-            positions, by_policy = self._resolve(*self._groups_at(group_starts))
+        if self.n_tied:
+            positions, by_policy = self._resolve(*self._groups)
             rows[positions] = rows[positions][by_policy]
         return rows
 
@@ -106,25 +114,19 @@ class RunOrder:
 
     def tie_groups(self) -> NDArray[np.int64]:
         """Return topic code, first rank and size of each group of ties; shape (3, groups)."""
-        firsts = self._group_starts()
+        firsts, sizes = self._groups
         codes = np.searchsorted(self.starts, firsts, "right") - 1
-        _, sizes = self._groups_at(firsts)
         return np.stack([codes, firsts - self.starts[codes] + 1, sizes]).astype(np.int64)
-
-    def _group_starts(self) -> Indices:
-        """Return the position of the first document of each group of tied documents."""
-        return np.flatnonzero(self._ties_with_next & ~np.roll(self._ties_with_next, 1))
 
     def _find_tied(self, positions: Indices) -> Indices:
         """Return the indices of the positions whose documents are tied."""
         return np.flatnonzero(self._ties_with_next[positions] | self._ties_with_next[positions - 1])
 
     def _groups_at(self, positions: Indices) -> tuple[Indices, Indices]:
-        """Return the start and size of the group of tied documents at each position."""
-        lasts = np.flatnonzero(~self._ties_with_next)
-        group = np.searchsorted(lasts, positions)
-        firsts = np.where(group > 0, lasts[group - 1] + 1, 0)
-        return firsts, lasts[group] - firsts + 1
+        """Return the start and size of the group of each tied document."""
+        starts, sizes = self._groups
+        group = np.searchsorted(starts, positions, "right") - 1
+        return starts[group], sizes[group]
 
     def _resolve(self, firsts: Indices, sizes: Indices) -> tuple[Indices, Indices]:
         """Return the positions of groups, and the permutation that orders their documents."""
@@ -142,11 +144,17 @@ def order_documents(run: Run, ties: str) -> RunOrder:
     """Order the documents of each topic."""
     check_choice("ties", ties, TIES)
     keys, codes = _sort_keys(run, ties), run.codes
-    counts = np.bincount(codes, minlength=len(run.topics))
+    n_topics = len(run.topics)
     unresolved = None
     is_same_topic = codes[1:] == codes[:-1]
-    # Codes increase in order of appearance, unless rows of the run were skipped.
-    if ((codes[1:] < codes[:-1]) | (is_same_topic & (keys[1:] > keys[:-1]))).any():
+    # Codes increase in order of appearance, unless topics alternate or rows were skipped.
+    is_by_topic = not (codes[1:] < codes[:-1]).any()
+    if is_by_topic:
+        # Counting all rows would take much longer.
+        counts = np.diff(np.searchsorted(codes, np.arange(n_topics + 1, dtype=codes.dtype)))
+    else:
+        counts = np.bincount(codes, minlength=n_topics)
+    if not is_by_topic or (is_same_topic & (keys[1:] > keys[:-1])).any():
         unresolved = _sorted_rows(codes, -keys, counts)
         keys, codes = keys[unresolved], codes[unresolved]
         is_same_topic = codes[1:] == codes[:-1]
@@ -156,8 +164,7 @@ def order_documents(run: Run, ties: str) -> RunOrder:
     if run.ranks is not None and ties not in {"rank", "file"}:
         ranks = run.ranks if unresolved is None else run.ranks[unresolved]
         contradictions = _count_contradictions(ranks, is_same_topic, is_tied[:-1])
-    n_tied = int(np.count_nonzero(is_tied | np.roll(is_tied, 1)))
-    return RunOrder(run, ties, counts, n_tied, contradictions, unresolved, is_tied)
+    return RunOrder(run, ties, counts, contradictions, unresolved, is_tied)
 
 
 def _sort_keys(run: Run, ties: str) -> SortKeys:

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from cranfield.base.errors import InputError, check_list, quoted
+from cranfield.base.errors import InputError, PolicyError, check_list, quoted
 from cranfield.base.text import counted, plain
 
 MAX_DEPTH = 50
@@ -497,6 +497,10 @@ def primad(first: Metadata, second: Metadata) -> str:
     >>> primad(first, second)
     '---mA-'
     """
+    for value in (first, second):
+        if not isinstance(value, Metadata):
+            expected = "expected the metadata of two runs, such as run.metadata"
+            raise PolicyError(f"{expected}, got {type(value).__name__}")
     letters = ""
     for part in PARTS:
         pair = [_typed_tree(metadata.values.get(part), part) for metadata in (first, second)]

@@ -15,12 +15,12 @@ import polars as pl
 
 from cranfield.base.errors import InputError, in_source, quoted, warn
 from cranfield.base.text import counted, some_of
-from cranfield.collection.pairs import find_label_positions, number_values
+from cranfield.collection.pairs import number_values
 from cranfield.measures.grammar import known_measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import suggests_lower
 from cranfield.sources.schemas import Schema, find_summaries, optional, spelt
-from cranfield.sources.values import LABEL, NO_SCORE, NUMBER, absent, finite
+from cranfield.sources.values import LABEL, NO_SCORE, NUMBER, Cells, absent, where_absent
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?", re.ASCII)
 
@@ -33,6 +33,7 @@ SCORES = Schema(
         optional("replicate", LABEL),
         optional("score", NUMBER, "value"),
     ),
+    decisive=("status", "outcome", "weight", "unit of measurement"),
 )
 
 
@@ -45,13 +46,34 @@ def has_decimal_comma(cell: Any) -> bool:
     return isinstance(cell, str) and bool(_DECIMAL_COMMA.fullmatch(cell.strip()))
 
 
-def read_labels(cells: Sequence[Any], kind: str, lines: Sequence[int] | None = None) -> list[str]:
+def with_points(cells: Cells) -> Cells:
+    """Replace decimal commas of numbers by points."""
+    if isinstance(cells, pl.Series):
+        if cells.dtype != pl.String:
+            return cells
+        is_number = cells.str.contains(rf"(?-u)^\s*(?:{_DECIMAL_COMMA.pattern})\s*$")
+        points = cells.str.replace(",", ".", literal=True)
+        return points.zip_with(is_number.fill_null(False), cells)
+    return [cell.replace(",", ".") if has_decimal_comma(cell) else cell for cell in cells]
+
+
+def read_labels(
+    cells: Cells, kind: str, lines: Sequence[int] | pl.Series | None = None
+) -> pl.Series:
     """Read labels of topics, systems, measures or shards; raise an error for an empty one."""
     labels, invalid = LABEL.column(kind, cells)
     if invalid is not None:
         line = None if lines is None else lines[invalid]
         raise InputError(LABEL.reason(kind, cells[invalid]), line=line)
-    return labels.to_list()
+    return labels
+
+
+def read_numbers(cells: Cells) -> tuple[pl.Series, pl.Series]:
+    """Read finite numbers, null in other cells; also return the rows of those with a value."""
+    numbers, _ = NUMBER.column("score", cells)
+    rows = numbers.is_null().arg_true()
+    others = cells[rows] if isinstance(cells, pl.Series) else [cells[row] for row in rows]
+    return numbers, rows.filter(~where_absent(others, NO_SCORE))
 
 
 def find_roles(names: Sequence[str], source: str) -> dict[str, int]:
@@ -72,7 +94,7 @@ MAX_NAMES = 50  # maximum number of names that are tested for being measures; ea
 _NAMES = """
 acc accuracy auc bertscore bleu chrf correctness coverage em exactmatch f1 fmeasure fscore
 faithfulness groundedness hits hitrate hole meteor pass pmrr prec precision rec recall relevance
-rouge rougel success answercorrectness answerrelevance answerrelevancy averageprecision
+relevancy rouge rougel success answercorrectness answerrelevance answerrelevancy averageprecision
 contextentityrecall contextprecision contextrecall contextrelevance meanrank medianrank
 reciprocalrank vitalscore allscore strictvitalscore strictallscore count len length n queries tokens
 """
@@ -87,6 +109,8 @@ _LAST_WORD = re.compile(r".*[_ -](precision|recall|f1|accuracy)", re.IGNORECASE)
 """Names such as `nugget_recall`; `bm25_recall` beside `dense_recall` are systems."""
 
 CUTOFF = re.compile(r"@\d")
+_SETTING = re.compile(r"(pass|len|length|tokens|count)[_-]?\d+")  # of systems: `dense_len32`
+_BETWEEN_PARTS = re.compile(r"[\s_/|:.()\[\]-]+")
 
 
 @lru_cache(maxsize=4096)
@@ -106,11 +130,39 @@ def resembles_measure(name: str) -> bool:
     )
 
 
+def _refuse_measures_of_systems(names: Sequence[str], kind: str) -> None:
+    """Refuse names such as `bm25_ndcg` of several systems and several measures."""
+    if all(map(resembles_measure, names)) or all(map(_LAST_WORD.fullmatch, names)):
+        return
+    for place in (0, 1):
+        pairs = {}
+        # Names of several words are more likely topics.
+        for name in (name for name in names if name.count(" ") < 2):
+            cuts = [(name[: m.start()], name[m.end() :]) for m in _BETWEEN_PARTS.finditer(name)]
+            # The longest measure that precedes a system, or the shortest one that follows it.
+            for cut in (cuts if place else cuts[::-1])[:3]:
+                measure, system = cut[place], cut[1 - place]
+                is_measure = resembles_measure(measure) or known_measure(measure) is not None
+                if len(measure) > 1 and system and is_measure and not _SETTING.fullmatch(measure):
+                    pairs[name] = measure, system
+                    break
+        n_measures, n_systems = (len({pair[k] for pair in pairs.values()}) for k in (0, 1))
+        if 1 < n_measures < len(pairs) and 1 < n_systems < len(pairs):
+            listed = some_of(dict.fromkeys(measure for measure, _ in pairs.values()), 3)
+            raise InputError(
+                f"expected {kind} of systems or of measures, got both in one name, as"
+                f" {some_of(map(quoted, pairs), 3)} ({listed}); write a table with columns topic,"
+                f" system, measure and score, or keep the {kind} of one measure, named by system"
+            )
+
+
 def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str = "") -> bool:
     """Return True if most names are of measures; refuse a mixture if `kind` describes the names."""
     sample = list(islice(names, MAX_NAMES))
     if any(same_measure(name, measure) for name in sample for measure in requested):
         return True
+    if kind:
+        _refuse_measures_of_systems(sample, kind)
     last_words = {name: match[1] for name in sample if (match := _LAST_WORD.fullmatch(name))}
     if len({*last_words.values()}) < 2:
         last_words = {}
@@ -129,7 +181,7 @@ def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str 
     raise InputError(
         f"expected {kind} of systems or of measures, got {some_of(map(quoted, likely), 3)}, which"
         f" could be measures{others}; for measures of one system, pass measure={likely[0]!r}; for"
-        f" systems, pass {advice}"
+        f" systems, {f'remove these {kind}, or ' if known else ''}pass {advice}"
     )
 
 
@@ -182,14 +234,12 @@ _COLUMNS: dict[str, type[pl.DataType]] = {
 
 
 def score_frame(
-    labels: Mapping[str, Any], cells: Sequence[Any], lines: Sequence[int] | None = None
+    labels: Mapping[str, Any], cells: Cells, lines: Sequence[int] | pl.Series | None = None
 ) -> pl.DataFrame:
     """Return the scores of cells, null if missing or invalid, with labels, lines and problems."""
-    scores = [finite(cell) for cell in cells]
-    problems = [
-        _score_problem(cell) if score is None and not is_missing(cell) else None
-        for score, cell in zip(scores, cells, strict=True)
-    ]
+    scores, rows = read_numbers(cells)
+    problems = pl.Series([None] * len(scores), dtype=pl.String)
+    problems = problems.scatter(rows, [_score_problem(cells[row]) for row in rows])
     values = {**labels, "score": scores, "problem": problems, "line": lines}
     return pl.DataFrame({name: values.get(name) for name in _COLUMNS}, _COLUMNS)
 
@@ -197,7 +247,10 @@ def score_frame(
 def _score_problem(cell: Any) -> str:
     if has_decimal_comma(cell):
         return f"score {quoted(cell)} has a decimal comma; use a decimal point"
-    return f"score {quoted(cell)} is not a finite number"
+    word = str(cell).strip().casefold()
+    advice = "; write 1 or 0" * (word in {"true", "false", "yes", "no", "pass", "fail"})
+    advice = advice or "; write a proportion, such as 0.5" * word.endswith("%")
+    return f"score {quoted(cell)} is not a finite number{advice}"
 
 
 @dataclass(frozen=True)
@@ -224,9 +277,9 @@ def make_part(
     frame: pl.DataFrame, directions: Mapping[str | None, bool] | None = None
 ) -> ScorePart:
     """Return a part with the per-topic scores, without the topic `all` and other summaries."""
-    topics = {*frame["topic"]}
+    topics = frame["topic"].unique()
     frame = _without_summaries(frame, "topic", "topics")
-    other_topics = sorted(topic for topic in {*frame["topic"]} if not topic.isdigit())
+    other_topics = sorted(topic for topic in frame["topic"].unique() if not topic.isdigit())
     if 0 < 5 * len(other_topics) <= len(topics):
         listed = some_of(map(quoted, other_topics), 5)
         warn(
@@ -252,7 +305,7 @@ def complete_part(
 
 def _without_summaries(frame: pl.DataFrame, column: str, rows: str) -> pl.DataFrame:
     """Remove rows that summarise others, with a warning; all rows if each has such a name."""
-    labels = {*frame[column]}
+    labels = {*frame[column].unique()}
     summaries = sorted(find_summaries(labels))
     if len(summaries) == len(labels):
         return frame.clear() if column == "topic" else frame
@@ -283,7 +336,7 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     # Systems without a score of this measure stay, so that they are reported as missing.
     systems = [system for part in parts for system in part.labels("system")]
     values = np.full((len(topics), len(systems), len(shards)), np.nan)
-    cells = topic_codes, find_label_positions(frame["system"].to_list(), systems), shard_codes
+    cells = topic_codes, frame["system"].replace_strict(systems, range(len(systems))), shard_codes
     values[cells] = frame["score"].fill_null(math.nan).to_numpy()
     by_shard = parts[0].by_shard
     name = measure if measure is not None else kinds[0]

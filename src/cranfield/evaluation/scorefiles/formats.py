@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress, islice
+from itertools import islice
 from typing import Any, NoReturn
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted, warn
-from cranfield.base.text import join_with_and, some_of
+from cranfield.base.text import counted, join_with_and, some_of
 from cranfield.collection.files.named_columns import describe_structure
 from cranfield.evaluation.scorefiles.cells import (
     AGGREGATE,
@@ -27,12 +24,13 @@ from cranfield.evaluation.scorefiles.cells import (
     ScoreSource,
     are_measures,
     find_roles,
-    has_decimal_comma,
     is_missing,
     make_part,
     read_labels,
+    read_numbers,
     resembles_measure,
     score_frame,
+    with_points,
 )
 from cranfield.measures.grammar import known_measure
 from cranfield.scores.one_measure import AXES
@@ -43,32 +41,32 @@ from cranfield.sources.columns import (
     reading_parquet,
 )
 from cranfield.sources.schemas import NO_NAME, SUMMARIES, spelt
-from cranfield.sources.text import split_lines
-from cranfield.sources.values import finite, is_number
+from cranfield.sources.values import NO_SCORE, Cells, finite, is_number, where_absent
 
 RUNID = "runid"  # first field of the line of trec_eval's output that contains the run tag
 _NOT_MEASURES = {RUNID, "num_q", "NumQ"}
 """First fields of lines with the run tag and with the number of topics."""
 
 
-_NTCIREVAL = re.compile(r"(\S+) +(\S+)= +(\S+)")
-_NTCIREVAL_COMMENT = re.compile(r"\S+ # ?\w+=")
+_NTCIREVAL = r"^\s*(\S+) +(\S+)= +(\S+)\s*$"
+_NTCIREVAL_COMMENT = r"^\S+ # ?\w+="
 """Lines of the output of NTCIREVAL: topic, measure and value, or numbers of documents."""
 
 
-def split_cells(line: str) -> list[str]:
-    """Split a line into 3 or 4 cells at tabs, or else into cells at any whitespace."""
-    if match := _NTCIREVAL.fullmatch(line.strip()):
-        return [*match.groups()]
-    cells = [cell.strip() for cell in line.strip("\r\n").split("\t")]
-    return cells if len(cells) in {3, 4} else line.split()
+def split_cells(lines: Sequence[str] | pl.Series) -> pl.Series:
+    """Split lines into 3 or 4 cells at tabs, or else into cells at any whitespace."""
+    line = pl.col("line").str.replace(_NTCIREVAL, "$1\t$2\t$3")
+    by_tab = line.str.split("\t").list.eval(pl.element().str.strip_chars())
+    by_blank = line.str.strip_chars().str.replace_all(r"\s+", " ").str.split(" ")
+    cells = pl.when(by_tab.list.len().is_in([3, 4])).then(by_tab).otherwise(by_blank)
+    return pl.DataFrame({"line": lines}).select(cells).to_series()
 
 
 def is_score_line(head: str) -> bool:
     """Return True if the first line of a text has a score, rather than the names of columns."""
-    if _NTCIREVAL_COMMENT.match(head):
+    if re.match(_NTCIREVAL_COMMENT, head):
         return True
-    cells = split_cells(head)
+    cells = split_cells([head])[0].to_list()
     if not 2 <= len(cells) <= 4 or not cells[0] or SCORES.column_of(cells[0]) == "topic":
         return False
     if cells[0] == RUNID or "\t" not in head:
@@ -81,50 +79,84 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
     """Read lines of measure, topic and value, or topic, measure and value, or four cells."""
     # Lines of four cells begin with the system, which otherwise is the value of the line `runid`,
     # or the stem of the file.
-    numbered_lines = [
-        (number, line) for number, line in split_lines(text) if not _NTCIREVAL_COMMENT.match(line)
-    ]
-    if not numbered_lines:
+    frame = pl.DataFrame({"text": re.split(r"\r\n|\r|\n", text)}).with_row_index("line", 1)
+    is_comment = pl.col("text").str.contains(_NTCIREVAL_COMMENT)
+    frame = frame.filter(pl.col("text").str.strip_chars() != "", ~is_comment)
+    if frame.is_empty():
         raise InputError("has no scores")
-    lines = [number for number, _ in numbered_lines]
-    rows = [split_cells(line) for _, line in numbered_lines]
-    width = 4 if len(rows[0]) == 4 else 3
-    for row, line in zip(rows, lines, strict=True):
-        if len(row) != width:
-            raise InputError(
-                f"expected {width} columns (measure, topic and value, as trec_eval"
-                f" -q or ir_measures --by_query print them), got {len(row)}",
-                line=line,
-            )
-    *columns, cells = ([*column] for column in zip(*rows, strict=True))
+    lines, rows = frame["line"], split_cells(frame["text"])
+    widths = rows.list.len()
+    width = 4 if widths[0] == 4 else 3
+    for row in (widths != width).arg_true()[:1]:
+        raise InputError(
+            f"expected {width} columns (measure, topic and value, as trec_eval"
+            f" -q or ir_measures --by_query print them), got {widths[row]}",
+            line=lines[row],
+        )
+    *columns, cells = (rows.list.get(k) for k in range(width))
     if width == 4:
         systems, topics, measures = columns
-        is_scored = np.array([topic != AGGREGATE for topic in topics])
+        is_scored = topics != AGGREGATE
     else:
         measures, topics = _order_measures_first(columns, source.requested)
         systems, is_scored = _assign_systems(measures, topics, cells, source.stem)
     if not source.requested:
         _warn_of_overall_values(measures, is_scored, source.name)
     labels = {"measure": measures, "topic": topics, "system": systems}
-    frame = score_frame(labels, cells, lines).filter(is_scored)
-    for name in labels:
-        texts = read_labels(frame[name].to_list(), name, frame["line"].to_list())
-        frame = frame.with_columns(pl.Series(name, texts, dtype=pl.String))
-    return make_part(frame)
+    frame = score_frame(labels, cells, lines)
+    _warn_of_contradiction(frame, is_scored, cells, source.name)
+    frame = frame.filter(is_scored)
+    return make_part(
+        frame.with_columns(
+            read_labels(frame[name], name, frame["line"]).alias(name) for name in labels
+        )
+    )
 
 
-def _warn_of_overall_values(
-    measures: Sequence[str], is_scored: NDArray[np.bool_], source: str
-) -> None:
+def _warn_of_overall_values(measures: pl.Series, is_scored: pl.Series, source: str) -> None:
     """Warn of measures that have a value over all topics, but no scores by topic."""
-    by_topic = set(compress(measures, is_scored))
-    names = dict.fromkeys(name for name in measures if name not in by_topic | _NOT_MEASURES)
+    by_topic = {*measures.filter(is_scored).unique()}
+    others = by_topic | _NOT_MEASURES
+    names = [name for name in measures.unique(maintain_order=True) if name not in others]
     if by_topic and names:
         listed = some_of(names, 5)
         warn(f"{source}: skipped values over all topics of {listed}, without scores by topic")
 
 
-def _order_measures_first(columns: list[list[str]], requested: Sequence[str]) -> list[list[str]]:
+def _warn_of_contradiction(
+    frame: pl.DataFrame, is_scored: pl.Series, cells: pl.Series, source: str
+) -> None:
+    """Warn if a value over all topics is not the mean of the topics, or is of other topics."""
+    key = ["system", "measure"]
+    frame = frame.with_columns(decimals=cells.str.extract(r"\.(\d+)$").str.len_bytes())
+    by_topic = frame.filter(is_scored).group_by("system").agg(n=pl.col("topic").n_unique())
+    means = frame.filter(is_scored).group_by(key).agg(pl.mean("score"), pl.max("decimals"))
+    # The run tag is in front of its values over all topics.
+    tags = pl.when(pl.col("measure") == RUNID).then(cells).forward_fill()
+    overall = frame.with_columns(system=pl.coalesce(tags, "system"))
+    overall = overall.filter(pl.col("topic") == AGGREGATE, pl.col("score").is_not_null())
+    numbers = overall.filter(pl.col("measure").is_in(["num_q", "NumQ"]))
+    # Values of `num_ret` and `gm_map` are not means.
+    pairs = (
+        overall.join(means, key, suffix="_mean")
+        .join(by_topic, "system")
+        .join(numbers.select("system", n_all="score"), "system", how="left")
+        .filter(~pl.col("measure").str.contains("(?i)num|gm_"))
+    )
+    # Both values are rounded, to as many decimals unless zeros at the end are not printed.
+    rounding = 0.1 ** pl.max_horizontal("decimals", "decimals_mean").fill_null(0)
+    contradicts = (pl.col("score") - pl.col("score_mean")).abs() > 1.01 * rounding
+    pairs = pairs.filter(contradicts | (pl.col("n_all") != pl.col("n")))
+    for row in pairs[:1].iter_rows(named=True):
+        of_topics = "" if row["n_all"] is None else f" over {row['n_all']:g} topics"
+        warn(
+            f"{source}: {row['measure']} over all topics is {row['score']:g}{of_topics}, but the"
+            f" mean over the {counted(row['n'], 'topic')} of the file is {row['score_mean']:.4g},"
+            " and is used; other topics may count as 0 (trec_eval -c)"
+        )
+
+
+def _order_measures_first(columns: list[pl.Series], requested: Sequence[str]) -> list[pl.Series]:
     """Return the columns of measures and of topics, whose order depends on the program."""
 
     def resembles_any_measure(name: str) -> bool:
@@ -132,7 +164,7 @@ def _order_measures_first(columns: list[list[str]], requested: Sequence[str]) ->
             resembles_measure(name) or known_measure(name) is not None or CUTOFF.search(name)
         )
 
-    labels = [list(dict.fromkeys(column)) for column in columns]
+    labels = [column.unique(maintain_order=True).to_list() for column in columns]
     criteria = [
         [AGGREGATE not in names for names in labels],
         [any(map(resembles_any_measure, islice(names, MAX_NAMES))) for names in labels],
@@ -150,23 +182,23 @@ def _order_measures_first(columns: list[list[str]], requested: Sequence[str]) ->
 
 
 def _assign_systems(
-    measures: Sequence[str], topics: Sequence[str], cells: Sequence[str], stem: str
-) -> tuple[list[str], NDArray[np.bool_]]:
+    measures: pl.Series, topics: pl.Series, cells: pl.Series, stem: str
+) -> tuple[pl.Series, pl.Series]:
     """Return the system of each line, by run tags, and a mask of lines with scores by topic."""
-    is_tag = np.array([name == RUNID for name in measures])
-    by_topic = np.array([topic != AGGREGATE for topic in topics])
-    tags = [cell for cell, tag in zip(cells, is_tag, strict=True) if tag]
+    is_tag = measures == RUNID
+    by_topic = topics != AGGREGATE
+    tags = cells.filter(is_tag)
     if len(tags) <= 1:
-        return (tags or [stem]) * len(cells), by_topic
+        return pl.Series([*tags, stem][:1]).new_from_index(0, len(cells)), by_topic
     by_topic &= ~is_tag
     # Number of tags above each line, less one if a tag precedes its block.
-    blocks = np.cumsum(is_tag) - is_tag[0]
-    if by_topic.any() and {*blocks[by_topic].tolist()} != {*range(len(tags))}:
+    blocks = is_tag.cum_sum().cast(pl.Int64) - int(is_tag[0])
+    if by_topic.any() and {*blocks.filter(by_topic).unique()} != {*range(len(tags))}:
         raise InputError(
             "the run of each line is ambiguous; pass one file for each run, or a"
             " table (cranfield evaluate --by-topic --format csv)"
         )
-    return [tags[min(block, len(tags) - 1)] for block in blocks.tolist()], by_topic
+    return tags.gather(blocks.clip(upper_bound=len(tags) - 1)), by_topic
 
 
 @dataclass(frozen=True)
@@ -181,27 +213,20 @@ class ScoreTable:
     def names(self) -> list[str]:
         return [str(name) for name in self.columns.names]
 
-    def column(self, k: int) -> list[Any]:
-        return list(self.columns.cells(k))
+    def column(self, k: int) -> Cells:
+        return self.columns.cells(k)
 
-    def labels(self, k: int, role: str) -> list[str]:
+    def labels(self, k: int, role: str) -> pl.Series:
         return read_labels(self.column(k), role, self.columns.lines)
 
-    def scores(self, k: int) -> list[Any]:
+    def scores(self, k: int) -> Cells:
         """Return the cells of a column of scores, with a decimal point instead of a comma."""
-        cells = self.column(k)
-        if self.decimal == ".":
-            return cells
-        return [cell.replace(",", ".") if has_decimal_comma(cell) else cell for cell in cells]
+        return self.column(k) if self.decimal == "." else with_points(self.column(k))
 
-    def values(self, k: int) -> list[float | None]:
-        """Return the numbers of a column, also with a decimal comma; NaN if missing, else None."""
-        cells = self.column(k)
-        points = [cell.replace(",", ".") if has_decimal_comma(cell) else cell for cell in cells]
-        return [math.nan if is_missing(cell) else finite(cell) for cell in points]
-
-    def numbers(self, k: int) -> list[float]:
-        return [x for x in self.values(k) if x is not None and not math.isnan(x)]
+    def numbers(self, k: int) -> tuple[pl.Series, int]:
+        """Return the numbers of a column, also with a decimal comma, and the number of texts."""
+        numbers, text_rows = read_numbers(with_points(self.column(k)))
+        return numbers.drop_nulls(), len(text_rows)
 
 
 def read_table(table: ScoreTable) -> ScorePart:
@@ -216,11 +241,11 @@ def read_table(table: ScoreTable) -> ScorePart:
         ]
     if "system" in roles and "score" not in roles:
         names = [table.names[k] for k in score_columns if not _is_text_column(table, k)]
-        are_scores = None not in table.values(roles["system"])
+        are_scores = not table.numbers(roles["system"])[1]
         if are_scores and not are_measures(names, table.source.requested, "columns"):
             score_columns = sorted([*score_columns, roles.pop("system")])
     k = roles.get("topic", -1)
-    if k >= 0 and spelt(table.names[k]) == "q" and any(x % 1 for x in table.numbers(k)):
+    if k >= 0 and spelt(table.names[k]) == "q" and (table.numbers(k)[0] % 1 != 0).any():
         # `q` is then the name of a system.
         score_columns = [roles.pop("topic"), *score_columns]
     topics = _find_topics(table, roles, score_columns)
@@ -239,7 +264,8 @@ def read_table(table: ScoreTable) -> ScorePart:
             f"has a row for each {join_with_and([*map(quoted, rows)])}, but no column of topics;"
             " scores by topic are required"
         )
-    topics = topics or [str(k) for k in range(1, len(table.column(0)) + 1)]
+    row_numbers = pl.Series(range(1, len(table.column(0)) + 1)).cast(pl.String)
+    topics = row_numbers if topics is None else topics
     if "system" not in roles and "score" in roles:
         if score_columns and "topic" in roles and not _describe_rows(table, score_columns, topics):
             raise InputError(
@@ -271,8 +297,8 @@ def _distinction(
         return ""
     for k, name in enumerate(table.names):
         cells = table.column(k)
-        texts = [str(cell) for cell in cells for _ in range(labels.height // len(cells))]
-        others = pl.Series("other", texts)
+        n_repeats = labels.height // len(cells)
+        others = pl.Series("other", [str(cell) for cell in cells for _ in range(n_repeats)])
         is_candidate = k not in used or spelt(name) in _NOT_TOPICS
         if is_candidate and labels.with_columns(others).is_unique().all():
             values = some_of(map(quoted, others.unique(maintain_order=True)), 3)
@@ -340,7 +366,7 @@ def _join_directions(
     if not columns:
         return {}
     all_measures = frame["measure"].unique().to_list()
-    by_row = None if measure_column is None else table.labels(measure_column, "measure")
+    by_row = None if measure_column is None else table.labels(measure_column, "measure").to_list()
     directions: dict[str | None, bool] = {}
     for k, values in columns.items():
         for row, is_lower in enumerate(values):
@@ -368,22 +394,24 @@ def _has_name(table: ScoreTable, k: int, *, may_be_topics: bool) -> bool:
     if not NO_NAME.fullmatch(spelt(table.names[k])) or (may_be_topics and k == 0):
         return True
     cells = table.column(k)
-    if not all(map(is_missing, cells)) and not _are_distinct_integers(cells):
+    if not where_absent(cells, NO_SCORE).all() and not _are_distinct_integers(cells):
         raise InputError(f"column {k + 1} has no name")
     return False
 
 
-def _are_distinct_integers(cells: Sequence[Any]) -> bool:
-    numbers = {finite(cell) for cell in cells}
-    return len(numbers) == len(cells) and all(x is not None and x % 1 == 0 for x in numbers)
+def _are_distinct_integers(cells: Cells) -> bool:
+    numbers = read_numbers(cells)[0]
+    return bool(numbers.is_unique().all() and (numbers % 1 == 0).fill_null(False).all())
 
 
 def _is_text_column(table: ScoreTable, k: int) -> bool:
     """Return True if a column has values and none of them resembles a number."""
-    cells = [cell for cell in table.column(k) if not is_missing(cell)]
-    return bool(cells) and not any(
-        finite(cell) is not None or _NUMBER_LIKE.match(str(cell).strip()) for cell in cells
+    cells = table.column(k)
+    numbers, rows = read_numbers(cells)
+    is_number_like = numbers.is_not_null().any() or any(
+        _NUMBER_LIKE.match(str(cells[row]).strip()) for row in rows
     )
+    return len(rows) > 0 and not is_number_like
 
 
 _NUMBER_LIKE = re.compile(r"[-+−]?[.,]?\d|[-+−]?inf", re.IGNORECASE)
@@ -403,6 +431,8 @@ def _without_texts(table: ScoreTable, score_columns: list[int]) -> list[int]:
     """Return the columns without those of text, with a warning, unless all have text."""
     text_columns = [k for k in score_columns if _is_text_column(table, k)]
     if 0 < len(text_columns) < len(score_columns):
+        used = {*range(len(table.names))}.difference(text_columns)
+        table.columns.refuse_decisive(SCORES, used)
         unused = some_of([quoted(table.names[k]) for k in text_columns], 5)
         warn(f"{table.source.name}: columns not used: {unused}; they contain text, not scores")
         return [k for k in score_columns if k not in text_columns]
@@ -420,20 +450,25 @@ def refuse_nested(values: Mapping[Any, Any]) -> NoReturn:
     )
 
 
-def _describe_rows(table: ScoreTable, columns: Sequence[int], topics: Sequence[str]) -> bool:
+def _describe_rows(table: ScoreTable, columns: Sequence[int], topics: pl.Series) -> bool:
     """Return True if columns are texts of a single system, with a row for each topic."""
-    has_one_system = len({*topics}) == len(topics)
+    has_one_system = topics.is_unique().all()
     return has_one_system and all(_is_text_column(table, k) for k in columns)
 
 
 def _find_topics(
     table: ScoreTable, roles: Mapping[str, int], score_columns: Sequence[int]
-) -> list[str] | None:
+) -> pl.Series | None:
     """Return the topic of each row; None if the table has none, so that rows are numbered."""
     if "topic" in roles:
         return table.labels(roles["topic"], "topic")
     role = next((role for role in ("system", "measure", *AXES) if role in roles), None)
-    if role is not None and not (score_columns and score_columns[0] == 0 and not table.names[0]):
+    has_index = bool(score_columns) and score_columns[0] == 0 and not table.names[0]
+    if role == "system" and has_index:
+        # A table with a single row for each system has their means, and an index of its rows.
+        systems = table.labels(roles[role], role)
+        has_index = len(systems) < 2 or not systems.is_unique().all()
+    if role is not None and not has_index:
         raise InputError(
             f"has a column of {role}s, {quoted(table.names[roles[role]])},"
             " but no column of topics; scores by topic are required, as written by write_csv"
@@ -458,16 +493,16 @@ def _find_topics(
                 " transpose the table, or name its first column topic"
             )
         return topics
-    n_numbers, n_others = len(table.numbers(0)), table.values(0).count(None)
-    if n_others and not n_numbers:
+    numbers, n_texts = table.numbers(0)
+    if n_texts and numbers.is_empty():
         return table.labels(0, "topic")
-    if n_others:
+    if n_texts:
         raise InputError(
             f"the first column, {quoted(name)}, has numbers and text; rename it to"
             " topic if it has the topics"
         )
     # Topics that are numbers would otherwise be read as scores of a system.
-    if len(cells) > 1 and _are_distinct_integers(cells) and {*table.numbers(0)} != {0, 1}:
+    if len(cells) > 1 and _are_distinct_integers(cells) and {*numbers} != {0, 1}:
         raise InputError(
             f"the first column, {quoted(name)}, has a different integer in each row;"
             " rename it to topic if these are topics, or add a column topic if they"
@@ -491,10 +526,10 @@ _INTEGER_NAME = re.compile(
 
 def _warn_about_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
     """Warn about columns that are read as systems although their names look like statistics."""
-    numbers = {k: table.numbers(k) for k in columns}
-    has_fractions = {k: not all(map(float.is_integer, numbers[k])) for k in columns}
-    bounds = [(min(numbers[k]), max(numbers[k])) for k in columns if has_fractions[k]]
-    has_scores_to_1 = bool(bounds) and all(low >= 0 and high <= 1 for low, high in bounds)
+    numbers = {k: table.numbers(k)[0] for k in columns}
+    has_fractions = {k: (numbers[k] % 1 != 0).any() for k in columns}
+    fractions = [numbers[k] for k in columns if has_fractions[k]]
+    has_scores_to_1 = bool(fractions) and all(x.is_between(0, 1).all() for x in fractions)
     suspect_names = [
         quoted(name)
         for k in columns
@@ -502,7 +537,7 @@ def _warn_about_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
         or _STATISTIC_NAME.fullmatch(name)
         or ((match := _ERROR_NAME.fullmatch(name)) and match[1] in table.names)
         or (_INTEGER_NAME.fullmatch(name) and not has_fractions[k])
-        or (has_scores_to_1 and not has_fractions[k] and max(numbers[k], default=0) > 1)
+        or (has_scores_to_1 and not has_fractions[k] and (numbers[k] > 1).any())
     ]
     if suspect_names:
         listed = some_of(suspect_names, 5)
@@ -513,7 +548,7 @@ def _warn_about_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
 
 
 def _table_frame(
-    table: ScoreTable, roles: dict[str, int], score_columns: list[int], topics: list[str]
+    table: ScoreTable, roles: dict[str, int], score_columns: list[int], topics: pl.Series
 ) -> pl.DataFrame:
     """Return the scores of a long table, or those of each row and system of a wide one."""
     labels: dict[str, Any] = {"system": table.source.stem}
@@ -527,7 +562,7 @@ def _table_frame(
     names = [table.names[k] for k in columns]
     for name in filter(None, table.names):
         if table.names.count(name) > 1:
-            raise InputError(f"duplicate column {quoted(name)}")
+            raise InputError(f"has two columns {quoted(name)}")
     # A table with a column for each measure describes a single run.
     has_measure_columns = not (has_score_column or "measure" in roles) and (
         is_long or are_measures(names, table.source.requested, "columns")
@@ -557,9 +592,11 @@ _TOPIC_ID = re.compile(r"(q|qid|query|topic)?[\W_]?\d+", re.IGNORECASE)
 """Names that look like ids of topics rather than names of systems."""
 
 
-def warn_if_transposed(source: ScoreSource, systems: list[str], topics: list[str]) -> None:
+def warn_if_transposed(
+    source: ScoreSource, systems: list[str], topics: Sequence[str] | pl.Series
+) -> None:
     """Warn if systems look like topics, and topics do not."""
-    if not topics or not systems or any(map(_TOPIC_ID.fullmatch, topics)):
+    if not len(topics) or not systems or any(map(_TOPIC_ID.fullmatch, topics)):
         return
     if all(map(_TOPIC_ID.fullmatch, systems)):
         warn(
@@ -569,7 +606,7 @@ def warn_if_transposed(source: ScoreSource, systems: list[str], topics: list[str
         )
 
 
-def warn_of_systems(source: ScoreSource, topics: list[str]) -> None:
+def warn_of_systems(source: ScoreSource, topics: Sequence[str] | pl.Series) -> None:
     """Warn if topics of a table with a column per measure look like systems."""
     names = [topic for topic in topics if not re.search(r"\d|\s", topic)]
     if names:
@@ -631,6 +668,6 @@ def _prepend_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]
         if has_topics or (levels == [None] and labels[0] == list(range(len(labels[0])))):
             return table
         levels = [""]
-    cells = [*labels, *map(table.column, range(len(table.names)))]
+    cells: list[Cells] = [*labels, *map(table.column, range(len(table.names)))]
     columns = replace(table.columns, names=[*levels, *table.names], cells=cells.__getitem__)
     return replace(table, columns=columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -31,7 +32,9 @@ from cranfield.sources.columns import (
     Columns,
     columns_of_mapping,
     columns_of_records,
+    is_frame,
     transpose_rows,
+    unwrap_pandas,
 )
 from cranfield.sources.text import parse_json, parse_json_lines
 from cranfield.sources.values import finite
@@ -49,8 +52,8 @@ def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
             parsed = row if is_complete else parsed
     else:
         parsed = parse_json(text, source.name)
-    if isinstance(parsed, Mapping) and {"columns", "data"} <= parsed.keys():
-        return read_table(ScoreTable(source, _split_columns(parsed, source.name)))
+    if isinstance(parsed, Mapping):
+        parsed = unwrap_pandas(parsed, SCORES, source.name)
     if isinstance(parsed, Mapping):
         return read_mapping(parsed, source)
     if not lines and not (isinstance(parsed, list) and any(isinstance(r, Mapping) for r in parsed)):
@@ -59,17 +62,6 @@ def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
     if not columns.names:
         raise InputError("expected columns of scores, got none")
     return read_table(ScoreTable(source, columns))
-
-
-def _split_columns(data: Mapping[str, Any], source: str) -> Columns:
-    """Read `{"columns": names, "data": rows}`, as MLflow and pandas (orient="split") write."""
-    names, rows = data["columns"], data["data"]
-    are_lists = isinstance(names, list) and isinstance(rows, list)
-    if not are_lists or any(not isinstance(r, list) or len(r) != len(names) for r in rows):
-        raise InputError(
-            "expected names of columns in columns, and a value for each name in each row of data"
-        )
-    return Columns.from_rows(names, rows, source)
 
 
 def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
@@ -91,6 +83,8 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         return complete_part(_frame_of_systems(topics), {str(name): True for name in names})
     if {"metrics", "model_names"} <= data.keys():
         raise InputError("is a report of ranx, with means only; scores by topic are required")
+    if {"task_name", "scores"} <= data.keys():
+        raise InputError("is a result of MTEB, with means only; scores by topic are required")
     details = data.get("details")
     if "metric_score" in data and isinstance(details, Mapping):
         # The response of rank_eval of Elasticsearch and OpenSearch.
@@ -104,7 +98,7 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     if any(SCORES.column_of(name) == "topic" for name in data):
         if _are_columns_of_pandas(data):
             data = {name: [*cells.values()] for name, cells in data.items()}
-        values_by_column = columns_of_mapping(SCORES.kind)(data, source.name)
+        values_by_column = columns_of_mapping(data, source.name)
         if not any(values_by_column.values()):
             raise InputError("expected at least one row, got none")
         return read_table(ScoreTable(source, Columns.from_mapping(values_by_column, source.name)))
@@ -175,9 +169,14 @@ def _transpose_scores(measures: Mapping[Any, Any], system: Any) -> dict[Any, dic
 def _frame_of_systems(data: Mapping[Any, Any]) -> pl.DataFrame:
     """Return the scores of systems from {topic: score}, {topic: {measure: score}} or lists."""
     rows: list[tuple[str, Any, Any, Any]] = []
+    # Most topics have the same measures.
+    read_measures = cache(lambda names: read_labels(names, "measure").to_list())
     for name, scores in data.items():
         [system] = read_labels([name], "system")
         is_series = hasattr(scores, "items") and hasattr(scores, "index")
+        if is_frame(scores):
+            frame = "one data frame with columns topic, system and score"
+            raise InputError(f"expected {{topic: score}} for system {quoted(system)}, or {frame}")
         if isinstance(scores, Mapping) or is_series:
             topics = dict(scores.items())
         elif isinstance(scores, Iterable) and not isinstance(scores, _NOT_LISTS):
@@ -195,7 +194,7 @@ def _frame_of_systems(data: Mapping[Any, Any]) -> pl.DataFrame:
                     f" {_describe_value(value)}",
                     topic=str(topic),
                 )
-            measures = read_labels([*value], "measure") if has_measures else [None]
+            measures = read_measures((*value,)) if has_measures else [None]
             cells = value.values() if has_measures else [value]
             rows += [(system, topic, *pair) for pair in zip(measures, cells, strict=True)]
     columns = transpose_rows(("system", "topic", "measure", "cell"), rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
@@ -37,8 +36,8 @@ from cranfield.measures import Measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import AXES
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import Columns, is_frame
-from cranfield.sources.text import SEPARATORS, decode_text, split_lines, split_rows
+from cranfield.sources.columns import columns_of_csv, is_frame
+from cranfield.sources.text import SEPARATORS, decode_text, split_lines
 from cranfield.sources.values import is_number
 
 
@@ -174,6 +173,10 @@ def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScoreP
     if isinstance(data, (str, PathLike)):
         name, path = named_file(fspath(data))
         return [read_file(Source(path), layout, requested, name)]
+    if hasattr(data, "dims") and hasattr(data, "to_dataframe"):
+        # Of xarray: a Dataset of measures, or the DataArray of one, which may have its name.
+        data = data if hasattr(data, "data_vars") else data.to_dataset(name=data.name or "score")
+        data = data.to_dataframe().reset_index()
     source = ScoreSource("a table" if is_frame(data) else "scores", requested=requested)
     with in_source(source.name):
         if isinstance(data, Scores):
@@ -251,7 +254,7 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
     if layout == "parquet" and raw.strip():
         return read_table(read_parquet(raw, source))
     text = decode_text(raw, source.name)
-    head = next((line for _, line in split_lines(text)), "")
+    line, head = next(split_lines(text), (1, ""))
     if not head:
         raise InputError("is empty")
     layout = layout or _layout_of(head)
@@ -263,28 +266,25 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
     separator = _separator_of(head, default) or default
     if separator not in head and "|" in head:
         raise InputError("expected columns separated by commas, tabs or semicolons", line=1)
-    (names, *rows), lines = split_rows(text, source.name, separator)
-    if not rows:
-        raise InputError("has a header, but no scores", line=lines[0])
+    columns = columns_of_csv(raw, separator, source.name)
+    if not columns.lines:
+        raise InputError("has a header, but no scores", line=line)
     decimal = "."
     if separator == ";":
-        cells = [cell.strip() for row in rows for cell in row]
+        texts = (pl.Series(columns.cells(k)) for k in range(len(columns.names)))
+        cells = pl.concat(texts).str.strip_chars()
         # In a table with decimal points, commas may separate thousands.
-        has_points = any("." in cell and is_number(cell) for cell in cells)
+        has_points = any(map(is_number, cells.filter(cells.str.contains(".", literal=True))))
         decimal = "," if not has_points and any(map(has_decimal_comma, cells)) else "."
         _warn_of_thousands(cells, source.name)
-    names = tuple(name.strip() for name in names)
-    columns = Columns.from_rows(names, rows, source.name, lines[1:])
+    columns = replace(columns, names=[str(name).strip() for name in columns.names])
     return read_table(ScoreTable(source, columns, decimal))
 
 
-_THOUSANDS = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
-
-
-def _warn_of_thousands(cells: Iterable[str], source: str) -> None:
+def _warn_of_thousands(cells: pl.Series, source: str) -> None:
     """Warn if points or commas in numbers may separate thousands."""
-    numbers = [cell for cell in cells if re.fullmatch(r"\d+[.,]\d+", cell)]
-    if numbers and all(map(_THOUSANDS.fullmatch, numbers)):
+    numbers = cells.filter(cells.str.contains(r"(?-u)^\d+[.,]\d+$"))
+    if len(numbers) and numbers.str.contains(r"(?-u)^[1-9]\d{0,2}[.,]\d{3}$").all():
         warn(
             f"{source}: numbers such as {some_of(numbers, 3)} are read with three decimals; remove"
             " the point or comma if it separates thousands"

@@ -163,13 +163,13 @@ def score_trailtexts(
     keys = ("topic", "system")
     topics, systems = (tuple(rows[key].unique(maintain_order=True)) for key in keys)
     values = np.zeros((len(topics), len(systems)))
-    cells: set[tuple[int, int]] = set()
+    answered = np.zeros(values.shape, dtype=bool)
     for (topic, system), texts in rows.group_by(keys):
         cell = topics.index(topic), systems.index(system)
-        cells.add(cell)
+        answered[cell] = True
         lengths, gains = texts["length"], texts["gain"]
         values[cell] = u_measure(gains, lengths=lengths, limit=limit, decay=decay, norm=norm)
-    warn_missing(cells, topics, systems)
+    warn_missing(answered, topics, systems)
     options = "" if decay == "linear" else f", decay={decay}"
     options += "" if norm == 1 else f", N={norm:g}"
     return Scores(values, topics, systems, measure=f"U(L={limit:.15g}{options})")

@@ -18,11 +18,12 @@ from cranfield.collection.policies import DEEPEST
 from cranfield.measures.base import Measure
 from cranfield.meta.collection_studies.pools import (
     Pools,
-    TracedRuns,
+    blocks,
     count_judged,
     find_contributors,
     mask_pool,
     pools,
+    restrict,
     trace_runs,
 )
 from cranfield.meta.collection_studies.rankings import (
@@ -60,7 +61,7 @@ class PoolDepths(Study):
     depths, contributors
         Depths of the pools, ascending, and names of the contributing systems.
     runs
-        The judged runs, traced to their judgments.
+        The judged runs.
     pools, rankings, systems
         The tables `pools`, `pool rankings` and `pool systems`.
     """
@@ -110,13 +111,13 @@ class PoolDepths(Study):
         },
     }
 
-    runs: TracedRuns
+    runs: JudgedRuns
 
     def judged_to(self, depth: int) -> JudgedRuns:
         """Return all runs, judged only by the pool of a depth of 1 or more."""
         check_integer("depth", depth, 1, DEEPEST)
-        contributes = np.isin(self.runs.judged.systems, self.contributors)
-        return self.runs.restrict(mask_pool(self.runs, contributes, depth))
+        contributes = np.isin(self.runs.systems, self.contributors)
+        return restrict(self.runs, mask_pool(self.runs, contributes, depth))
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -132,7 +133,7 @@ class PoolDepths(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"shallower pools: {counted(len(self.runs.judged.systems), 'system')},"
+            f"shallower pools: {counted(len(self.runs.systems), 'system')},"
             f" {counted(len(self.contributors), 'contributing run')}; unjudged: proportion of"
             f" unjudged documents in the top {self.top}"
         ]
@@ -215,19 +216,18 @@ def pool_depths(
             sorted(check_integers("depth", depths, pool_depth or DEEPEST, " of pools"))
         )
         contributes = find_contributors(runs, contributors, pool_depth or sorted_depths[-1])
-    judged_runs = runs.judged
     all_depths = (*sorted_depths, None)
     masks = [mask_pool(runs, contributes, depth) for depth in sorted_depths]
-    masks.append(np.ones(runs.grade.size, dtype=bool))
-    scores = np.array([compute_overall_scores(runs.blocks(mask), scoring) for mask in masks])
+    masks.append(np.ones(runs.judgments.grade.size, dtype=bool))
+    scores = np.array([compute_overall_scores(blocks(runs, mask), scoring) for mask in masks])
     systems, rankings = [], []
     for k, (_, _, lower_is_better) in enumerate(scoring.kinds):
         before = scores[-1, k]
         full_ranks = rank_systems(before, lower_is_better)
         for depth, after in zip(all_depths, scores[:, k], strict=True):
             rank = rank_systems(after, lower_is_better)
-            column = pl.Series([depth] * len(judged_runs.systems), dtype=pl.Int64)
-            columns = {"depth": column, "system": judged_runs.systems, "score": after, "rank": rank}
+            column = pl.Series([depth] * len(runs.systems), dtype=pl.Int64)
+            columns = {"depth": column, "system": runs.systems, "score": after, "rank": rank}
             systems.append(scoring.frame(k, columns))
             if depth is not None:
                 row = {
@@ -254,7 +254,7 @@ def pool_depths(
         measures=tuple(scoring.names),
         lists=scoring.lists,
         depths=sorted_depths,
-        contributors=tuple(judged_runs.systems[s] for s in np.flatnonzero(contributes)),
+        contributors=tuple(runs.systems[s] for s in np.flatnonzero(contributes)),
         runs=runs,
         pools=pools_by_depth.select(list(PoolDepths.columns["pools"])),
         rankings=join_tables(rankings),
@@ -358,7 +358,7 @@ class LeaveOneOut(Study):
         """Return all runs, judged without the unique contributions of a team."""
         check_choice("team", team, self.pools.teams)
         mask = self.pools.without(self.pools.teams.index(team), self.others)
-        return self.pools.runs.restrict(mask)
+        return restrict(self.pools.runs, mask)
 
     @property
     def unit(self) -> str:
@@ -370,8 +370,8 @@ class LeaveOneOut(Study):
         rows = self.summary.drop_nulls(["mean drop %", "mean tau"])
         sentences = [
             f"{row['measure']}, {row['list']} lists: without the unique documents of its"
-            f" {self.unit} a run loses {row['mean drop %']:.1f}% of its score on average,"
-            f" {row['largest drop %']:.1f}% at most, and moves by up to"
+            f" {self.unit} a run loses {row['mean drop %']:z.1f}% of its score on average,"
+            f" {row['largest drop %']:z.1f}% at most, and moves by up to"
             f" {counted(row['largest rank change'], 'rank')}; the orders of all systems with and"
             f" without them have a Kendall's tau of {row['mean tau']:.2f} on average."
             for row in rows.iter_rows(named=True)
@@ -509,7 +509,7 @@ def leave_one_out(
     Parameters
     ----------
     runs, qrels
-        As for :func:`cranfield.judge`, read once; or :class:`TracedRuns`, and None.
+        As for :func:`cranfield.judge`, read once; or runs that are already traced, and None.
     measures
         Measures or their text forms; names of trec_eval are also accepted.
     teams, contributors, depth
@@ -572,7 +572,7 @@ def leave_one_out(
         raise PolicyError(
             f"expected at least two teams, got only team {quoted(team_pools.teams[0])}"
         )
-    before = compute_overall_scores(team_pools.runs.blocks(team_pools.judgments(others)), scoring)
+    before = compute_overall_scores(blocks(team_pools.runs, team_pools.judgments(others)), scoring)
     after = np.broadcast_to(before, (len(team_pools.teams), *before.shape)).copy()
     # Scores do not change without a team that has no unique contributions.
     indices = np.flatnonzero(team_pools.by_team["unique"].to_numpy() > 0)
@@ -606,6 +606,6 @@ def leave_one_out(
 def _score_without(shared: tuple[Pools, Scoring, str], team: int) -> pl.DataFrame:
     team_pools, scoring, others = shared
     scores = compute_overall_scores(
-        team_pools.runs.blocks(team_pools.without(team, others)), scoring
+        blocks(team_pools.runs, team_pools.without(team, others)), scoring
     )
     return pl.DataFrame({"score": scores.ravel()})

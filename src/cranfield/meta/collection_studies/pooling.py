@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Annotated, Any, ClassVar
 
@@ -19,11 +19,19 @@ from cranfield.base.kinds import Integer, Numbers, OneOf, check_arguments
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.policies import DEEPEST
 from cranfield.collection.qrels import Qrels
 from cranfield.correlation import tau_ap
 from cranfield.measures.base import Measure
-from cranfield.meta.collection_studies.pools import Pools, TracedRuns, pools, trace_runs
+from cranfield.meta.collection_studies.pools import (
+    PLACE,
+    Pools,
+    blocks,
+    pools,
+    single_systems,
+    trace_runs,
+)
 from cranfield.meta.collection_studies.rankings import (
     LIST_COLUMNS,
     Scoring,
@@ -93,13 +101,14 @@ class PoolingInputs:
     signs: list[Ints | None]  # of significant differences by pair, None if not testable
 
 
-def find_judgments(runs: TracedRuns, pool: Pool) -> tuple[Ints, Bools]:
+def find_judgments(runs: JudgedRuns, qrels: Qrels, pool: Pool) -> tuple[Ints, Bools]:
     """Return the index of each document's judgment, or -1, and whether its topic has judgments."""
-    # The judgments of the runs, each with its index in place of its grade.
-    numbers = np.arange(runs.topic.size, dtype=np.int32)
-    positions = Qrels(runs.judged.topics, runs.topic.astype(np.int32), runs.doc, numbers)
-    judgments = pool.graded(positions).astype(np.int64)
-    topics = {runs.judged.topics[t] for t in np.unique(runs.topic).tolist()}
+    flat = qrels.flat()
+    # The qrels, each with the index of its judgment in place of its grade.
+    numbers = np.full(len(flat), -1, dtype=np.int32)
+    numbers[runs.judgments.columns[PLACE]] = np.arange(runs.judgments.grade.size)
+    judgments = pool.graded(replace(flat, grades=numbers)).astype(np.int64)
+    topics = {runs.topics[t] for t in np.unique(runs.judgments.topic).tolist()}
     is_evaluated = np.array([name in topics for name in pool.topics], dtype=bool)
     return np.where(judgments == UNJUDGED, -1, judgments), is_evaluated[pool.topic]
 
@@ -121,7 +130,7 @@ def judge_within_budgets(inputs: PoolingInputs, task: Task) -> pl.DataFrame:
         inputs.qrels,
         seed=inputs.seed + repeat,
         rel=inputs.rel,
-        negative=inputs.team_pools.runs.judged.policies.negative,
+        negative=inputs.team_pools.runs.policies.negative,
     )
     # The method defines whether topics take turns in the queue or are ordered jointly.
     queue = judging_order.sequence[inputs.is_evaluated[judging_order.sequence]]
@@ -138,11 +147,11 @@ def _score_budget(
     runs = inputs.team_pools.runs
     judgments = inputs.judgment[documents]
     judgments = judgments[judgments >= 0]
-    if runs.judged.policies.negative == "unjudged":
-        judgments = judgments[runs.grade[judgments] >= 0]
-    is_judged = np.zeros(runs.grade.size, dtype=bool)
+    if runs.policies.negative == "unjudged":
+        judgments = judgments[runs.judgments.grade[judgments] >= 0]
+    is_judged = np.zeros(runs.judgments.grade.size, dtype=bool)
     is_judged[judgments] = True
-    topic_scores = score_blocks(runs.blocks(is_judged), inputs.scoring)
+    topic_scores = score_blocks(blocks(runs, is_judged), inputs.scoring)
     scores = np.array([table.overall() for table in topic_scores])
     loo_scores = _score_without_unique(inputs, is_judged, scores)
     rows = [
@@ -154,7 +163,7 @@ def _score_budget(
             "repeat": repeat,
             "requested": documents.size,
             "judged": judgments.size,
-            "relevant": int((runs.grade[judgments] >= inputs.rel).sum()),
+            "relevant": int((runs.judgments.grade[judgments] >= inputs.rel).sum()),
             **_compare_with_full(inputs, k, topic_scores[k], lower_is_better),
             **_summarise_exclusion(inputs.team_pools, scores[k], loo_scores[k], lower_is_better),
         }
@@ -207,8 +216,8 @@ def _score_without_unique(inputs: PoolingInputs, is_judged: Bools, scores: Float
         if team >= 0:
             team_runs = np.flatnonzero(team_pools.team_of == team)
             mask = is_judged & (team_pools.owner != team)
-            blocks = team_pools.runs.single_systems(mask, team_runs)
-            loo_scores[:, team_runs] = [s.overall() for s in score_blocks(blocks, inputs.scoring)]
+            systems = single_systems(team_pools.runs, mask, team_runs)
+            loo_scores[:, team_runs] = [s.overall() for s in score_blocks(systems, inputs.scoring)]
     return loo_scores
 
 
@@ -353,7 +362,7 @@ class Pooling(Study):
             f"With {counted(top['budget'], 'judgment')} per topic, the largest number of relevant"
             f" documents is found by {names_or_count(names, 'method')}: {percent(top['of pool'])}"
             " of the relevant documents in the pool.",
-            f"Sample: {counted(len(self.pools.runs.judged.topics), 'topic')}, and"
+            f"Sample: {counted(len(self.pools.runs.topics), 'topic')}, and"
             f" {counted(self.repeats, 'repeat')} of randomised methods.",
         )
 
@@ -406,7 +415,7 @@ def average_repeats(samples: pl.DataFrame, n_relevant: int) -> tuple[pl.DataFram
 
 def _rank_by_budget(rows: pl.DataFrame, inputs: PoolingInputs) -> pl.DataFrame:
     """Return the scores and ranks of systems by budget, a row per system."""
-    names = pl.Series(inputs.team_pools.runs.judged.systems, dtype=pl.String)
+    names = pl.Series(inputs.team_pools.runs.systems, dtype=pl.String)
     tables = []
     for (measure, kind, lower_is_better), full_scores in zip(
         inputs.scoring.kinds, inputs.full_scores, strict=True
@@ -555,16 +564,15 @@ def pooling(
     all_runs, judgments = read_runs(runs), read_qrels(qrels)
     options = {"teams": teams, "contributors": contributors, "depth": depth, "rel": rel}
     team_pools = pools(all_runs, judgments, **options, compat=compat, **policies)
-    judged = team_pools.runs.judged
     document_pool = pool(
-        all_runs, depth, ties=judged.policies.ties, contributors=team_pools.contributing
+        all_runs, depth, ties=team_pools.runs.policies.ties, contributors=team_pools.contributing
     )
     if parsed_budgets is None:
         largest = np.diff(document_pool.starts).max(initial=0)
         parsed_budgets = [budget for budget in BUDGETS if budget < largest] or [1]
     is_judged = team_pools.judgments(others)
-    full_scores = score_blocks(team_pools.runs.blocks(is_judged), scoring)
-    judgment, is_evaluated = find_judgments(team_pools.runs, document_pool)
+    full_scores = score_blocks(blocks(team_pools.runs, is_judged), scoring)
+    judgment, is_evaluated = find_judgments(team_pools.runs, judgments, document_pool)
     inputs = PoolingInputs(
         team_pools=team_pools,
         scoring=scoring,
@@ -601,7 +609,7 @@ def pooling(
         rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
         for measure, kind, _ in scoring.kinds
     )
-    n_relevant = int((is_judged & (team_pools.runs.grade >= rel)).sum())
+    n_relevant = int((is_judged & (team_pools.runs.judgments.grade >= rel)).sum())
     samples = rows.drop("score", "without")
     documents, rankings = average_repeats(samples, n_relevant)
     return Pooling(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,90 +27,8 @@ BLOCK_ROWS = 200_000
 """Approximate number of judged documents of runs in a block of systems."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class TracedRuns:
-    """Judged runs with the documents of their judgments; returned by :func:`trace_runs`."""
-
-    judged: JudgedRuns
-    doc: pl.Series  # of each judgment of the evaluated topics, by topic and descending grade
-
-    @property
-    def number(self) -> Ints:
-        """Index of the judgment of each row of `judged.documents`."""
-        return self.judged.documents.judgment
-
-    @property
-    def topic(self) -> Ints:
-        """Topic of each judgment, an index into `judged.topics`."""
-        return self.judged.judgments.topic
-
-    @property
-    def grade(self) -> Ints:
-        return self.judged.judgments.grade
-
-    @cached_property
-    def retrieved(self) -> Ints:
-        """Number of retrieved documents by topic and system; 0 for topics without judgments."""
-        is_judged = np.isin(np.arange(self.judged.shape[0]), self.topic)
-        return np.asarray(self.judged.retrieved * is_judged[:, None])
-
-    @cached_property
-    def judged_depths(self) -> Ints:
-        """Largest d such that all top d documents of a system are judged; shape (systems,)."""
-        rows = self.judged.documents
-        # Rows are judged documents by rank: position and rank agree down to the first unjudged one.
-        judged_prefix = rows.where(rows.seen == rows.rank).count
-        # Rankings whose documents are all judged do not limit the depth.
-        unlimited = np.iinfo(np.int64).max
-        depths = np.where(judged_prefix < self.retrieved, judged_prefix, unlimited)
-        return np.asarray(depths.min(axis=0))
-
-    def restrict(self, mask: Bools) -> JudgedRuns:
-        """Return the runs with a selection of judgments; topics that lose all of them stay."""
-        return next(self._select(mask, [(0, len(self.judged.systems))]))
-
-    def blocks(self, mask: Bools) -> Iterator[JudgedRuns]:
-        """Yield the runs of :meth:`restrict` in blocks of systems, which are scored faster."""
-        n_systems = len(self.judged.systems)
-        size = max(1, BLOCK_ROWS * n_systems // max(1, self.number.size))
-        starts = range(0, n_systems, size)
-        return self._select(mask, ((start, min(start + size, n_systems)) for start in starts))
-
-    def single_systems(self, mask: Bools, systems: Ints) -> Iterator[JudgedRuns]:
-        """Yield the runs of :meth:`restrict` in blocks of one system each, by index."""
-        return self._select(mask, ((system, system + 1) for system in systems.tolist()))
-
-    def _select(self, mask: Bools, spans: Iterable[tuple[int, int]]) -> Iterator[JudgedRuns]:
-        judged, n_topics = self.judged, self.judged.shape[0]
-        rows, judgments, new_index = judged.documents, judged.judgments, np.cumsum(mask) - 1
-        selected_judgments = replace(
-            judgments,
-            topic=judgments.topic[mask],
-            grade=judgments.grade[mask],
-            columns={name: values[mask] for name, values in judgments.columns.items()},
-        )
-        for start, stop in spans:
-            # Rows are sorted by system.
-            begin, end = np.searchsorted(rows.cell, [start * n_topics, stop * n_topics])
-            row_index = begin + np.flatnonzero(mask[self.number[begin:end]])
-            yield replace(
-                judged,
-                systems=judged.systems[start:stop],
-                documents=Rows(
-                    rows.cell[row_index] - start * n_topics,
-                    rows.rank[row_index],
-                    rows.grade[row_index],
-                    (n_topics, stop - start),
-                    source=new_index[self.number[row_index]],
-                ),
-                retrieved=judged.retrieved[:, start:stop],
-                scored=judged.scored[:, start:stop],
-                judgments=selected_judgments,
-                views={},
-            )
-
-    def __repr__(self) -> str:
-        return f"TracedRuns({self.judged!r}, {counted(self.grade.size, 'judgment')})"
+PLACE = "place"
+"""Column of the judgments of traced runs: the index of each judgment in the qrels."""
 
 
 def trace_runs(
@@ -125,35 +42,101 @@ def trace_runs(
     jobs: int | None = None,
     backend: str | None = None,
     progress: Progress | None = None,
-) -> TracedRuns:
+) -> JudgedRuns:
     """Judge runs once, as :func:`cranfield.judge`, so that judgments can be removed later.
 
-    Traced runs are returned unchanged; with them `qrels` and policies must be None.
+    The judgments have the column `PLACE`. Traced runs are returned unchanged; with them `qrels` and
+    policies must be None.
     """
     policies: Any = {"ties": ties, "topics": topics, "negative": negative, "compat": compat}
-    if isinstance(runs, TracedRuns):
+    if isinstance(runs, JudgedRuns) and PLACE in runs.judgments.columns:
         if any(value is not None for value in (qrels, *policies.values())):
             raise PolicyError("the runs are already judged, so qrels and policies must be None")
         return runs
     judgments = read_qrels(qrels).flat()
-    judged = judge(runs, judgments, jobs=jobs, backend=backend, progress=progress, **policies)
+    numbered = replace(judgments, columns={PLACE: np.arange(len(judgments))})
+    judged = judge(runs, numbered, jobs=jobs, backend=backend, progress=progress, **policies)
     judged.policies.require_order("pools of documents")
-    topic_index = {name: t for t, name in enumerate(judged.topics)}
-    topic = np.array([topic_index.get(name, -1) for name in judgments.topics])[judgments.codes]
-    rows = np.flatnonzero(topic >= 0)
-    rows = rows[np.lexsort((-judgments.grades[rows].astype(np.int64), topic[rows]))]
-    return TracedRuns(judged, judgments.docs.gather(rows))
+    return judged
 
 
-def find_contributors(runs: TracedRuns, contributors: Any, depth: int | None) -> Bools:
+def restrict(runs: JudgedRuns, mask: Bools) -> JudgedRuns:
+    """Return traced runs with a selection of judgments; topics that lose all of them stay."""
+    return next(_select(runs, mask, [(0, len(runs.systems))]))
+
+
+def blocks(runs: JudgedRuns, mask: Bools) -> Iterator[JudgedRuns]:
+    """Yield the runs of :func:`restrict` in blocks of systems, which are scored faster."""
+    n_systems = len(runs.systems)
+    size = max(1, BLOCK_ROWS * n_systems // max(1, runs.documents.judgment.size))
+    starts = range(0, n_systems, size)
+    return _select(runs, mask, ((start, min(start + size, n_systems)) for start in starts))
+
+
+def single_systems(runs: JudgedRuns, mask: Bools, systems: Ints) -> Iterator[JudgedRuns]:
+    """Yield the runs of :func:`restrict` in blocks of one system each, by index."""
+    return _select(runs, mask, ((system, system + 1) for system in systems.tolist()))
+
+
+def _select(
+    runs: JudgedRuns, mask: Bools, spans: Iterable[tuple[int, int]]
+) -> Iterator[JudgedRuns]:
+    n_topics, rows, judgments = len(runs.topics), runs.documents, runs.judgments
+    number, new_index = rows.judgment, np.cumsum(mask) - 1
+    selected_judgments = replace(
+        judgments,
+        topic=judgments.topic[mask],
+        grade=judgments.grade[mask],
+        columns={name: values[mask] for name, values in judgments.columns.items()},
+    )
+    for start, stop in spans:
+        # Rows are sorted by system.
+        begin, end = np.searchsorted(rows.cell, [start * n_topics, stop * n_topics])
+        row_index = begin + np.flatnonzero(mask[number[begin:end]])
+        yield replace(
+            runs,
+            systems=runs.systems[start:stop],
+            documents=Rows(
+                rows.cell[row_index] - start * n_topics,
+                rows.rank[row_index],
+                rows.grade[row_index],
+                (n_topics, stop - start),
+                source=new_index[number[row_index]],
+            ),
+            retrieved=runs.retrieved[:, start:stop],
+            scored=runs.scored[:, start:stop],
+            judgments=selected_judgments,
+            views={},
+        )
+
+
+def count_retrieved(runs: JudgedRuns) -> Ints:
+    """Count retrieved documents by topic and system; 0 for topics without judgments."""
+    is_judged = np.isin(np.arange(len(runs.topics)), runs.judgments.topic)
+    return np.asarray(runs.retrieved * is_judged[:, None])
+
+
+def find_judged_depths(runs: JudgedRuns) -> Ints:
+    """Find the largest d such that all top d documents of a system are judged; shape (systems,)."""
+    rows = runs.documents
+    # Rows are judged documents by rank: position and rank agree down to the first unjudged one.
+    judged_prefix = rows.where(rows.seen == rows.rank).count
+    # Rankings whose documents are all judged do not limit the depth.
+    unlimited = np.iinfo(np.int64).max
+    depths = np.where(judged_prefix < count_retrieved(runs), judged_prefix, unlimited)
+    return np.asarray(depths.min(axis=0))
+
+
+def find_contributors(runs: JudgedRuns, contributors: Any, depth: int | None) -> Bools:
     """Return a mask of the systems that contribute to the pool; shape (systems,)."""
-    systems = runs.judged.systems
+    systems = runs.systems
     if contributors is None:
         return np.ones(len(systems), dtype=bool)
     if isinstance(contributors, str) and contributors == "judged":
-        is_contributor: Bools = runs.judged_depths >= (depth or 1)
+        judged_depths = find_judged_depths(runs)
+        is_contributor: Bools = judged_depths >= (depth or 1)
         if not is_contributor.any():
-            largest = runs.judged_depths.max()
+            largest = judged_depths.max()
             advice = f"choose a depth of at most {largest}, or " if largest else ""
             raise PolicyError(
                 f"contributors='judged' requires a run whose top {depth} documents (the depth of"
@@ -171,38 +154,38 @@ def find_contributors(runs: TracedRuns, contributors: Any, depth: int | None) ->
     return np.isin(np.arange(len(systems)), indices)
 
 
-def is_pooled(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
+def is_pooled(runs: JudgedRuns, contributes: Bools, depth: int) -> Bools:
     """Return a mask of the rows of judged runs that are in the pool of contributing runs."""
-    rows = runs.judged.documents
-    return np.asarray((rows.rank <= depth) & contributes[rows.cell // runs.judged.shape[0]])
+    rows = runs.documents
+    return np.asarray((rows.rank <= depth) & contributes[rows.cell // len(runs.topics)])
 
 
-def count_unjudged(runs: TracedRuns, contributes: Bools, depth: int) -> Ints:
+def count_unjudged(runs: JudgedRuns, contributes: Bools, depth: int) -> Ints:
     """Count the unjudged documents within the pool depth of each contributing run."""
-    rows = runs.judged.documents
+    rows = runs.documents
     n_judged = rows.where(is_pooled(runs, contributes, depth)).count.sum(axis=0)
-    return np.asarray(np.minimum(runs.retrieved, depth).sum(axis=0) * contributes - n_judged)
+    return np.asarray(np.minimum(count_retrieved(runs), depth).sum(axis=0) * contributes - n_judged)
 
 
-def mask_pool(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
+def mask_pool(runs: JudgedRuns, contributes: Bools, depth: int) -> Bools:
     """Return a mask of the judgments of documents in a pool; shape (judgments,)."""
-    mask = np.zeros(runs.grade.size, dtype=bool)
-    mask[runs.number[is_pooled(runs, contributes, depth)]] = True
+    mask = np.zeros(runs.judgments.grade.size, dtype=bool)
+    mask[runs.documents.judgment[is_pooled(runs, contributes, depth)]] = True
     return mask
 
 
 def count_judged(
-    runs: TracedRuns, contributes: Bools, depth: int | None, is_judged: Bools, top: int, rel: int
+    runs: JudgedRuns, contributes: Bools, depth: int | None, is_judged: Bools, top: int, rel: int
 ) -> dict[str, Any]:
     """Count judged documents, and unjudged documents in the top ranks of runs."""
-    top_runs = runs.restrict(is_judged).top(top)
+    top_runs = restrict(runs, is_judged).top(top)
     retrieved = top_runs.retrieved.sum(axis=0)
     unjudged = retrieved - top_runs.judged().count.sum(axis=0)
     proportions = unjudged[retrieved > 0] / retrieved[retrieved > 0]
     return {
         "depth": depth,
         "judged": int(is_judged.sum()),
-        "relevant": int((is_judged & (runs.grade >= rel)).sum()),
+        "relevant": int((is_judged & (runs.judgments.grade >= rel)).sum()),
         "unjudged": float(unjudged.sum() / retrieved.sum()) if proportions.size else None,
         "largest unjudged": float(proportions.max()) if proportions.size else None,
         "lacking": None if depth is None else int(count_unjudged(runs, contributes, depth).sum()),
@@ -223,7 +206,7 @@ class Pools:
     Attributes
     ----------
     runs
-        The judged runs, traced to their judgments.
+        The judged runs.
     teams
         Names of the teams, in order of name.
     team_of
@@ -249,7 +232,7 @@ class Pools:
         and `unjudged`, the number of unjudged documents in the pooled ranks, counted once per run.
     """
 
-    runs: TracedRuns
+    runs: JudgedRuns
     teams: tuple[str, ...]
     team_of: Ints
     contributes: Bools
@@ -284,7 +267,7 @@ class Pools:
     @property
     def contributing(self) -> list[str]:
         """Names of the systems whose runs contributed to the pool."""
-        return [self.runs.judged.systems[s] for s in np.flatnonzero(self.contributes)]
+        return [self.runs.systems[s] for s in np.flatnonzero(self.contributes)]
 
     def about(self) -> dict[str, Any]:
         """Return the settings that results depend on."""
@@ -292,14 +275,14 @@ class Pools:
             "depth": self.depth,
             "teams": [self.teams[j] for j in self.team_of],
             "contributing": self.contributing,
-            "runs": hash_judged_runs(self.runs.judged, self.runs.number),
+            "runs": hash_judged_runs(self.runs, self.runs.documents.judgment),
         }
 
     def by_system(self) -> pl.DataFrame:
         """Return the team of each system, whether it contributes, and its judged depth."""
         return pl.DataFrame(
             {
-                "system": pl.Series(self.runs.judged.systems, dtype=pl.String),
+                "system": pl.Series(self.runs.systems, dtype=pl.String),
                 "team": pl.Series([self.teams[j] for j in self.team_of], dtype=pl.String),
                 "contributes": self.contributes,
                 "judged depth": self.judged_depth,
@@ -330,7 +313,7 @@ def pools(
     Parameters
     ----------
     runs, qrels
-        As for :func:`cranfield.judge`; or :class:`TracedRuns`, and None.
+        As for :func:`cranfield.judge`; or runs that are already traced, and None.
     teams
         Teams of the systems, such as a table with the columns system and team. By default each
         system is a team of its own. Other forms: see :func:`cranfield.meta.teams_of`.
@@ -372,9 +355,10 @@ def pools(
     if depth is None and isinstance(contributors, str) and contributors == "judged":
         raise PolicyError("contributors='judged' requires the depth of the pool")
     runs = trace_runs(runs, qrels, **policies)
-    run_depths = runs.judged_depths
+    judgments, retrieved = runs.judgments, count_retrieved(runs)
+    run_depths = find_judged_depths(runs)
     contributes = find_contributors(runs, contributors, depth)
-    system_teams = teams_of(runs.judged.systems, teams)
+    system_teams = teams_of(runs.systems, teams)
     labels = tuple(sorted(set(system_teams)))
     team_of = np.array([labels.index(name) for name in system_teams], dtype=np.int64)
     if depth is None:
@@ -387,30 +371,30 @@ def pools(
         if not run_depths[shallowest]:
             raise PolicyError(
                 f"no pool depth is consistent with all runs: system"
-                f" {quoted(runs.judged.systems[shallowest])} has an unjudged document at"
+                f" {quoted(runs.systems[shallowest])} has an unjudged document at"
                 " rank 1; pass depth, and contributors if not all runs contributed"
             )
-        longest = int(runs.retrieved[:, contributes].max())
+        longest = int(retrieved[:, contributes].max())
         parsed_depth = min(int(run_depths[shallowest]), max(1, longest))
     else:
         parsed_depth = int(depth)
     is_row_pooled = is_pooled(runs, contributes, parsed_depth)
     # Count each pair of a judgment and a team once.
-    row_teams = team_of[runs.judged.documents.cell[is_row_pooled] // runs.judged.shape[0]]
-    pairs = np.unique(runs.number[is_row_pooled] * len(labels) + row_teams)
+    row_teams = team_of[runs.documents.cell[is_row_pooled] // len(runs.topics)]
+    pairs = np.unique(runs.documents.judgment[is_row_pooled] * len(labels) + row_teams)
     judgment, team = pairs // len(labels), pairs % len(labels)
-    n_teams = np.bincount(judgment, minlength=runs.grade.size)
-    owner = np.full(runs.grade.size, -1, dtype=np.int64)
+    n_teams = np.bincount(judgment, minlength=judgments.grade.size)
+    owner = np.full(judgments.grade.size, -1, dtype=np.int64)
     owner[judgment] = team
     owner[n_teams != 1] = -1
 
     def count_by_team(teams: Any, weights: Any = None) -> Ints:
         return np.bincount(teams, weights=weights, minlength=len(labels)).astype(np.int64)
 
-    is_relevant = runs.grade >= rel
+    is_relevant = judgments.grade >= rel
     is_unique_relevant = (owner >= 0) & is_relevant
-    n_topics = len(runs.judged.topics)
-    owned_topics = np.unique(owner[is_unique_relevant] * n_topics + runs.topic[is_unique_relevant])
+    n_topics = len(runs.topics)
+    owned_topics = np.unique((owner * n_topics + judgments.topic)[is_unique_relevant])
     counts = {
         "team": pl.Series(labels, dtype=pl.String),
         "systems": count_by_team(team_of),
@@ -429,7 +413,7 @@ def pools(
         contributes=contributes,
         depth=parsed_depth,
         depth_inferred=depth is None,
-        judged_depth=np.minimum(run_depths, runs.retrieved.max(axis=0)),
+        judged_depth=np.minimum(run_depths, retrieved.max(axis=0)),
         contributors=n_teams,
         owner=owner,
         by_team=pl.DataFrame(counts),

@@ -161,9 +161,11 @@ class PredictivePower(Study):
         return {name: frame for name, frame in frames if name == "preferences" or frame.height}
 
     def heading(self) -> list[str]:
+        n_ties = int((self.preferences["preferred"] == 0).sum())
+        ties = f" (and {counted(n_ties, 'tie')}, not counted)" if n_ties else ""
         return [
             f"predictive power of {counted(len(self.measures), 'measure')}:"
-            f" {counted(self.preferences.height, 'preference')} of people",
+            f" {counted(self.preferences.height - n_ties, 'preference')} of people{ties}",
             f"low, high: {100 * self.confidence:g}% confidence interval of predicted; p: sign test"
             " that correct and wrong predictions are equally likely",
         ]

@@ -282,6 +282,8 @@ def read_inputs(
     check_list("systems", systems)
     check_list("tests", tests)
     table = as_scores(scores)
+    if table.axis == "replicate":
+        table.flat()
     if table.shards:
         raise PolicyError("scores must be without shards; pass scores by shard as by_shard")
     shard_scores = None

@@ -230,8 +230,8 @@ def _read_table(
     decisive: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
     decisive += () if unit == ROW else ("weight", "assignment weight")
     schema_columns = (*(Column(name, kinds[name], None) for name in kinds if name != unit), *ids)
-    mapping = columns_of_mapping(name)
-    schema = Schema(name, schema_columns, mapping=mapping, is_selected=True, decisive=decisive)
+    schema = Schema(name, schema_columns, mapping=columns_of_mapping)
+    schema = replace(schema, is_selected=True, decisive=decisive)
     columns = read_columns(data, schema)
     spellings = [*map(spelt, columns.names)]
     if missing_names := [name for name in kinds if spelt(name) not in spellings]:

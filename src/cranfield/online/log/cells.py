@@ -323,7 +323,7 @@ TIME = replace(
 
 def _schema(kind: str, *columns: Column, more_decisive: tuple[str, ...] = ()) -> Schema:
     decisive = ("status", "count", "weight", "visibility", "exposure", *more_decisive)
-    return Schema(kind, columns, mapping=columns_of_mapping(kind), decisive=decisive)
+    return Schema(kind, columns, mapping=columns_of_mapping, decisive=decisive)
 
 
 _PAGE_KINDS = {"user": NAME, "session": NAME, "time": TIME, "variant": VARIANT, "found": NUMBER}

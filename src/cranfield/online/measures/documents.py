@@ -32,7 +32,7 @@ _TOTALS = Schema(
         FileColumn("doc", ID, "doc of totals"),
         *(FileColumn(name, kind) for name, kind in _KINDS.items()),
     ),
-    mapping=columns_of_mapping("table of totals"),
+    mapping=columns_of_mapping,
     decisive=("status", "weight"),
 )
 

@@ -273,7 +273,7 @@ ACTIONS = Schema(
         optional("expected", NUMBER),
         optional("anywhere", NUMBER),
     ),
-    mapping=columns_of_mapping("table of logged actions"),
+    mapping=columns_of_mapping,
     decisive=("count", "weight"),
 )
 
@@ -285,7 +285,7 @@ POLICY = Schema(
         FileColumn("action", ID),
         FileColumn("target_probability", NUMBER, "probability of an action"),
     ),
-    mapping=columns_of_mapping("table of a policy"),
+    mapping=columns_of_mapping,
 )
 
 _TOLERANCE = 1e-6  # Maximum deviation from 1 of a sum of probabilities

@@ -63,8 +63,7 @@ class Scaling:
     computed: str  # scale on runs as long as the cutoff of the measure
     computed_reason: str  # reason for the computed scale, or for its absence
     differs_by_topic: bool | None  # whether the scale depends on the topic
-    effect: ScalingEffect | None
-    effect_reason: str  # reason why the effect of interval scaling is missing
+    effect: ScalingEffect | str  # of interval scaling, or the reason why it is missing
 
 
 def compute_scaling(
@@ -82,7 +81,7 @@ def compute_scaling(
         declared = f"{comparison.measure_scale}{', by the user' if is_by_user else ''}"
     if measure is None:
         reason = "scale unknown: not a measure of cranfield"
-        return Scaling(declared, "", reason, None, None, reason)
+        return Scaling(declared, "", reason, None, reason)
     max_grade = 1 if evaluation is None else max(1, evaluation.judged.judgments.max_grade)
     computed, reason = _computed_scale(measure, max_grade)
     effect: ScalingEffect | str = "not requested"
@@ -90,10 +89,7 @@ def compute_scaling(
         effect = _compare_scaled(measure, comparison, evaluation, options)
     if not declared:
         declared = str(measure.scale if evaluation is None else measure.scale_with(max_grade))
-    by_topic = differs_by_topic(measure)
-    if isinstance(effect, str):
-        return Scaling(declared, computed, reason, by_topic, None, effect)
-    return Scaling(declared, computed, reason, by_topic, effect, "")
+    return Scaling(declared, computed, reason, differs_by_topic(measure), effect)
 
 
 def _computed_scale(measure: Measure, max_grade: int) -> tuple[str, str]:

@@ -79,6 +79,13 @@ OTHER_SUFFIXES = {
 """Suffixes of other formats, which are refused as names of reports."""
 
 
+COMPARE_OPTIONS = (
+    *("baseline", "test", "correction", "statistic", "alternative", "alpha", "missing", "exact"),
+    *("threshold", "resamples", "seed"),
+)
+"""Options of :func:`cranfield.compare` that a report passes on."""
+
+
 def report(
     results: Any,
     path: str | PathLike[str],
@@ -160,6 +167,8 @@ def report(
     >>> cf.report(ev, path, title="TREC-COVID round 5").read_text()[:15]
     '<!doctype html>'
     """
+    arguments = locals()
+    options = {name: arguments[name] for name in COMPARE_OPTIONS}
     check_list("inputs", inputs)
     from cranfield.online.experiments.report import ExperimentReport
     from cranfield.reporting.page.experiment_page import experiment_page
@@ -176,19 +185,6 @@ def report(
     files = sections.hash_files([_check_path(item, "each of inputs") for item in inputs])
     command_text = _format_command(command)
     judge_results = check_judges(judges)
-    options: dict[str, Any] = {
-        "baseline": baseline,
-        "test": test,
-        "correction": correction,
-        "statistic": statistic,
-        "alternative": alternative,
-        "alpha": alpha,
-        "missing": missing,
-        "exact": exact,
-        "threshold": threshold,
-        "resamples": resamples,
-        "seed": seed,
-    }
     if isinstance(results, ExperimentReport):
         for name, value in {**options, "judges": judges}.items():
             if value is not None:

@@ -37,12 +37,10 @@ from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.forms.form import (
     ONE,
-    UNITY,
     Additive,
     Form,
     Number,
     Stateful,
-    Terms,
     inverse_log,
     make_terms,
     precisions,
@@ -398,31 +396,33 @@ class RunValues:
     """Values of several runs.
 
     `keys` has the distinct values, ascending, shape (values, bases), and `index` the index of each
-    run's value. The value of a row is the sum of key * unit / ln(base), divided by `divisor` and
-    multiplied by the `factor`, plus the constant. If not exact, keys are one column of floats.
+    run's value. The sum of the form's shape is the sum of key * unit / ln(base) over a row. Without
+    a form, keys are one column of floats.
     """
 
     keys: NDArray[Any]
     index: NDArray[np.int64]
+    form: Form | None = None
     bases: tuple[Fraction, ...] = (ONE,)
     unit: Fraction = ONE
-    divisor: Terms = UNITY
-    constant: Fraction = Fraction(0)
-    exact: bool = True
-    factor: float = 1.0
+
+    @property
+    def exact(self) -> bool:
+        return self.form is not None
 
     @property
     def size(self) -> int:
         return len(self.keys)
 
     def value(self, index: int) -> Number:
-        if not self.exact:
+        if self.form is None:
             return float(self.keys[index, 0])
         coefficients = (int(key) * self.unit for key in self.keys[index])
-        exact_sum = quotient(make_terms(zip(self.bases, coefficients, strict=True)), self.divisor)
-        if self.factor != 1.0:
-            return float(exact_sum) * self.factor + float(self.constant)
-        return exact_sum + self.constant
+        terms = make_terms(zip(self.bases, coefficients, strict=True))
+        exact_sum = quotient(terms, self.form.divisor)
+        if self.form.factor != 1.0:
+            return float(exact_sum) * self.form.factor + self.form.offset
+        return exact_sum + self.form.constant
 
     def find_uneven_gap(self) -> int | None:
         """Return the index of the first gap that differs from the first one; None if all agree."""
@@ -447,11 +447,16 @@ def exact_values(
     if exact_form is not None:
         return form_values(exact_form, runs)
     floats = score_runs(measure, runs, grades=grades, judgments=judgments)
-    distinct, inverse = np.unique(floats, return_inverse=True)
+    distinct, index = merge_close(floats)
+    return RunValues(distinct[:, None], index)
+
+
+def merge_close(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the distinct values, ascending, and the index of each value; close ones are equal."""
+    distinct, inverse = np.unique(values, return_inverse=True)
     is_new = np.diff(distinct) > TOLERANCE * np.abs(distinct).max(initial=0.0)
     group = np.concatenate([[0], np.cumsum(is_new)])
-    is_first = np.concatenate([[True], is_new])
-    return RunValues(distinct[is_first][:, None], group[inverse.ravel()], exact=False)
+    return distinct[np.concatenate([[True], is_new])], group[inverse.ravel()]
 
 
 def form_values(exact_form: Form, runs: Ints) -> RunValues:
@@ -466,8 +471,7 @@ def form_values(exact_form: Form, runs: Ints) -> RunValues:
         rank = np.empty_like(order)
         rank[order] = np.arange(order.size)
         distinct, index = distinct[order], rank[index]
-    scaling = exact_form.divisor, exact_form.constant
-    return RunValues(distinct, index, bases, unit, *scaling, factor=exact_form.factor)
+    return RunValues(distinct, index, exact_form, bases, unit)
 
 
 def _sum_form(

@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, as_numbers, check_integer
+from cranfield.base.kinds import Integer, check_arguments
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import TooManySumsError, Walk, split
@@ -409,9 +410,9 @@ def image(
     *,
     judgments: Sequence[int] | int | None = None,
     at_most: int | None = None,
-    memory: int = 2**30,
-    jobs: int | None = None,
-    seed: int = 0,
+    memory: Annotated[int, Integer(1)] = 2**30,
+    jobs: Annotated[int | None, Integer(1)] = None,
+    seed: Annotated[int, Integer(0)] = 0,
 ) -> Image:
     """Return the image of a measure: the set of its values on all runs of a length.
 
@@ -462,6 +463,7 @@ def image(
     >>> image("AP", 10).size
     810
     """
+    check_arguments(image, locals())
     measure = as_measure(measure, length)
     measure.require_complete()
     check_depends_on_grades(measure)
@@ -469,10 +471,6 @@ def image(
     if length is None:
         raise PolicyError(f"length is required, such as image({str(measure)!r}, 10)")
     check_size(length, grades)
-    check_integer("memory", memory, 1)
-    if jobs is not None:
-        check_integer("jobs", jobs, 1)
-    check_integer("seed", seed, 0)
     length, grades = int(length), int(grades)
     documents, limit = document_grades(judgments, length, grades), _check_limit(at_most, length)
     return _cached_image(measure, length, grades, documents, limit, memory, jobs, int(seed))

@@ -24,6 +24,7 @@ from cranfield.significance.differences import (
     Bounds,
     IntervalFunction,
     Level,
+    Model,
     Pairs,
     all_pairs,
     make_pairs,
@@ -187,20 +188,19 @@ def compare(
     pairs = replace(pairs, by_shard=inputs.scores.values if scores.shards else None)
     selected_correction = _find_correction(info, correction, pairs, baselines, options)
     outcome = apply_exchange_tests(entry.run(pairs, options), pairs, info, options)
+    # Tests of pairs have no common error.
+    model = outcome.model or Model(inputs.scores.grand_mean(), np.nan, np.empty(0), np.inf)
     # With a model error of 0, the statistics of the correction would be divided by 0.
     uses_one_error = selected_correction.one_variance or selected_correction.pooled
-    is_applicable = not uses_one_error or outcome.model is None or outcome.model.error != 0
+    is_applicable = not uses_one_error or model.error != 0
     applied_correction = selected_correction if is_applicable else CORRECTIONS["bonferroni"]
     corrected = applied_correction.run(outcome, pairs, options)
     drawn = {"resamples": options.resamples, "seed": options.seed}
     details = {**outcome.details, **(drawn if selected_correction.random else {})}
     _warn_of_exact(exact, details)
-    model = outcome.model
-    means = inputs.scores.grand_mean() if model is None else model.means
-    difference = pairs.mean_differences(means) if model is None else model.differences(pairs)
-    mean_kind = "mean" if model is None else model.location
+    means, difference, mean_kind = model.means, model.differences(pairs), model.location
     notes = list(inputs.notes)
-    if selected_correction.resamples_topics and model is not None and pairs.by_shard is not None:
+    if selected_correction.resamples_topics and pairs.by_shard is not None:
         # With gaps the model weights topics; the mean over resampled topics is unweighted.
         means = pairs.values.mean(axis=0)
         difference = pairs.mean_differences(means)
@@ -209,9 +209,9 @@ def compare(
                 "means and differences weight all topics equally; the ANOVA table and the raw"
                 " p-values weight topics by the number of shards on which they have scores"
             )
-    statistics = outcome.statistic if corrected.statistic is None else corrected.statistic
-    effect, intervals = outcome.effect, (corrected.interval or outcome.interval, outcome.interval)
-    if model is not None and mean_kind == "mean rank" and not scores.lower_is_better:
+    statistics, effect = corrected.statistic, outcome.effect
+    intervals = corrected.interval, outcome.interval
+    if mean_kind == "mean rank" and not scores.lower_is_better:
         # Rank 1 is the best system, so ranks and their differences are reversed.
         means, difference = model.ranks_from - means, 0.0 - difference
         statistics, effect = 0.0 - statistics, 0.0 - effect

@@ -23,7 +23,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted, plain
-from cranfield.result import Column, Columns
+from cranfield.result import Column, Columns, interval_columns
 from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets, name_method
 from cranfield.significance.differences import (
@@ -51,10 +51,7 @@ PAIRS: Columns = {
         "Mean of the first system minus mean of the second; with geometric means the"
         " logarithm of their ratio."
     ),
-    "low": Column(
-        "Lower bound of the confidence interval; NaN where it would contradict the decision."
-    ),
-    "high": Column("Upper bound of the same confidence interval as `low`."),
+    **interval_columns("confidence interval", "; NaN where it would contradict the decision"),
     "statistic": Column("Test statistic, such as t; its formula depends on the test."),
     "raw p": Column("p-value before the correction for multiple comparisons.", pvalue=True),
     "p": Column("Adjusted p-value.", pvalue=True),

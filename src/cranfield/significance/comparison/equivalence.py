@@ -13,7 +13,7 @@ import polars as pl
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import counted, measure_prefix
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns, Result, interval_columns
 from cranfield.significance.comparison.compared_pairs import LINEAR, ComparedPairs
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
@@ -85,8 +85,7 @@ class Equivalence(Result):
     columns: ClassVar[Columns] = {
         **PAIR_COLUMNS,
         "difference": Column("Mean of the first system minus mean of the second."),
-        "low": Column("Lower bound of the confidence interval that is compared with the margin."),
-        "high": Column("Upper bound of the same confidence interval as `low`."),
+        **interval_columns("confidence interval that is compared with the margin"),
         "margin": Column("Margin, in the unit of the difference."),
         "p difference": Column(
             "Adjusted p-value of the comparison, against the hypothesis that the systems do not"

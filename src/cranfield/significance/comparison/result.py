@@ -28,7 +28,6 @@ from cranfield.significance.comparison.equivalence import Equivalence, equivalen
 from cranfield.significance.comparison.rank_sets import name_method
 from cranfield.significance.differences import (
     BONFERRONI,
-    CorrectedResults,
     Outcome,
     Pairs,
     orient,
@@ -89,7 +88,7 @@ class AppliedTest:
     options: Options
     outcome: Outcome
     correction: Correction
-    corrected: CorrectedResults
+    corrected: Outcome
 
     def notes(self) -> list[str]:
         """Return notes on violated assumptions, other tests, and limits of p-values."""
@@ -182,13 +181,11 @@ class AppliedTest:
         raw_pvalues, details = outcome.pvalue, outcome.details
         if self.corrected.pvalue.min() <= options.alpha:
             return
-        smallest, topics = self.corrected.smallest_pvalue, int(outcome.n.max())
-        if smallest is None and outcome.smallest_pvalues is not None:
-            smallest = float(outcome.smallest_pvalues.min())
-        if smallest is not None and smallest > options.alpha:
+        smallest, topics = self.corrected.smallest_pvalues, int(outcome.n.max())
+        if smallest is not None and smallest.min() > options.alpha:
             yield (
                 f"no difference can be significant at {options.alpha:g} with"
-                f" {counted(topics, 'topic')}: no p-value can be below {smallest:.2g}"
+                f" {counted(topics, 'topic')}: no p-value can be below {smallest.min():.2g}"
             )
             return
         if "resamples" in details or correction.random:

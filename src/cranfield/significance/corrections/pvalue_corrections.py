@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,7 +15,6 @@ from cranfield.significance.differences import (
     BONFERRONI,
     SIDAK,
     Bounds,
-    CorrectedResults,
     IntervalFunction,
     Level,
     Outcome,
@@ -45,16 +45,16 @@ def adjust_pvalues(pvalues: ArrayLike, correction: str = "holm") -> Floats:
 
 
 @declared_correction("none", aliases=("uncorrected",), controls="each comparison")
-def uncorrected(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
+def uncorrected(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""not corrected for multiple comparisons.
 
     does: no correction: the Type I error rate of each comparison is alpha
     """
-    return CorrectedResults(outcome.pvalue)
+    return outcome
 
 
 @declared_correction("bonferroni", aliases=("bonf",), multiplies=True)
-def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
+def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""Bonferroni's correction.
 
     does: p times the number of comparisons
@@ -68,13 +68,13 @@ def _correct(
     outcome: Outcome,
     interval: Callable[[IntervalFunction, Floats, Level], Bounds],
     interval_kind: str = BONFERRONI,
-) -> CorrectedResults:
+) -> Outcome:
     """Adjust the p-values of an outcome, and the intervals if there are several pairs."""
     pvalue = ADJUSTMENTS[correction](outcome.pvalue)
     if pvalue.size <= 1:
-        return CorrectedResults(pvalue)
-    corrected_interval = partial(interval, outcome.interval, pvalue)
-    return CorrectedResults(pvalue, interval=corrected_interval, interval_kind=interval_kind)
+        return replace(outcome, pvalue=pvalue)
+    bounds = partial(interval, outcome.interval, pvalue)
+    return replace(outcome, pvalue=pvalue, interval=bounds, interval_kind=interval_kind)
 
 
 def bonferroni_interval(interval: IntervalFunction, pvalue: Floats, level: Level) -> Bounds:
@@ -108,7 +108,7 @@ SELECTED = (
 
 
 @declared_correction("holm", aliases=("holm-bonferroni",), multiplies=True)
-def holm(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
+def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""Holm's correction.
 
     does: step-down version of Bonferroni's correction; controls the same error rate, never less
@@ -121,7 +121,7 @@ def holm(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
 
 
 @declared_correction("sidak", aliases=("šidák",), multiplies=True)
-def sidak(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
+def sidak(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""Sidak's correction.
 
     does: 1 - (1 - p)^m for m comparisons; slightly more powerful than Bonferroni's correction
@@ -132,7 +132,7 @@ def sidak(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
 
 
 @declared_correction("hommel")
-def hommel(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
+def hommel(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""Hommel's correction.
 
     does: closed testing by the test of Simes; never less powerful than Holm's correction
@@ -145,7 +145,7 @@ def hommel(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults
 
 
 @declared_correction("bh", aliases=("fdr", "fdr-bh", "benjamini-hochberg"), controls="FDR")
-def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
+def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""false discovery rate of Benjamini and Hochberg.
 
     does: Benjamini and Hochberg: the expected proportion of false positives among the rejections
@@ -157,7 +157,7 @@ def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Corr
 
 
 @declared_correction("by", aliases=("fdr-by", "benjamini-yekutieli"), controls="FDR")
-def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
+def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""false discovery rate of Benjamini and Yekutieli.
 
     does: Benjamini and Yekutieli: the false discovery rate is at most alpha under any dependence

@@ -17,7 +17,6 @@ from cranfield.significance.differences import (
     ALL_PAIRS,
     BLOCK,
     Bounds,
-    CorrectedResults,
     Level,
     Outcome,
     Pairs,
@@ -124,9 +123,9 @@ def compute_maximum_pvalues(statistic: Floats, maxima: Floats) -> Floats:
     return monte_carlo_pvalues(maxima.size - np.searchsorted(maxima, threshold), maxima.size)
 
 
-def smallest_pvalue(maxima: Floats) -> float:
-    """Return the p-value of an arbitrarily large statistic."""
-    return float(compute_maximum_pvalues(np.array([np.finfo(float).max]), maxima)[0])
+def smallest_pvalue(maxima: Floats) -> Floats:
+    """Return the p-value of an arbitrarily large statistic, shape (1,)."""
+    return compute_maximum_pvalues(np.array([np.finfo(float).max]), maxima)
 
 
 @declared_correction(
@@ -140,7 +139,7 @@ def smallest_pvalue(maxima: Floats) -> float:
     heading="Tukey's HSD on the {error}, bootstrapped over topics",
     baseline_heading="Dunnett's test on the {error}, bootstrapped over topics",
 )
-def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
+def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""Tukey's HSD bootstrapped over topics.
 
     does: Tukey's HSD on the error of two-way ANOVA, or with a baseline the counterpart of
@@ -166,13 +165,14 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     if options.two_sided and len(pairs) == comb(pairs.n_systems, 2):
         low, high = interval(1 - options.alpha)
         half_widths = np.full(pairs.n_systems, (high - low)[0] / 4)
-    return CorrectedResults(
-        compute_maximum_pvalues(orient(family.t, options.alternative), largest),
+    return replace(
+        outcome,
+        pvalue=compute_maximum_pvalues(orient(family.t, options.alternative), largest),
         statistic=family.t,
         interval=interval,
         interval_kind=ALL_PAIRS,
         half_widths=half_widths,
-        smallest_pvalue=smallest_pvalue(largest),
+        smallest_pvalues=smallest_pvalue(largest),
     )
 
 
@@ -222,7 +222,7 @@ class CentredPairs:
     resamples_topics=True,
     random=True,
 )
-def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
+def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""bootstrap max-T of Romano and Wolf.
 
     does: topics are drawn with replacement from centred scores, with a step-down procedure by the
@@ -234,8 +234,9 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     pvalue, largest = step_down([family], options)
     # A pair whose differences do not vary has an unbounded interval.
     error = np.where(family.error == 0, np.inf, family.error)
-    return CorrectedResults(
-        pvalue,
+    return replace(
+        outcome,
+        pvalue=pvalue,
         statistic=family.t,
         interval=partial(simultaneous_interval, family.difference, error, largest, options),
         interval_kind=ALL_PAIRS,
@@ -292,7 +293,7 @@ def step_down_pvalues(
     symmetric=True,
     random=True,
 )
-def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
+def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""step-down max-T of Westfall and Young.
 
     does: Westfall and Young's step-down max-T: the largest t of all pairs under random signs;
@@ -348,7 +349,7 @@ BLOCK_SCORES = 2**20  # scores permuted at a time; part of what a seed determine
     one_variance=True,
     random=True,
 )
-def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
+def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""randomised Tukey HSD.
 
     does: Tukey's HSD with the distribution of the largest difference from random permutations of
@@ -370,8 +371,9 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
     unit /= topics
     interval = partial(range_interval, difference * unit, ranges * unit)
     low, high = interval(1 - options.alpha)
-    return CorrectedResults(
-        monte_carlo_pvalues(count, options.resamples),
+    return replace(
+        outcome,
+        pvalue=monte_carlo_pvalues(count, options.resamples),
         interval=interval,
         interval_kind=ALL_PAIRS,
         # Wider by the tolerance of ties: a difference as large as the quantile is not significant.

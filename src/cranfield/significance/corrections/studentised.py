@@ -8,6 +8,7 @@ differs between them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, overload
 
@@ -21,7 +22,6 @@ from cranfield.significance.differences import (
     ALL_COMPARISONS,
     ALL_PAIRS,
     Bounds,
-    CorrectedResults,
     Level,
     Model,
     Outcome,
@@ -253,7 +253,7 @@ def _check(groups: int, df: float) -> None:
 @declared_correction(
     "dunnett", families=("anova",), one_baseline=True, equal_counts=True, one_variance=True
 )
-def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
+def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""Dunnett's test.
 
     does: Dunnett's test: all systems against one baseline
@@ -275,7 +275,9 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResult
         distance = orient(t, alternative)
         pvalue = maximum_sf(distance, len(pairs), model.df, two_sided=options.two_sided)
     interval = partial(dunnett_interval, model, pairs, options.two_sided)
-    return CorrectedResults(pvalue, statistic=t, interval=interval, interval_kind=ALL_COMPARISONS)
+    return replace(
+        outcome, pvalue=pvalue, statistic=t, interval=interval, interval_kind=ALL_COMPARISONS
+    )
 
 
 def dunnett_interval(model: Model, pairs: Pairs, two_sided: bool, level: Level) -> Bounds:
@@ -347,7 +349,7 @@ def _compute_maximum_cdf(t: Floats, comparisons: int, df: float) -> Floats:
     one_variance=True,
     symbol="q",
 )
-def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
+def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""Tukey's HSD.
 
     does: Tukey's honestly significant difference: all pairs of the systems of a model, with a
@@ -368,8 +370,9 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     if model.is_balanced:
         quantile = studentised_range_isf(options.alpha, groups, model.df)
         half_widths = np.asarray(quantile / 2 * np.sqrt(model.error / model.counts))
-    return CorrectedResults(
-        pvalue,
+    return replace(
+        outcome,
+        pvalue=pvalue,
         statistic=q,
         interval=partial(tukey_interval, model, pairs),
         interval_kind=ALL_PAIRS,

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, InputError, quoted
-from cranfield.base.kinds import UnitInterval, check_arguments
+from cranfield.base.kinds import Probability, check_arguments
 from cranfield.base.text import counted, measure_prefix, some_of
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns, Result, interval_columns
 from cranfield.significance.corrections.studentised import (
     studentised_range_isf,
     studentised_range_sf,
@@ -71,10 +71,7 @@ class FactorialAnova(Result):
             "first": Column("First level.", key=True),
             "second": Column("Second level.", key=True),
             "difference": Column("Mean of the first level minus mean of the second."),
-            "low": Column(
-                "Lower bound of the confidence interval, simultaneous for the pairs of a factor."
-            ),
-            "high": Column("Upper bound of the same confidence interval as `low`."),
+            **interval_columns("confidence interval, simultaneous for the pairs of a factor"),
             "q": Column("Studentised difference."),
             "p": Column("Tukey's p-value, corrected for the pairs of the factor.", pvalue=True),
         },
@@ -116,9 +113,7 @@ class FactorialAnova(Result):
         ]
 
 
-def factorial_anova(
-    scores: Any, factors: Any, *, alpha: Annotated[float, UnitInterval()] = 0.05
-) -> FactorialAnova:
+def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> FactorialAnova:
     r"""Estimate the effects of system components and their interactions by analysis of variance.
 
     Systems are a full grid: one for each combination of the levels of some factors, such as stop
@@ -257,7 +252,8 @@ def _arrange_cube(
         names = some_of([quoted(systems[k]) for k in systems_of.get(invalid, [])], 3)
         count = f"several systems ({names})" if names else "no system"
         sizes = " x ".join(map(str, shape))
-        reason = f"expected a full grid of {sizes} systems; {combination} has {count}"
+        advice = "remove columns that are not factors" + ", or keep one of these" * bool(names)
+        reason = f"expected a full grid of {sizes} systems; {combination} has {count}; {advice}"
         raise InputError(reason, source="table of systems")
     order = [systems_of[cell][0] for cell in product(*grid.values())]
     return values[:, order].reshape(len(values), *shape)

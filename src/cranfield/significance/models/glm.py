@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, fdtrc, logit, ndtr, ndtri, xlogy
 
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.kinds import UnitInterval, check_arguments
+from cranfield.base.kinds import Probability, check_arguments
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import Spec, choice, parameter
 from cranfield.base.text import counted, measure_prefix, some_of
@@ -359,7 +359,7 @@ def compare_glm(
     model: str | GeneralisedLinearModel = "glm",
     *,
     correction: str | None = None,
-    alpha: Annotated[float, UnitInterval()] = 0.05,
+    alpha: Probability = 0.05,
     missing: str | None = None,
 ) -> GlmComparison:
     """Compare all pairs of systems by a generalised linear model of scores from 0 to 1.

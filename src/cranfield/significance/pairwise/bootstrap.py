@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -21,7 +22,6 @@ from cranfield.significance.differences import (
     MIN_DIFFERENCE,
     ROUNDING,
     Bounds,
-    CorrectedResults,
     IntervalFunction,
     Level,
     Model,
@@ -269,7 +269,7 @@ def bound_by_sign_flips(
 
 
 @declared_correction("bootstrap-max", families=("medians",), resamples_topics=True, random=True)
-def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
+def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""the largest difference of each resample.
 
     does: topics are drawn with replacement from centred scores; each difference is compared, in a
@@ -282,11 +282,11 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
     difference, smallest = outcome.statistic, smallest_sign_flip_pvalue(pairs.n_topics, options)
     pvalue = compute_maximum_pvalues(orient(difference, options.alternative), maxima)
     interval = partial(simultaneous_interval, difference, 1.0, maxima, options)
-    return CorrectedResults(
-        np.maximum(pvalue, smallest),
+    return replace(
+        outcome,
+        pvalue=np.maximum(pvalue, smallest),
         interval=partial(bound_by_sign_flips, interval, smallest, options),
         interval_kind=ALL_PAIRS,
-        smallest_pvalue=smallest,
     )
 
 

@@ -13,7 +13,7 @@ from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.showing import WithProse
 from cranfield.base.text import counted
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns, Result, interval_columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, common_settings, complete_scores
 from cranfield.significance.comparison.rank_sets import name_method
@@ -92,11 +92,10 @@ class JointComparison(Result, WithProse):
             "Statistic of the first system minus statistic of the second; with geometric"
             " means the logarithm of their ratio."
         ),
-        "low": Column(
-            "Lower bound of the confidence interval, simultaneous for all pairs and measures; null"
-            " where it would contradict the decision."
+        **interval_columns(
+            "confidence interval, simultaneous for all pairs and measures",
+            "; null where it would contradict the decision",
         ),
-        "high": Column("Upper bound of the same confidence interval as `low`."),
         "p": Column("p-value, adjusted jointly for all pairs and measures.", pvalue=True),
         "verdict": Column(
             "1 if the first system is significantly better, -1 if significantly worse, else 0."

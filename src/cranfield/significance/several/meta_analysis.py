@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 from scipy.special import chdtrc
 
 from cranfield.base.arrays import Bools, Floats, Indices, row_slices
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, measure_prefix, plain, some_of
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns, Result, interval_columns
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.differences import (
     BLOCK,
@@ -350,13 +351,11 @@ class MetaAnalysis(Result):
         **PAIR_COLUMNS,
         "collections": Column("Number of collections that have the pair."),
         "difference": Column("Pooled difference, first minus second."),
-        "low": Column("Lower bound of the confidence interval; null with one collection."),
-        "high": Column("Upper bound of the same confidence interval as `low`."),
+        **interval_columns("confidence interval", "; null with one collection"),
         "p": Column("Adjusted p-value that the pooled difference is 0.", pvalue=True),
-        "predicted low": Column(
-            "Lower bound of the prediction interval of the true difference on another collection."
+        **interval_columns(
+            "prediction interval of the true difference on another collection", prefix="predicted "
         ),
-        "predicted high": Column("Upper bound of the prediction interval."),
         "tau": Column("Standard deviation of true differences between collections."),
         "I^2": Column("Proportion of the variance that is due to variation between collections."),
         "Q": Column("Cochran's Q statistic of heterogeneity."),
@@ -434,8 +433,8 @@ def meta_analysis(
     *,
     baseline: str | Sequence[str] | None = None,
     standardised: bool = False,
-    tau2_by: str = "reml",
-    errors: str = "hartung-knapp",
+    tau2_by: Annotated[str, OneOf(tuple(TAU2_BY))] = "reml",
+    errors: Annotated[str, OneOf(tuple(ERRORS))] = "hartung-knapp",
     correction: str = "holm",
     alpha: float = 0.05,
     missing: str = "error",
@@ -508,8 +507,7 @@ def meta_analysis(
     >>> pooled.estimate.round(4).tolist(), pooled.n_collections.tolist()
     ([0.1395, -0.525], [3, 1])
     """
-    check_choice("tau2_by", tau2_by, TAU2_BY)
-    check_choice("errors", errors, ERRORS)
+    check_arguments(meta_analysis, locals())
     adjustment = CORRECTIONS[CORRECTIONS.find(correction)]
     if adjustment.families is not None:
         supported = ", ".join(name for name, c in CORRECTIONS.items() if c.families is None)
@@ -559,7 +557,7 @@ def meta_analysis(
         alpha=alpha,
         raw_pvalues=pvalue,
         adjusted_pvalues=corrected.pvalue,
-        interval=(corrected.interval or interval)(1 - alpha),
+        interval=corrected.interval(1 - alpha),
         interval_kind=corrected.interval_kind,
         prediction=predict(y, v, 1 - alpha, resamples, seed),
         resamples=resamples,

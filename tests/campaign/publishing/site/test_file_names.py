@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.campaign.pages import link
-from cranfield.campaign.publishing.site.releases import file_names
+from cranfield.campaign.publishing.site import file_names
 from cranfield.campaign.rules.task_rules import is_safe_name
 
 HOSTILE = [

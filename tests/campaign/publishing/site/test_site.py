@@ -17,12 +17,13 @@ from cranfield.base.errors import InputError, PolicyError
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import write_bag
 from cranfield.campaign.publishing.releasing import release, retract
-from cranfield.campaign.publishing.site.releases import (
+from cranfield.campaign.publishing.site import (
     newest_releases,
     read_releases,
     task_leaderboard,
+    write_release_site,
+    write_site,
 )
-from cranfield.campaign.publishing.site.writing import write_release_site, write_site
 from cranfield.significance.comparison.compared_pairs import shorten_letters
 from tests.campaign.publishing.making import contents, make_campaign
 from tests.campaign.publishing.site.making import make_release

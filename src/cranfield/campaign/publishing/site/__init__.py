@@ -1,1 +1,0 @@
-"""The static site: made from releases alone, readable without scripts and without a server."""

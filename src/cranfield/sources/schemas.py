@@ -31,9 +31,8 @@ _START = "start start_time"
 _TIME = ("time timestamp event_time datetime ts", _START)
 _RANK = "rank position ordinal pos doc_position"
 _RANK_ON_PAGE = (
-    "result_rank item_rank doc_rank result_position item_position hit_position"
-    " display_position display_rank display_order serp_position serp_rank rank_on_page"
-    " position_on_page"
+    "result_rank item_rank doc_rank result_position item_position hit_position display_position"
+    " display_rank display_order serp_position serp_rank rank_on_page position_on_page"
 )
 
 # PyTerrier has a `docid` that is a number of its index beside the `docno`.

@@ -157,6 +157,16 @@ def test_refusals(rows: Any, reason: str) -> None:
     check_refused((lambda: side_by_side(pl.DataFrame(rows), resamples=50), reason))
 
 
+def test_votes_by_name_do_not_depend_on_the_order() -> None:
+    """Nor has a preference for the first position an interval if all topics are equal."""
+    rows = [(topic, "x", "y", winner) for topic in "12" for winner in "xy"]
+    table = pl.DataFrame(rows, ["topic", "first", "second", "winner"], orient="row")
+    table = table.with_columns(shown_first=table["winner"])
+    assert "(1.000, no confidence interval; " in side_by_side(table, resamples=50).heading()[1]
+    with pytest.warns(match="columns not used: 'swapped'"):
+        side_by_side(table.with_columns(swapped=pl.Series([0, 1, 0, 1])), resamples=50)
+
+
 def test_the_command_ranks_systems_by_votes(tmp_path: Path) -> None:
     votes().write_csv(tmp_path / "votes.csv")
     arguments = ("online", "preference", "--votes", "votes.csv", "--resamples", "50")

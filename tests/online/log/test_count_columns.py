@@ -115,6 +115,15 @@ def test_columns_that_rank_the_results(name: str) -> None:
             assert read_log({**flat, name: values}).clicks["rank"].to_list() == [1]
 
 
+def test_hits_with_an_id() -> None:
+    hits = [
+        {"id": "a", "position": 1, "clicked": False},
+        {"id": "b", "position": 2, "clicked": True},
+    ]
+    log = read_log([{"search_id": "s", "query": "q", "results": hits}])
+    assert log.clicks.select("rank", "doc").rows() == [(2, "b")]
+
+
 def test_pages_of_one_clicked_result() -> None:
     searches = {"page": ["p", "q"], "query": ["a", "b"], "doc": ["x", "y"]}
     with pytest.warns(cf.CranfieldWarning, match="at most one result, which is clicked"):

@@ -116,10 +116,7 @@ def test_columns_that_rank_the_results(name: str) -> None:
 
 
 def test_hits_with_an_id() -> None:
-    hits = [
-        {"id": "a", "position": 1, "clicked": False},
-        {"id": "b", "position": 2, "clicked": True},
-    ]
+    hits = [{"id": doc, "position": k, "clicked": k > 1} for k, doc in ((1, "a"), (2, "b"))]
     log = read_log([{"search_id": "s", "query": "q", "results": hits}])
     assert log.clicks.select("rank", "doc").rows() == [(2, "b")]
 

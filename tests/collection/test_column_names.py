@@ -120,6 +120,20 @@ def test_other_identifiers_and_grades_are_listed_as_unused() -> None:
         assert cf.read_qrels(grades).to_polars()["grade"].to_list() == [1, 0]
 
 
+@pytest.mark.parametrize("name", ["pid", "item_id", "product_id", "corpus_id"])
+def test_other_identifiers_do_not_replace_a_column_of_the_exact_name(name: str) -> None:
+    table = {"topic": ["q", "q"], "doc": ["a", "b"], "grade": [2, 0], name: [501, 502]}
+    refuses(f"two columns that may be the doc: '{name}' and 'doc'", cf.read_qrels, table)
+    assert len(cf.read_qrels({**table, "doc": ["a text", "b text"]})) == 2
+    labels = pl.DataFrame({**table, "worker": ["v", "w"]})
+    with pytest.raises(cf.InputError, match="that may be the doc"):
+        cf.assess.read_labels(labels)
+    with pytest.warns(match="columns not used: 'topic'"):
+        cf.assess.read_labels(labels.drop(name).with_columns(qid=pl.Series(["1", "2"])))
+    with pytest.raises(cf.InputError, match="that may be the worker: 'rater_id' and 'worker'"):
+        cf.assess.read_labels(labels.drop(name).with_columns(rater_id=pl.Series([1, 2])))
+
+
 def test_grades_of_people_and_models() -> None:
     """A record with both is no record of one of them."""
     rows = [{"qid": "q", "docid": "a", "label": 1, "judgment": 0}]
@@ -222,6 +236,25 @@ def test_labels_that_failed() -> None:
     refuses("'success' .* may be the outcome of rows", cf.assess.read_judges, failed)
     with pytest.raises(cf.InputError, match="'success' .* may be the outcome of rows"):
         cf.assess.read_labels(failed.with_columns(worker=pl.lit("w")))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("answer", ["accept", "reject"]),
+        ("answer", ["reject", "reject"]),
+        ("decision", ["accept", "ignore"]),
+        ("is_attention_check", [0, 1]),
+        ("phase", ["main", "practice"]),
+        ("status_code", [200, 500]),
+    ],
+)
+def test_labels_that_were_rejected_or_only_check_a_worker(name: str, values: list[Any]) -> None:
+    table = pl.DataFrame({"qid": ["q", "q"], "docid": ["a", "b"], "label": [2, 0]})
+    rejected = table.with_columns(pl.Series(name, values))
+    refuses(f"'{name}' .* may be the (answer|outcome) of rows", cf.assess.read_judges, rejected)
+    with pytest.raises(cf.InputError, match=f"'{name}' .* may be the"):
+        cf.assess.read_labels(rejected.with_columns(worker=pl.lit("w")))
 
 
 def test_labels_of_several_workers_in_the_file_of_one() -> None:

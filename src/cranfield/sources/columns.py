@@ -106,6 +106,7 @@ class Columns:
         # identifier, or with a copy of a used column. Other identifiers and numbers may be the ones
         # that the user means.
         reported = [k for k in unused[:_MAX_CHECKED] if self._varies(k, schema)]
+        reported += self._find_second_ids(others, own_names)
         for k, (place, column) in others.items():
             texts, used_texts = _texts(self.cells(k)), _texts(self.cells(place))
             if not (texts != used_texts).any():
@@ -132,7 +133,7 @@ class Columns:
                 is_text &= column.name != "grade" or describes
             if n_other > 1 and not (is_text and n_pairs == n_used):
                 reported.append(k)
-        if reported := sorted(reported) + unused[_MAX_CHECKED:]:
+        if reported := sorted({*reported}) + unused[_MAX_CHECKED:]:
             listed = some_of((quoted(self.names[k]) for k in reported), 12)
             warn(f"{self.source}: columns not used: {listed}")
 
@@ -141,7 +142,7 @@ class Columns:
     ) -> tuple[list[int], dict[int, tuple[int, Column]]]:
         """Refuse unused columns that may change the meaning of rows; return the others."""
         unused, others, decisive = schema.unused(self.names, used)
-        decisive |= self._find_events(schema, used)
+        decisive |= self._find_decisive_values(schema, used)
         read = {schema.column_of(self.names[k]) for k in used}
         for k, kind in decisive.items():
             if kind == "support" and kind in read:
@@ -154,13 +155,43 @@ class Columns:
                 raise InputError(reason, source=self.source)
         return unused, others
 
-    def _find_events(self, schema: Schema, used: Collection[int]) -> dict[int, str]:
-        """Find unused columns of any name whose values name events, among them clicks."""
-        if "event" not in schema.decisive or schema.is_selected:
-            return {}
-        unused = {k: _texts(self.cells(k)) for k in range(len(self.names)) if k not in used}
-        values = {k: {*map(spelt, texts.unique())} for k, texts in unused.items()}
-        return {k: "event" for k in values if len(values[k]) <= _MAX_EVENTS and values[k] & _CLICKS}
+    def _find_decisive_values(self, schema: Schema, used: Collection[int]) -> dict[int, str]:
+        """Find unused columns of any name whose values are answers or events of clicks."""
+        kinds: dict[int, str] = {}
+        has_events = "event" in schema.decisive and not schema.is_selected
+        has_labels = "criterion" in schema.decisive
+        for k in range(len(self.names)) if has_events or has_labels else ():
+            if k in used or _texts(self.cells(k)[:1000]).n_unique() > _MAX_EVENTS:
+                continue
+            values = {*map(spelt, _texts(self.cells(k)).unique())}
+            if has_events and len(values) <= _MAX_EVENTS and values & _CLICKS:
+                kinds[k] = "event"
+            elif has_labels and values & _CHECKS:
+                kinds[k] = "outcome"
+            elif has_labels and values <= _ANSWERS and values & _NOT_ACCEPTED:
+                kinds[k] = "answer"
+        return kinds
+
+    def _find_second_ids(
+        self, others: Mapping[int, tuple[int, Column]], own_names: Collection[str]
+    ) -> list[int]:
+        """Refuse ids in a column `doc` beside a used `pid`, for example; return other topics."""
+        categories = []
+        for k, (place, column) in others.items():
+            name, other = column.name, spelt(self.names[place])
+            if name not in {"topic", "doc", "worker"} - {*own_names} or name in other:
+                continue
+            texts, used_texts = _texts(self.cells(k)), _texts(self.cells(place))
+            is_text = texts.str.contains(r"\s").any() or texts.equals(used_texts)
+            if spelt(self.names[k]) != name or is_text:
+                continue
+            if name == "topic" and texts.n_unique() < used_texts.n_unique():
+                categories.append(k)
+                continue
+            pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
+            reason = f"has two columns that may be the {name}: {pair}; remove or rename one"
+            raise InputError(reason, source=self.source)
+        return categories
 
     def _varies(self, k: int, schema: Schema) -> bool:
         """Return True if a column has several values, and these do not only number the rows."""
@@ -194,6 +225,13 @@ _MAX_EVENTS = 20
 
 _CLICKS = {"click", "clicks", "clicked"}
 
+_NOT_ACCEPTED = {"reject", "ignore"}
+_ANSWERS = {"accept", *_NOT_ACCEPTED, ""}
+"""Answers of Prodigy, which decide on the label of a row."""
+
+_CHECKS = {"practice", "attentioncheck", "honeypot"}
+"""Values of rows that only check a worker."""
+
 _ADVICE = {
     "status": "keep the valid rows, and remove the column",
     "count": "repeat each row as often as it occurred, and remove the column",
@@ -205,10 +243,13 @@ _ADVICE = {
     "measure": "keep the rows of one metric, and remove the column",
     "experiment": "keep the rows of one experiment, and remove the column",
     "exposure": "keep the rows of exposed units, and remove the column",
+    "visibility": "keep the rows of results that users saw, and remove the column",
     "event": "keep the rows of clicks, and remove the column",
     "judge": "write a table for each judge",
+    "presentation order": "write the name of the preferred system, and remove the column",
     "assessor": "write a table for each assessor, or remove the column if each answer has one",
     "criterion": "keep the rows of one criterion, and remove the column",
+    "answer": "write the grade of each row, such as 0 if it was rejected, and remove the column",
     "unit of measurement": "write all values in one unit, and remove the column",
     "outcome": "keep the valid rows, and remove the column",
     "replicate": "name the systems SYSTEM@REPLICATE, and remove the column",
@@ -221,7 +262,7 @@ def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
     if kind in {"count", "votes"}:
         return values <= {"1", "1.0"} or values == {""}
     if len(values) < 2:
-        return True
+        return kind != "answer"
     # A code of 0 or 1 does not tell whether it means success, so it is not refused; but in
     # `result_status` of UMBRELA, 0 is an answer without a grade, beside the grade 0.
     are_codes = name.endswith(("status", "state")) and values <= {"0", "1"}
@@ -700,13 +741,14 @@ _MISSING_IDS = [*_MISSING_TEXTS, "NA", "N/A", "n/a", "#N/A", "-"]
 
 
 def _warn_of_decimal_ids(ids: pl.Series, noun: str, source: str) -> None:
-    """Warn of ids such as `3` and `3.0`, which a spreadsheet may have written for the same id."""
-    decimal = ids.filter(ids.str.contains(r"^\d+\.0$").fill_null(False)).unique()
-    integers = decimal.str.strip_suffix(".0")
-    both = integers.filter(integers.is_in(ids.implode())).sort() if len(decimal) else decimal
-    if len(both):
-        pair = f"{quoted(both[0])} and {quoted(f'{both[0]}.0')}"
-        warn(f"{source}: {pair} of {noun} are read as different ids; if they are equal, remove .0")
+    """Warn of ids such as `3` and `3.0` or `003`, which may be the same id."""
+    unusual = ids.filter(ids.str.contains(r"^(\d+\.0|0+\d+)$").fill_null(False)).unique().sort()
+    integers = unusual.str.replace(r"\.0$", "").str.replace(r"^0+(\d)", "${1}")
+    is_pair = integers.is_in(ids.implode()) if len(unusual) else integers.is_null()
+    if is_pair.any():
+        integer, other = (quoted(texts.filter(is_pair)[0]) for texts in (integers, unusual))
+        change = f"if they are equal, write {integer} for {other}"
+        warn(f"{source}: {integer} and {other} of {noun} are read as different ids; {change}")
 
 
 _ARRAY = r"""\[.*['",].*\]"""

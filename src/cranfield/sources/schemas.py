@@ -30,6 +30,10 @@ _CLICKS = (
 _START = "start start_time"
 _TIME = ("time timestamp event_time datetime ts", _START)
 _RANK = "rank position ordinal pos doc_position"
+_RANK_ON_PAGE = (
+    "result_rank item_rank doc_rank result_position item_position hit_position display_position"
+    " display_rank display_order serp_position serp_rank rank_on_page position_on_page"
+)
 
 # PyTerrier has a `docid` that is a number of its index beside the `docno`.
 _DOC = (
@@ -64,7 +68,8 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "doc of totals": (*_DOC, "page"),
         "cited": ("citation", "segment_id", *_DOC, "segment"),
         "rank": (_RANK,),
-        "clicked rank": ("clicked_rank", _RANK),
+        "rank on a page": (_RANK, _RANK_ON_PAGE),
+        "clicked rank": ("clicked_rank click_position click_rank", _RANK, _RANK_ON_PAGE),
         "score": ("score sim similarity",),
         "system": (
             _SYSTEM,
@@ -85,6 +90,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
             "worker_id annotator_id assessor_id rater_id judge_id",
             "worker annotator assessor rater judge observer coder performer",
             "user user_id username completed_by",
+            "participant_id prolific_pid prolific_id",
         ),
         "order": ("order seq sequence", "position"),
         "length": ("length words characters tokens doc_length doclen answer_length syslen",),
@@ -99,8 +105,12 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         # A column `query` beside an `id` is a text.
         "id of a topic": (_TOPIC[0], "id number", "topic", "query"),
         "id of a document": (*_DOC[:2], "id", "doc document"),
-        "id of a prompt": ("custom_id prompt_id", "id", "key"),
-        "text of an answer": ("text", "answer output content completion response", "result"),
+        "id of a prompt": ("custom_id prompt_id", "id", "key", "record_id"),
+        "text of an answer": (
+            "text",
+            "answer output content completion response",
+            "result model_output",
+        ),
         "tag": ("tag run_tag run_id",),
         "type of run": ("type run_type",),
         "priority": ("priority precedence",),
@@ -117,7 +127,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "team": ("team", "group participant"),
         "first": ("first left system_1 system_a model_1 model_a generator_1",),
         "second": ("second right system_2 system_b model_2 model_b generator_2",),
-        "place of a system": ("order", "position shown_first"),
+        "place of a system": ("order", "position shown_first first_shown"),
         "preferred": ("preferred preference winner",),
         "user": ("user user_id visitor visitor_id client client_id",),
         "session": ("session session_id sid",),
@@ -212,7 +222,8 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " qa_user eligible is_eligible qualified is_qualified multiple_exposures tainted parsed"
         " failed error finish_reason rejection_time is_bot bot is_robot is_crawler is_test"
         " test_account is_test_account test_user is_test_user retracted is_retracted withdrawn"
-        " is_withdrawn exception error_message error_msg error_type traceback timed_out"
+        " is_withdrawn exception error_message error_msg error_type traceback timed_out refunded"
+        " is_refund is_refunded"
         " failure_reason is_failed has_failed http_code response_code stop_reason is_invalid",
         "split": "split dataset data_set subset phase challenge_phase task track",
         "count": "impressions impression_count views view_count shows searches search_count count"
@@ -236,7 +247,7 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " subjects n_subjects participants n_participants accounts n_accounts units n_units"
         " sample_size size population obs samples assignments denominator uu observations"
         " n_observations num_observations n_obs nobs people players clients respondents"
-        " recipients uniques",
+        " recipients uniques reach",
         "currency": "currency currency_code",
         "measure": "metric metric_name metric_id measure measure_name measure_id kpi kpi_name goal"
         " goal_name goal_id",
@@ -244,6 +255,8 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " test_name test_key feature_key flag_key",
         "exposure": "exposed is_exposed triggered is_triggered in_experiment is_in_experiment"
         " enrolled is_enrolled",
+        "visibility": "viewed is_viewed seen is_seen visible is_visible examined is_examined"
+        " impression impressed in_viewport in_view",
         "event": "event event_name event_type event_action type action action_name action_type"
         " user_action interaction interaction_type activity_type",
         "judge": "judge judge_id judge_name judge_model evaluator evaluator_name model model_id"
@@ -251,9 +264,15 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         "assessor": "assessor assessor_id annotator annotator_id rater rater_id worker worker_id"
         " coder labeler labeller grader",
         "criterion": "criterion criteria aspect dimension rubric",
+        "presentation order": "swapped swap is_swapped flipped flip is_flipped reversed"
+        " is_reversed position_swapped positions_swapped order_swapped permuted is_permuted"
+        " inverted is_inverted presentation_order ab_order game",
         "outcome": "success is_success ok is_ok is_error has_error parse_error parse_ok"
         " parse_success is_parsed refused is_refused refusal is_spam spammer is_spammer banned"
-        " is_banned reject succeeded passed pass completed errors failure timeout invalid skip drop"
+        " is_banned reject is_attention_check attention_check is_honeypot honeypot is_training"
+        " is_practice practice is_draft draft is_archived archived is_hidden hidden is_truncated"
+        " truncated is_fallback fallback used_fallback status_code succeeded passed pass"
+        " completed errors failure timeout invalid skip drop"
         " include use flag qc outcome",
         "replicate": "replicate replicate_id repetition trial attempt",
         "unit of measurement": "uom unit_of_measurement",
@@ -261,8 +280,7 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
 )
 """Names of columns that change the meaning of rows, by kind; they are never ignored silently.
 
-Names that end in `status`, `currency` or `users`, such as `total_users`, belong to the kinds
-`status`, `currency` and `units`, too.
+Names with the ends of `_ENDS`, such as `total_users`, belong to these kinds, too.
 """
 
 SUCCESS = frozenset(
@@ -330,7 +348,8 @@ def spelt(name: object) -> str:
 
 
 _PLAIN = frozenset(map(spelt, PLAIN.split()))
-_DECISIVE_ENDS = {"status": "status", "currency": "currency", "users": "units"}
+_ENDS = "status:status currency:currency users:units ofimpressions:count adimpressions:count"
+_DECISIVE_ENDS = dict(end.split(":") for end in _ENDS.split())
 _DECISIVE = {spelt(name): kind for kind, names in DECISIVE.items() for name in names.split()}
 
 

@@ -121,8 +121,8 @@ def anthropic(*parts: Any, **more: Any) -> dict[str, Any]:
     return {"result": {"type": "succeeded", "message": {"content": [*parts], **more}}}
 
 
-def gemini(*parts: Any) -> dict[str, Any]:
-    return {"response": {"candidates": [{"content": {"parts": [*parts]}, "finishReason": "STOP"}]}}
+def gemini(*parts: Any, end: str = "STOP") -> dict[str, Any]:
+    return {"response": {"candidates": [{"content": {"parts": [*parts]}, "finishReason": end}]}}
 
 
 def openai_output(*items: Any, status: str) -> dict[str, Any]:
@@ -147,6 +147,14 @@ MESSAGE = {"type": "message", "content": [{"type": "output_text", "text": "score
         ("custom_id", {"result": {"type": "expired"}}, None),
         ("key", gemini({"text": "score: 0", "thought": True}, {"text": "score: 1"}), 1),
         ("key", {"response": {"candidates": [{"finishReason": "SAFETY"}]}}, None),
+        ("key", gemini({"text": "score: 2"}, end="RECITATION"), None),
+        ("custom_id", anthropic({"text": "score: 2"}, stop_reason="refusal"), None),
+        ("custom_id", openai(choice("score: 2", refusal="no")), None),
+        ("id", {"text": "score: 2", "finish_reason": "stop", "error": None}, 2),
+        ("id", {"text": "score: 2", "finish_reason": "length"}, None),
+        ("id", {"text": "score: 2", "stop_reason": "max_tokens"}, None),
+        ("id", {"text": "score: 2", "error": "timeout"}, None),
+        ("recordId", {"modelOutput": {"content": [{"text": "score: 2"}]}}, 2),
     ],
 )
 def test_results_of_batches(key: str, record: Any, grade: int | None, tmp_path: Path) -> None:

@@ -159,6 +159,9 @@ def test_grades_off_the_scale_are_cut_when_asked_for() -> None:
     assert found.to_polars()["cut"].to_list() == [2]
     assert found.to_polars()["agreement"].to_list() == [1.0]
     assert found.notes[0] == "llm: 2 grades outside the scale 0 to 3 clipped to it"
+    shifted = {"llm": {"q1": {"a": 1, "b": 4}, "q2": {"a": 2}}}
+    notes = cf.assess.compare_judges(PEOPLE, shifted, cut=True).notes
+    assert notes[1].startswith("llm: its grades 1 to 4 may be of a scale that is shifted from 0")
     wider = cf.assess.compare_judges(PEOPLE, {"llm": {"q1": {"b": 10}}}, scale="0..10")
     assert wider.scale == tuple(range(11))
     assert wider.statistics[1] == "kappa 0|1"

@@ -129,6 +129,11 @@ def test_prodigy(tmp_path: Path) -> None:
     assert _rows(labels) == [("q1", "d1", "ann", 2), ("q1", "d1", "bob", 0)]
     labels = read_labels(_json(tmp_path / "b.jsonl", BINARY, lines=True))
     assert _rows(labels) == [("all", "5", "ann", 1), ("all", "6", "ann", 0)]
+    # Some tools keep only the name of the annotator.
+    short = [{**task, "doc": k} for k, task in enumerate(BINARY)]
+    short = [{k: v for k, v in task.items() if k != "_input_hash"} for task in short]
+    labels = read_labels(_json(tmp_path / "c.jsonl", short, lines=True))
+    assert _rows(labels) == [("all", "0", "ann", 1), ("all", "1", "ann", 0)]
 
 
 def test_doccano(tmp_path: Path) -> None:

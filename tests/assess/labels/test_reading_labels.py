@@ -355,6 +355,27 @@ def test_the_last_label_by_time(times: list[Any], is_refused: bool) -> None:
             assert labels.to_polars()["grade"].to_list() == [0, 1]
 
 
+@pytest.mark.parametrize("name", ["version", "round", "lastUpdated"])
+def test_the_last_label_by_version(name: str) -> None:
+    frame = pl.DataFrame({"doc": "a", "worker": "ann", "grade": [2, 0], name: [2, 1]})
+    with (
+        pytest.warns(CranfieldWarning, match=f"columns not used: '{name}'"),
+        pytest.raises(InputError, match=f"column '{name}' may order repeated"),
+    ):
+        read_labels(frame, repeats="last")
+
+
+def test_topics_with_leading_zeros() -> None:
+    rows = {"topic": ["1", "001"], "doc": "d", "worker": ["ann", "bob"], "grade": [1, 0]}
+    with pytest.warns(CranfieldWarning, match="'1' and '001' of topic are read as different ids"):
+        assert len(read_labels(pl.DataFrame(rows)).topics) == 2
+
+
+@pytest.mark.parametrize("name", ["participant_id", "PROLIFIC_PID"])
+def test_workers_of_studies(name: str) -> None:
+    assert read_labels([{"doc": "a", name: "w", "rating": 1}]).workers == ("w",)
+
+
 def test_workers_that_differ_in_case_only() -> None:
     rows = [("q", "d", "Ann", 1), ("q", "e", "ann", 0), ("q", "d", "bob", 1)]
     with pytest.warns(CranfieldWarning, match="'Ann', 'ann' are read as different workers"):

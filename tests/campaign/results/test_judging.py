@@ -38,7 +38,7 @@ def test_topics_that_do_not_fit_are_said_and_do_not_count(tmp_path: Path) -> Non
     campaign = made(tmp_path / "c")
     (tmp_path / "qrels").write_text("q1 0 x 1\nq9 0 x 1\n")
     with pytest.warns(CranfieldWarning) as told:
-        campaign.add_judgments(tmp_path / "qrels", version="1")
+        assert campaign.add_judgments(tmp_path / "qrels", version="1").rows == 1
     assert [str(one.message) for one in told] == [
         "1 topic of the judgments is not in the task and is ignored: 'q9'",
         "3 topics of the task have no judgments: 'q2', 'q3', 'q4'",

@@ -112,6 +112,9 @@ TOTALS: dict[str, tuple[dict[str, Any], str]] = {
     "'users'": (AABB | {"buys": [5, 6, 7, 8], "users": USERS}, "buys/users"),
     "'n_users'": (AABB | RATE | {"n_users": USERS}, "rate"),
     "'weight'": (AABB | RATE | {"weight": [0.5, 1.5, 2, 1]}, "rate"),
+    "'Impression'": (AABB | {"clicks": [5, 6, 7, 8], "Impression": USERS}, "clicks"),
+    "'# of Impressions'": (AABB | {"clicks": [5, 6, 7, 8], "# of Impressions": USERS}, "clicks"),
+    "'Reach'": (AABB | {"clicks": [5, 6, 7, 8], "Reach": USERS}, "clicks"),
     "'Impressions'": (AABB | {"clicks": [5, 6, 7, 8], "Impressions": USERS}, "clicks"),
 }
 
@@ -331,7 +334,7 @@ def test_clusters_of_two_columns_are_not_rows() -> None:
     with pytest.raises(PolicyError, match="240 rows of 48 pairs of 'city' and 'date'.*unit='row'"):
         analyse_experiment(table, "x")
     assert analyse_experiment(table, "x", unit="row").units.tolist() == [120, 120]
-    by_user = {**table, "variant": ["control", "new"] * 120}
+    by_user = {**table, "variant": random.permutation(["control", "new"] * 120)}
     assert analyse_experiment(by_user, "x").units.tolist() == [120, 120]
     # A page that each variant has for itself makes no clusters.
     page = [f"{arm} page" for arm in by_user["variant"]]
@@ -345,7 +348,44 @@ def test_the_margin_names_the_worse_direction() -> None:
         assert any(f"value is worse ({side}) by at least 2" in line for line in report.heading())
 
 
-@pytest.mark.parametrize("name", ["avg_position", "CTR", "bounceRate", "ctr_mobile", "score"])
+@pytest.mark.parametrize("name", ["date", "day", "hour"])
+def test_times_in_one_variant_each(name: str) -> None:
+    times = [k % 20 for k in range(200)]
+    arms = ["control" if k % 2 else "new" for k in times]
+    table = {"user_id": range(200), "variant": arms, name: times, "x": [k % 7 for k in range(200)]}
+    with pytest.warns(CranfieldWarning, match=f"'{name}', whose values are each in one variant"):
+        analyse_experiment(table, "x")
+    with pytest.raises(PolicyError, match=f"200 rows of 20 values of '{name}'"):
+        analyse_experiment({k: v for k, v in table.items() if k != "user_id"}, "x")
+
+
+def test_rows_that_occur_twice_are_reported() -> None:
+    users = [*range(40), *range(6)]
+    arms = ["control" if k % 2 else "new" for k in users]
+    table = {"user": users, "variant": arms, "x": [k % 3 for k in users]}
+    with pytest.warns(CranfieldWarning, match="6 rows equal to another row in all columns"):
+        analyse_experiment(table, "x", unit="user")
+    # Events of a user may be equal.
+    events = {name: values * 3 for name, values in table.items()}
+    events["x"] = [k // 5 % 3 for k in range(len(users) * 3)]
+    analyse_experiment(events, "x", unit="user")
+
+
+def test_labels_of_which_some_units_have_no_row() -> None:
+    users = [f"u{k // 3}" for k in range(120) if k % 7]
+    labels = [("purchase", "refund", "view")[k % 3] for k in range(120) if k % 7]
+    arms = ["control" if int(user[1:]) % 2 else "new" for user in users]
+    table = {"user": users, "variant": arms, "x": [k % 5 for k in range(len(users))]}
+    with pytest.warns(CranfieldWarning, match="each user has at most one row for each value of"):
+        analyse_experiment({**table, "event_name": labels}, "x", unit="user")
+    numbers = [(50, 90, 99)[k % 3] for k in range(120) if k % 7]
+    report = analyse_experiment({**table, "percentile": numbers}, "x", unit="user")
+    assert "columns not used: 'percentile'" in report.notes
+
+
+@pytest.mark.parametrize(
+    "name", ["cumulative_revenue", "avg_position", "CTR", "bounceRate", "ctr_mobile", "score"]
+)
 def test_rates_are_not_summed(name: str) -> None:
     table = sessions("user") | {name: [2.5, 3.0] * 120}
     with pytest.raises(InputError, match=f"summed over the rows of each user, got '{name}'"):

@@ -145,6 +145,9 @@ BOTH_WAYS = [("t1", "a", "b", "a"), ("t2", "a", "b", "b"), ("t3", "a", "b", "tie
         ([(k, "x", "y", 0) for k in range(6)], "1 and 2 .* 0 for a tie, got only 0 and 1"),
         (COUNTED | {"weight": [1, 2]}, "'weight' .* may be the weight of rows"),
         (COUNTED | {"votes": [10, 2]}, "column 'votes' .*repeat each row as often"),
+        (COUNTED | {"swapped": [0, 1]}, "'swapped' .* may be the presentation order of rows"),
+        (COUNTED | {"game": [1, 2]}, "'game' .* may be the presentation order of rows"),
+        (COUNTED | {"criterion": ["a", "b"]}, "'criterion' .* may be the criterion of rows"),
     ],
 )
 def test_refusals(rows: Any, reason: str) -> None:
@@ -152,6 +155,16 @@ def test_refusals(rows: Any, reason: str) -> None:
     if isinstance(rows, list):
         rows = pl.DataFrame(rows, names[: len(rows[0])], orient="row")
     check_refused((lambda: side_by_side(pl.DataFrame(rows), resamples=50), reason))
+
+
+def test_votes_by_name_do_not_depend_on_the_order() -> None:
+    """Nor has a preference for the first position an interval if all topics are equal."""
+    rows = [(topic, "x", "y", winner) for topic in "12" for winner in "xy"]
+    table = pl.DataFrame(rows, ["topic", "first", "second", "winner"], orient="row")
+    table = table.with_columns(shown_first=table["winner"])
+    assert "(1.000, no confidence interval; " in side_by_side(table, resamples=50).heading()[1]
+    with pytest.warns(match="columns not used: 'swapped'"):
+        side_by_side(table.with_columns(swapped=pl.Series([0, 1, 0, 1])), resamples=50)
 
 
 def test_the_command_ranks_systems_by_votes(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import InputError
+from cranfield.base.errors import InputError, collect_warnings
 from cranfield.online import read_log
 from tests.online.log.samples import FLAT, RESULTS
 from tests.online.log.samples import UNTIMED as PAGES
@@ -87,6 +87,45 @@ def test_only_clicks_are_clicks(name: str) -> None:
 def test_values_of_columns_of_other_names_are_not_events() -> None:
     clicks = {"page": ["p"] * 21, "rank": [1] * 21, "title": ["click", *map(str, range(20))]}
     assert cf.online.read_log(PAGES, RESULTS, clicks, format="tables").clicks.height == 21
+
+
+@pytest.mark.parametrize("name", ["viewed", "seen", "impression", "is_visible", "exposed"])
+def test_results_that_were_not_seen(name: str) -> None:
+    flat = {"search_id": ["p", "p"], "query": ["q", "q"], "doc": ["a", "b"], "clicks": [1, 0]}
+    with pytest.raises(InputError, match=f"column '{name}' .'1', '0'. may be the"):
+        read_log({**flat, name: [1, 0]})
+    assert read_log({**flat, name: [1, 1]}).results.height == 2
+
+
+@pytest.mark.parametrize("name", ["item_position", "display_order", "index", "place", "row"])
+def test_columns_that_rank_the_results(name: str) -> None:
+    flat = {"page": ["p", "p", "p"], "query": ["q"] * 3, "doc": [*"abc"], "clicks": [1, 0, 0]}
+    table = {**flat, name: [2, 1, 3]}
+    if name in {"item_position", "display_order"}:
+        assert read_log(table).clicks["rank"].to_list() == [2]
+        return
+    rows = [{k: v[row] for k, v in table.items() if k not in {"page", "query"}} for row in range(3)]
+    nested = [{"page": "p", "query": "q", "results": rows}]
+    reason = f"column '{name}' numbers the results of each page in another order"
+    for data in (nested, pl.DataFrame(table).with_columns(pl.col(name) - 1)):
+        with pytest.raises(InputError, match=reason), collect_warnings():
+            read_log(data)
+    for values in ([1, 2, 3], [["x"], ["y"], ["z"]], [object(), 2, 1], [2.5, 1, None]):
+        with collect_warnings():
+            assert read_log({**flat, name: values}).clicks["rank"].to_list() == [1]
+
+
+def test_hits_with_an_id() -> None:
+    hits = [{"id": doc, "position": k, "clicked": k > 1} for k, doc in ((1, "a"), (2, "b"))]
+    log = read_log([{"search_id": "s", "query": "q", "results": hits}])
+    assert log.clicks.select("rank", "doc").rows() == [(2, "b")]
+
+
+def test_pages_of_one_clicked_result() -> None:
+    searches = {"page": ["p", "q"], "query": ["a", "b"], "doc": ["x", "y"]}
+    with pytest.warns(cf.CranfieldWarning, match="at most one result, which is clicked"):
+        read_log({**searches, "clicks": [1, 1]})
+    assert read_log({**searches, "clicks": [1, 0]}).clicks.height == 1
 
 
 def test_relations_of_a_database() -> None:

@@ -147,6 +147,7 @@ def test_json_lines_of_several_types(tmp_path: Path) -> None:
     lines = [
         '{"page": 1, "query": "a", "rank": 1, "doc": "x", "clicks": true}',
         '{"page": "b", "query": 2, "rank": "1", "doc": 3, "clicks": 2}',
+        '{"page": "b", "query": 2, "rank": 2, "doc": 4, "clicks": false}',
     ]
     log = cf.online.read_log(text(tmp_path / "log.jsonl", "\n".join(lines)), format="flat")
     assert log.pages.rows() == [("1", "a"), ("b", "2")]

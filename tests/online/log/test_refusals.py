@@ -87,7 +87,8 @@ LIVING_LABS = [
 
 
 def test_lines_of_living_labs(tmp_path: Path) -> None:
-    good = '{"sid":"s","qid":"q","ranking":[{"docid":"a","clicked":true}]}\n'
+    ranking = '[{"docid":"a","clicked":true},{"docid":"b","clicked":false}]'
+    good = f'{{"sid":"s","qid":"q","ranking":{ranking}}}\n'
     path = tmp_path / "log.jsonl"
     for bad, words in LIVING_LABS:
         path.write_text(f"{good * 5}{bad}\n{good}", encoding="utf-8")
@@ -106,7 +107,11 @@ BOTH = '"results":[{"doc":"a","clicked":1}],"clicked":["a"]}'
         ("log.csv", "page,query,doc,rank\n1,cats,a,1\n1,dogs,b,2\n", "3: page '1' has more"),
         ("flat.csv", "page,query,rank,what\n1,cats,1,a\n", "has a column rank, but no column doc"),
         ("flat.csv", "page,query,rank,title\n1,q,1,a\n1,q,2,a\n", "but no column doc .usual names"),
-        ("p.jsonl", PAGE + '"results":["a"],"clicks":[{"doc":"a"}]}', "field 'clicks' .* must be"),
+        (
+            "p.jsonl",
+            PAGE + '"results":["a"],"clicks":[{"doc":"a"}]}',
+            "field 'clicks' .* must be .*doc",
+        ),
         ("p.jsonl", PAGE + '"results":[{"url":"a"}],"doc":"b"}', "field 'doc' of .* must be"),
         ("p.jsonl", PAGE + '"rank":1,"doc":"a","clicks":["a"]}', r"jsonl:1: clicks \"\['a'\]\" "),
         ("p.jsonl", PAGE + BOTH, "has 'clicked' both in the record and in its results; remove or"),

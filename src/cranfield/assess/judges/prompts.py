@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_columns, read_table, two_columns
 from cranfield.sources.schemas import Lines, Schema
-from cranfield.sources.values import ID, LABEL, Cells, Kind
+from cranfield.sources.values import ID, LABEL, NO_GRADE, Cells, Kind, absent
 
 
 def _answer_text(cell: Any) -> str | None:
@@ -33,7 +33,21 @@ _MESSAGES = {"body", "choices", "message", "candidates", "content", "parts", "ou
 _FAILURES = {"error", "type", "finishReason", "promptFeedback"}
 """Keys of responses without a text."""
 
-_TRUNCATED = {"length", "max_tokens", "MAX_TOKENS", "incomplete", "content_filter"}
+_ENDS = ("finish_reason", "finishReason", "stop_reason", "status")
+_PROBLEMS = ("error", "refusal")
+_INCOMPLETE = (
+    "length max_tokens model_context_window_exceeded incomplete content_filter refusal safety spii"
+    " recitation blocklist prohibited_content language other error errored failed timeout expired"
+    " cancelled canceled"
+)
+"""Ends of answers, in lower case, that failed or were truncated."""
+
+
+def _is_incomplete(record: Mapping[Any, Any]) -> bool:
+    """Return True if a response failed, was refused, or was truncated."""
+    ends = {str(record.get(name)).strip().lower() for name in _ENDS}
+    is_present = (not absent(record.get(name), NO_GRADE | {"false"}) for name in _PROBLEMS)
+    return any(is_present) or not ends.isdisjoint(_INCOMPLETE.split())
 
 
 def _text_of_response(cell: Any) -> Any:
@@ -44,8 +58,7 @@ def _text_of_response(cell: Any) -> Any:
         return "".join(texts) or None
     if not isinstance(cell, Mapping):
         return cell
-    ends = (cell.get(name) for name in ("finish_reason", "finishReason", "stop_reason", "status"))
-    if cell.get("thought") or not _TRUNCATED.isdisjoint(map(str, ends)):
+    if cell.get("thought") or _is_incomplete(cell):
         return None
     if isinstance(cell.get("text"), str):
         return cell["text"]
@@ -281,7 +294,13 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     [('q', 'a', 2), ('q', 'b', None)]
     """
     grade_map = GradeMap.of(grades)
-    table, answer_table = read_table(prompts, _PROMPTS), read_table(answers, _ANSWERS)
+    table, answer_columns = read_table(prompts, _PROMPTS), read_columns(answers, _ANSWERS)
+    answer_table = answer_columns.table(_ANSWERS)
+    for k, name in enumerate(answer_columns.names):
+        if name in (*_ENDS, *_PROBLEMS):
+            incomplete = [_is_incomplete({name: cell}) for cell in answer_columns.cells(k)]
+            texts = answer_table.frame["text"].set(pl.Series(incomplete), None)
+            answer_table = replace(answer_table, frame=answer_table.frame.with_columns(text=texts))
     table.refuse(
         ~table.frame["id"].is_first_distinct(),
         lambda row: f"prompt {quoted(row['id'])} occurs twice",

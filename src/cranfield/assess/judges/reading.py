@@ -331,6 +331,11 @@ def read_panel(
         for judge in (fitted_human, *fitted_judges)
         if judge.cut
     ]
+    for judge in (judge for judge in judge_list if cut and len(judge.labels)):
+        low, high = judge.labels.grades.min(), judge.labels.grades.max()
+        if (low - scale.low) * (high - scale.high) > 0:
+            problem = f"its grades {low} to {high} may be of a scale that is shifted from {scale}"
+            notes.append(f"{judge.name}: {problem}; if they are, map the grades to one scale first")
     return Panel(fitted_human.labels, fitted_judges, scale, tuple(notes))
 
 

@@ -66,7 +66,8 @@ def _reader_of(task: Mapping[Any, Any]) -> Any:
     """Return the reader for the tool that exported a task; None for other records."""
     if isinstance(task.get("data"), Mapping) and isinstance(task.get("annotations"), list):
         return _label_studio
-    if isinstance(task.get("answer"), str) and ("_input_hash" in task or "accept" in task):
+    keys = {"accept", "_input_hash", "_task_hash", "_annotator_id", "_session_id"}
+    if isinstance(task.get("answer"), str) and not keys.isdisjoint(task):
         return _prodigy
     if isinstance(task.get("label"), list) and "id" in task:
         return _doccano

@@ -171,8 +171,10 @@ MISSING = ("error", "drop")
 _TIMES = {
     *map(spelt, " ".join(GROUPS["time"]).split()),
     *("date", "createdat", "updatedat", "submittedat", "submittime", "annotatedat", "started"),
+    *("created", "updated", "lastupdated", "lastmodified", "modified", "modifiedat", "submitted"),
+    *("completedat", "finishedat", "enddate", "recordeddate", "version", "revision", "round"),
 }
-"""Names of columns of times, as spelt by `schemas.spelt`."""
+"""Names of columns of times and of rounds, as spelt by `schemas.spelt`."""
 
 NO_TOPIC = "all"  # Topic of the items of labels without topics
 

@@ -136,7 +136,9 @@ def _add_copy(
         warn(f"the file has the same bytes as version {quoted(duplicate.version)}{ending}")
         if is_same:
             return duplicate
-    rows, added = len(judgments), utc_text(campaign.clock())
+    task_topics = topic_ids(rules) or judgments.topics
+    is_of_task = np.isin(np.array(judgments.topics), np.array(task_topics))
+    rows, added = int(is_of_task[judgments.codes].sum()), utc_text(campaign.clock())
     about = {"version": version, "rows": rows}
     with campaign.registry.change("judgments", rules.name, about) as change:
         if version in {record.version for record in change.judgments(rules.name)}:

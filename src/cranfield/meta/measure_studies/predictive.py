@@ -21,12 +21,11 @@ from cranfield.meta.measure_studies.correlations import (
 )
 from cranfield.meta.study import MEASURE_PAIR, Study, describe_extremes, find_names, percent
 from cranfield.meta.study_options import Proportion
-from cranfield.online.interleaving.side_by_side import PREFERENCES, parse_signs
+from cranfield.online.interleaving.side_by_side import PREFERENCES, parse_signs, read_votes
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, label_indices
 from cranfield.significance.pairwise.ranks import binomial_pvalues
-from cranfield.sources.columns import read_table
 
 
 def merge_votes(table: pl.DataFrame) -> pl.DataFrame:
@@ -52,7 +51,7 @@ def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
     Returns a table with the columns `topic`, `first`, `second`, `preferred` (1 for the first, -1
     for the second, 0 for a tie), `votes` (1) and `assessor`, which may be null.
     """
-    table = read_table(data, PREFERENCES)
+    table = read_votes(data, PREFERENCES)
     names_with_scores = {"topic": set(scores.topics), "system": set(scores.systems)}
     for number, row in enumerate(table.frame.select("topic", "first", "second").iter_rows()):
         for kind, name in zip(("topic", "system", "system"), row, strict=True):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
+from math import log
 
 import polars as pl
 
@@ -56,8 +57,7 @@ class UnitTable:
         n_repeats = values["rows"].sum() - values.height
         n_arms = self.texts(self.variant).drop_nulls().n_unique()
         is_cluster = n_repeats >= MIN_REPEATS * len(keys) and values["arms"].max() == 1
-        is_time = all(self.spellings[k] in TIMES for k in keys)
-        return values.height if is_cluster and values.height > 2 * n_arms and not is_time else 0
+        return values.height if is_cluster and values.height > 2 * n_arms else 0
 
     def count_arms(self, *keys: int, step: int = 1) -> pl.DataFrame:
         """Return the numbers of variants and of every `step`-th row of each value of columns."""
@@ -65,6 +65,14 @@ class UnitTable:
         rows = pl.DataFrame({**columns, "arms": self.texts(self.variant)})
         rows = rows.gather_every(step).drop_nulls()
         return rows.group_by([*columns]).agg(pl.col("arms").n_unique(), pl.len().alias("rows"))
+
+    @staticmethod
+    def has_values_once(ids: pl.Series, labels: pl.Series, min_repeats: int) -> bool:
+        """Return True if no unit has a value twice; by chance, with probability 2^-min_repeats."""
+        sizes = ids.value_counts()["count"]
+        n_pairs = (sizes * (sizes - 1)).sum() / 2
+        is_unlikely = n_pairs >= labels.n_unique() * min_repeats * log(2)
+        return is_unlikely and not pl.DataFrame([ids.alias("id"), labels]).is_duplicated().any()
 
 
 def _convert_to_text(cells: Cells) -> pl.Series:
@@ -95,6 +103,8 @@ def check_rows(table: UnitTable, metrics: Names, denominators: Names) -> None:
     schema = replace(table.schema, decisive=kinds_of_totals)
     divisors = {table.places[name] for name in denominators}
     *_, kinds = schema.unused(table.names, {*table.places.values()} - divisors)
+    # In a log, an impression is a page.
+    kinds |= {k: "count" for k in table.unused if table.spellings[k] == "impression"}
     users, sessions = ([k for k in kinds if kinds[k] == kind] for kind in ("user", "session"))
     id_counts = {k: table.count_ids(k) for k in users + sessions}
     for k, (n_ids, n_rows) in id_counts.items():
@@ -229,24 +239,46 @@ def warn_of_long_table(table: UnitTable, unit: str) -> None:
     for k in (k for k in table.unused if table.spellings[k] not in TIMES - {"period"}):
         labels = table.texts(k)
         n_levels = labels.n_unique()
-        if n_levels < 2 or ids.n_unique() * n_levels != len(ids) or labels.null_count():
+        is_complete = ids.n_unique() * n_levels == len(ids)
+        if n_levels < 2 or labels.null_count():
             continue
         # Texts with digits and numbers, such as dates, are times of rows, which may be summed.
         is_time = n_levels > 2 and (table.is_number(k) or labels.str.contains("[0-9]").all())
-        if not is_time and not pl.DataFrame([ids.alias("id"), labels]).is_duplicated().any():
+        if not is_time and table.has_values_once(ids, labels, 0 if is_complete else MIN_REPEATS):
             values = some_of(map(quoted, labels.unique(maintain_order=True)), 3)
-            rows = f"each {unit} has one row for each value of {quoted(table.names[k])} ({values})"
+            number = "one row" if is_complete else "at most one row"
+            rows = f"each {unit} has {number} for each value of {quoted(table.names[k])} ({values})"
             remedy = "if they are metrics or periods, keep the rows of one of them"
             warn(f"{table.source}: {rows}, and these rows are summed; {remedy}")
 
 
-def note_unused_labels(table: UnitTable) -> list[str]:
+def warn_of_repeated_rows(table: UnitTable, unit: str) -> None:
+    """Warn of rows that are equal in all columns, and are copies rather than events of a unit."""
+    rows = pl.DataFrame({str(k): table.texts(k) for k in range(len(table.names))})
+    distinct = rows.unique()
+    n_copies, id_name = len(rows) - len(distinct), str(table.places[unit])
+    has_times = not _EXACT_TIMES.isdisjoint(table.spellings)
+    is_table_of_units = distinct[id_name].is_unique().all() and 2 * n_copies < len(distinct)
+    if n_copies and (has_times or is_table_of_units):
+        copies = f"{counted(n_copies, 'row')} equal to another row in all columns"
+        warn(f"{table.source}: {copies}, and summed with it; remove them if they are copies")
+
+
+_EXACT_TIMES = {*map(spelt, " ".join(GROUPS["time"]).split())}
+
+
+def note_unused_labels(table: UnitTable, unit: str | None) -> list[str]:
     """Return a note on unused columns that divide rows into groups; numbers are other metrics."""
+    ids = None if unit is None else table.texts(table.places[unit])
     schema = replace(table.schema, is_selected=False)
     unused, *_ = schema.unused(table.names, table.places.values())
     labels = []
     for k in (k for k in unused if table.spellings[k] not in TIMES - {"period"}):
-        n_values = table.texts(k).n_unique()
-        if n_values == 2 or (2 < n_values < len(table.texts(k)) and not table.is_number(k)):
+        texts = table.texts(k)
+        n_values = texts.n_unique()
+        is_label = not table.is_number(k)
+        if not is_label and ids is not None:
+            is_label = table.has_values_once(ids, texts, MIN_REPEATS)
+        if n_values == 2 or (2 < n_values < len(texts) and is_label):
             labels.append(quoted(table.names[k]))
     return [f"columns not used: {some_of(labels, 12)}"] if labels else []

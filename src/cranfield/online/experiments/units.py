@@ -38,6 +38,7 @@ from cranfield.online.experiments.unit_rows import (
     hint_at_names,
     note_unused_labels,
     warn_of_long_table,
+    warn_of_repeated_rows,
 )
 from cranfield.online.log.cells import TIME as LOG_TIME
 from cranfield.online.log.query_log import QueryLog, count_phrase
@@ -245,10 +246,11 @@ def _read_table(
     if unit is None and not is_by_row:
         metrics = [name for name, kind in kinds.items() if kind is _METRIC]
         check_rows(unit_table, metrics, denominators)
-    table, notes = columns.table(schema), note_unused_labels(unit_table)
+    table, notes = columns.table(schema), note_unused_labels(unit_table, unit)
     if unit:
         table.check(totals(unit))
         warn_of_long_table(unit_table, unit)
+        warn_of_repeated_rows(unit_table, unit)
         if n_without := table.frame[unit].null_count():
             rows = counted(n_without, "row")
             if missing == "error":
@@ -294,7 +296,7 @@ _WORD = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 def _is_rate(name: str) -> bool:
     """Return whether a name, such as `avg_position` or `bounceRate`, is that of a rate or mean."""
     words = [word.lower() for word in _WORD.findall(name)] or [""]
-    is_rate = words[0] in _MEANS | {"ctr"} or words[-1] in _RATES | _MEANS
+    is_rate = words[0] in _MEANS | {"ctr", "cumulative", "cum"} or words[-1] in _RATES | _MEANS
     return is_rate and not {"total", "sum"} & {*words}
 
 

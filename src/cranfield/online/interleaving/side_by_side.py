@@ -30,7 +30,7 @@ from cranfield.online.interleaving.preference import (
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, adjust_pvalues
 from cranfield.sources import schemas
-from cranfield.sources.columns import Table, read_table
+from cranfield.sources.columns import Table, read_columns
 from cranfield.sources.schemas import Schema, optional, totals
 from cranfield.sources.values import LABEL, any_value
 
@@ -269,13 +269,14 @@ PREFERENCES = Schema(
     (*_PAIR, schemas.Column("preferred", _LABEL), optional("assessor", _LABEL, "worker")),
     noun="preferences",
     otherwise="csv",
+    decisive=("status", "measure", "criterion"),
     tuples=("topic", "first", "second", "preferred", "assessor"),
 )
 _VOTES = replace(
     PREFERENCES,
     columns=(*PREFERENCES.columns[:4], optional("order", _LABEL, "place of a system")),
     tuples=("topic", "first", "second", "preferred", "order"),
-    decisive=("status", "weight", "count", "votes"),
+    decisive=(*PREFERENCES.decisive, "weight", "count", "votes"),
 )
 
 WORDS = {
@@ -294,6 +295,19 @@ _GRADIENT_TOLERANCE = 1e-12  # Largest gradient at the maximum, per comparison
 _MIN_RANGE = 1e-9  # Range of resampled strengths below which they differ by rounding only
 _BLOCK = 2**22  # Number of values in memory at a time
 _MAX_DRAWS = 2**25  # Number of draws above which equal topics are drawn together
+
+
+def read_votes(data: Any, schema: Schema) -> Table:
+    """Read preferences; words such as `first` must not depend on an unread order of systems."""
+    columns = read_columns(data, schema)
+    places = schema.places(columns.names, columns.source)
+    first, second, labels = (
+        {str(cell).strip() for cell in columns.cells(places[name])}
+        for name in ("first", "second", "preferred")
+    )
+    if any(WORDS.get(label.lower()) for label in labels - first - second):
+        schema = replace(schema, decisive=(*schema.decisive, "presentation order"))
+    return columns.table(schema)
 
 
 def parse_signs(table: Table, column: str) -> list[int | None]:
@@ -453,7 +467,8 @@ class SideBySide(Result):
         if (position := self.position) is not None:
             low, high = position.outcome_interval
             wins = f"{position.wins:,} of {position.wins + position.losses:,} decided comparisons"
-            outcome = f"{position.outcome:.3f}, {low:.3f} to {high:.3f}"
+            interval = "no confidence interval" if np.isnan(low) else f"{low:.3f} to {high:.3f}"
+            outcome = f"{position.outcome:.3f}, {interval}"
             test = f"sign test by topic: p {position.pvalue:.3g}"
             lines.append(f"position: the system shown first wins {wins} ({outcome}; {test})")
         return lines
@@ -507,7 +522,7 @@ def side_by_side(
     [('x', 0.3466), ('y', -0.3466)]
     """
     check_arguments(side_by_side, locals())
-    table = read_table(preferences, _VOTES)
+    table = read_votes(preferences, _VOTES)
     table.check(totals("topic"))
     sign = np.array(parse_signs(table, "preferred"), dtype=np.float64)
     order = np.array(parse_signs(table, "order"), dtype=np.float64)

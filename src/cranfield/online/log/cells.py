@@ -322,13 +322,13 @@ TIME = replace(
 
 
 def _schema(kind: str, *columns: Column, more_decisive: tuple[str, ...] = ()) -> Schema:
-    decisive = ("status", "count", "weight", *more_decisive)
+    decisive = ("status", "count", "weight", "visibility", "exposure", *more_decisive)
     return Schema(kind, columns, mapping=columns_of_mapping, decisive=decisive)
 
 
 _PAGE_KINDS = {"user": NAME, "session": NAME, "time": TIME, "variant": VARIANT, "found": NUMBER}
 _PAGE_COLUMNS = tuple(optional(*item) for item in {**_PAGE_KINDS, "method": NAME}.items())
-_RANK, _TEAM = optional("rank", RANK), optional("team", NAME, "ranker")
+_RANK, _TEAM = optional("rank", RANK, "rank on a page"), optional("team", NAME, "ranker")
 _ATTRIBUTES = (_TEAM, optional("propensity", PROPENSITY), optional("grade", GRADE))
 _QUERY = Column("query", ID)
 COUNT_COLUMN = optional("clicks", CLICK_COUNT)
@@ -352,7 +352,7 @@ FLAT = _schema(
     Column("page", ID),
     _QUERY,
     optional("doc", NAME),
-    optional("rank", RANK_FROM_0),
+    optional("rank", RANK_FROM_0, "rank on a page"),
     COUNT_COLUMN,
     *_PAGE_COLUMNS,
     *_ATTRIBUTES,

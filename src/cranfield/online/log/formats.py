@@ -15,6 +15,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import counted, did_you_mean, some_of
+from cranfield.collection.files.named_columns import DOC
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS, TIME
 from cranfield.online.log.linking import Anomalies, SourceTables, number_pages
 from cranfield.online.log.query_log import PAGE_TYPES, RESULT_TYPES
@@ -29,6 +30,7 @@ from cranfield.sources.columns import (
 )
 from cranfield.sources.schemas import Schema, totals
 from cranfield.sources.text import decode_text, parse_json, parse_json_lines
+from cranfield.sources.values import finite
 
 LINE = "(line)"  # Column with the line number of each row in its file
 _ATTRIBUTES = ("team", "propensity", "grade")  # Of results
@@ -238,23 +240,59 @@ def _explode_results(frame: pl.DataFrame, kind: pl.List, source: str) -> pl.Data
     for column in FLAT.columns:
         places = column.named_in(names)[:1] if column.name in _OF_RESULTS else []
         for name in (names[place] for place in places if place >= len(fields)):
-            reason = f"field {quoted(name)} of the record must be in each of its results"
+            form = f'"results": [{{"doc": ..., "{name}": ...}}]'
+            reason = f"field {quoted(name)} of the record must be in each of its results: {form}"
             raise InputError(reason, source=source)
     frame = frame.with_row_index("(row)").explode("results", empty_as_null=True, keep_nulls=True)
     is_ranked = next(column for column in FLAT.columns if column.name == "rank").named_in(names)
     if not is_ranked:
         rank = pl.int_range(1, pl.len() + 1).over("(row)")
         frame = frame.with_columns(rank=pl.when(pl.col("results").is_not_null()).then(rank))
-    frame = frame.drop("(row)")
-    is_record = isinstance(kind.inner, pl.Struct)
-    return frame.unnest("results") if is_record else frame.rename({"results": "doc"})
+    if not isinstance(kind.inner, pl.Struct):
+        return frame.drop("(row)").rename({"results": "doc"})
+    has_doc, page = frame["results"].is_not_null(), frame["(row)"]
+    frame = frame.drop("(row)").unnest("results")
+    if not is_ranked:
+        _refuse_other_order(frame.select(fields).to_dict(), page, has_doc, source)
+    has_id = "id" in fields and not DOC.named_in(frame.columns)
+    return frame.rename({"id": "doc"}) if has_id else frame
 
 
 def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
     """Read a table of a log; `empty` allows a table without rows."""
-    table = open_columns(data, schema).table(schema, allow_empty=empty)
+    columns = open_columns(data, schema)
+    table = columns.table(schema, allow_empty=empty)
     table.check(totals(schema.columns[0].name))
+    if schema in (FLAT, RESULTS) and "doc" in table.names and "rank" not in table.names:
+        used = schema.places(columns.names, columns.source).values()
+        names = [(k, str(name)) for k, name in enumerate(columns.names) if k not in used]
+        cells = {name: columns.cells(k) for k, name in names}
+        page, doc = table.frame["page"], table.frame["doc"]
+        _refuse_other_order(cells, page, doc.is_not_null(), columns.source)
     return table
+
+
+def _refuse_other_order(
+    columns: Mapping[str, Any], page: pl.Series, has_doc: pl.Series, source: str
+) -> None:
+    """Refuse rows as ranks if a column numbers the results of each page in another order."""
+    row = pl.int_range(pl.len()).over("page")
+    for name, cells in columns.items():
+        if not any(map(finite, cells[:100])):
+            continue
+        number = pl.Series("number", [*map(finite, cells)], pl.Float64)
+        frame = pl.DataFrame({"page": page, "number": number}).filter(has_doc)
+        # A column of 0 and 1 may be a flag, on pages of two results.
+        if frame["number"].null_count() or {*frame["number"].unique()} <= {0, 1}:
+            continue
+        shifts, sorted_shifts = (
+            frame.select(number - row).to_series().unique()
+            for number in (pl.col("number"), pl.col("number").sort().over("page"))
+        )
+        if len(shifts) > 1 and {*sorted_shifts} in ({0}, {1}):
+            problem = f"column {quoted(name)} numbers the results of each page in another order"
+            remedy = "rename it to rank, or remove it if the rows are in order of rank"
+            raise InputError(f"has no column rank, but {problem}; {remedy}", source=source)
 
 
 def convert_frame(
@@ -301,6 +339,10 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
         table.refuse(~has_doc & has_rank, lambda row: "has a rank, but no document")
         table.refuse(has_doc & ~has_rank, lambda row: "has no rank")
     n_clicks, click_table = _count_clicks(table, has_doc), None
+    is_single = frame["page"].filter(has_doc).is_unique().all() and has_doc.sum() > 1
+    if is_single and n_clicks is not None and (n_clicks.filter(has_doc) > 0).all():
+        effect = "other results seem to be missing, so that rates of clicks are too high"
+        warn(f"{table.source}: pages have at most one result, which is clicked; {effect}")
     if n_clicks is None and has_doc.any() and not has_click_table:
         note = "has no column of clicks with values; clicks are treated as unknown"
         warn(f"{table.source}: {note}")

@@ -27,12 +27,12 @@ def some(**given: object) -> None:
     [
         ("", None),
         ("--size 3 --sample", None),
-        ("--size 3", "--size requires --sample without --judged"),
-        ("--size 5", "--size requires --sample without --judged"),
+        ("--size 3", "--size requires --sample and not --judged"),
+        ("--size 5", "--size requires --sample and not --judged"),
         ("--size 3 --sample --judged x", "--size cannot be combined with --judged"),
         ("--places 2", None),
         ("--places 2 --format csv", None),
-        ("--places 2 --format json", "--places requires --format text, csv"),
+        ("--places 2 --format json", "--places requires --format text or csv"),
         # A command that lacks what a shared option may go with has no such condition.
         ("--shared x", None),
     ],
@@ -69,7 +69,7 @@ judges qrels qrels --runs r.run --own-runs | --runs cannot be combined with --ow
 study scales qrels r.run --graded --rel 1 | --graded cannot be combined with setting rel
 study scales qrels r.run --max-grade 2 | setting max-grade requires --graded
 evaluate --scores qrels --coverage | --coverage cannot be combined with --scores
-evaluate qrels r.run --coverage --as equity | --coverage requires --as scores, tie-ranges
+evaluate qrels r.run --coverage --as equity | --coverage requires --as scores or tie-ranges
 pool r.run --rel 2 | --rel requires --next or --budget and --judged or --stop
 pool r.run --seed 2 | --seed requires --next or --budget or --sample
 evaluate qrels r.run -p 2 -f json | --places requires --format table, ir_measures,

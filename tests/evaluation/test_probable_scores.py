@@ -222,7 +222,10 @@ def test_the_command(tmp_path: Path) -> None:
         (("q.txt", "--as", "expected"), "q.txt:1: "),
         (("q.txt",), "q.txt:1: grade '0.5' is not an integer .*cranfield evaluate --as expected"),
         (("p.csv", "--as", "expected", "--subtopics"), "--subtopics cannot be combined with --as"),
-        (("p.csv", "--as", "expected", "--coverage"), "--coverage cannot be combined with --as"),
+        (
+            ("p.csv", "--as", "expected", "--coverage"),
+            "--coverage requires --as scores or tie-ranges",
+        ),
         (("p.csv", "--as", "expected", "--format", "trec"), "cannot be combined with --format"),
         (("p.csv", "--as", "expected", "--ties", "expected"), "--ties expected cannot be"),
         (("p.csv", "--as", "expected", "--columns", "doc=x"), "--as expected supports --columns"),

@@ -427,8 +427,6 @@ def compare_judges(
         used = [np.flatnonzero(pairs.any(axis=axis)) + panel.scale.low for axis in (1, 0)]
         (low_human, high_human), (low_judge, high_judge) = [(g[0], g[-1]) for g in used]
         is_shifted = (low_judge - low_human) * (high_judge - high_human) > 0
-        # Clipping lowers the highest grade of a shifted scale.
-        is_shifted |= low_judge > low_human and judge.cut > 0
         is_binary = used[1].tolist() == [0, 1] and len(used[0]) > 2 and pairs.sum() >= MIN_PAIRS
         if is_shifted or is_binary:
             notes.append(

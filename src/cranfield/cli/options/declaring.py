@@ -70,18 +70,19 @@ def _as_given(term: str, by_name: Mapping[str, click.Parameter], ctx: click.Cont
 
 def _condition_text(terms: Sequence[str], by_name: Mapping[str, click.Parameter]) -> str:
     required = [term for term in terms if term[0] != "!"]
-    words = " and ".join(_term_text(term, by_name).replace(",", ", ") for term in required)
-    return words + (f" without {exclusions}" if (exclusions := _exclusions(terms, by_name)) else "")
+    words = " and ".join(_term_text(term, by_name) for term in required)
+    return words + (f" and not {exclusions}" if (exclusions := _exclusions(terms, by_name)) else "")
 
 
 def _exclusions(terms: Sequence[str], by_name: Mapping[str, click.Parameter]) -> str:
-    return " and ".join(_term_text(term[1:], by_name) for term in terms if term[0] == "!")
+    return " or ".join(_term_text(term[1:], by_name) for term in terms if term[0] == "!")
 
 
 def _term_text(term: str, by_name: Mapping[str, click.Parameter]) -> str:
     option, sign, values = term.partition("=")
     name = display_name(by_name[option]) if option.startswith("--") else option
-    return f"{name} {values}" if sign else name
+    *others, last = values.split(",")
+    return f"{name} {', '.join(others)}{' or ' * bool(others)}{last}" if sign else name
 
 
 def with_changes(names: Collection[str], **attributes: Any) -> Decorator:

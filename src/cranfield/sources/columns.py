@@ -740,9 +740,11 @@ _MISSING_IDS = [*_MISSING_TEXTS, "NA", "N/A", "n/a", "#N/A", "-"]
 """Texts that people write for a missing id, except for users, whose logs have their own words."""
 
 
-def _warn_of_decimal_ids(ids: pl.Series, noun: str, source: str) -> None:
-    """Warn of ids such as `3` and `3.0` or `003`, which may be the same id."""
-    unusual = ids.filter(ids.str.contains(r"^(\d+\.0|0+\d+)$").fill_null(False)).unique().sort()
+def _warn_of_decimal_ids(ids: pl.Series, noun: str, source: str, is_topic: bool) -> None:
+    """Warn of ids such as `3` and `3.0`, and of topics such as `3` and `003`, that may be one."""
+    # Documents and tags may be numbered with and without leading zeros.
+    pattern = r"^(\d+\.0|0+\d+)$" if is_topic else r"^\d+\.0$"
+    unusual = ids.filter(ids.str.contains(pattern).fill_null(False)).unique().sort()
     integers = unusual.str.replace(r"\.0$", "").str.replace(r"^0+(\d)", "${1}")
     is_pair = integers.is_in(ids.implode()) if len(unusual) else integers.is_null()
     if is_pair.any():
@@ -808,7 +810,7 @@ def convert_columns(
             values = f"{some_of(map(quoted, texts), 3)} in {rows}"
             warn(f"{source}: {noun} is {values}, read as text, not as missing")
         if series.dtype == pl.String and column.name not in _TEXT_COLUMNS:
-            _warn_of_decimal_ids(series, noun, source)
+            _warn_of_decimal_ids(series, noun, source, column.name == "topic")
         if column.name in {"doc", "group"} and series.dtype == pl.String:
             _check_lists(series, "group" if column.name == "group" else "document", source, lines)
         series_by_name[column.name] = series

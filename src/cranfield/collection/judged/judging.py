@@ -587,11 +587,19 @@ def _similar_documents(run: Run, qrels: Qrels, rows: Ints, source: Ints) -> tupl
     if unjudged.size <= 0.2 * first_rows.size:
         return None
     codes = qrels.codes_of(run.topics)[run.codes[unjudged]].astype(np.int32)
-    others = np.setdiff1d(np.flatnonzero(np.isin(qrels.codes, codes)), source)
-    docs = pl.DataFrame({"topic": codes, "doc": run.docs[unjudged]})
-    judged = pl.DataFrame({"topic": qrels.codes[others], "doc": qrels.docs[others]})
-    forms = (frame.with_columns(form=FORM_OF_DOC) for frame in (docs, judged))
-    pairs = next(forms).join(next(forms), on=["topic", "form"]).head(_N_CHECKED)
+    has_unjudged = np.zeros(len(qrels.topics), dtype=bool)
+    has_unjudged[codes[codes >= 0]] = True
+    is_other = has_unjudged[qrels.codes]
+    is_other[source] = False
+    others = np.flatnonzero(is_other)
+    # One frame of both, as a frame takes longer than its few rows.
+    topics = np.concatenate([codes, qrels.codes[others]])
+    docs = pl.concat([run.docs.gather(unjudged), qrels.docs.gather(others)])
+    forms = pl.DataFrame({"topic": topics, "doc": docs}).with_columns(form=FORM_OF_DOC)
+    unjudged_forms, judged_forms = forms[: unjudged.size], forms[unjudged.size :]
+    if not unjudged_forms["form"].is_in(judged_forms["form"].implode()).any():
+        return None
+    pairs = unjudged_forms.join(judged_forms, on=["topic", "form"]).head(_N_CHECKED)
     for doc, other in pairs.select("doc", "doc_right").iter_rows():
         # If both ids occur in one of the files, they are two documents.
         if not (run.docs == other).any() and not (qrels.docs == doc).any():

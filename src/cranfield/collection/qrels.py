@@ -17,14 +17,23 @@ from cranfield.base.text import counted
 from cranfield.collection.pairs import (
     HASH_MULTIPLIER,
     Codes,
+    Keys,
     ReadPairs,
     find_first_rows,
     number_values,
+    pair_keys,
     refuse_duplicates,
     topic_column,
 )
 from cranfield.collection.run import rows_of_mask
 from cranfield.sources.chunks import Origin
+
+_NORMAL = pl.col("doc").str.normalize("NFKC").str.strip_chars().str.to_lowercase()
+FORM_OF_DOC = _NORMAL.str.strip_suffix(".0").str.replace_all(r"(^|\D)0+(\d)", "$1$2")
+"""Form of a column of documents, in which different spellings of an id are equal."""
+
+N_COMPARED = 10
+"""Number of topics whose ids of documents are compared in this form."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +112,18 @@ class Qrels(ReadPairs):
         """Position of each topic, by code, in sorted order; see :func:`topic_order`."""
         order = {name: place for place, name in enumerate(topic_order(self.topics))}
         return np.array([order[name] for name in self.topics], dtype=np.int64)
+
+    @cached_property
+    def forms(self) -> pl.DataFrame:
+        """Row, topic code, document and its form of the judgments of the first topics."""
+        rows = np.flatnonzero(self.codes < N_COMPARED)
+        columns = {"row": rows, "topic": self.codes[rows], "doc": self.docs.gather(rows)}
+        return pl.DataFrame(columns).with_columns(form=FORM_OF_DOC)
+
+    @cached_property
+    def form_keys(self) -> Keys:
+        """Sorted keys of the pairs (topic, form); a search takes less time than a join."""
+        return np.sort(pair_keys(self.forms["form"], self.forms["topic"].to_numpy(), self.topics))
 
     @property
     def max_grade(self) -> int:

@@ -27,11 +27,6 @@ def _form(name: str) -> str:
     return _LEADING_ZEROS.sub("", text)
 
 
-_NORMAL = pl.col("doc").str.normalize("NFKC").str.strip_chars().str.to_lowercase()
-FORM_OF_DOC = _NORMAL.str.strip_suffix(".0").str.replace_all(r"(^|\D)0+(\d)", "$1$2")
-"""Form of a column of documents, in which ids that differ only in `SPELLING` are equal."""
-
-
 def similar_ids(ids: Iterable[str], others: Iterable[str]) -> tuple[str, str] | None:
     """Return an id and another one that differ only in `SPELLING`, if there are any."""
     by_form = {_form(other): other for other in others}

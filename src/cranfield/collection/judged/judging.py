@@ -22,7 +22,7 @@ from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.intents import intents_of, read_intents
-from cranfield.collection.judged.coverage import FORM_OF_DOC, SPELLING, similar_ids
+from cranfield.collection.judged.coverage import SPELLING, similar_ids
 from cranfield.collection.judged.each_run import (
     JudgedRun,
     Progress,
@@ -34,7 +34,7 @@ from cranfield.collection.judged.each_run import (
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.ranking import RunOrder, order_documents
 from cranfield.collection.judged.rows import NO_TIES, ranges
-from cranfield.collection.pairs import row_error, topic_column
+from cranfield.collection.pairs import pair_keys, row_error, topic_column
 from cranfield.collection.policies import (
     CHOICES,
     DUPLICATES,
@@ -47,7 +47,7 @@ from cranfield.collection.policies import (
     Unjudged,
     policies,
 )
-from cranfield.collection.qrels import Qrels, topic_order
+from cranfield.collection.qrels import FORM_OF_DOC, N_COMPARED, Qrels, topic_order
 from cranfield.collection.run import Run
 from cranfield.sources.archives import is_url
 from cranfield.sources.chunks import Source
@@ -531,7 +531,7 @@ def judge_one(
     rank, topic = order.ranks_of(rows), qrels.codes[source].astype(np.int64)
     grade = qrels.grades[source].astype(np.int64)
     is_judged_topic = to_qrels >= 0
-    similar_docs = _similar_documents(run, qrels, rows, source)
+    similar_docs = _similar_documents(run, qrels, to_qrels, rows, source)
     ties = NO_TIES
     if order.n_tied:
         code_of = np.zeros(len(qrels.topics), dtype=np.int64)
@@ -573,33 +573,33 @@ def judge_one(
 
 
 _N_CHECKED = 10
-"""Number of topics, and of documents of each, whose ids are compared with judged ones."""
+"""Number of documents of a topic whose ids are compared with judged ones."""
 
 
-def _similar_documents(run: Run, qrels: Qrels, rows: Ints, source: Ints) -> tuple[str, str] | None:
+def _similar_documents(
+    run: Run, qrels: Qrels, to_qrels: Ints, rows: Ints, source: Ints
+) -> tuple[str, str] | None:
     """Return an unjudged document and a judged one whose ids may be two spellings of one id."""
     is_judged = np.zeros(len(run), dtype=bool)
     is_judged[rows] = True
     starts = np.flatnonzero(np.diff(run.codes, prepend=-1))
-    sizes = np.diff(starts, append=len(run))[:_N_CHECKED].clip(max=_N_CHECKED)
-    _, first_rows = ranges(starts[:_N_CHECKED], starts[:_N_CHECKED] + sizes)
+    sizes = np.diff(starts, append=len(run)).clip(max=_N_CHECKED)
+    # The first topics of the judgments, for which all runs share the forms of judged documents.
+    topics = to_qrels[run.codes[starts]]
+    is_checked = (topics >= 0) & (topics < N_COMPARED)
+    _, first_rows = ranges(starts[is_checked], (starts + sizes)[is_checked])
     unjudged = first_rows[~is_judged[first_rows]]
     if unjudged.size <= 0.2 * first_rows.size:
         return None
-    codes = qrels.codes_of(run.topics)[run.codes[unjudged]].astype(np.int32)
-    has_unjudged = np.zeros(len(qrels.topics), dtype=bool)
-    has_unjudged[codes[codes >= 0]] = True
-    is_other = has_unjudged[qrels.codes]
-    is_other[source] = False
-    others = np.flatnonzero(is_other)
-    # One frame of both, as a frame takes longer than its few rows.
-    topics = np.concatenate([codes, qrels.codes[others]])
-    docs = pl.concat([run.docs.gather(unjudged), qrels.docs.gather(others)])
-    forms = pl.DataFrame({"topic": topics, "doc": docs}).with_columns(form=FORM_OF_DOC)
-    unjudged_forms, judged_forms = forms[: unjudged.size], forms[unjudged.size :]
-    if not unjudged_forms["form"].is_in(judged_forms["form"].implode()).any():
+    codes = to_qrels[run.codes[unjudged]].astype(np.int32)
+    docs = pl.DataFrame({"topic": codes, "doc": run.docs.gather(unjudged)})
+    docs = docs.with_columns(form=FORM_OF_DOC)
+    keys = pair_keys(docs["form"], codes, qrels.topics)
+    places = np.searchsorted(qrels.form_keys, keys, "right") - 1
+    if not (qrels.form_keys[places] == keys).any():
         return None
-    pairs = unjudged_forms.join(judged_forms, on=["topic", "form"]).head(_N_CHECKED)
+    pairs = docs.join(qrels.forms, on=["topic", "form"])
+    pairs = pairs.filter(~pl.Series(np.isin(pairs["row"].to_numpy(), source))).head(_N_CHECKED)
     for doc, other in pairs.select("doc", "doc_right").iter_rows():
         # If both ids occur in one of the files, they are two documents.
         if not (run.docs == other).any() and not (qrels.docs == doc).any():

@@ -746,7 +746,7 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
 
 
 _HEAD = 1000
-"""Number of rows by which most columns can be told to have other values."""
+"""Number of rows that are compared first, as most columns differ there already."""
 
 
 def _are_negative(scores: Floats, ranks: NDArray[np.int32]) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -14,24 +12,21 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import quoted, warn
 from cranfield.base.text import counted, html, plain, some_of
+from cranfield.collection.qrels import FORM_OF_DOC
 from cranfield.tabular import frame_html, table_from_frame
-
-_LEADING_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 
 SPELLING = "case, leading zeros, a final .0 or Unicode form"
 """Differences between ids that :func:`similar_ids` disregards."""
 
 
-def _form(name: str) -> str:
-    text = unicodedata.normalize("NFKC", name).strip().casefold().removesuffix(".0")
-    return _LEADING_ZEROS.sub("", text)
-
-
 def similar_ids(ids: Iterable[str], others: Iterable[str]) -> tuple[str, str] | None:
     """Return an id and another one that differ only in `SPELLING`, if there are any."""
-    by_form = {_form(other): other for other in others}
-    forms = ((name, _form(name)) for name in ids)
-    return next(((name, by_form[form]) for name, form in forms if form in by_form), None)
+    first, second = (
+        pl.DataFrame({"doc": [*names]}, schema={"doc": pl.String}).with_columns(form=FORM_OF_DOC)
+        for names in (ids, others)
+    )
+    pairs = first.join(second, on="form", maintain_order="left").select("doc", "doc_right")
+    return pairs.row(0) if pairs.height else None
 
 
 @dataclass(frozen=True)

@@ -595,8 +595,8 @@ def _similar_documents(
     docs = pl.DataFrame({"topic": codes, "doc": run.docs.gather(unjudged)})
     docs = docs.with_columns(form=FORM_OF_DOC)
     keys = pair_keys(docs["form"], codes, qrels.topics)
-    places = np.searchsorted(qrels.form_keys, keys, "right") - 1
-    if not (qrels.form_keys[places] == keys).any():
+    first, end = (np.searchsorted(qrels.form_keys, keys, side) for side in ("left", "right"))
+    if (first == end).all():
         return None
     pairs = docs.join(qrels.forms, on=["topic", "form"])
     pairs = pairs.filter(~pl.Series(np.isin(pairs["row"].to_numpy(), source))).head(_N_CHECKED)

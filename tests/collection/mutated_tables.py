@@ -486,7 +486,8 @@ def trec_table(case: Case) -> tuple[list[Any], list[list[Any]]]:
         text = case.data.decode("utf-8-sig").lstrip("\ufeff")
     except UnicodeDecodeError as error:
         raise RefusalError("not UTF-8") from error
-    text = text.replace("\r\n", "\n")
+    # A file that was cut between CR and LF ends in a line end, too.
+    text = re.sub("\r\n|\r$", "\n", text)
     text = text if "\n" in text else text.replace("\r", "\n")
     names = (
         ["topic", "iteration", "doc", "rank", "score", "tag"]

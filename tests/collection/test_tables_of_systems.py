@@ -417,6 +417,7 @@ def test_numbers_of_csv_are_those_of_python(cells: list[str]) -> None:
           for rows in ("1,a,1.5,\n1,b,1,9\n", "1,a,1,,9\n1,b,2,\n")),
         (cf.read_qrels, "bare.tsv", "1\ta\t1\n1\tb\tx\n", r"bare\.tsv:2: grade 'x' is not an int"),
         (cf.read_qrels, "qrels.txt", "t1\t1\t\t0\nt1\t2\t\t2\n", r"qrels\.txt:1: "),
+        (cf.read_qrels, "qrels.txt", "\t0\td1\t0\n\t0\td2\t2\n", r"qrels\.txt:1: "),
         (cf.read_run, "scored.tsv", "1\ta\t2\n1\tb\t3\n1\tc\t1\n", "may be ranks or scores"),
         *((cf.read_qrels, "q.txt", f"q 0 a {grade}\n", "is not an integer")
           for grade in ("1.5", "1.0.0", "1e0", ".0", "1.0x")),

@@ -275,9 +275,9 @@ def _layout_of_line(
         if len(cells) == 3 and is_value(2):
             return SHORT_RUN
         return RUN if len(cells) >= 6 and is_value(4) else None
-    # Between tabs, an empty document is a column, too.
-    lacks_document = separator != "blank" and len(by_tabs) == 4 and not by_tabs[2]
-    if len(cells) == 3 and is_value(2) and cells[1] not in Q0 and not lacks_document:
+    # Between tabs, an empty topic or document is a column, too.
+    lacks_id = separator != "blank" and len(by_tabs) == 4 and not (by_tabs[0] and by_tabs[2])
+    if len(cells) == 3 and is_value(2) and cells[1] not in Q0 and not lacks_id:
         return SHORT_QRELS
     if len(cells) == 4 and is_value(3):
         return QRELS
@@ -565,7 +565,7 @@ def _split_fields(line: str, layout: Layout) -> list[str]:
     if layout.separator == ";":
         return line.rstrip(BLANKS).split(";")
     width, blanks = len(layout.columns), split_at_blanks(line)
-    tabs = [field.strip(BLANKS) for field in line.lstrip(BLANKS).split("\t")]
+    tabs = [field.strip(BLANKS) for field in line.split("\t")]
     if layout.allows_more_columns and len(tabs) >= width:
         # A tag ends at its first blank, as in trec_eval.
         tabs[width - 1] = tabs[width - 1].partition(" ")[0]

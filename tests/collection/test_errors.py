@@ -37,7 +37,7 @@ def fails(path: Path, data: bytes, read: Any = cf.read_run) -> cf.InputError:
         (b"2 Q0 c 3 1e999 t", "score '1e999' is not a finite number"),
         (b"2 Q0 c 3 1_000 t", "score '1_000' is not a finite number"),
         (b"2 Q0 c 3 0x1p3 t", "score '0x1p3' is not a finite number"),
-        (b"2 Q0 c 3 1,5 t", "score '1,5' is not a finite number"),
+        (b"2 Q0 c 3 1,5 t", "score '1,5' is not a finite number; use a decimal point"),
         (b"2 Q0 c 3 high t", "score 'high' is not a finite number"),
         (
             b"1 Q0 a 3 0.5 t",

@@ -26,6 +26,7 @@ _NOT_NUMBERS = (bool, np.bool_, bytes, bytearray, *_COMPLEX)
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?", re.ASCII)
 _INT32 = 2**31
 
 BLANKS = " \t\n\r\v\f"
@@ -306,7 +307,22 @@ LABEL = Kind(_label, problem="not text or a number", exact=(str, pl.String), rep
 NAME = replace(LABEL, missing=absent)
 """An optional name."""
 
-NUMBER = Kind(finite, pl.Float64, "not a finite number", exact=(float, pl.Float64))
+
+def has_decimal_comma(cell: Any) -> bool:
+    """Return True if a cell is a number with a decimal comma."""
+    return isinstance(cell, str) and bool(DECIMAL_COMMA.fullmatch(cell.strip()))
+
+
+def no_number(cell: Any) -> str:
+    """Describe an invalid number, with advice."""
+    word = str(cell).strip().casefold()
+    advice = "; use a decimal point" * has_decimal_comma(cell)
+    advice += "; write 1 or 0" * (word in {"true", "false", "yes", "no", "pass", "fail"})
+    advice += "; write a proportion, such as 0.5" * word.endswith("%")
+    return f"not a finite number{advice}"
+
+
+NUMBER = Kind(finite, pl.Float64, no_number, exact=(float, pl.Float64))
 
 
 def no_integer(cell: Any) -> str:

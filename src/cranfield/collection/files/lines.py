@@ -41,7 +41,15 @@ from cranfield.collection.pairs import warn_of_ungraded
 from cranfield.collection.policies import OF_QRELS
 from cranfield.sources.chunks import LineMap, Source, check_fruitless
 from cranfield.sources.schemas import Column, spelt
-from cranfield.sources.values import ID, NO_GRADE, absent, integer_in, is_number, whole_in
+from cranfield.sources.values import (
+    ID,
+    NO_GRADE,
+    NUMBER,
+    absent,
+    integer_in,
+    is_number,
+    whole_in,
+)
 
 _TEXT: type[pl.DataType] = pl.String
 _WHOLE: type[pl.DataType] = pl.Int32
@@ -647,7 +655,7 @@ def _parse_value(row: dict[str, str], name: str, layout: Layout) -> Any:
         return integer_in(text)
     if dtype == pl.Float64:
         number: float | None = float(text) if is_number(text) else None
-        reason = f"{name} {quoted(text)} is not a finite number"
+        reason = NUMBER.reason(name, text)
         if text.casefold() == name:
             reason += f"; {_NO_HEADER}"
     elif layout.has_levels:

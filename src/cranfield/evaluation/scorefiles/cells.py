@@ -20,9 +20,16 @@ from cranfield.measures.grammar import known_measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import suggests_lower
 from cranfield.sources.schemas import Schema, find_summaries, optional, spelt
-from cranfield.sources.values import LABEL, NO_SCORE, NUMBER, Cells, absent, where_absent
-
-_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?", re.ASCII)
+from cranfield.sources.values import (
+    DECIMAL_COMMA,
+    LABEL,
+    NO_SCORE,
+    NUMBER,
+    Cells,
+    absent,
+    has_decimal_comma,
+    where_absent,
+)
 
 SCORES = Schema(
     "table of scores",
@@ -41,17 +48,12 @@ def is_missing(cell: Any) -> bool:
     return absent(cell, NO_SCORE)
 
 
-def has_decimal_comma(cell: Any) -> bool:
-    """Return True if a cell is a number with a decimal comma."""
-    return isinstance(cell, str) and bool(_DECIMAL_COMMA.fullmatch(cell.strip()))
-
-
 def with_points(cells: Cells) -> Cells:
     """Replace decimal commas of numbers by points."""
     if isinstance(cells, pl.Series):
         if cells.dtype != pl.String:
             return cells
-        is_number = cells.str.contains(rf"(?-u)^\s*(?:{_DECIMAL_COMMA.pattern})\s*$")
+        is_number = cells.str.contains(rf"(?-u)^\s*(?:{DECIMAL_COMMA.pattern})\s*$")
         points = cells.str.replace(",", ".", literal=True)
         return points.zip_with(is_number.fill_null(False), cells)
     return [cell.replace(",", ".") if has_decimal_comma(cell) else cell for cell in cells]
@@ -239,18 +241,9 @@ def score_frame(
     """Return the scores of cells, null if missing or invalid, with labels, lines and problems."""
     scores, rows = read_numbers(cells)
     problems = pl.Series([None] * len(scores), dtype=pl.String)
-    problems = problems.scatter(rows, [_score_problem(cells[row]) for row in rows])
+    problems = problems.scatter(rows, [NUMBER.reason("score", cells[row]) for row in rows])
     values = {**labels, "score": scores, "problem": problems, "line": lines}
     return pl.DataFrame({name: values.get(name) for name in _COLUMNS}, _COLUMNS)
-
-
-def _score_problem(cell: Any) -> str:
-    if has_decimal_comma(cell):
-        return f"score {quoted(cell)} has a decimal comma; use a decimal point"
-    word = str(cell).strip().casefold()
-    advice = "; write 1 or 0" * (word in {"true", "false", "yes", "no", "pass", "fail"})
-    advice = advice or "; write a proportion, such as 0.5" * word.endswith("%")
-    return f"score {quoted(cell)} is not a finite number{advice}"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from cranfield.evaluation.scorefiles.cells import (
     ScorePart,
     ScoreSource,
     complete_part,
-    has_decimal_comma,
     join_parts,
     same_measure,
     score_frame,
@@ -38,7 +37,7 @@ from cranfield.scores.one_measure import AXES
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import columns_of_csv, is_frame
 from cranfield.sources.text import SEPARATORS, decode_text, split_lines
-from cranfield.sources.values import is_number
+from cranfield.sources.values import has_decimal_comma, is_number
 
 
 def read_scores(

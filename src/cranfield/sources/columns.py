@@ -21,7 +21,7 @@ from cranfield.base.errors import CranfieldError, InputError, in_source, quoted,
 from cranfield.base.parallel import check_fork
 from cranfield.base.text import counted, plain, some_of
 from cranfield.sources.archives import check_size, is_url
-from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Origin, Source
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.parquet import check_parquet, quiet_panics
 from cranfield.sources.schemas import (
     FRAMES,
@@ -682,8 +682,7 @@ class Table:
         if is_invalid.any():
             row = int(is_invalid.arg_true()[0])
             cells = self.frame.row(row, named=True)
-            origin = Origin(self.source, self.lines)
-            raise origin.wrong(reason(cells), row, cells.get("topic"), cells.get("doc"))
+            raise self.wrong(row, reason(cells), cells.get("topic"), cells.get("doc"))
 
     def check(self, suspicions: Suspicions) -> None:
         """Refuse the first suspected row."""

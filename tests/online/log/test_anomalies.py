@@ -35,7 +35,7 @@ def test_what_is_left_out_is_told_of_the_file_in_which_it_is(tmp_path: Path) -> 
 
 def test_pages_twice() -> None:
     pages = {"page": ["p", "p"], "query": ["cats", "dogs"]}
-    with pytest.raises(InputError, match="table of pages: page 'p' occurs twice"):
+    with pytest.raises(InputError, match="table of pages: row 2: page 'p' occurs twice"):
         cf.online.read_log(pages, RESULTS)
     log = log_of(pages, {"page": ["p", "p"], "rank": [1, 1], "doc": ["a", "b"]})
     assert log.pages["query"].to_list() == ["cats"] and log.results["doc"].to_list() == ["a"]

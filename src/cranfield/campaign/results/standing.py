@@ -75,15 +75,14 @@ class Standing(Result):
         Tag of the run, text form of the measure, and version of the judgments.
     unjudged
         Proportion of unjudged documents among the first 10 and the first `depth` documents of all
-        topics, by these numbers.
+        topics; the keys are 10 and `depth`.
     depth
         Depth of the pool.
     lost
-        Losses of runs that were not pooled, estimated by leaving out each team: `runs`, `mean
-        drop`, `largest drop`, `largest rank change`; None if the pooled runs are unknown.
+        Losses of runs that were not pooled, estimated by leaving out each pooled team: `runs`,
+        `mean drop`, `largest drop`, `largest rank change`; None if the pooled runs are unknown.
     rank, n_runs
-        Rank among the reference runs, and the number of these runs with the run itself; equal means
-        share a rank.
+        Rank among the reference runs and this run, and their number; equal means share a rank.
     mean
         Mean score of the run.
     frame
@@ -161,7 +160,7 @@ class Standing(Result):
         return [*lines, *(self.baseline.heading() if self.baseline else [])]
 
     def note_lines(self) -> list[str]:
-        """Return no lines, because the notes are remarks of the tables."""
+        """Return no lines, because the notes are printed below the tables."""
         return []
 
     def tables(self) -> list[Table]:
@@ -261,20 +260,20 @@ def standing(
     measure
         Measure to compare by; by default the first measure of the rules.
     kind
-        Type of the runs to compare with. None, and also `automatic` if no run has this type,
-        selects all accepted runs.
+        Type of the runs to compare with; None selects all accepted runs. If no run has the type
+        `automatic`, the default selects all accepted runs, too.
     alpha
         Significance level.
     pooling
-        Whether to estimate the score that a run loses because it was not pooled. This requires that
-        pooled runs are marked; the estimate is cached.
+        Whether to estimate the score that a run loses because it was not pooled. The estimate
+        requires that pooled runs are marked, and is cached.
     options
         As for :func:`cranfield.compare`.
 
     Returns
     -------
     Standing
-        The comparisons of the run are one family of tests, the comparisons of the baseline another.
+        The comparisons of the run and the comparisons of the baseline are two families of tests.
 
     Raises
     ------

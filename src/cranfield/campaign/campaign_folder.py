@@ -48,7 +48,7 @@ class _Method:
 
 
 class Campaign(OpenedCampaign):
-    """A campaign's folder; created by :func:`create`, opened by :func:`open`.
+    """Folder of a campaign, created by :func:`create` or opened by :func:`open`.
 
     Opening a campaign loads neither NumPy nor polars.
 

@@ -130,4 +130,4 @@ def test_files_without_a_row_are_reported(folder: Path) -> None:
         *(folder, "campaign", "run", "submit", "news", "new.run", "long.run", "--from", "full.csv"),
         status=1,
     )
-    assert "1 file without a row in the table was not submitted: 'long.run'" in err
+    assert "1 file not submitted for lack of a row in the table: 'long.run'" in err

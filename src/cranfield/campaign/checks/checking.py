@@ -107,7 +107,7 @@ def check_with_metadata(
     *,
     all_faults: bool = False,
 ) -> tuple[CheckReport, Metadata | None]:
-    """Check a run, and return the report and the metadata, or None if it cannot be read."""
+    """Check a run; return the report and the metadata, which is None if missing or unreadable."""
     check_patterns(task)
     name = fspath(path)
     metadata_source = MetadataPlace(path=name)
@@ -335,8 +335,8 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
 def ranking_sha256(run: Run, order: RunOrder) -> str:
     """Return the SHA-256 of the ranking of a run, without its scores and tag.
 
-    The hashed UTF-8 text has two lines, which end in a line feed, for each document: its topic and
-    its id. Topics are in ascending order of their bytes, and their documents in order of rank.
+    The hashed UTF-8 text has, for each document, a line with the topic and a line with the id, each
+    ending in a line feed. Topics are in ascending order of their bytes, documents in order of rank.
 
     Examples
     --------
@@ -435,7 +435,7 @@ _MAIL_ADDRESS = re.compile(r"(?<=[^\s@<>])@[^\s@<>]+\.\w")
 def check_metadata(
     source: MetadataPlace, task: TaskRules, tag: str | None, faults: Faults
 ) -> Metadata | None:
-    """Check and return the metadata of a run; without rules, any readable metadata is valid."""
+    """Check and return the metadata of a run; without rules, only syntax and duplicate keys."""
     line = None if source.header is None else source.header.line
     try:
         with collect_warnings():

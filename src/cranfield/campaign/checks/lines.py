@@ -178,7 +178,7 @@ class TooLargeError(InputError):
 
 @dataclass(frozen=True)
 class BoundedSource(Source):
-    """A file of limited size, compressed and decompressed."""
+    """A file whose compressed and decompressed sizes are limited."""
 
     max_bytes: int
     max_decompressed_bytes: int

@@ -356,7 +356,7 @@ class Release:
     Attributes
     ----------
     id
-        Id, such as `adhoc-1`.
+        Id of the release, such as `adhoc-1`.
     task, judgments
         Name of the task, and version of its judgments.
     path

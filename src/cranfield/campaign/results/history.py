@@ -193,9 +193,9 @@ class _EntryReader:
         cells = {role: table.frame[name] for role, name in name_of.items()}
         blank = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
         marks = cells.get("mark", blank).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
-        own = [mark.strip(_BLANK).lower() for mark in self.own]
+        own_marks = [mark.strip(_BLANK).lower() for mark in self.own]
         # Emoji, such as cups, are marks of records.
-        words = {mark for mark in marks if re.search(r"[^\W\d_]", mark)} - {*own, *NOT_OWN}
+        words = {mark for mark in marks if re.search(r"[^\W\d_]", mark)} - {*own_marks, *NOT_OWN}
         if words:
             self.notes.append(
                 f"entries with marks such as {some_of(map(quoted, sorted(words)), 3)} are counted"
@@ -208,20 +208,20 @@ class _EntryReader:
                 days.append(_parse_day(day or ""))
             except CranfieldError as error:
                 raise table.wrong(row, str(error)) from None
-        known = _known_measure(self.measure)
-        if known is not None:
-            _warn_of_mixed_scores(cells["score"], cells["entry"], known, str(path))
+        measure = _known_measure(self.measure)
+        if measure is not None:
+            _warn_of_mixed_scores(cells["score"], cells["entry"], measure, str(path))
         return pl.DataFrame(
             {
                 "date": pl.Series(days, dtype=pl.Date),
                 "entry": cells["entry"],
                 "team": cells.get("team", blank),
                 "score": cells["score"],
-                "own": marks.is_in(own),
+                "own": marks.is_in(own_marks),
             }
         ).with_columns(
             collection=pl.lit(path.name),
-            lower_is_better=known is not None and known.info.lower_is_better,
+            lower_is_better=measure is not None and measure.info.lower_is_better,
         )
 
 

@@ -187,7 +187,7 @@ class Leaderboard(TableResult):
         return []
 
     def tables(self, *, max_runs: int | None = None) -> list[Table]:
-        """Return the leaderboard for reading, without empty columns.
+        """Return the leaderboard as a formatted table, without empty columns.
 
         Parameters
         ----------

@@ -350,8 +350,8 @@ class Scoring:
         table = pl.DataFrame(schema={"object": pl.String, "effect": pl.String})
         if cached := read_cached_table(self.campaign, self.rules.name, basis):
             table = cached[0]
-        new = {self.objects[tag] for tag in tied} - {*table["object"]}
-        runs = [run for run in self.submissions if run.object in new]
+        uncached = {self.objects[tag] for tag in tied} - {*table["object"]}
+        runs = [run for run in self.submissions if run.object in uncached]
         if runs and (judged := self._judge(runs)):
             effects = {self.objects[tag]: "" for tag in judged.systems}
             for tie in tie_effects(judged, score(judged, measures, compat=self.compat)):
@@ -406,7 +406,7 @@ def score_runs(
     campaign
         The campaign.
     task
-        Name of the task; optional if there is only one.
+        Name of the task; optional if there is only one task.
     measures
         Measures, such as `nDCG@10`; by default the measures of the rules.
     judgments
@@ -430,7 +430,7 @@ def score_runs(
     Warns
     -----
     CranfieldWarning
-        If a run without cached scores cannot be read, and is excluded; and if a file of scores is
-        damaged or missing, and its scores are computed again.
+        If a run without cached scores cannot be read (it is excluded), or if a file of scores is
+        damaged or missing (its scores are computed again).
     """
     return Scoring(campaign, task, measures, judgments).evaluation()

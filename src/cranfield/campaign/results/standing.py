@@ -88,7 +88,7 @@ class Standing(Result):
     frame
         One row per comparison of the run, without the column `run`.
     standardised
-        Mean score of the run, standardised by the reference runs; None for fewer than ten of them.
+        Mean score of the run, standardised by the reference runs; None for fewer than ten runs.
     position
         Verdict: `below the median`, `not significantly different from the median`, `above the
         median, below the best`, `above the median, not significantly different from the best`, or
@@ -143,7 +143,7 @@ class Standing(Result):
         return pl.concat(rows)
 
     def heading(self) -> list[str]:
-        """Return lines about the run and its baseline, the unjudged documents first."""
+        """Return lines about the run and its baseline, starting with the unjudged documents."""
         texts = ", ".join(f"{rate:.1%} of the first {d}" for d, rate in self.unjudged.items())
         lines = [f"{self.run}: unjudged documents: {texts}"]
         if self.lost is not None:
@@ -298,7 +298,7 @@ def standing(
     lost = estimate_losses(scoring) if pooling else None
     tags, type_text = _reference_tags(scoring, kind)
     campaign_tags = {run.tag for run in scoring.submissions}
-    files = [new.name for new, path in zip(new_runs, paths, strict=True) if Path(path).is_file()]
+    files = [run.name for run, path in zip(new_runs, paths, strict=True) if Path(path).is_file()]
     coverage, topic_notes = split_coverage(evaluation.coverage, scoring.rules)
     # The heading reports the unjudged documents.
     notes = [*coverage.ignoring_unjudged().notes, *topic_notes]

@@ -77,10 +77,10 @@ def add_judgments(
     Raises
     ------
     InputError
-        For an unreadable file, judgments without a topic of the task, and ids with blanks, unless
-        the rules accept them.
+        For an unreadable file, judgments without a topic of the task and, unless the rules accept
+        them, ids with blanks.
     PolicyError
-        For an existing version with other bytes, or a version that is not a valid file name.
+        For an existing version with different bytes, or a version that is not a valid file name.
 
     Warns
     -----

@@ -354,12 +354,12 @@ class TaskRules:
     Attributes
     ----------
     topics
-        A file, or `irds:...`; :func:`cranfield.campaign.rules.topics.topic_ids` reads them.
+        File of topics, or `irds:...`; :func:`cranfield.campaign.rules.topics.topic_ids` reads it.
     severities
         Severities that differ from the defaults, by code of the kind of fault: `error`, `warning`
         or `off`.
     tied
-        Proportion of tied documents above which a run gets a warning, 0 to 1.
+        Proportion (0 to 1) of tied documents above which a run gets a warning.
     measures
         Names of measures; leaderboards are ordered by the first measure.
     judging

@@ -146,9 +146,8 @@ def read_archive_table(
         warn(f"unused columns: {', '.join(unused)}")
     if files_without_row:
         count = counted(len(files_without_row), "file")
-        verb = "was" if len(files_without_row) == 1 else "were"
         names = some_of(map(quoted, files_without_row), 5)
-        warn(f"{count} without a row in the table {verb} not submitted: {names}")
+        warn(f"{count} not submitted for lack of a row in the table: {names}")
     return ArchiveTable(source.source, tuple(rows))
 
 

@@ -115,11 +115,10 @@ STEPS = {"swap": [1, 0], "replacement": [5, 3]}  # dash pattern of the edges of 
 
 @theme.draws("hasse", "a length")
 def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
-    """Draw the partial order of all runs of a length by swap and replacement.
+    """Draw the partial order of all runs of a length by swaps and replacements of documents.
 
-    A run is below another if an upward path leads from it to the other; then every measure that
-    rewards both steps orders the two runs in this way. Without a path, measures may disagree.
-    Colours show the sum of grades.
+    If a path leads upward from one run to another, every measure that rewards swaps and
+    replacements prefers the upper run; otherwise measures may disagree. Colours are sums of grades.
 
     Parameters
     ----------
@@ -136,8 +135,8 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     Notes
     -----
     Figure 1 of Ferrante, Ferro and Fuhr (2021) is this chart for length 4. The height of a run is
-    the number of steps on the longest path from the worst run. With more than two grades some edges
-    skip levels; they bend around the runs of these levels.
+    the number of steps on the longest path from the worst run. With more than two grades, some
+    edges skip levels and bend around the runs of these levels.
 
     Examples
     --------
@@ -205,7 +204,7 @@ def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, L
     check_size(length, grades)
     if exceeds(MAX_RUNS, length, grades):
         raise PolicyError(
-            f"a diagram can have at most {MAX_RUNS} runs, got {grades + 1}^{length} of length"
+            f"a diagram can have at most {MAX_RUNS} runs, got {grades + 1}^{length} runs of length"
             f" {length}"
         )
     runs, height, edges = all_runs(length, grades), levels(length, grades), covers(length, grades)

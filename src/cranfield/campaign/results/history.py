@@ -474,7 +474,7 @@ def history(
     Raises
     ------
     PolicyError
-        For scores of several collections without standardisation: easy topics look like progress.
+        For several collections without standardisation, as easier topics look like progress.
     InputError
         For a source that cannot be read, an unknown column, and an invalid date.
 

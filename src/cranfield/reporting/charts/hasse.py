@@ -32,8 +32,8 @@ def lay_out_layers(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
     """Lay out a diagram with nodes in layers, and edges to nodes in higher layers.
 
     This is the method of Sugiyama, Tagawa and Toda (1981). An edge that skips layers gets a dummy
-    node in each of these. Sweeps sort each layer by the mean positions of neighbours; the order
-    with the fewest crossings is used. Then nodes move towards the means of their neighbours.
+    node in each skipped layer. Sweeps sort each layer by the mean positions of neighbours, and the
+    order with the fewest crossings is used. Then nodes move towards the means of their neighbours.
     """
     height = np.asarray(levels, dtype=np.int64)
     level, links, chains = _split_edges(height, np.asarray(edges).reshape(-1, 2))
@@ -118,7 +118,8 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     """Draw the partial order of all runs of a length by swaps and replacements of documents.
 
     If a path leads upward from one run to another, every measure that rewards swaps and
-    replacements prefers the upper run; otherwise measures may disagree. Colours are sums of grades.
+    replacements prefers the upper run. Without a path, measures may disagree. A colour is a sum of
+    grades.
 
     Parameters
     ----------

@@ -94,16 +94,16 @@ def test_what_is_odd_between_files(tmp_path: Path) -> None:
     assert lines(tmp_path, "qrels", "one", "same", "other") == [
         "qrels: accepted",
         "one: warning: tag 'a' is shared by 2 runs [tag-equal]",
-        "one: warning: at most 2 documents per topic; another run has 3 [depth]",
+        "one: warning: the run has at most 2 documents per topic; another run has 3 [depth]",
         "one: note: " + judged.format("100.0%", "100.0%"),
         "one: accepted: 2 warnings",
-        "same: warning: at most 2 documents per topic; another run has 3 [depth]",
-        "same: warning: the same ranking as 'one' [ranking-same]",
+        "same: warning: the run has at most 2 documents per topic; another run has 3 [depth]",
+        "same: warning: the run has the same ranking as 'one' [ranking-same]",
         "same: note: " + judged.format("100.0%", "100.0%"),
         "same: accepted: 2 warnings",
         "other: warning: tag 'a' is shared by 2 runs [tag-equal]",
-        "other: warning: 1 topic without judgments: '7' [topic-unjudged]",
-        "other: warning: 1 topic of the judgments without documents: '2' [topic-missing]",
+        "other: warning: 1 topic has no judgments: '7' [topic-unjudged]",
+        "other: warning: 1 topic of the judgments has no documents: '2' [topic-missing]",
         "other: warning: " + judged.format("0.0%", "0.0%"),
         "other: accepted: 4 warnings",
     ]
@@ -111,7 +111,7 @@ def test_what_is_odd_between_files(tmp_path: Path) -> None:
 
 def test_no_topic_in_common(tmp_path: Path) -> None:
     write(tmp_path, qrels="x 0 d 1\n", run=GOOD_RUN)
-    assert "run: warning: 2 topics without judgments: '1', '2' [topic-unjudged]" in lines(
+    assert "run: warning: 2 topics have no judgments: '1', '2' [topic-unjudged]" in lines(
         tmp_path, "qrels", "run"
     )
 
@@ -245,7 +245,7 @@ def test_each_system_of_a_file_is_checked(tmp_path: Path, name: str, text: str) 
     told = lines(tmp_path, "qrels", name)
     assert f"{name} (a): accepted: 1 warning" in told
     assert any(line.startswith(f"{name} (a): warning: 1 topic of the judgments") for line in told)
-    assert any(line.startswith(f"{name} (b): warning: at most 1 document") for line in told)
+    assert any(line.startswith(f"{name} (b): warning: the run has at most") for line in told)
     checks = cf.check(tmp_path / "qrels", tmp_path / name)
     assert [file.topics for file in checks.files] == [2, 1, 2]
     cranfield(tmp_path, "check", "qrels", name, "--format", "errlog")

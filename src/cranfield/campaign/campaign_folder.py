@@ -48,7 +48,7 @@ class _Method:
 
 
 class Campaign(OpenedCampaign):
-    """A campaign's folder; created by :func:`create`, opened by :func:`open`.
+    """Folder of a campaign, created by :func:`create` or opened by :func:`open`.
 
     Opening a campaign loads neither NumPy nor polars.
 
@@ -57,9 +57,9 @@ class Campaign(OpenedCampaign):
     folder
         The campaign's folder.
     actor
-        Name of the person who acts, for the log of events; the name of the user by default.
+        Name of the acting person, for the log of events; by default the name of the user.
     clock
-        Function that returns the current time; that of this machine by default.
+        Function that returns the current time; by default the clock of this machine.
     """
 
     if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Campaign(OpenedCampaign):
         columns: Mapping[str, str] | None = None,
         **options: Any,
     ) -> tuple[RowOutcome, ...]:
-        """Submit the runs of a table, in its order; the next run is submitted if one is refused."""
+        """Submit the runs of a table in order, continuing after a refused run."""
         check_list("runs", runs)
         from cranfield.campaign.submitting.archive import read_archive_table, submit_archive
         from cranfield.campaign.submitting.submit import Declaration
@@ -122,14 +122,14 @@ class Campaign(OpenedCampaign):
     def submissions(
         self, task: str | None = None, states: Sequence[str] = ("accepted",)
     ) -> tuple[Submission, ...]:
-        """Return submissions in the order of their records, of one task or of all tasks."""
+        """Return submissions of one task or of all tasks, in the order of recording."""
         check_list("states", states)
         return self.registry.submissions(task, states)
 
     def run_records(self, tag: str, *, contacts: bool = False) -> list[dict[str, Any]]:
         """Return the records of the runs with a tag: declarations, faults and events.
 
-        For organisers only: private faults name other teams.
+        The records are for organisers only, because private faults name other teams.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ def create(
         Rules of the campaign (campaign.toml), which are copied with the files that they name; by
         default commented example rules.
     actor
-        Name of the person who acts, for the log of events; the name of the user by default.
+        Name of the acting person, for the log of events; by default the name of the user.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def _action_on(event: Event, run: Submission) -> str:
     """Return the action of an event on a run; empty if the event does not concern it."""
     details = json.loads(event.details)
     if event.subject == run.task and run.tag in details["about"].get("without", ()):
-        return f"{event.action} without it"
+        return f"{event.action} without this run"
     changed = any(name == "submission" and row["id"] == run.id for name, row in details["rows"])
     return event.action if changed else ""
 
@@ -213,11 +213,11 @@ PACK_RULES, PACK_README = "rules.toml", "README.md"
 
 
 def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
-    """Write a folder with the rules, and the lists of topics and documents that they name.
+    """Write a folder with the rules, and the lists of topics and documents that the rules name.
 
-    Participants can use it to check runs by the rules, except for taken tags, the number of runs of
-    a team, and deadlines. Judgments, contacts, runs and private keys of the rules are not included.
-    The folder is written completely or not at all.
+    With this pack, participants can check their runs by the rules. Taken tags, deadlines and the
+    number of runs of a team are not checked. The pack contains no judgments, contacts, runs or
+    private keys of the rules. The folder is written completely or not at all.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
     Raises
     ------
     PolicyError
-        If the name exists and is not an empty folder.
+        If `folder` exists and is not an empty folder.
     InputError
         If a list cannot be read, or the folder cannot be created.
     """
@@ -240,7 +240,7 @@ def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
     with whole_folder(folder) as new_folder:
         for name in sorted({*rules.files} - {rules.source}):
             if name.casefold() in (PACK_RULES, PACK_README.casefold()):
-                reason = "must be renamed: a pack has its own file of this name"
+                reason = "must be renamed, because a pack has its own file of this name"
                 raise InputError(f"file {quoted(name)} {reason}", source=rules.source)
             (new_folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(campaign.folder / name, new_folder / name)

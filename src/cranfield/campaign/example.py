@@ -22,14 +22,14 @@ INVALID_LINES = {
     31: "1 Q0 8.0",
     40: "1 Q0 zz24hrva 40 7.5 another",
 }
-"""Invalid lines for a run, by number of line."""
+"""Invalid lines that replace lines of a run, by number of line."""
 
 
 def write_example(folder: Path) -> dict[str, str]:
     """Write `rules`, `runs`, `runs.csv`, `qrels.txt` and `broken.run`.
 
-    Return values for a demonstration: `team`, whose run is broken; `replaced`, the tag of the run
-    that the written file `TAG-2.run` replaces; and `withdrawn`, the tag of a run to withdraw.
+    Return `team`, the team of `broken.run`; `replaced`, the tag of a run for which the file
+    `TAG-2.run` is a replacement; and `withdrawn`, the tag of a run to withdraw.
     """
     covid = trec_covid()
     team_tags: dict[str, list[str]] = {}

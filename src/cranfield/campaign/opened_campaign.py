@@ -55,7 +55,7 @@ class OpenedCampaign:
 
     @property
     def used_rules(self) -> Mapping[str, str] | None:
-        """The SHA-256 of the files of the rules, by path; None if the rules were not read yet."""
+        """SHA-256 of each file of the rules, by path; None if the rules have not been read."""
         return self.rules.files if "rules" in self.__dict__ else None
 
     def check_outside(self, path: PathName) -> Path:
@@ -90,8 +90,8 @@ class Registry(RegistryReader):
     ) -> Iterator[Transaction]:
         """Change the registry in one transaction, which is logged as one event.
 
-        Other processes wait until it ends. A damaged registry is not changed: it is first compared
-        with its events, unless this process made the last change.
+        Other processes wait until the transaction ends. The registry is first compared with its
+        events, unless this process made the last change; a damaged registry is not changed.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class Registry(RegistryReader):
                 is_verified = self._verified_stamp == self._file_stamp()
                 if problems := [] if is_verified else find_problems(connection):
                     raise InputError(problems[0], source=REGISTRY)
-                # The lock is now kept until the connection closes, which is after the commit.
+                # Keep the lock beyond the commit, until the connection closes.
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 change = Transaction(connection, self._campaign.folder)
                 now, actor = utc_text(self._campaign.clock()), self._campaign.actor or _user()

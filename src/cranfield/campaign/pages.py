@@ -42,7 +42,7 @@ def render_page(template: str, title: str, **values: object) -> str:
 
 
 def render_text(template: str, **values: object) -> str:
-    """Render a template of plain text or Markdown, which escapes values by filters."""
+    """Render a template of plain text or Markdown; the template escapes values by filters."""
     return text_environment().get_template(template).render(values)
 
 
@@ -62,7 +62,7 @@ def text_environment() -> Environment:
 
 @cache
 def page_environment() -> Environment:
-    """Return the environment of the templates, which escapes values."""
+    """Return the environment of the HTML templates; values are escaped."""
     environment = templates("cranfield.campaign", "templates")
     environment.globals |= {
         "link": link,
@@ -142,9 +142,9 @@ def replaced_folder(
 ) -> Iterator[Path]:
     """Yield a temporary folder, which becomes `folder` when it is complete, or not at all.
 
-    An older folder is replaced only if it is empty, or has no other files than those that were
-    written for the same noun, which a hidden file lists. Only the owner can read this file in a
-    `private` folder; all can read a `public` folder.
+    An older folder is replaced only if it is empty or contains only files that were written for
+    the same noun; a hidden file lists these files. Only the owner can read the hidden file of a
+    `private` folder; everybody can read all files of a `public` folder.
     """
     target, mark = Path(fspath(folder)).resolve(), f".cranfield-{noun}"
     _check_replaceable(target, folder, noun, mark)

@@ -29,7 +29,7 @@ AXIS_WIDTH = 31  # width of the axis in characters
 
 
 def add_bars(comparison: PairwiseComparison) -> tuple[Table, str]:
-    """Add drawn intervals, if there are any, to the table of a comparison; return a legend too."""
+    """Return the table of a comparison with its intervals, if any, as bars, and a legend."""
     table = comparison.as_table()
     level = f"{100 * (1 - comparison.alpha):.4g}%"
     if comparison.shows_pairs:
@@ -262,6 +262,7 @@ def comparison_dict(comparison: PairwiseComparison) -> dict[str, Any]:
     content: dict[str, Any] = {
         name.replace("_", " "): getattr(comparison, name) for name in ATTRIBUTES
     }
+    declared_scale = comparison.measure_scale
     content |= {
         "method": comparison.method,
         "title": comparison.info.title,
@@ -271,17 +272,15 @@ def comparison_dict(comparison: PairwiseComparison) -> dict[str, Any]:
         "significant pairs": comparison.count(),
         "pairs compared": len(comparison),
         "scale assumed": str(comparison.scale),
-        "scale declared": None
-        if comparison.measure_scale is None
-        else str(comparison.measure_scale),
+        "scale declared": None if declared_scale is None else str(declared_scale),
         "interval holds for": comparison.interval_kind,
         "systems": comparison.ranking().to_dicts(),
         "pairs": comparison.to_polars().to_dicts(),
     }
     if comparison.resamples is None:
-        not_used = ("resamples", "seed")
+        unused = ("resamples", "seed")
         options = comparison.options.items()
-        content["options"] = {name: value for name, value in options if name not in not_used}
+        content["options"] = {name: value for name, value in options if name not in unused}
     if comparison.anova is not None:
         anova = comparison.anova
         content["anova"] = anova.to_polars().to_dicts()
@@ -306,10 +305,10 @@ def scale_text(facts: ScaleFacts) -> str:
     lines = [str(facts.report), ""]
     lines += _image_lines(facts)
     if facts.beyond_length:
+        length = counted(facts.report.length, "document")
         lines.append(
-            f"image and scale hold for runs of exactly {counted(facts.report.length, 'document')}:"
-            f" scores also depend on {facts.beyond_length}, so"
-            f" interval({facts.report.measure}) cannot be computed"
+            f"values and scale are those of runs of exactly {length}; scores also depend on"
+            f" {facts.beyond_length}, so interval({facts.report.measure}) cannot be computed"
         )
     if facts.depends_on_topic:
         lines.append(
@@ -318,7 +317,7 @@ def scale_text(facts: ScaleFacts) -> str:
         )
     lines += [
         "",
-        f"on one topic it is {a_scale(facts.scale)}, which admits",
+        f"on one topic the measure is {a_scale(facts.scale)}, which admits",
         f"  statistics: {', '.join(facts.statistics)}",
         f"  tests: {', '.join(facts.tests)}",
     ]
@@ -343,7 +342,9 @@ def _image_lines(facts: ScaleFacts) -> list[str]:
     else:
         lines.append("gaps: not equal")
     if gaps.unused:
-        lines.append(f"range: {gaps.unused:.2%} is below the lowest or above the highest value")
+        lines.append(
+            f"range: {gaps.unused:.2%} of it is below the lowest or above the highest value"
+        )
     if image.is_approximate:
         lines.append(
             f"too many values for exact ranks of scores: relative ranks are {image.precision}"

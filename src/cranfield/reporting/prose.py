@@ -449,7 +449,7 @@ JUDGING_POLICIES = {
         "expected": "scores are expected values over all orders of tied documents",
     },
     "topics": {
-        "qrels": "all judged topics count, also those without results",
+        "qrels": "all judged topics count, including topics without results",
         "intersection": "only judged topics with results count",
         "run": "all topics with results count, judged or not",
     },
@@ -472,7 +472,7 @@ def prose(comparison: Any, format: str = "text", margin: float | str | None = No
 def write_paragraphs(
     comparisons: Iterable[Any], format: str = "text", margin: float | str | None = None
 ) -> str:
-    """Write a paragraph for each comparison, in LaTeX with one comment on all cited works.
+    """Write a paragraph for each comparison; in LaTeX, a comment names all cited works.
 
     Sentences on the method are not repeated.
     """
@@ -630,12 +630,12 @@ def _describe_error_rate(error_rate: str, comparison: PairwiseComparison) -> str
 def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
     """Write the assumptions, the results of their checks, and the effect of the scale."""
     correction = CORRECTIONS[comparison.correction]
-    of_test = comparison.info.assumes.split(". ")[0].rstrip(".")
-    of_test = of_test[:1].lower() + of_test[1:]
+    assumption = comparison.info.assumes.split(". ")[0].rstrip(".")
+    assumption = assumption[:1].lower() + assumption[1:]
     if not correction.assumes or comparison.info.family == "ranks":
-        yield Method([f"We assume that {of_test}."])
+        yield Method([f"We assume that {assumption}."])
     elif correction.families is None:
-        yield Method([f"We assume that {of_test}."])
+        yield Method([f"We assume that {assumption}."])
         yield Method([f"The correction assumes that {correction.assumes}."])
     else:
         yield Method([f"We assume that {correction.assumes}."])

@@ -169,7 +169,7 @@ RESULT_SOURCES = {
 
 @dataclass(frozen=True)
 class References:
-    """Works to cite; printed, they are BibTeX.
+    """Works to cite; `print` writes them as BibTeX.
 
     Attributes
     ----------

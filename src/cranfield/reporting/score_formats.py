@@ -26,7 +26,7 @@ def trec_lines(
 ) -> Iterator[str]:
     """Yield scores in trec_eval's output format (measure, topic, value), run by run.
 
-    With `runid`, the name is printed also of a single system.
+    With `runid`, the name of the run is printed even if there is only one system.
     """
     names = {measure: trec_name(measure, rel) for measure in evaluation.measures}
     strings = relevance_strings(evaluation.judged) if relstring and by_topic else None

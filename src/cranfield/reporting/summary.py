@@ -37,11 +37,11 @@ def shared_lines(lines: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str
     }
     first, *others = (dict.fromkeys(measure_lines.values()) for measure_lines in general.values())
     common = [line for line in first if all(line in measure_lines for measure_lines in others)]
-    own = {
+    specific = {
         name: [line for line in measure_lines if general[name][line] not in common]
         for name, measure_lines in lines.items()
     }
-    return own, common
+    return specific, common
 
 
 def _generalise(name: str, line: str) -> str:

@@ -29,7 +29,7 @@ from cranfield.tabular import NO_VALUE, Cell, Table, table_from_frame
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks of significance by measure and system; `letters` of systems, if they have groups."""
+    """Marks of significance by measure and system; `letters` name systems in marks `beaten`."""
 
     by_measure: Mapping[str, Sequence[str]] = field(default_factory=dict)
     letters: Sequence[str] = ()
@@ -67,8 +67,8 @@ def make_marks(
     if first.resamples is not None:
         legend.append(f"{first.resamples:,} random samples, seed {first.seed}")
     # Means of ranks depend on the systems, so tests of ranks mark the usual means.
-    of_ranks = {name: pairs for name, pairs in comparisons.items() if pairs.mean_of == "mean rank"}
-    statistics = {name: pairs for name, pairs in comparisons.items() if name not in of_ranks}
+    rank_tests = [name for name, pairs in comparisons.items() if pairs.mean_of == "mean rank"]
+    statistics = {name: pairs for name, pairs in comparisons.items() if name not in rank_tests}
     changed = {
         name: f"each value is the {pairs.mean_of}"
         for name, pairs in statistics.items()
@@ -76,7 +76,7 @@ def make_marks(
     }
     is_common = len(changed) == len(comparisons)
     legend += dict.fromkeys(text if is_common else f"{k}: {text}" for k, text in changed.items())
-    if of_ranks:
+    if rank_tests:
         legend.append("the test compares mean ranks, not the values shown")
     remarks = dict.fromkeys(
         f"{name}: {note}" if name and name not in note else note
@@ -274,17 +274,17 @@ def table(
         An :class:`Evaluation`, or :class:`Scores` of one measure or by measure, for a table with a
         row for each system. A :class:`PairwiseComparison`, for its ranking with groups, or its
         pairs. The table of an analysis of variance. A polars data frame, such as a table of a
-        study, which is not changed.
+        study, whose values are not changed.
     baseline, test, correction
-        If one of these is set, the scores of each measure are also tested by
-        :func:`cranfield.compare`, whose defaults apply to the others.
+        If one of these options is set, the scores of each measure are also tested by
+        :func:`cranfield.compare`. Options that are not set have the defaults of this function.
     alpha
         Significance level; with a single baseline also a list of levels, each with its own symbol.
     marks
         Marks that follow a score: `symbols` for significant differences from a baseline, letters of
         the systems `beaten` (significantly different, with a worse mean), letters of `groups` of
         systems that are not significantly different, or `none`. The default is `symbols` with a
-        baseline, and `beaten` for a test without one.
+        baseline, and `beaten` for a test without a baseline.
     sort
         Measure by which the systems of an evaluation are ordered, the best first.
     best, second
@@ -435,8 +435,7 @@ def study_tables(*studies: Any) -> tuple[Table, ...]:
     Raises
     ------
     PolicyError
-        For objects that are not results of studies, such as scores and comparisons, for which use
-        :func:`table`.
+        For objects that are not results of studies; use :func:`table` for scores and comparisons.
 
     Examples
     --------

@@ -72,7 +72,7 @@ def format_value(value: float, places: int) -> str:
 
 
 def draw_table(table: Table, *, on_terminal: bool) -> str:
-    """Format a table; outside of a terminal mostly without Rich, which is slow to load."""
+    """Format a table; outside of a terminal, use Rich, which is slow to load, only if needed."""
     # A file or a pipe has no width; this maximum does not truncate cells.
     max_width = 60 + 24 * (1 + len(table.head) - len(table.left))
     head, *rows = [[as_cell(cell).text for cell in row] for row in (table.head, *table.rows)]

@@ -316,7 +316,7 @@ def test_what_is_written_is_private_in_the_campaign(named: Path) -> None:
         ({"judgments": "9"}, "9"),
         ({"date": "yesterday"}, "date must be a day such as 2026-11-20"),
         ({"seed": -1}, "seed"),
-        ({"seed": 3, "date": "2030-01-01"}, "there are none; remove seed, got 3"),
+        ({"seed": 3, "date": "2030-01-01"}, "seed must be 0, got 3"),
         ({"task": "other"}, "unknown task 'other'"),
     ],
 )

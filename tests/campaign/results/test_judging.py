@@ -57,7 +57,8 @@ def test_documents_outside_the_collection_are_said(tmp_path: Path, rule: str) ->
     with pytest.warns(CranfieldWarning) as told:
         campaign.add_judgments(tmp_path / "qrels", version="1")
     assert [str(one.message) for one in told] == [
-        "3 of 7 judgments are of documents outside the collection, but used for scores: 'w', 'z'"
+        "3 of 7 judgments are of documents outside the collection ('w', 'z'), but are used for"
+        " scores"
     ]
     judged(campaign, QRELS, version="2")
 
@@ -181,8 +182,8 @@ def test_messages_about_a_stored_run_name_its_tag_and_its_file(tmp_path: Path) -
     texts = [str(one.message) for one in told]
     assert texts == [
         "run 'gam' (g.run): 2 different run tags ('gam', 'GAM'); the system is named 'gam'",
-        "run 'gam' (g.run), line 2: topic 'q1', document 'd 4': a blank within an id separates"
-        " columns in a pool of text; exclude the run from the pool by its tag",
+        "run 'gam' (g.run), line 2: topic 'q1', document 'd 4': a pool in text format splits"
+        " an id at its blank; exclude the run from the pool by its tag",
     ]
 
 

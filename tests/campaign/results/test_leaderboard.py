@@ -177,7 +177,7 @@ def test_topics_without_results_and_without_relevant_documents_are_noted(tmp_pat
         in " ".join(notes)
     )
     assert notes[-1] == (
-        "1 of 3 topics has no document of grade 1 or higher, and no run can score there: 'q3'"
+        "1 of 3 topics has no document of grade 1 or higher, so no run can score there: 'q3'"
     )
 
 

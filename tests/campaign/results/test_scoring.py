@@ -175,8 +175,10 @@ def test_what_cannot_be_scored_is_refused(tmp_path: Path) -> None:
     path = campaign.folder / "objects" / record.object[:2] / record.object
     path.write_bytes(path.read_bytes().replace(b"d00", b"d01"))
     with (
-        pytest.warns(CranfieldWarning, match="run 'a': its bytes differ from the submitted file"),
-        pytest.raises(InputError, match="run 'a': its bytes differ from the submitted file"),
+        pytest.warns(
+            CranfieldWarning, match="run 'a': the stored bytes differ from the submitted file"
+        ),
+        pytest.raises(InputError, match="run 'a': the stored bytes differ from the submitted file"),
     ):
         campaign.score()
 

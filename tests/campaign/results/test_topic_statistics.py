@@ -80,7 +80,7 @@ def test_where_low_scores_are_good_a_missing_one_counts_as_the_highest_possible(
     assert found.to_polars()["worst"].to_list() == [1.0]
     assert found.notes == ("1 missing score counted as 1",)
     unknown = table([[0.2, np.nan]], "ab", lower_is_better=True)
-    with pytest.raises(PolicyError, match="cannot be replaced"):
+    with pytest.raises(PolicyError, match="require a measure with a maximum"):
         topic_statistics(unknown)
 
 

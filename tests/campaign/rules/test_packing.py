@@ -94,7 +94,7 @@ ask = "What else?"
     )
     (opened.folder / "campaign.toml").write_text(text)
     readme = (pack(OpenedCampaign(opened.folder), tmp_path / "pack") / "README.md").read_text()
-    assert readme.count("State with each run") == 1
+    assert readme.count("also state the following") == 1
     assert (
         """
 - `small`: type: automatic, manual_1

@@ -31,7 +31,7 @@ def test_a_file_is_copied_and_its_damage_healed(tmp_path: Path) -> None:
     assert (kept.read_bytes(), size) == (source.read_bytes(), 3_000_000)
     kept.write_bytes(b"damaged")
     with pytest.raises(
-        InputError, match=f"objects/{sha256}: its bytes differ from the submitted file"
+        InputError, match=f"objects/{sha256}: the stored bytes differ from the submitted file"
     ):
         records.read_object(tmp_path, sha256)
     assert records.put_object(tmp_path, source) == (sha256, size)

@@ -99,7 +99,8 @@ def test_one_bad_run_does_not_stop_the_others(news: News, runs: Path, tmp_path: 
     assert [one.code for one in done[0].run_outcome.report.errors] == ["score"]
     assert done[1].reason == "no file has the name 'none'"
     assert (
-        done[2].reason == "'a.run' and 'a.txt.gz' both match 'a'; choose one in the column 'file'"
+        done[2].reason
+        == "'a.run' and 'a.txt.gz' both match 'a'; choose a file in the column 'file'"
     )
     assert done[3].reason.endswith("missing.run: cannot be read: no such file or directory")
 
@@ -197,7 +198,7 @@ def test_through_the_campaign(news: News, runs: Path, tmp_path: Path) -> None:
 
 def test_a_team_is_missing(news: News, tmp_path: Path) -> None:
     (tmp_path / "runs.csv").write_text("tag,team\na,\n")
-    with pytest.raises(InputError, match="run 'a' has no team, in its row or by default"):
+    with pytest.raises(InputError, match="run 'a' has no team; set it in the row or for all runs"):
         table_of(news(), tmp_path / "runs.csv", team="")
 
 

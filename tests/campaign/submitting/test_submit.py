@@ -89,9 +89,9 @@ def test_the_same_ranking_of_another_team_is_for_organisers(news: News, write: W
     assert opened.registry.faults(done.submission.id) == ()
     [private] = opened.registry.faults(done.submission.id, private=True)
     assert private.severity == "private"
-    assert private.message == "the same ranking as 'one' of team 'padua'"
+    assert private.message == "the run has the same ranking as 'one' of team 'padua'"
     own = opened.submit(write("three"), team="padua")
-    assert [one.message for one in own.report.faults] == ["the same ranking as 'one'"]
+    assert [one.message for one in own.report.faults] == ["the run has the same ranking as 'one'"]
 
 
 def test_all_that_is_wrong_with_what_is_said(news: News, write: Write) -> None:
@@ -128,7 +128,7 @@ def test_all_that_is_wrong_with_what_is_said(news: News, write: Write) -> None:
     assert done.accepted and done.submission.answers == {"fields": "all"}
     second = opened.submit(write("b", "xy"), team="padua", **right)
     [fault] = second.report.faults
-    assert fault.message == "priority 3 is also that of run 'bm25'; use another"
+    assert fault.message == "run 'bm25' already has priority 3; use another priority"
 
 
 def test_a_replacement_may_have_the_tag_of_what_it_replaces(news: News, write: Write) -> None:
@@ -159,7 +159,7 @@ def test_a_forgotten_time_is_corrected_by_a_replacement(news: News, write: Write
     assert again.is_repeat and opened.submissions() == (late,)
     assert [one.message for one in again.report.faults] == [
         "received is not changed to 2026-07-31T00:00:00Z, because the run was received"
-        " 2026-08-15T12:00:00Z; replace the run to change it"
+        " 2026-08-15T12:00:00Z; replace the run to change received"
     ]
     for is_repeat in (False, True):
         done = opened.submit(write(), replaces="bm25", **in_time)

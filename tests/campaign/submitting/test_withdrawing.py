@@ -92,7 +92,7 @@ def test_no_run_of_another_team_is_purged(news: News, write: Write) -> None:
     for id in (None, run.id):
         with pytest.raises(PolicyError, match="2 runs have the tag|has no stored file to purge"):
             opened.purge("R1", "their wish", id=id)
-    with pytest.raises(PolicyError, match=r"^unknown id 4 of a run 'R1'; expected one of: 1, 3$"):
+    with pytest.raises(PolicyError, match=r"^no run 'R1' has the id 4; expected one of: 1, 3$"):
         opened.purge("R1", "their wish", id=4)
     with pytest.raises(PolicyError, match=r"^unknown run 'R2'$"):
         opened.purge("R2", "a mistake")

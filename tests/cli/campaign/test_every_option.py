@@ -103,7 +103,7 @@ run submit news . --from full.csv --type manual | 'type' must not be
 run submit news . --from full.csv --priority 2 | 'priority' must not
 run submit news . --from full.csv --task adhoc | 'task' must not be
 run submit news . --from full.csv --received 2026-01-01T00:00:00Z | 'received' must not be set
-run purge news bm25 --reason x --id 99 | unknown id 99 of a run 'bm25'; expected one of:
+run purge news bm25 --reason x --id 99 | no run 'bm25' has the id 99; expected one of:
 run list news --team nobody | nobody
 run list news --task nothing | nothing
 pool news --judgments 1 | --unjudged
@@ -130,4 +130,4 @@ def test_files_without_a_row_are_reported(folder: Path) -> None:
         *(folder, "campaign", "run", "submit", "news", "new.run", "long.run", "--from", "full.csv"),
         status=1,
     )
-    assert "1 file without a row in the table, thus not submitted: 'long.run'" in err
+    assert "1 file not submitted for lack of a row in the table: 'long.run'" in err

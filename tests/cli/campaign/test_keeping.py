@@ -25,7 +25,7 @@ def test_verify_says_whether_all_is_well(folder: Path) -> None:
     records.put_object(folder / "news", b"left over")
     said, _ = cranfield(folder, *verify)
     assert said.startswith("intact: 2 files, 2 events\nobjects/")
-    assert said.endswith("no record in campaign.sqlite names it (left over)\n")
+    assert said.endswith("has no record in campaign.sqlite (left over)\n")
     said, _ = cranfield(folder, *verify, "--repair")
     assert said.startswith("intact: 2 files, 3 events\nobjects/")
     assert said.endswith("removed (repaired)\n")

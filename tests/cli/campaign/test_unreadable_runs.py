@@ -68,7 +68,7 @@ def broken(three: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 @pytest.mark.parametrize("broken", ["changed"], indirect=True)
 def test_a_run_that_changed_is_named_and_the_others_go_on(broken: Path, name: str) -> None:
     out, err = cranfield(broken, "campaign", *COMMANDS[name], status=1)
-    assert "run 'dense': its bytes differ from the submitted file" in err
+    assert "run 'dense': the stored bytes differ from the submitted file" in err
     assert "objects" not in err and "error" not in err
     assert "dense" not in out
 
@@ -98,7 +98,9 @@ def test_scores_of_the_others_are_as_without_it(three: Path, broken: Path, tmp_p
 @pytest.mark.parametrize("broken", ["changed"], indirect=True)
 def test_what_needs_this_very_run_is_an_error(broken: Path) -> None:
     _, err = cranfield(broken, "campaign", "standing", "news", "dense", status=2)
-    assert err.startswith("cranfield: error: run 'dense': its bytes differ from the submitted file")
+    assert err.startswith(
+        "cranfield: error: run 'dense': the stored bytes differ from the submitted file"
+    )
     _, err = cranfield(
         broken, "campaign", "standing", "news", "new.run", "--baseline", "dense", status=2
     )

@@ -113,6 +113,7 @@ def test_two_systems(page: Any, evaluation: cf.Evaluation) -> None:
         )
         difference = scores.values[:, first] - scores.values[:, second]
         wins, losses = int((difference > 1e-12).sum()), int((difference < -1e-12).sum())
+        n_ties = 50 - wins - losses
         assert facts == {
             "difference": minus(f"{sign * found.difference[k]:.4f}"),
             "95% confidence interval of the difference of means, all pairs simultaneously": minus(
@@ -123,7 +124,7 @@ def test_two_systems(page: Any, evaluation: cf.Evaluation) -> None:
             "order of means under any rescaling": "holds"
             if cf.meaningfulness(found).dominance.holds[k]
             else "may change",
-            "topics won, lost, tied by the first": f"{wins} / {losses} / {50 - wins - losses}",
+            "topics won, lost and tied by the first system": f"{wins} / {losses} / {n_ties}",
         }
         order = np.argsort(-np.where(np.abs(difference) < 1e-12, 0, difference), kind="stable")
         topics = page.locator("#topics tbody th").all_inner_texts()

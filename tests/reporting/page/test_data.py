@@ -47,8 +47,8 @@ def check(measure: dict[str, Any], found: cf.PairwiseComparison) -> None:
     ):
         assert same(floats(data[name]), wanted)
     low, high = found.interval
-    if "reaches" in data:
-        reach = floats(data["reaches"])
+    if "halfWidths" in data:
+        reach = floats(data["halfWidths"])
         np.testing.assert_allclose(floats(data["difference"]) - reach, low, 1e-12, 1e-15)
         np.testing.assert_allclose(floats(data["difference"]) + reach, high, 1e-12, 1e-15)
     else:

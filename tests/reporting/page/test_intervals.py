@@ -96,13 +96,13 @@ def test_means_over_different_topics_are_said_and_advice_is_not_on_the_page() ->
     with pytest.warns(cf.CranfieldWarning, match="missing='drop' excludes topics"):
         contents = collect_contents(scores(values, "q"), title="x", scales=False)
     [text] = answer(contents.parts[0])
-    assert "The values are over different topics, 9 to 12 of each system. Systems are not" in text
+    assert "Systems have scores on different topics: 9 to 12 per system. Systems are not" in text
     assert text.endswith("has no score (4 scores missing).")
     values[:] = np.nan_to_num(values)
     values[3], values[4, 0], values[5, 1:] = np.nan, np.nan, np.nan
     with pytest.warns(cf.CranfieldWarning):
         contents = collect_contents(scores(values, "q"), title="x", scales=False)
-    assert "over different topics, 10 of each system." in answer(contents.parts[0])[0]
+    assert "different topics: 10 per system." in answer(contents.parts[0])[0]
 
 
 def test_shares_of_judged_documents_are_not_tested(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_scales(tmp_path: Path) -> None:
     assert isinstance(effects["AP@100"], str)
     assert "up to cutoff 20" in effects["AP@100"]
     assert effects["RR"] == "it has no cutoff"
-    assert effects["Judged@10"] == "systems are not compared by it"
+    assert effects["Judged@10"] == "systems are not compared by this measure"
     assert effects["interval(RR@5)"] == "it is already interval-scaled"
     assert parts["AP@100"].differs_by_topic is True
     page = read(cf.report(ev, tmp_path / "r.html")).shown

@@ -43,7 +43,7 @@ _ROWS = 1 << 20
 """Number of rows of a table that are read at a time."""
 
 _DOC_COLUMNS = ("doc", "doc_id", "docno", "docid", "document", "document_id", "pid", "id")
-"""Names of the column of documents in a Parquet file."""
+"""Accepted names of the column of document ids in a Parquet file."""
 
 
 def check_run(
@@ -56,7 +56,7 @@ def check_run(
 ) -> CheckReport:
     """Check a run by the rules of a task and report all faults at once.
 
-    Taken tags, limits and deadlines, which require the registry, are not checked.
+    Taken tags, limits and deadlines are not checked, because these checks need the registry.
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ def check_run(
     tag
         Tag that the run must have.
     team
-        Id of the team, which must not be the tag.
+        Id of the team; the tag must differ from it.
     all_faults
-        Whether to list every fault, instead of the first 25 of each kind and the number of others.
+        Whether to list every fault; by default only the first 25 of each kind are listed.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def check_with_metadata(
     *,
     all_faults: bool = False,
 ) -> tuple[CheckReport, Metadata | None]:
-    """Check a run, and return the report and the metadata, or None if it cannot be read."""
+    """Check a run; return the report and the metadata, which is None if missing or unreadable."""
     check_patterns(task)
     name = fspath(path)
     metadata_source = MetadataPlace(path=name)
@@ -335,8 +335,8 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
 def ranking_sha256(run: Run, order: RunOrder) -> str:
     """Return the SHA-256 of the ranking of a run, without its scores and tag.
 
-    It is the hash of UTF-8 text with two lines for each document, its topic and its id, each ending
-    in a line feed. Topics are in ascending order of their bytes, documents in order of rank.
+    The hashed UTF-8 text has, for each document, a line with the topic and a line with the id, each
+    ending in a line feed. Topics are in ascending order of their bytes, documents in order of rank.
 
     Examples
     --------
@@ -435,7 +435,7 @@ _MAIL_ADDRESS = re.compile(r"(?<=[^\s@<>])@[^\s@<>]+\.\w")
 def check_metadata(
     source: MetadataPlace, task: TaskRules, tag: str | None, faults: Faults
 ) -> Metadata | None:
-    """Check and return the metadata of a run; without rules, it only has to be readable."""
+    """Check and return the metadata of a run; without rules, only syntax and duplicate keys."""
     line = None if source.header is None else source.header.line
     try:
         with collect_warnings():
@@ -466,8 +466,8 @@ def check_metadata(
 def public_metadata(metadata: Metadata) -> tuple[str, tuple[str, ...]]:
     """Return the public part of metadata, as YAML, and the keys that were removed.
 
-    Comments are removed, the keys of mail addresses and local paths, and all values that look like
-    an address or a path. Other values are kept, so private information may remain.
+    The public part has no comments, no keys for mail addresses or local paths, and no values that
+    look like a mail address or a local path. Other values may still contain private information.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Check files of judgments and runs, alone and in comparison."""
+"""Check files of judgments and runs, separately and in comparison."""
 
 from __future__ import annotations
 
@@ -70,8 +70,7 @@ class FileChecks(Result):
     Attributes
     ----------
     files
-        One report per file, the judgments first. Faults are errors, which readers refuse, warnings
-        and notes.
+        One report per file, starting with the judgments. Readers refuse files with errors.
     """
 
     name: ClassVar[str] = "faults"
@@ -126,7 +125,7 @@ def check(
     columns: Mapping[str, str] | None = None,
     all_faults: bool = False,
 ) -> FileChecks:
-    """Check files of judgments and runs, each alone and in comparison with the other files.
+    """Check files of judgments and runs, separately and in comparison with each other.
 
     Parameters
     ----------
@@ -141,13 +140,13 @@ def check(
     columns
         As for :func:`cranfield.judge`.
     all_faults
-        Whether to list every fault, instead of the first 25 of each kind.
+        Whether to list every fault. By default the first 25 of each kind are listed.
 
     Returns
     -------
     FileChecks
-        Faults of each file or system: errors, which readers refuse, warnings and notes. Every line
-        of TREC text is checked; in other formats only the first fault is reported.
+        Faults of each file or system; readers refuse files with errors. Every line of TREC text is
+        checked; in other formats only the first fault is reported.
 
     Raises
     ------
@@ -304,12 +303,12 @@ def _compare(
             warnings["tag-equal"] = f"tag {quoted(run.name)} is shared by {tags[run.name]} runs"
         depth, max_depth = depths[str(k)], max(depths.values())
         if depth < max_depth:
-            message = f"at most {counted(depth, 'document')} per topic; another run has"
-            warnings["depth"] = f"{message} {max_depth:,}"
+            message = f"the run has at most {counted(depth, 'document')} per topic"
+            warnings["depth"] = f"{message}; another run has {max_depth:,}"
         if report.ranking is not None and first is not report:
-            warnings["ranking-same"] = f"the same ranking as {quoted(first.source)}"
+            warnings["ranking-same"] = f"the run has the same ranking as {quoted(first.source)}"
         if not report.lines and (row := coverage.get(str(k))):
-            # Lines of TREC text have been checked for these.
+            # The check of lines of TREC text reports contradictions and ties.
             if row.contradictions:
                 warnings["rank-order"] = describe_contradictions(row.contradictions)
             if row.tied / len(run) > _RULES.tied:
@@ -324,16 +323,17 @@ def _compare(
 def _coverage_faults(
     run: Run, coverage: SystemCoverage | None, judged_topics: Sequence[str]
 ) -> Iterator[Fault]:
-    """Yield faults for topics and documents without judgments; None is a run without coverage."""
+    """Yield faults on unjudged topics and documents; None is a run without a judged topic."""
     extra, missing = (coverage.extra, coverage.missing) if coverage else (run.topics, ())
     similar = similar_ids(extra, missing if coverage else judged_topics)
-    for code, topics, problem in (
-        ("topic-unjudged", extra, "without judgments"),
-        ("topic-missing", missing, "of the judgments without documents"),
+    for code, topics, source, noun in (
+        ("topic-unjudged", extra, "", "judgments"),
+        ("topic-missing", missing, " of the judgments", "documents"),
     ):
         if topics:
-            noun = counted(len(topics), "topic")
-            message = f"{noun} {problem}: {some_of(map(quoted, topics), 5)}"
+            verb = "has" if len(topics) == 1 else "have"
+            message = f"{counted(len(topics), 'topic')}{source} {verb} no {noun}:"
+            message += f" {some_of(map(quoted, topics), 5)}"
             if similar and code == "topic-unjudged":
                 pair = " and ".join(map(quoted, similar))
                 message += f"; {pair} differ only in case or leading zeros"

@@ -36,9 +36,9 @@ def read_lines(
 ) -> tuple[pl.DataFrame, int, InputError | None]:
     """Read the lines of a run or of judgments, and report lines that cannot be read.
 
-    Returns the rows, the number of lines including empty ones, and the error that ended reading.
-    The rows have the columns as text, null where unknown, with `line` (from 1), `width` (number of
-    columns) and `broken` (no reader can split the line; only its first column is known).
+    Return the rows, the number of lines including empty lines, and the error that ended reading.
+    Rows have the columns as text, null where unknown, and the columns `line` (from 1), `width`
+    (number of columns) and `broken` (no reader can split the line; only its first column is known).
     """
     names = (*(RUN if kind == "run" else QRELS).columns,)
     schema = {"line": pl.Int64, "width": pl.UInt32, "broken": pl.Boolean}
@@ -79,7 +79,7 @@ def _split_lines(
 ) -> pl.DataFrame:
     text, undecodable_lines = _decode(chunk, first_line, faults)
     lines = pl.Series([text]).str.split("\n").explode()
-    # Blanks other than tabs and ends of lines.
+    # Whether the chunk has both tabs and other blanks; ends of lines do not count.
     has_mixed_blanks = b"\t" in chunk and (
         any(blank in chunk for blank in (b" ", b"\v", b"\f"))
         or (b"\r" in chunk and chunk.count(b"\r") > chunk.count(b"\r\n"))
@@ -169,7 +169,7 @@ def fault_code(error: InputError) -> str:
 
 
 MAX_LINE = 64 << 20
-"""Maximum number of bytes of a line, so that an endless line does not fill the memory."""
+"""Maximum number of bytes of a line, as an endless line would fill the memory."""
 
 
 class TooLargeError(InputError):
@@ -178,7 +178,7 @@ class TooLargeError(InputError):
 
 @dataclass(frozen=True)
 class BoundedSource(Source):
-    """A file of limited size, compressed and decompressed."""
+    """A file whose compressed and decompressed sizes are limited."""
 
     max_bytes: int
     max_decompressed_bytes: int

@@ -24,7 +24,7 @@ MAX_LISTED = 25
 """Maximum number of faults of a kind that are listed by default."""
 
 MORE_FAULTS = "... and {:,} more"
-"""Message of the fault that stands for unlisted faults of its kind."""
+"""Message of the summary of the unlisted faults of a kind."""
 
 PRIVATE = "private"
 """Severity of faults that are only recorded in the registry, for the organisers."""
@@ -32,7 +32,7 @@ PRIVATE = "private"
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of a run, or a fault that stands for `count` faults of its kind.
+    """A fault of a run, or a summary of `count` faults of one kind.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Fault:
     severity
         `error`, `warning`, `note`, or `private` for faults that concern other teams.
     message
-        Description of the fault, without its line and a full stop; control characters are escaped.
+        Description of the fault, without the line number; control characters are escaped.
     line
         Line in the file, from 1, with empty lines counted; None for a fault of the whole file.
     """
@@ -76,7 +76,7 @@ class Fault:
 class CheckReport(Result):
     """Result of the check of one run; returned by :func:`check_run`.
 
-    As text, which `cranfield check` prints, it has a line for each fault, and the verdict.
+    As text, it has a line for each fault, and the verdict; `cranfield check` prints this text.
 
     Attributes
     ----------
@@ -85,15 +85,15 @@ class CheckReport(Result):
     tag
         Tag of the run; None if no line has a tag.
     faults
-        Faults without a line, then faults in order of line: by default at most 25 of each kind, and
-        then the numbers of unlisted faults.
+        Faults of the whole file, then faults of single lines in order, then summaries of the
+        unlisted faults of each kind. By default at most 25 faults of each kind are listed.
     lines, topics
         Number of lines, including empty lines, and number of topics.
     object
-        SHA-256 of the submitted bytes; None for a file that could not be read twice.
+        SHA-256 of the submitted bytes; None if the file is too large or can be read only once.
     ranking
-        SHA-256 of topics and documents in order of rank, by the rule of the task for ties, without
-        the tag; None for a file that could not be read.
+        SHA-256 of topics and documents in order of rank, without scores and tag. Ties are ordered
+        by the rule of the task. None if the file could not be read.
     """
 
     name: ClassVar[str] = "faults"
@@ -140,7 +140,7 @@ class CheckReport(Result):
         """Verdict on the run, with the numbers of errors and warnings."""
         numbers = Counter[str]()
         for fault in self.faults:
-            # A fault that stands for unlisted faults counts as all of them.
+            # A summary counts as all of its faults.
             is_summary = fault.message.startswith(MORE_FAULTS[:7])
             numbers[fault.severity] += fault.count if is_summary else 1
         parts = [counted(numbers[noun], noun) for noun in ("error", "warning") if numbers[noun]]
@@ -148,7 +148,7 @@ class CheckReport(Result):
         return f"{verdict}: {', '.join(parts)}" if parts else verdict
 
     def counts(self) -> dict[str, int]:
-        """Return the number of faults of each kind, including unlisted ones."""
+        """Return the number of faults of each kind, including unlisted faults."""
         counts = Counter[str]()
         for fault in self.faults:
             counts[fault.code] += fault.count
@@ -186,11 +186,11 @@ CODES |= dict.fromkeys(("rank-order", "tied", "ranking-same", "metadata-twice"),
 CODES |= {"too-few": "off"}
 """Default severity of each kind of fault of a run: `error`, `warning` or `off`.
 
-`always`: a file with this fault cannot be read, so that it is an error whatever the rules.
+`always`: an error whatever the rules, because readers refuse a file with this fault.
 """
 
 GRADE = "grade"
-"""Code of the fault that a grade is not an integer; found only in judgments."""
+"""Code of a grade that is not an integer; only judgments can have this fault."""
 
 UNREADABLE = frozenset({GRADE, *(code for code, severity in CODES.items() if severity == "always")})
 """Codes of faults that are always errors."""
@@ -220,12 +220,12 @@ class Faults:
         self._n_more = Counter[str]()
 
     def applies(self, code: str) -> bool:
-        """Return True if the rules do not turn off this kind of fault."""
+        """Return True unless the rules turn off this kind of fault."""
         return fault_severity(code, self._task) != "off"
 
     @property
     def is_readable(self) -> bool:
-        """True if no fault keeps readers from reading the file."""
+        """True if no fault prevents readers from reading the file."""
         return not any(code in UNREADABLE for code in self._listed)
 
     def list_names(self, names: Sequence[str]) -> str:
@@ -243,7 +243,7 @@ class Faults:
         doc: str | None = None,
         count: int = 1,
     ) -> None:
-        """Add a fault, or a fault that stands for `count` faults of its kind."""
+        """Add a fault, or a summary of `count` faults of one kind."""
         severity = fault_severity(code, self._task)
         if severity == "off":
             return
@@ -297,7 +297,7 @@ def reports_json(reports: Iterable[CheckReport]) -> str:
 def errlog_path(report: CheckReport) -> Path:
     """Return the path where evalbase expects the messages of a checker: `<tag>.errlog`.
 
-    It is in the folder of the run, and named after the file if the tag is not a safe name.
+    The path is in the folder of the run. It has the name of the run's file if the tag is unsafe.
 
     Examples
     --------

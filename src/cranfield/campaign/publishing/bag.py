@@ -19,7 +19,7 @@ _OXUM = re.compile(r"^Payload-Oxum:[ \t]*(\d+)\.(\d+)[ \t]*$", re.MULTILINE | re
 
 
 def write_bag(folder: Path, info: Mapping[str, str]) -> str:
-    """Turn a folder with only `data/` into a bag; return the SHA-256 of its tag manifest.
+    """Turn a folder that contains only `data/` into a bag; return the SHA-256 of its tag manifest.
 
     `info` has the labels and values of `bag-info.txt`, in order; the size of the payload is added.
     No times are added, so that the same payload gives the same bytes.

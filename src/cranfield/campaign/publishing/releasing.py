@@ -81,7 +81,7 @@ EXCLUDED = (
     "the log of events, and warnings of the checks of runs",
     "other versions of the judgments",
 )
-"""Data that no release contains, as its README says."""
+"""Data that no release contains; the README of a release lists them."""
 
 EXCLUDED_OF_HIDDEN = (
     "for runs of anonymous teams: descriptions, metadata, answers in free text, hashes and dates"
@@ -108,8 +108,8 @@ def released_runs(
 ) -> tuple[ReleasedRun, ...]:
     """Return the runs of a release, in order of public tag.
 
-    The secret determines the order of `hidden` teams and of their runs; who knows it and the ids of
-    all teams can resolve the aliases. `metadata` has public metadata by id of the submission.
+    The secret determines the order of `hidden` teams and of their runs. Anyone who knows it and the
+    ids of all teams can resolve the aliases. `metadata` has public metadata by submission id.
     """
     names = _aliases(runs, hidden, secret)
     free_text = {name for name, question in task.questions.items() if not question.choices}
@@ -167,8 +167,7 @@ def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> 
     """Return the decompressed lines of a run, without comments and metadata.
 
     Lines of a run with an alias are rewritten: the second column is `Q0`, the last column is the
-    alias, and a rank that is not an integer is 0; other values are unchanged. The number of a line
-    that cannot be read counts the released lines.
+    alias, and a rank that is not an integer is 0. Line numbers in errors are those of the result.
     """
     with decompressed(BytesIO(data)) as stream:
         text = b"".join(Source("run", content=stream.read()).chunks())
@@ -216,7 +215,7 @@ def compress(text: bytes) -> bytes:
 
 
 COLUMNS = ("tag", "team", "type", "priority", "late", "pooled", "received", "object", "description")
-"""Fields of a run in `runs.csv`, where `object` has the name `sha256`; answers follow."""
+"""Fields of a run in `runs.csv`, before the answers; the column of `object` is called `sha256`."""
 
 
 @dataclass(frozen=True)
@@ -357,7 +356,7 @@ class Release:
     Attributes
     ----------
     id
-        Id, such as `adhoc-1`.
+        Id of the release, such as `adhoc-1`.
     task, judgments
         Name of the task, and version of its judgments.
     path
@@ -407,7 +406,7 @@ def release(
 ) -> Release:
     """Release a task: runs, judgments, scores and sheets, as a folder that never changes.
 
-    Only a list of public fields is written. The same campaign and options give the same bytes.
+    Only fields that are known to be public are written. The same input gives the same bytes.
 
     Parameters
     ----------
@@ -417,14 +416,14 @@ def release(
         As for :func:`~cranfield.campaign.results.scoring.score_runs`.
     anonymous
         Whether to replace the names of all teams and runs by numbers. The seed and a secret in the
-        log of the campaign determine their order.
+        log of the campaign determine the numbers.
     seed
-        Seed of the random order of the numbers of anonymous teams; without such teams it must be 0.
+        Seed of the random numbers of anonymous teams; must be 0 if no team is anonymous.
     scores_only
         Whether to release the scores without runs and judgments.
     date
-        Date of the release, such as `2026-11-20`, which is part of the release and decides which
-        teams are still anonymous. By default today decides, and the release has no date.
+        Date of the release, such as `2026-11-20`. Teams that are anonymous on this date are not
+        named. By default the release has no date, and teams that are anonymous today are not named.
     note
         Public note for the README of the release.
 
@@ -471,8 +470,8 @@ def release(
             release_id = f"{name}-{1 + max((int(id[1]) for id in ids if id), default=0)}"
             target = new_folder.with_name(release_id)
             if target.exists():
-                # A complete release without a record, whose process was killed. It is renamed
-                # before it is removed, so that its name never has a partial folder.
+                # A killed process left a complete release without a record. The release is renamed
+                # before it is removed, so that a folder of this name is never incomplete.
                 with _temporary_folder(target.parent) as trash:
                     target.rename(Path(trash) / target.name)
             new_folder.rename(target)
@@ -528,7 +527,7 @@ def _make_payload(
     has_hidden = any(run.hidden for run in public_runs)
     if seed and not has_hidden:
         raise PolicyError(
-            f"seed numbers anonymous teams, and there are none; remove seed, got {seed}"
+            f"seed must be 0, got {seed}: it numbers anonymous teams, but no team is anonymous"
         )
     public_tags = {run.record.tag: run.public.tag for run in public_runs}
     ties = [
@@ -621,7 +620,7 @@ def _make_private_and_sync(folder: Path) -> None:
 
 
 def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
-    """Retract a release: its folder stays unchanged, with a public note beside it.
+    """Retract a release: write a public note beside its folder, which stays unchanged.
 
     Parameters
     ----------
@@ -635,7 +634,7 @@ def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
     Raises
     ------
     PolicyError
-        For an unknown or retracted release, or a reason that is empty or has control characters.
+        For an unknown or already retracted release, and for an empty or unprintable reason.
     """
     check_reason(reason)
     with campaign.registry.change("retract", release, {"reason": reason}) as tx:
@@ -647,7 +646,7 @@ def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
             raise PolicyError(f"{release} is already retracted")
         note = {"release": release, "retracted": utc_text(campaign.clock()), "reason": reason}
         text = json_text(note).encode()
-        # A note without a commit, if the process is killed, is overwritten by a later retraction.
+        # If the process is killed before the commit, a later retraction overwrites the note.
         path = campaign.folder / RELEASES / f"{release}.retracted.json"
         with whole_file(path, private=True, synced=True) as out:
             out.write(text)

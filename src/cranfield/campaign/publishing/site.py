@@ -57,7 +57,7 @@ from cranfield.sources.columns import parquet_frame
 COPIES = ("leaderboard.csv", "runs.csv", "teams.csv", "topic-statistics.csv", "rules.toml")
 """Files of a release that the site copies to its folder `data`."""
 
-NO_RELEASE = "no release found; `cranfield campaign release make` makes one"
+NO_RELEASE = "no release found; make a release with `cranfield campaign release make`"
 
 
 @dataclass(frozen=True)
@@ -170,8 +170,8 @@ def read_recorded_releases(
 ) -> tuple[StoredRelease, ...]:
     """Read the recorded releases in a folder, in order of task, newest first.
 
-    Releases without a record, such as releases of killed processes, are skipped. A recorded release
-    that is missing or has another manifest is an error.
+    Releases without a record, which killed processes leave behind, are skipped. A recorded release
+    that is missing or differs from its recorded manifest is an error.
     """
     if not records:
         raise InputError(NO_RELEASE, source=str(folder))
@@ -185,7 +185,7 @@ def read_recorded_releases(
             raise InputError(reason, source=str(release.folder))
         note = release.folder.with_name(f"{release.id}.retracted.json")
         if record.retraction is None:
-            # A note without a record is left from an interrupted retraction.
+            # An interrupted retraction leaves a note without a record.
             releases[record.id] = replace(release, retracted=None)
         elif file_sha256(note) != record.retraction:
             raise InputError("differs from the recorded note of the retraction", source=str(note))
@@ -200,8 +200,8 @@ MAX_LENGTH = 60
 def file_names(tags: Iterable[str], reserved: Collection[str] = ()) -> dict[str, str]:
     """Return a file name without suffix for each tag: the tag itself if it is a valid file name.
 
-    Other names, names that differ only in case, and reserved names end in the first digits of the
-    SHA-256 of the tag, so that names do not depend on the order of tags.
+    If a tag is not a valid name, is reserved, or differs from another tag only in case, its file
+    name ends in the first digits of its SHA-256, so that names do not depend on the order of tags.
 
     Examples
     --------
@@ -233,10 +233,10 @@ def _digest(tag: str) -> str:
 
 
 PAGES = ("index", "topics", "report")
-"""Names of pages of a task, which pages of runs cannot have."""
+"""Names of pages of a task; pages of runs must have other names."""
 
 MAX_KINDS = 12
-"""Maximum number of values of a question that runs can be filtered by."""
+"""Maximum number of answers to a question for which the page has a filter."""
 
 
 TaskLeaderboard = SimpleNamespace
@@ -285,7 +285,7 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
         intervals=intervals,
         first_interval=next(iter(intervals.values()), None),
         ends=(min(bounds, default=0.0), max(bounds, default=1.0)),
-        # The columns that runs can be filtered by, their values, and the values of each row.
+        # The columns with a filter, their values, and the values of each row.
         kinds=kinds,
         kinds_of={row["tag"]: json.dumps([row.get(name, "") for name in kinds]) for row in rows},
         has_late=any(row.get("late") == "true" for row in rows),
@@ -305,7 +305,7 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
 
 
 Links = Sequence[tuple[str, str]]
-"""Texts and targets of links."""
+"""Links of a page: the text and the target of each."""
 
 
 def page(
@@ -483,19 +483,19 @@ def _bibtex(title: str, release: StoredRelease) -> Html:
 
 
 MAIN_PAGES = {"Campaign": "index.html", "Records": "history.html", "Data": "data.html"}
-"""Pages about all tasks, by text of their links."""
+"""Pages about all tasks, by the texts of their links."""
 
 MAX_RUNS = 10
 """Maximum number of runs of a leaderboard on the first page."""
 
 RESERVED_NAMES = ("data", "index", "history")
-"""Names that folders of tasks cannot have."""
+"""Names that are not available for the folders of tasks."""
 
 
 def write_site(campaign: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
     """Write the static site of a campaign from its releases.
 
-    Only the list of releases with their hashes is read from the registry.
+    The site contains released data only; the registry is read for the list of releases.
 
     Parameters
     ----------
@@ -513,7 +513,7 @@ def write_site(campaign: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
     Raises
     ------
     PolicyError
-        If the folder contains other files, or is in the campaign's folder.
+        If the folder contains files of another origin, or is in the campaign's folder.
     InputError
         If there is no release, or a release is damaged, missing or unreadable.
     """
@@ -524,9 +524,9 @@ def write_site(campaign: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
 
 
 def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """Write the site of a folder of a campaign or of a folder of releases.
+    """Write the site of a campaign's folder or of a folder of releases.
 
-    Return the paths of all files, in order, and the ids of excluded releases, which have no record.
+    Return the paths of all files, in order, and the ids of releases excluded for lack of a record.
     """
     folder = Path(fspath(folder))
     resolved = folder.resolve()

@@ -54,13 +54,13 @@ _LEADERBOARD = Schema(
 )
 
 NOT_OWN = ("", "-", "no", "false", "0")
-"""Marks of entries that are not the organisers'."""
+"""Marks of entries that are not from the organisers."""
 
 OWN_MARKS = ("🏛", "own", "organiser", "organizer", "organisers", "organizers", "yes", "true", "1")
 """Marks of entries of the organisers."""
 
 _BLANK = " \ufe0f"
-"""Blanks around marks, and the variation selector of emoji."""
+"""Characters that are removed around marks: blanks, and the variation selector of emoji."""
 
 _DAY = re.compile(r"(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:$|\D.*)", re.ASCII)
 
@@ -141,7 +141,8 @@ class _EntryReader:
         measure = parse_measure(self.measure)
         name = str(measure)
         if name not in measures:
-            raise PolicyError(f"{folder} has no scores by {name}; it has {', '.join(measures)}")
+            others = ", ".join(measures)
+            raise PolicyError(f"{folder} has no scores by {name}; it has scores by {others}")
         if self.standardised:
             path = data / "scores" / "scores.parquet"
             frame = parquet_frame(path.read_bytes(), str(path))
@@ -163,11 +164,11 @@ class _EntryReader:
     def read_table(self, path: Path) -> pl.DataFrame:
         """Read the table of a leaderboard: a file with named columns, such as CSV."""
         if not self.measure:
-            raise PolicyError(f"measure is required for the scores of the table {path}")
+            raise PolicyError(f"measure must name the column of scores of the table {path}")
         if self.standardised:
             raise PolicyError(
-                f"{path} has no scores by topic, so its scores cannot be standardised; compare a"
-                " table of overall values with scores of the same collection only"
+                f"{path} has no scores by topic, so its scores cannot be standardised; compare it"
+                " only with scores of the same collection, without standardisation"
             )
         source = columns_of_file(Source(str(path)), replace(_LEADERBOARD, columns=()))
         names = [str(name) for name in source.names]
@@ -192,9 +193,9 @@ class _EntryReader:
         cells = {role: table.frame[name] for role, name in name_of.items()}
         blank = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
         marks = cells.get("mark", blank).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
-        own = [mark.strip(_BLANK).lower() for mark in self.own]
+        own_marks = [mark.strip(_BLANK).lower() for mark in self.own]
         # Emoji, such as cups, are marks of records.
-        words = {mark for mark in marks if re.search(r"[^\W\d_]", mark)} - {*own, *NOT_OWN}
+        words = {mark for mark in marks if re.search(r"[^\W\d_]", mark)} - {*own_marks, *NOT_OWN}
         if words:
             self.notes.append(
                 f"entries with marks such as {some_of(map(quoted, sorted(words)), 3)} are counted"
@@ -207,20 +208,20 @@ class _EntryReader:
                 days.append(_parse_day(day or ""))
             except CranfieldError as error:
                 raise table.wrong(row, str(error)) from None
-        known = _known_measure(self.measure)
-        if known is not None:
-            _warn_of_mixed_scores(cells["score"], cells["entry"], known, str(path))
+        measure = _known_measure(self.measure)
+        if measure is not None:
+            _warn_of_mixed_scores(cells["score"], cells["entry"], measure, str(path))
         return pl.DataFrame(
             {
                 "date": pl.Series(days, dtype=pl.Date),
                 "entry": cells["entry"],
                 "team": cells.get("team", blank),
                 "score": cells["score"],
-                "own": marks.is_in(own),
+                "own": marks.is_in(own_marks),
             }
         ).with_columns(
             collection=pl.lit(path.name),
-            lower_is_better=known is not None and known.info.lower_is_better,
+            lower_is_better=measure is not None and measure.info.lower_is_better,
         )
 
 
@@ -275,7 +276,7 @@ def _warn_of_unused_columns(table: Columns, used: set[int]) -> None:
     if unused:
         warn(
             f"{table.source}: columns not used: {', '.join(unused)}; all rows count as entries,"
-            " so remove those that should not count"
+            " so remove rows that should not count"
         )
 
 
@@ -295,7 +296,7 @@ def _score_column(names: list[str], measure: str, path: Path) -> str:
     choices = some_of(map(quoted, candidates or names), 12)
     if candidates:
         raise PolicyError(
-            f"{path}: several columns begin with {measure}; name one in full: {choices}"
+            f"{path}: several columns begin with {measure}; choose one by its full name: {choices}"
         )
     raise InputError(f"has no column {quoted(measure)}; columns: {choices}", source=str(path))
 
@@ -318,7 +319,7 @@ def _warn_of_mixed_scores(
         first = f"{outside[0]:g} of {quoted(entries.filter(is_outside)[0])}"
         warn(
             f"{source}: {measure} has {counted(outside.len(), 'score')} outside its range {low:g}"
-            f" to {high:g}, such as {first}, among scores within it; check for percentages"
+            f" to {high:g}, such as {first}, and others within it; check for percentages"
         )
 
 
@@ -334,7 +335,7 @@ def _parse_day(text: str) -> date:
     try:
         return date(*map(int, match.groups()))
     except ValueError:
-        raise CranfieldError(f"{quoted(text)} is not a date of the calendar") from None
+        raise CranfieldError(f"{quoted(text)} is not a valid date") from None
 
 
 _ENTRY_COLUMNS: result.Columns = {
@@ -342,7 +343,7 @@ _ENTRY_COLUMNS: result.Columns = {
     "entry": result.Column(
         "Name of the entry; for a campaign or release, the tag of the run.", key=True
     ),
-    "team": result.Column("Team of the entry; empty or null if the source has none."),
+    "team": result.Column("Team of the entry; empty or null if the source names no team."),
     "score": result.Column("Score by the measure."),
     "own": result.Column("Whether the entry is a run of the organisers."),
     "record": result.Column("Whether the entry is better than all earlier entries."),
@@ -366,9 +367,9 @@ class History(result.Result):
     frame
         One row per entry, in order of day.
     notes
-        Notes on excluded entries, and on the comparability of scores.
+        Notes on excluded entries, and on whether scores are comparable.
     unreadable
-        Reasons why runs of campaigns cannot be read, and are excluded.
+        Reasons why runs of campaigns could not be read; these runs are excluded.
     """
 
     columns: ClassVar[Mapping[str, result.Columns]] = {
@@ -399,7 +400,7 @@ class History(result.Result):
         return {"measure": self.measure, "standardised": self.standardised}
 
     def note_lines(self) -> list[str]:
-        """Return no lines, because the notes are remarks of the table."""
+        """Return no lines, because the notes are printed below the table."""
         return []
 
     def tables(self, name: str = "records") -> list[tabular.Table]:
@@ -446,9 +447,8 @@ def history(
         Folders of campaigns, folders of releases, and tables of leaderboards (CSV and other files
         with named columns); patterns such as `releases/*`.
     measure
-        Measure, such as `nDCG@10`, by default the first one of the first campaign or release; for
-        tables, the column of scores, to whose name a text in brackets may be added, such as
-        `nDCG@10 (test)`.
+        Measure, such as `nDCG@10`; by default the first measure of the first campaign or release.
+        For tables, the column of scores; `nDCG@10` also finds the column `nDCG@10 (test)`.
     task
         Name of the task; required for campaigns with several tasks.
     standardised
@@ -456,7 +456,7 @@ def history(
         collections can be compared. This requires scores by topic, which tables do not have. See
         :func:`cranfield.significance.standardise`.
     columns
-        Names of the columns score, date, entry, team and mark in tables, where they differ.
+        Names of columns in tables, by role: `score`, `date`, `entry`, `team` or `mark`.
     own
         Values of the column `mark` that denote entries of the organisers.
     lower_is_better
@@ -474,8 +474,7 @@ def history(
     Raises
     ------
     PolicyError
-        For scores of different collections that are not standardised: an easier collection would
-        look like progress.
+        For several collections without standardisation, as easier topics look like progress.
     InputError
         For a source that cannot be read, an unknown column, and an invalid date.
 

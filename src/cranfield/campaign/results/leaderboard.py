@@ -30,7 +30,7 @@ MAX_COMPARED = 150
 """Maximum number of runs whose pairs are compared."""
 
 _comparisons: deque[tuple[tuple[Any, ...], PairwiseComparison]] = deque(maxlen=8)
-"""The last comparisons, because a comparison of 126 runs takes two seconds."""
+"""Cache of the last comparisons; a comparison of 126 runs takes two seconds."""
 
 
 def compare_pairs(scores: Scores, alpha: float = 0.05) -> PairwiseComparison:
@@ -58,7 +58,7 @@ def compare_pairs(scores: Scores, alpha: float = 0.05) -> PairwiseComparison:
 
 
 def reason_against_comparison(n_runs: int, max_runs: int = MAX_COMPARED) -> str:
-    """Return the reason why a number of runs is not compared; empty if they are compared."""
+    """Return why this number of runs is not compared; empty if the runs are compared."""
     if n_runs < 2:
         return "there is only one run"
     return f"{n_runs:,} runs exceed the maximum of {max_runs}" if n_runs > max_runs else ""
@@ -67,7 +67,7 @@ def reason_against_comparison(n_runs: int, max_runs: int = MAX_COMPARED) -> str:
 def compare_if_possible(
     scores: Scores, alpha: float = 0.05, max_runs: int = MAX_COMPARED
 ) -> PairwiseComparison | str:
-    """Compare all pairs, or return the reason why they are not compared."""
+    """Compare all pairs, or return why they are not compared."""
     check_proportion("alpha", alpha)
     if reason := reason_against_comparison(len(scores.systems), max_runs):
         return reason
@@ -90,7 +90,7 @@ class Separation:
 def separation(
     scores: Scores, alpha: float = 0.05, max_runs: int = MAX_COMPARED
 ) -> Separation | str:
-    """Compare all pairs of systems by the default test, or return the reason why not."""
+    """Compare all pairs of systems by the default test, or return why they are not compared."""
     # These imports are slow, and not needed if the comparison is cached.
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.result import RESCALING
@@ -117,7 +117,7 @@ def separation(
             " do not overlap are significantly different"
             if comparison.half_widths is not None
             else "low, high: simultaneous confidence interval of the"
-            f" {comparison.difference_from} the first run, shifted by the {comparison.mean_of} of"
+            f" {comparison.difference_from} the first run, added to the {comparison.mean_of} of"
             " the first run; a run whose interval"
             f" excludes this {comparison.mean_of} is significantly different from the first run"
         )
@@ -139,8 +139,8 @@ class Leaderboard(TableResult):
     separation
         Result of the comparison of all pairs; None if runs were not compared.
     notes
-        Notes on the comparison, on runs that were not pooled, and on runs and topics as for
-        :func:`cranfield.evaluate`.
+        Notes on the comparison and on runs that were not pooled, and the notes of
+        :func:`cranfield.evaluate` on runs and topics.
     task
         Title of the task; empty for runs outside a campaign.
     """
@@ -158,11 +158,11 @@ class Leaderboard(TableResult):
             " null where runs were not compared."
         ),
         "low": Column(
-            "Lower bound of a simultaneous confidence interval: of the mean or, as the notes say,"
-            " of the difference from the first run plus the mean of the first run; null where runs"
-            " were not compared or the test has no intervals."
+            "Lower bound of a simultaneous confidence interval, of the mean or of the difference"
+            " from the first run plus the mean of the first run; the notes state which. Null where"
+            " runs were not compared or the test has no intervals."
         ),
-        "high": Column("Upper bound of the confidence interval; null like the lower bound."),
+        "high": Column("Upper bound of the same confidence interval as `low`."),
         "unjudged@10": Column(
             "Proportion (0 to 1) of unjudged documents among the first ten of each topic."
         ),
@@ -183,11 +183,11 @@ class Leaderboard(TableResult):
         return {"task": self.task}
 
     def note_lines(self) -> list[str]:
-        """Return no lines, because the notes are remarks of the table."""
+        """Return no lines, because the notes are printed below the table."""
         return []
 
     def tables(self, *, max_runs: int | None = None) -> list[Table]:
-        """Return the leaderboard for reading, without empty columns.
+        """Return the leaderboard as a formatted table, without empty columns.
 
         Parameters
         ----------
@@ -221,13 +221,13 @@ def leaderboard(
     Parameters
     ----------
     evaluation
-        Scores of the runs, whose systems are tags.
+        Scores of the runs; the names of the systems are tags.
     submissions
         Submissions with these tags.
     alpha
         Significance level.
     max_runs
-        Maximum number of runs that are compared; a larger leaderboard has no groups.
+        Maximum number of runs that are compared; a leaderboard with more runs has no groups.
 
     Returns
     -------
@@ -263,7 +263,7 @@ def _leaderboard(
     # A column has the unjudged documents.
     notes = evaluation.coverage.ignoring_unjudged().notes
     if 0 < len(unpooled) < frame.height:
-        notes.append(f"not pooled: {some_of(unpooled, 10)}")
+        notes.append(f"runs that were not pooled: {some_of(unpooled, 10)}")
     schema = {"tag": pl.String, "groups": pl.String, "low": pl.Float64, "high": pl.Float64}
     groups = pl.DataFrame(schema=schema)
     if isinstance(comparison, str):
@@ -327,8 +327,8 @@ def feedback(campaign: OpenedCampaign, task: str, tags: Collection[str]) -> dict
     """Return the scores that the rules show to the teams of accepted runs, as text by tag.
 
     Teams that submit many runs and see their scores can learn the judgments. Feedback is therefore
-    off by default and rounded, and should be combined with `runs_per_day`. It ends with a release,
-    which publishes the scores.
+    off by default and rounded, and should be combined with `runs_per_day`. Feedback ends with a
+    release, which publishes the scores.
     """
     decimals = {"means": 2, "sheets": 4}.get(campaign.rules.task(task).feedback)
     registry = campaign.registry

@@ -88,7 +88,7 @@ def _best_scores(overview: Overview) -> Mapping[str, Sequence[bool]]:
 
 
 def overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence[str]) -> str:
-    """Return the overview as a page; `svgs` has charts by name, `forms` the formats of files."""
+    """Return the overview as a page with charts, and with links to their files in all `forms`."""
     first = overview.leaderboard.measures[0]
     easiest_last = overview.evaluation[first].lower_is_better
     topics = overview.topics.select("topic", "mean", "best", "median", "worst")
@@ -161,8 +161,8 @@ def write_overview(
     campaign, task, judgments
         As for :func:`~cranfield.campaign.results.scoring.score_runs`.
     folder
-        Folder to write to, completely or not at all. It must be new, empty, or have an overview
-        that cranfield wrote, which is replaced.
+        Folder of the overview, which is written completely or not at all. It must be new, empty, or
+        an earlier overview, which is replaced.
     forms
         Formats of charts, from `html`, `svg`, `pdf` and `png`.
 
@@ -170,8 +170,8 @@ def write_overview(
     -------
     tuple of Path
         The written files: `index.html`; the leaderboard as CSV, Parquet and LaTeX; `topics.csv`;
-        the charts in `charts/`; and `report.html`, the page of :func:`cranfield.report`. Without
-        the extra `charts`, there are no charts, with a warning.
+        the charts in `charts/`; and `report.html`, the page of :func:`cranfield.report`. If the
+        extra `charts` is not installed, there are no charts, and a warning is issued.
 
     Raises
     ------

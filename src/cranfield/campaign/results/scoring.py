@@ -51,14 +51,14 @@ from cranfield.measures.base import Measure
 
 
 def hash_values(*parts: object) -> str:
-    """Return the SHA-256 of values, of their JSON text."""
+    """Return the SHA-256 of the JSON text of values."""
     return sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 def read_cached_table(
     campaign: OpenedCampaign, task: str, basis: str
 ) -> tuple[pl.DataFrame, dict[str, str]] | None:
-    """Return a cached table and facts about it, or None; warn if its file was changed.
+    """Return a cached table and facts about it, or None; warn if its file is damaged or missing.
 
     `basis` is the SHA-256 of everything that the table depends on.
     """
@@ -110,7 +110,7 @@ FORMAT = "scores 3"
 """Format of the files of scores, which is part of the key of the cache.
 
 A row without a topic has the overall values of a run, and its coverage as JSON. Any other row has
-the scores of a run for a topic. Null is a score that was not computed, NaN a missing score.
+the scores of a run for a topic. Null means that a score was not computed; NaN is a missing score.
 """
 
 SCHEMA = {"object": pl.String, "topic": pl.String, "coverage": pl.String, "max_grade": pl.Int64}
@@ -143,7 +143,7 @@ def scores_table(evaluation: Evaluation, objects: Mapping[str, str]) -> pl.DataF
 def merge_rows(table: pl.DataFrame) -> pl.DataFrame:
     """Return one row per run and topic, with the first non-null value of each column.
 
-    Several values of a cell are equal.
+    Rows of the same run and topic do not contradict each other.
     """
     if table.select("object", "topic").is_unique().all():
         return table
@@ -338,7 +338,7 @@ class Scoring:
         return score(cached_runs, self.measures, compat=self.compat)
 
     def run_notes(self, evaluation: Evaluation) -> list[str]:
-        """Return the notes on ties, on topics on which no run can score, and on other topics."""
+        """Return the notes on ties, on topics where no run can score, and on other topics."""
         notes = [*describe_effects(self.tie_effects(evaluation))]
         return notes + self.topic_notes(evaluation.topics) + self.notes_on_other_topics
 
@@ -350,8 +350,8 @@ class Scoring:
         table = pl.DataFrame(schema={"object": pl.String, "effect": pl.String})
         if cached := read_cached_table(self.campaign, self.rules.name, basis):
             table = cached[0]
-        new = {self.objects[tag] for tag in tied} - {*table["object"]}
-        runs = [run for run in self.submissions if run.object in new]
+        uncached = {self.objects[tag] for tag in tied} - {*table["object"]}
+        runs = [run for run in self.submissions if run.object in uncached]
         if runs and (judged := self._judge(runs)):
             effects = {self.objects[tag]: "" for tag in judged.systems}
             for tie in tie_effects(judged, score(judged, measures, compat=self.compat)):
@@ -377,7 +377,7 @@ class Scoring:
         return [
             *notes,
             f"{len(empty):,} of {counted(len(topics), 'topic')} {verb} no document of grade {level}"
-            f" or higher, and no run can score there: {some_of(map(quoted, empty), 5)}",
+            f" or higher, so no run can score there: {some_of(map(quoted, empty), 5)}",
         ]
 
     def _coverage(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:
@@ -399,14 +399,14 @@ def score_runs(
     measures: Sequence[str | Measure] | None = None,
     judgments: str | None = None,
 ) -> Evaluation:
-    """Score the accepted runs of a task that have no cached scores.
+    """Score the accepted runs of a task, using cached scores where possible.
 
     Parameters
     ----------
     campaign
         The campaign.
     task
-        Name of the task; optional if there is only one.
+        Name of the task; optional if there is only one task.
     measures
         Measures, such as `nDCG@10`; by default the measures of the rules.
     judgments
@@ -415,10 +415,10 @@ def score_runs(
     Returns
     -------
     Evaluation
-        Scores of all accepted runs, cached or new, in order of tag. They equal the scores of
-        :func:`cranfield.evaluate`. Scores are cached in files in `scores/`, by the bytes of the run
-        and of the judgments, the measure, the policies and the version of cranfield; scores by a
-        measure that depends on other runs, such as `URisk`, also by the set of runs.
+        Scores of all accepted runs, in order of tag; they equal the scores of
+        :func:`cranfield.evaluate`. The folder `scores/` caches scores by the bytes of the run and
+        of the judgments, the measure, the policies and the version of cranfield. Scores by a
+        measure that depends on other runs, such as `URisk`, are valid for one set of runs only.
 
     Raises
     ------
@@ -430,7 +430,7 @@ def score_runs(
     Warns
     -----
     CranfieldWarning
-        For an unreadable run without cached scores, which is excluded, and for a damaged or missing
-        file of scores, whose scores are computed again.
+        If a run without cached scores cannot be read (it is excluded), or if a file of scores is
+        damaged or missing (its scores are computed again).
     """
     return Scoring(campaign, task, measures, judgments).evaluation()

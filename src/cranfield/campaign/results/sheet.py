@@ -39,7 +39,7 @@ class Category:
 
 @dataclass(frozen=True)
 class TopicScores:
-    """Scores for a topic, of the run and of the category; None without a category."""
+    """Scores of a run for a topic, and the statistics of its category, if there is one."""
 
     topic: str
     relevant: int  # number of relevant documents

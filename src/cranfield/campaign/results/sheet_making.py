@@ -76,8 +76,8 @@ def reference_groups(
 ) -> dict[str, Group | None]:
     """Return the reference group of each run: the first group that is large enough, or all runs.
 
-    With a `team`, return only groups of its runs, such that neither a group nor the difference of
-    two groups reveals the scores of fewer teams than `min_category`, including the team itself.
+    With a `team`, return groups for the runs of this team only. Neither a group nor the difference
+    of two groups then reveals the scores of fewer than `min_category` teams, counting this team.
     """
     team_of = {run.tag: run.team for run in runs}
     members = {ALL_RUNS: set(team_of)}
@@ -109,7 +109,7 @@ def reference_groups(
 
 
 NAMING_OF_OTHERS = ("named", "hidden")
-"""Options: whether a sheet names runs that are not significantly different from its run."""
+"""Whether a sheet names the runs that are not significantly different from its run."""
 
 COUNTS = {
     "topics": "NumQ",
@@ -117,7 +117,7 @@ COUNTS = {
     "relevant": "NumRel",
     "relevant_retrieved": "NumRelRet",
 }
-"""Fields of sheets that are counts, with their measures."""
+"""Counts of a sheet, with the measures that compute them."""
 
 RECALL = ("iprec_at_recall",)
 """The measures of interpolated precision at 11 levels of recall."""
@@ -126,7 +126,7 @@ PRECISION = {k: f"P@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)}
 
 
 def sheet_measures(task: TaskRules) -> tuple[str, ...]:
-    """Return the measures of sheets: of the overall block, of the rules, and of coverage."""
+    """Return the measures of sheets: standard measures, measures of the rules, and coverage."""
     coverage = (f"{name}@{depth}" for depth in _depths(task) for name in ("NumRet", "Unjudged"))
     block = [*COUNTS.values(), *task_measures(task, RECALL), "AP", *PRECISION.values(), "Rprec"]
     return tuple(dict.fromkeys([*block, *task_measures(task), *coverage]))
@@ -193,7 +193,7 @@ def sheet_inputs(
 ) -> SheetInputs:
     """Return the inputs of the sheets of the accepted runs of a task."""
     rules, registry = campaign.rules.task(task), campaign.registry
-    # A measure may be one of those of every sheet.
+    # Every sheet may already have the requested measure.
     names = dict.fromkeys([*sheet_measures(rules), *([] if measure is None else [measure])])
     scoring = Scoring(campaign, rules.name, [*names], judgments)
     evaluation, runs = scoring.evaluation(), scoring.submissions
@@ -261,8 +261,8 @@ class SheetInputs:
     def sheets(self, others: str = "named", team: str | None = None) -> tuple[Sheet, ...]:
         """Return the sheets of all runs or of a team, in order of tags.
 
-        If `others` is `hidden`, they name no other run. The reference groups of a team do not
-        reveal the scores of few other teams.
+        If `others` is `hidden`, the sheets name no other run. The reference groups for a team do
+        not reveal the scores of a few other teams.
         """
         check_choice("others", others, NAMING_OF_OTHERS)
         scores, task = self.scores, self.task
@@ -276,8 +276,8 @@ class SheetInputs:
         submissions = {run.tag: run for run in self.runs}
         comparisons = compare_each_run(scores)
         if others == "hidden":
-            # The reason may name other runs, too.
-            reason = comparisons[0].not_compared and "the reason may name other runs"
+            not_compared = comparisons[0].not_compared
+            reason = not_compared and "the reason is hidden, because it may name other runs"
             comparisons = [replace(run, names=None, not_compared=reason) for run in comparisons]
         sheets = []
         for k, tag in enumerate(scores.systems):
@@ -403,8 +403,8 @@ def write_sheets(
         Whether the sheet of a run names the other runs that are not significantly different from
         it: `named` or `hidden`.
     folder
-        Folder to write to, completely or not at all. It must be new, empty, or have sheets that
-        cranfield wrote, which are replaced.
+        Folder of the sheets, which is written completely or not at all. It must be new, empty, or
+        have earlier sheets, which are replaced.
 
     Returns
     -------
@@ -472,8 +472,8 @@ def write_packet(
     team
         Id of the team.
     path
-        Archive if the name ends in `.zip`, otherwise a folder; only the owner can read the files.
-        The same campaign gives the same bytes.
+        Archive to write if the name ends in `.zip`, otherwise a folder; only the owner can read the
+        files. The same campaign gives the same bytes.
     task
         Name of a task; by default all tasks for which the team has accepted runs.
     judgments
@@ -486,9 +486,9 @@ def write_packet(
 
     Notes
     -----
-    Runs of other teams are not named. Best, median and worst scores are of categories with runs of
-    at least `min_category` teams, including this team; if two categories differ by runs of fewer
-    teams, only one of them is included. Teams that combine their packets learn more.
+    Runs of other teams are not named. Best, median and worst scores are those of categories with
+    runs of at least `min_category` teams, counting this team. If two categories differ by runs of
+    fewer teams, the packet has only one of them. Teams that share their packets can learn more.
     """
     target = campaign.check_outside(path)
     if campaign.registry.team(team) is None:
@@ -509,7 +509,7 @@ def write_packets(
 ) -> tuple[Path, ...]:
     """Write the packets of all teams with accepted runs as `TEAM.zip`; see :func:`write_packet`.
 
-    Older packets in the folder are replaced, also those of teams without accepted runs.
+    All older packets in the folder are replaced or, for teams without accepted runs, removed.
 
     Raises
     ------
@@ -523,7 +523,7 @@ def write_packets(
     first_ids: dict[str, str] = {}
     for team in teams:
         if not is_safe_name(team) or first_ids.setdefault(team.lower(), team) != team:
-            reason = "has no unique, valid file name; write its packet separately"
+            reason = "has an id that is not a valid, unique file name; write its packet separately"
             raise PolicyError(f"team {quoted(team)} {reason}")
     with replaced_folder(target, "packets", private=True) as new_folder:
         for team in teams:

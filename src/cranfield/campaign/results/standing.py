@@ -75,21 +75,20 @@ class Standing(Result):
         Tag of the run, text form of the measure, and version of the judgments.
     unjudged
         Proportion of unjudged documents among the first 10 and the first `depth` documents of all
-        topics, by these numbers.
+        topics; the keys are 10 and `depth`.
     depth
         Depth of the pool.
     lost
-        Losses of runs that were not pooled, estimated by leaving out each team: `runs`, `mean
-        drop`, `largest drop`, `largest rank change`; None if the pooled runs are unknown.
+        Losses of runs that were not pooled, estimated by leaving out each pooled team: `runs`,
+        `mean drop`, `largest drop`, `largest rank change`; None if the pooled runs are unknown.
     rank, n_runs
-        Rank among the reference runs, and the number of these runs with the run itself; equal means
-        share a rank.
+        Rank among the reference runs and this run, and their number; equal means share a rank.
     mean
         Mean score of the run.
     frame
         One row per comparison of the run, without the column `run`.
     standardised
-        Mean score of the run, standardised by the reference runs; None for fewer than ten of them.
+        Mean score of the run, standardised by the reference runs; None for fewer than ten runs.
     position
         Verdict: `below the median`, `not significantly different from the median`, `above the
         median, below the best`, `above the median, not significantly different from the best`, or
@@ -144,7 +143,7 @@ class Standing(Result):
         return pl.concat(rows)
 
     def heading(self) -> list[str]:
-        """Return lines about the run and its baseline, the unjudged documents first."""
+        """Return lines about the run and its baseline, starting with the unjudged documents."""
         texts = ", ".join(f"{rate:.1%} of the first {d}" for d, rate in self.unjudged.items())
         lines = [f"{self.run}: unjudged documents: {texts}"]
         if self.lost is not None:
@@ -161,7 +160,7 @@ class Standing(Result):
         return [*lines, *(self.baseline.heading() if self.baseline else [])]
 
     def note_lines(self) -> list[str]:
-        """Return no lines, because the notes are remarks of the tables."""
+        """Return no lines, because the notes are printed below the tables."""
         return []
 
     def tables(self) -> list[Table]:
@@ -261,20 +260,20 @@ def standing(
     measure
         Measure to compare by; by default the first measure of the rules.
     kind
-        Type of the runs to compare with. None, and also `automatic` if no run has this type,
-        selects all accepted runs.
+        Type of the runs to compare with; None selects all accepted runs. If no run has the type
+        `automatic`, the default selects all accepted runs, too.
     alpha
         Significance level.
     pooling
-        Whether to estimate the score that a run loses because it was not pooled. This requires that
-        pooled runs are marked; the estimate is cached.
+        Whether to estimate the score that a run loses because it was not pooled. The estimate
+        requires that pooled runs are marked, and is cached.
     options
         As for :func:`cranfield.compare`.
 
     Returns
     -------
     Standing
-        The comparisons of the run are one family of tests, the comparisons of the baseline another.
+        The comparisons of the run and the comparisons of the baseline are two families of tests.
 
     Raises
     ------
@@ -299,7 +298,7 @@ def standing(
     lost = estimate_losses(scoring) if pooling else None
     tags, type_text = _reference_tags(scoring, kind)
     campaign_tags = {run.tag for run in scoring.submissions}
-    files = [new.name for new, path in zip(new_runs, paths, strict=True) if Path(path).is_file()]
+    files = [run.name for run, path in zip(new_runs, paths, strict=True) if Path(path).is_file()]
     coverage, topic_notes = split_coverage(evaluation.coverage, scoring.rules)
     # The heading reports the unjudged documents.
     notes = [*coverage.ignoring_unjudged().notes, *topic_notes]

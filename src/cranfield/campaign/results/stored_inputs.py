@@ -77,22 +77,22 @@ def add_judgments(
     Raises
     ------
     InputError
-        For an unreadable file, judgments without a topic of the task, and ids with blanks, unless
-        the rules accept them.
+        For an unreadable file, judgments without a topic of the task and, unless the rules accept
+        them, ids with blanks.
     PolicyError
-        For an existing version with other bytes, or a version that is not a valid file name.
+        For an existing version with different bytes, or a version that is not a valid file name.
 
     Warns
     -----
     CranfieldWarning
-        For topics outside the task, which are ignored, topics of the task without judgments,
-        documents that are not in the collection, and bytes that are already stored.
+        For topics outside the task (they are ignored), topics of the task without judgments,
+        documents that are not in the collection, and a file that is already stored.
     """
     rules = campaign.rules.task(task)
     if not is_safe_name(version):
         raise PolicyError(f"version must be a valid file name, got {quoted(version)}")
     source = Source(fspath(qrels))
-    # A pipe can be read only once: what is checked and stored is a copy.
+    # A pipe can be read only once, so a copy is checked and stored.
     with TemporaryDirectory(prefix=".campaign.", dir=campaign.folder) as folder:
         copy = Path(folder) / f"judgments{source.suffix}"
         with source.open_raw() as raw, copy.open("xb") as out:
@@ -167,7 +167,7 @@ def _warn_of_unknown_documents(qrels: Qrels, rules: TaskRules) -> None:
         verb, nouns = ("is", "a document") if len(unknown) == 1 else ("are", "documents")
         warn(
             f"{len(unknown):,} of {counted(len(qrels), 'judgment')} {verb} of {nouns} outside the"
-            f" collection, but used for scores: {names}"
+            f" collection ({names}), but {verb} used for scores"
         )
 
 
@@ -214,7 +214,7 @@ def read_stored_qrels(campaign: OpenedCampaign, rules: TaskRules, record: Judgme
     path = records.object_path(campaign.folder, record.object)
     if file_sha256(path) != record.object:
         raise InputError(
-            "its bytes differ from the added file", source=f"judgments {record.version}"
+            "the stored bytes differ from the added file", source=f"judgments {record.version}"
         )
     qrels = read_qrels(Source(str(path), label=f"judgments {record.version}"))
     topics = topic_ids(rules)
@@ -246,7 +246,7 @@ def _label(submission: Submission) -> str:
 
 
 def read_stored_run(campaign: OpenedCampaign, rules: TaskRules, submission: Submission) -> Run:
-    """Read the run of a submission; an `InputError` about its bytes has its tag."""
+    """Read the run of a submission; an `InputError` about its bytes names the tag."""
     try:
         _check_object(campaign, submission)
         return read_stored_runs(campaign, rules, [submission])[0]
@@ -257,7 +257,7 @@ def read_stored_run(campaign: OpenedCampaign, rules: TaskRules, submission: Subm
 def intact_submissions(
     campaign: OpenedCampaign, submissions: Iterable[Submission]
 ) -> list[Submission]:
-    """Return the submissions whose stored bytes are unchanged, and warn of each other one."""
+    """Return the submissions whose stored bytes are unchanged, and warn of all others."""
     return _readable(campaign, submissions, lambda run: _check_object(campaign, run))
 
 
@@ -269,7 +269,7 @@ def apply_to_runs(
 ) -> Output | None:
     """Call a function with the runs that can be read, by tag; None if no run can be read.
 
-    Any other run is excluded with a warning, and recorded in `campaign.unreadable`.
+    Unreadable runs are excluded with a warning, and recorded in `campaign.unreadable`.
     """
     runs = intact_submissions(campaign, submissions)
     while runs:
@@ -295,13 +295,13 @@ def _check_object(campaign: OpenedCampaign, run: Submission) -> None:
     if not path.is_file():
         raise InputError("is missing from objects/")
     if file_sha256(path) != run.object:
-        raise InputError("its bytes differ from the submitted file")
+        raise InputError("the stored bytes differ from the submitted file")
 
 
 def _readable(
     campaign: OpenedCampaign, runs: Iterable[Submission], reader: Callable[[Submission], object]
 ) -> list[Submission]:
-    """Return the runs that can be read; record each other run, and warn of it once."""
+    """Return the readable runs; record each unreadable run, and warn of it once."""
     readable = []
     for run in runs:
         try:
@@ -324,9 +324,9 @@ def judging_policies(rules: TaskRules) -> Policies:
 def select_pool_runs(
     campaign: OpenedCampaign, task: str | None = None, without: Sequence[str] = ()
 ) -> tuple[Submission, ...]:
-    """Return the runs to pool: accepted, in time, and with a priority that the rules pool.
+    """Return the accepted runs that were in time and have a priority that the rules pool.
 
-    `without` has the tags of such runs to exclude.
+    `without` has the tags of runs to exclude from these.
     """
     rules = campaign.rules.task(task)
     priorities = (rules.pool or PoolRules()).priorities
@@ -334,13 +334,13 @@ def select_pool_runs(
     in_time = [run for run in accepted if not run.late]
     selected_runs = [run for run in in_time if not priorities or run.priority in priorities]
     if not selected_runs:
-        condition = f" of priority {', '.join(map(str, priorities))}" if priorities else ""
-        runs = f"{counted(len(accepted), 'accepted run')}, {len(in_time)} in time, none{condition}"
+        runs = f"{counted(len(accepted), 'accepted run')}, {len(in_time)} in time"
+        runs += f", none of priority {', '.join(map(str, priorities))}" if in_time else ""
         raise CranfieldError(f"task {quoted(rules.name)} has no run to pool: {runs}")
     tags = [run.tag for run in selected_runs]
     for tag in without:
         if tag not in tags:
-            got = f"got {quoted(tag)}; expected tags of: {some_of(tags, 12)}"
+            got = f"got {quoted(tag)}; expected some of: {some_of(tags, 12)}"
             raise PolicyError(f"without must name runs that the rules pool, {got}")
     if set(tags) <= set(without):
         raise PolicyError("without must leave at least one run in the pool, got all its runs")
@@ -366,10 +366,10 @@ def pool(
         Number of top documents to pool from each ranking; by default the depth of the rules, or
         100.
     ties
-        Order of documents with equal scores; by default that of the rules. Ranks are computed from
-        scores, and the rank column is ignored unless `ties` is `rank`.
+        Order of documents with equal scores; by default the order of the rules. Ranks are computed
+        from scores, and the rank column is ignored unless `ties` is `rank`.
     without
-        Tags of runs to exclude from the pool; with `mark`, they are recorded.
+        Tags of runs to exclude from the pool; with `mark`, the tags are recorded.
     mark
         Whether to record the runs of the pool as pooled. Runs that were pooled before stay marked,
         because their documents are judged.
@@ -384,12 +384,12 @@ def pool(
     CranfieldError
         If the rules select no run.
     InputError
-        If no run can be read. Single unreadable runs are excluded with a warning.
+        If no run can be read.
 
     Warns
     -----
     CranfieldWarning
-        For topics of the runs that are not in the task, which are not pooled.
+        For unreadable runs and topics outside the task, which are excluded, and ids with a blank.
     """
     check_list("without", without)
     rules = campaign.rules.task(task)
@@ -432,6 +432,6 @@ def _warn_of_blanks(
             topic, doc, *_ = frame.row(rows[0])
             position = f"{_label(submission)}, line {run.origin.line(rows[0])}"
             warn(
-                f"{position}: topic {quoted(topic)}, document {quoted(doc)}: a blank within an id"
-                " separates columns in a pool of text; exclude the run from the pool by its tag"
+                f"{position}: topic {quoted(topic)}, document {quoted(doc)}: a pool in text format"
+                " splits an id at its blank; exclude the run from the pool by its tag"
             )

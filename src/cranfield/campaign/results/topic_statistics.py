@@ -43,8 +43,8 @@ class TopicStatistics(TableResult):
         "topic": Column("Topic, in the order of the scores.", key=True),
         "best": Column("Best score of a run of the group: the lowest where lower is better."),
         "median": Column(
-            "Median score; of an even number of runs, the better of the two middle scores or"
-            " their mean, as `even_median` says."
+            "Median score; `even_median` states whether the median of an even number of runs is"
+            " the better of the two middle scores or their mean."
         ),
         "worst": Column("Worst score of a run of the group."),
         "n": Column("Number of runs in the group."),
@@ -61,7 +61,7 @@ class TopicStatistics(TableResult):
         return tuple(self.rows["group"].unique(maintain_order=True))
 
     def for_group(self, group: str = ALL) -> pl.DataFrame:
-        """Return the rows of a group, which are none for an excluded group."""
+        """Return the rows of a group; an excluded group has no rows."""
         if group not in self.groups and group not in self.excluded_groups:
             names = ", ".join(self.groups)
             raise PolicyError(f"unknown group {quoted(group)}; expected one of: {names}")
@@ -124,7 +124,7 @@ def topic_statistics(
         if system not in scores.systems:
             raise PolicyError(f"groups: unknown run {quoted(system)}")
     if ALL in groups.values():
-        raise PolicyError(f"a group must not be named {ALL}, which stands for all runs")
+        raise PolicyError(f"a group must not be named {ALL}; this name is reserved for all runs")
     values, missing_notes = _fill_missing(scores)
     group_of = np.array([groups.get(system, "") for system in scores.systems], dtype=object)
     names = [ALL, *sorted({name for name in groups.values() if name})]
@@ -155,8 +155,8 @@ def _fill_missing(scores: Scores) -> tuple[Floats, list[str]]:
         worst = np.inf if scores.definition is None else scores.definition.info.range[1]
         if not np.isfinite(worst):
             raise PolicyError(
-                f"{scores.cell(np.argwhere(is_missing)[0])} has no score by {scores.measure}, which"
-                " cannot be replaced, because lower is better and the measure has no maximum"
+                f"{scores.cell(np.argwhere(is_missing)[0])} has no score by {scores.measure}; where"
+                " lower is better, missing scores require a measure with a maximum"
             )
     n_missing = int(is_missing.sum())
     notes = [f"{counted(n_missing, 'missing score')} counted as {worst:g}"] if n_missing else []

@@ -56,7 +56,7 @@ def read_rules(path: str | PathLike[str]) -> Rules:
     Raises
     ------
     InputError
-        For invalid rules, with the file, the key, the reason and, if known, the line.
+        For invalid rules; the error names the file, the key, the reason and, if known, the line.
     """
     file = _rules_file(Path(fspath(path)))
     data = _read_bytes(file)
@@ -92,7 +92,7 @@ def read_rules(path: str | PathLike[str]) -> Rules:
 def rules_sha256(rules: Rules) -> str:
     """Return a single SHA-256 of the rules and all files that they name.
 
-    It is the hash of sorted lines `sha256  path`, as `sha256sum` writes them.
+    The hashed text has a line `sha256  path` for each file, as `sha256sum` writes it, in order.
     """
     lines = sorted(f"{digest}  {name}\n" for name, digest in rules.files.items())
     return sha256("".join(lines).encode()).hexdigest()
@@ -226,7 +226,7 @@ def _key_text(key: str) -> str:
 
 
 def _line_of(text: str, *path: str) -> int | None:
-    """Return the line of a key, or of its innermost table that is found; None if none is."""
+    """Return the line of a key, otherwise of its innermost table; None if neither is found."""
     line_of_key, max_depth = None, 0
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.split("\n"), 1):
@@ -269,7 +269,7 @@ def check_rules(rules: Rules) -> None:
 
 
 def template() -> str:
-    """Return a commented campaign.toml, valid as it is, whose rules accept most runs."""
+    """Return a commented campaign.toml with valid rules that accept most runs."""
     return (Path(cranfield.__file__).parent / "data/campaign.toml").read_text(encoding="utf-8")
 
 

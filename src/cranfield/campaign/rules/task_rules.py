@@ -40,7 +40,7 @@ def is_safe_name(name: str) -> bool:
 def instant(value: object) -> datetime:
     """Convert text or a TOML value to an instant: a time with its offset from UTC.
 
-    Offsets are required, because names of time zones are ambiguous in autumn.
+    Offsets are required, because times in a time zone are ambiguous when its clocks are set back.
     The end of a day anywhere on earth is `23:59:59-12:00`.
 
     Raises
@@ -129,7 +129,7 @@ class WrongValueError(Exception):
 
 @contextmanager
 def within_keys(*path: str) -> Iterator[None]:
-    """Prepend keys to the path of a wrong value that is raised inside."""
+    """Prepend keys to the path of a `WrongValueError` that is raised inside."""
     try:
         yield
     except WrongValueError as error:
@@ -213,7 +213,7 @@ def severity(value: Any) -> str:
 
 
 def list_of(check_item: ValueCheck, min_size: int = 0) -> ValueCheck:
-    """Return a check of a list without duplicates, which is converted to a tuple."""
+    """Return a check that converts a list without duplicates to a tuple."""
     check_list = _value_check(
         "a non-empty list" if min_size else "a list",
         lambda value: isinstance(value, list) and len(value) >= min_size,
@@ -230,7 +230,7 @@ def list_of(check_item: ValueCheck, min_size: int = 0) -> ValueCheck:
 
 
 def one_or_more(value: Any) -> tuple[Any, ...]:
-    """Check a list of lines of text, or a single line without brackets."""
+    """Check a list of lines of text, or a single line that is not in a list."""
     return tuple(list_of(text_line)(value if isinstance(value, list) else [value]))
 
 
@@ -251,7 +251,7 @@ def table_of(check_item: Callable[[str, Any], Any]) -> ValueCheck:
 
 
 def keys_of(model: type) -> dict[str, ValueCheck]:
-    """Return the checks with which the fields of a class are annotated."""
+    """Return the checks in the annotations of the fields of a class."""
     hints = get_type_hints(model, include_extras=True)
     return {
         name: hint.__metadata__[0] for name, hint in hints.items() if get_origin(hint) is Annotated
@@ -275,7 +275,7 @@ def fields_of(
 
 
 def table_as(model: Callable[..., Any], keys: Mapping[str, ValueCheck]) -> ValueCheck:
-    """Return a check of a table, which is converted to an object of the class."""
+    """Return a check that converts a table to an object of a class."""
     return lambda value: model(**fields_of(keys, value))
 
 
@@ -328,7 +328,7 @@ SEVERITIES = {
     "unknown_topics": "topic-unknown",
     "fewer_than_max": "too-few",
 }
-"""Keys that set the severity of one kind of fault, with its code."""
+"""Keys of a task that set the severity of one kind of fault, with the code of this kind."""
 
 
 def _documents(value: Any) -> PurePosixPath | dict[str, str]:
@@ -354,14 +354,14 @@ class TaskRules:
     Attributes
     ----------
     topics
-        A file, or `irds:...`; :func:`cranfield.campaign.rules.topics.topic_ids` reads them.
+        File of topics, or `irds:...`; :func:`cranfield.campaign.rules.topics.topic_ids` reads it.
     severities
         Severities that differ from the defaults, by code of the kind of fault: `error`, `warning`
         or `off`.
     tied
-        Proportion of tied documents above which a run gets a warning, 0 to 1.
+        Proportion (0 to 1) of tied documents above which a run gets a warning.
     measures
-        Names of measures; leaderboards are ordered by the first one.
+        Names of measures; leaderboards are ordered by the first measure.
     judging
         Options of :func:`cranfield.judge`, such as `{"ties": "trec"}`.
     source, line_of

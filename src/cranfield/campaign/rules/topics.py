@@ -22,7 +22,7 @@ _NUM = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]*)", re.IGNORECASE)
 def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     """Return the ids of a task's topics in the order of the file; None if the rules name no topics.
 
-    Formats: text, where the first word of each line is an id, without comments (`#`); TREC, with
+    Formats: text, with an id as the first word of each line, and `#` before comments; TREC, with
     `<num> Number: 401`; XML, with `<topic number="401">` or, as in CLEF,
     `<topic><identifier>401</identifier>`; JSON, as an object by id or a list of objects; and JSON
     lines. Files may be compressed. `irds:...` names the topics of a dataset of ir_datasets.

@@ -78,7 +78,7 @@ class Verification(Result):
 
     name: ClassVar[str] = "findings"
     columns: ClassVar[Columns] = {
-        "kind": Column("problem, left over (by an interrupted command), note, or repaired."),
+        "kind": Column("One of: problem, left over (by an interrupted command), note, repaired."),
         "file": Column("Path in the campaign's folder.", key=True),
         "reason": Column("Problem with the file, or the repair made."),
     }
@@ -115,7 +115,7 @@ class Verification(Result):
         return "\n".join([*self.heading(), *map(str, self.findings)])
 
     def heading(self) -> list[str]:
-        """Return one line: the number of problems, if any, and of compared files and events."""
+        """Return one line: the numbers of problems, if any, of compared files, and of events."""
         sizes = f"{counted(self.files, 'file')}, {counted(self.events, 'event')}"
         return [f"{counted(len(self.problems), 'problem') if not self.ok else 'intact'}: {sizes}"]
 
@@ -183,7 +183,7 @@ def _unrecorded_files(folder: Path, files: _Records) -> Iterator[Finding]:
         elif name in files or name in CAMPAIGN_PATHS:
             continue
         elif _FILE_PATTERN.fullmatch(name) or (path / "bagit.txt").exists():
-            yield Finding(name, f"no record in {REGISTRY} names it", LEFT_OVER)
+            yield Finding(name, f"has no record in {REGISTRY}", LEFT_OVER)
         else:
             yield Finding(name, "does not belong to the campaign", NOTE)
 
@@ -213,7 +213,7 @@ def verify(campaign: OpenedCampaign, *, repair: bool = False) -> Verification:
     Notes
     -----
     Hashes prove that the files and the order of events are as recorded. They do not prove that the
-    records are true, nor that nobody rewrote the whole folder.
+    records are true, or that nobody rewrote the whole folder.
     """
     check_folder(campaign.folder)
     verification = _verify(campaign.folder)
@@ -266,7 +266,7 @@ def _verify_once(folder: Path) -> Verification:
             n_compared, new_findings = _compare_bag(folder, name, record.sha256)
         elif record.kind == "scores" and not (folder / name).exists():
             n_compared = 0
-            new_findings = [Finding(name, "is missing; it will be computed again", NOTE)]
+            new_findings = [Finding(name, "is missing; scores will be computed again", NOTE)]
         else:
             n_compared, new_findings = _compare(folder, name, record)
         n_files += n_compared
@@ -283,7 +283,7 @@ def _files_by_name(folder: Path) -> _Records:
     """Return the objects, whose names are their hashes, and the releases."""
     objects = (path for path in sorted((folder / OBJECTS).glob("*/*")) if path.name[0] != ".")
     bags = (path.parent for path in sorted((folder / RELEASES).glob("*/bagit.txt")))
-    files = {path: _Record(path.name, "which is its name") for path in objects}
+    files = {path: _Record(path.name, "the name of the file") for path in objects}
     files |= {path: _Record("", "release", "release") for path in bags}
     return {path.relative_to(folder).as_posix(): record for path, record in files.items()}
 
@@ -346,7 +346,7 @@ def _remove_left_over(campaign: OpenedCampaign, verification: Verification) -> l
 
 
 def create_folder(folder: Path, rules: Path | None = None, actor: str | None = None) -> None:
-    """Create a campaign's folder, completely or not at all, as `cranfield.campaign.create`."""
+    """Create a campaign's folder completely or not at all; see `cranfield.campaign.create`."""
     if folder.resolve() == Path.cwd():
         raise PolicyError("expected the name of a new folder, got the working directory")
     with whole_folder(folder, private=True, synced=True) as new_folder:

@@ -45,7 +45,7 @@ class Submission:
     metadata
         Metadata of the run, as YAML text.
     kept
-        Whether its bytes are in `objects/`; bytes of purged and refused runs are not kept.
+        Whether the submitted bytes are in `objects/`; purged and most refused runs are not stored.
     """
 
     id: int
@@ -125,7 +125,7 @@ class Event:
 
 
 RULES, REGISTRY = "campaign.toml", "campaign.sqlite"
-"""Names of the files of the rules, which people write, and of the registry."""
+"""Names of the file of the rules, which people write, and of the file of the registry."""
 
 JOURNAL = f"{REGISTRY}-journal"
 """SQLite's journal, which exists during a change, and remains if the process is killed."""
@@ -135,7 +135,7 @@ OBJECTS, SCORES, RELEASES = "objects", "scores", "releases"
 
 
 def check_folder(folder: Path) -> None:
-    """Check that a folder is a campaign's."""
+    """Check that a folder is the folder of a campaign."""
     try:
         is_folder, has_registry = folder.is_dir(), (folder / REGISTRY).is_file()
     except OSError as error:
@@ -144,8 +144,8 @@ def check_folder(folder: Path) -> None:
     if not is_folder:
         raise InputError("no such folder", source=str(folder))
     if not has_registry:
-        reason = f"is not a campaign: {REGISTRY} is missing (`cranfield campaign init` creates one)"
-        raise InputError(reason, source=str(folder))
+        hint = "`cranfield campaign init` creates a campaign"
+        raise InputError(f"is not a campaign: {REGISTRY} is missing ({hint})", source=str(folder))
 
 
 CHUNK = 1 << 20
@@ -160,8 +160,7 @@ def object_path(folder: Path, sha256: str) -> Path:
 def put_object(folder: Path, source: Path | bytes) -> tuple[str, int]:
     """Store bytes or the content of a file as an object; return its SHA-256 and size in bytes.
 
-    On return, the object is on the disk. Until a record in the registry names it, a verification
-    reports it as left over.
+    On return, the object is on the disk. Verifications report it as left over until it is recorded.
     """
     sha256 = file_sha256(source) if isinstance(source, Path) else hashlib.sha256(source).hexdigest()
     target = object_path(folder, sha256)
@@ -189,7 +188,8 @@ def read_object(folder: Path, sha256: str) -> bytes:
     except OSError as error:
         raise InputError("is missing", source=f"{OBJECTS}/{sha256}") from error
     if hashlib.sha256(data).hexdigest() != sha256:
-        raise InputError("its bytes differ from the submitted file", source=f"{OBJECTS}/{sha256}")
+        reason = "the stored bytes differ from the submitted file"
+        raise InputError(reason, source=f"{OBJECTS}/{sha256}")
     return data
 
 

@@ -51,7 +51,7 @@ _FROM_SQL: dict[Any, Callable[[Any], Any]] = {"bool": bool, "dict[str, str]": js
 class RecordTable:
     """Table of one type of record, sorted by the column `order`.
 
-    `declarations` are SQL by name of column, where the type of the field does not determine it.
+    `declarations` has the SQL of columns that the type of the field does not determine.
     """
 
     name: str
@@ -160,8 +160,7 @@ def create_registry(path: Path) -> None:
     """Create an empty registry that only its owner may read."""
     if sqlite3.sqlite_version_info < (3, 37) or not hasattr(sqlite3.Connection, "serialize"):
         raise CranfieldError(
-            "SQLite 3.37 with serialize is required for campaigns, got SQLite"
-            f" {sqlite3.sqlite_version}"
+            f"campaigns require SQLite 3.37 with serialize, got SQLite {sqlite3.sqlite_version}"
         )
     path.touch(mode=0o600, exist_ok=False)
     tables = "".join(table.sql for table in TABLES.values())
@@ -175,7 +174,7 @@ def create_registry(path: Path) -> None:
 def open_registry(folder: Path) -> Iterator[sqlite3.Connection]:
     """Open the registry of a folder, and convert errors of SQLite to errors of cranfield.
 
-    Unfinished changes of killed processes are rolled back by SQLite.
+    SQLite rolls back unfinished changes of killed processes.
     """
     path = folder / REGISTRY
     if not path.is_file():
@@ -316,7 +315,7 @@ class RegistryReader:
         object: str | None = None,
         tag: str | None = None,
     ) -> tuple[Submission, ...]:
-        """Return submissions in the order of their records; in any state if `states` is None.
+        """Return submissions in the order of recording; in any state if `states` is None.
 
         Tags are compared regardless of case.
         """
@@ -359,7 +358,7 @@ class RegistryReader:
         return {} if row is None else dict(json.loads(row["details"])["about"])
 
     def _records(self, record_type: type[Any], **criteria: Any) -> tuple[Any, ...]:
-        """Return records by the values of columns; a tuple has several values, None allows any."""
+        """Return records by values of columns; a tuple lists accepted values, None accepts any."""
         # Only names of columns, which come from the code, become SQL text.
         table = TABLES[record_type]
         conditions = ["TRUE"]

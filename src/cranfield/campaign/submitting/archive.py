@@ -87,11 +87,11 @@ def read_archive_table(
     rules
         Rules of the campaign.
     defaults
-        Declaration with the values of runs that have none in the table.
+        Declaration whose values apply to runs without a value in the table.
     task
-        Task of runs that have none in the table.
+        Task of runs without a task in the table.
     columns
-        Names of columns in the table by their usual names, where they differ.
+        Names of columns in the table that differ from the usual names, by usual name.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def read_archive_table(
     values = {name: getattr(defaults, name) for name in fields} | {"task": task, **defaults.answers}
     for name, value in values.items():
         if value and name in cells and not frame[name].null_count():
-            reason = "must not be set, because the table has it for every run"
+            reason = "must not be set, because the table has a value for every run"
             raise PolicyError(f"{quoted(name)} {reason}; got {quoted(value)}")
     used = column_indices.values()
     if unused := [quoted(str(name)) for k, name in enumerate(source.names) if k not in used]:
@@ -147,7 +147,7 @@ def read_archive_table(
     if files_without_row:
         count = counted(len(files_without_row), "file")
         names = some_of(map(quoted, files_without_row), 5)
-        warn(f"{count} without a row in the table, thus not submitted: {names}")
+        warn(f"{count} not submitted for lack of a row in the table: {names}")
     return ArchiveTable(source.source, tuple(rows))
 
 
@@ -156,7 +156,7 @@ def _declaration(row: Mapping[str, str], defaults: Declaration) -> Declaration:
     names = ("tag", "team", "type", "description")
     values: dict[str, Any] = {name: row[name] for name in names if name in row}
     if not defaults.team and "team" not in row:
-        raise InputError(f"run {quoted(row['tag'])} has no team, in its row or by default")
+        raise InputError(f"run {quoted(row['tag'])} has no team; set it in the row or for all runs")
     if "priority" in row:
         values["priority"] = integer_in(row["priority"])
         if values["priority"] is None:
@@ -200,7 +200,7 @@ def _file(tag: str, files: Sequence[str]) -> tuple[str | None, str]:
     if not files:
         return None, f"no file has the name {quoted(tag)}"
     names = " and ".join(quoted(Path(file).name) for file in files[:2])
-    return None, f"{names} both match {quoted(tag)}; choose one in the column 'file'"
+    return None, f"{names} both match {quoted(tag)}; choose a file in the column 'file'"
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ def submit_archive(
     all_or_none: bool = False,
     jobs: Annotated[int | None, Integer(1)] = None,
 ) -> Iterator[RowOutcome]:
-    """Submit the runs of a table, in its order; the next run is submitted if one is refused.
+    """Submit the runs of a table in order, continuing after a refused run.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def submit_archive(
     add_teams
         Whether to add unknown teams, with their ids as names.
     all_or_none
-        Whether to accept no run if any run is refused, in a single transaction.
+        Whether to submit all runs in a single transaction, which accepts all of them or none.
     jobs
         Number of runs to check in parallel; by default the number of processors.
 

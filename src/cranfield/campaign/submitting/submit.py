@@ -108,7 +108,7 @@ MAX_TAG = 300
 
 @dataclass(frozen=True)
 class CheckedCopy:
-    """A submitted run: its bytes in a private file, and the report of their check."""
+    """A submitted run: its bytes in a private file, and the report of the check."""
 
     task: TaskRules
     declaration: Declaration
@@ -194,7 +194,7 @@ def decide(
 ) -> tuple[SubmissionOutcome, Sequence[Fault], Submission | None]:
     """Accept or refuse a run by the rules and the registry, without writing.
 
-    Returns the outcome, all faults, including those about other teams, and the run to replace.
+    Return the outcome, all faults (including faults about other teams), and the run to replace.
     """
     task, declaration, team, tag = copy.task, copy.declaration, copy.declaration.team, copy.tag
     received = received_at(declaration, copy.arrival)
@@ -215,7 +215,7 @@ def decide(
             report = copy.report
             if is_new_time:
                 times = f"{submission.received}, because the run was received {repeat.received}"
-                message = f"received is not changed to {times}; replace the run to change it"
+                message = f"received is not changed to {times}; replace the run to change received"
                 warning = Fault("answers", "warning", message)
                 report = replace(report, faults=(*report.faults, warning))
             return SubmissionOutcome(repeat, report, is_repeat=True), report.faults, None
@@ -238,7 +238,7 @@ def decide(
     priority = submission.priority
     tags = [run.tag for run in other_runs if priority and run.priority == priority]
     if tags:
-        message = f"priority {priority} is also that of run {quoted(tags[0])}; use another"
+        message = f"run {quoted(tags[0])} already has priority {priority}; use another priority"
         faults.append(Fault("answers", "warning", message))
     if errors := dict.fromkeys(fault.code for fault in faults if fault.severity == "error"):
         submission = replace(submission, state=REFUSED, reason=", ".join(errors))
@@ -359,7 +359,7 @@ def _ranking_faults(
 ) -> Iterator[Fault]:
     """Yield faults for runs with the same ranking; faults about other teams are private."""
     for run in other_runs:
-        message = f"the same ranking as {quoted(run.tag)}"
+        message = f"the run has the same ranking as {quoted(run.tag)}"
         if run.team == submission.team:
             yield _fault(task, "ranking-same", message)
         else:
@@ -451,7 +451,7 @@ def check_submission(
 ) -> CheckReport:
     """Check a run like :func:`submit`, without submitting it.
 
-    Rules about teams are checked only if a team is set.
+    Rules about teams are checked only if a team is declared.
     """
     rules = campaign.rules.task(task)
     with copy_and_check(campaign, run, rules, Declaration(**declared)) as copy:
@@ -501,9 +501,9 @@ def record_run_within(
 
 
 def withdraw(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
-    """Withdraw an accepted run, which is then no longer scored or released.
+    """Withdraw an accepted run, so that it is no longer scored or released.
 
-    Its record stays in the registry, and existing releases do not change.
+    The record of the run stays in the registry, and existing releases do not change.
 
     Parameters
     ----------
@@ -525,7 +525,7 @@ def withdraw(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
 
 
 def accepted_run(registry: RegistryReader, tag: str) -> Submission:
-    """Return the accepted run with a tag (in any case), which is unique."""
+    """Return the only accepted run with a tag, regardless of case."""
     runs = registry.submissions(None, None, tag=tag)
     for run in runs:
         if run.state == ACCEPTED:
@@ -544,7 +544,8 @@ def purge(
 ) -> Submission:
     """Remove the bytes of a run that was withdrawn, replaced or refused.
 
-    Its record with the hash stays. Bytes that other runs or judgments share are not removed.
+    The record of the run, with the hash of the bytes, stays in the registry. Bytes that other runs
+    or judgments share are not removed.
 
     Parameters
     ----------
@@ -558,8 +559,8 @@ def purge(
     Raises
     ------
     PolicyError
-        If no such run has a stored file, or several runs have the tag. An accepted run must be
-        withdrawn first.
+        If no withdrawn, replaced or refused run with the tag has a stored file, or if several runs
+        have the tag and `id` is not set. An accepted run must be withdrawn first.
     """
     check_reason(reason)
     with campaign.registry.change("purge", tag, {"reason": reason}) as tx:
@@ -571,9 +572,9 @@ def purge(
 
 
 def _run_to_purge(runs: Sequence[Submission], tag: str, id: int | None) -> Submission:
-    """Return the run with a tag and an id that can be purged.
+    """Return the run to purge by its tag and id.
 
-    Runs that were already purged count as well, so that a repeated command does not purge another.
+    Purged runs count as well, so that a repeated command does not purge another run.
     """
     similar_tags = [quoted(run.tag) for run in runs if run.tag != tag]
     runs = [run for run in runs if run.tag == tag]
@@ -595,7 +596,7 @@ def _run_to_purge(runs: Sequence[Submission], tag: str, id: int | None) -> Submi
         )
     if id is not None and id not in [run.id for run in runs]:
         ids = ", ".join(str(run.id) for run in runs)
-        raise PolicyError(f"unknown id {id} of a run {quoted(tag)}; expected one of: {ids}")
+        raise PolicyError(f"no run {quoted(tag)} has the id {id}; expected one of: {ids}")
     matches = [run for run in stored_runs if id in (None, run.id)]
     if any(run.kept for run in matches):
         return matches[0]

@@ -119,7 +119,7 @@ def change_team(
     Raises
     ------
     PolicyError
-        For an unknown team, an invalid value, or no change.
+        For an unknown team, an invalid value, or if nothing is changed.
     """
     changes = _check_fields(id, name=name, contact=contact, anonymous_until=anonymous_until)
     if not changes:

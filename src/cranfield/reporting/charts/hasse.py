@@ -32,8 +32,8 @@ def lay_out_layers(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
     """Lay out a diagram with nodes in layers, and edges to nodes in higher layers.
 
     This is the method of Sugiyama, Tagawa and Toda (1981). An edge that skips layers gets a dummy
-    node in each of these. Sweeps sort each layer by the mean positions of neighbours; the order
-    with the fewest crossings is used. Then nodes move towards the means of their neighbours.
+    node in each skipped layer. Sweeps sort each layer by the mean positions of neighbours, and the
+    order with the fewest crossings is used. Then nodes move towards the means of their neighbours.
     """
     height = np.asarray(levels, dtype=np.int64)
     level, links, chains = _split_edges(height, np.asarray(edges).reshape(-1, 2))
@@ -115,11 +115,11 @@ STEPS = {"swap": [1, 0], "replacement": [5, 3]}  # dash pattern of the edges of 
 
 @theme.draws("hasse", "a length")
 def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
-    """Draw the partial order of all runs of a length by swap and replacement.
+    """Draw the partial order of all runs of a length by swaps and replacements of documents.
 
-    A run is below another if an upward path leads from it to the other; then every measure that
-    rewards both steps orders the two runs in this way. Without a path, measures may disagree.
-    Colours show the sum of grades.
+    If a path leads upward from one run to another, every measure that rewards swaps and
+    replacements prefers the upper run. Without a path, measures may disagree. A colour is a sum of
+    grades.
 
     Parameters
     ----------
@@ -136,8 +136,8 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     Notes
     -----
     Figure 1 of Ferrante, Ferro and Fuhr (2021) is this chart for length 4. The height of a run is
-    the number of steps on the longest path from the worst run. With more than two grades some edges
-    skip levels; they bend around the runs of these levels.
+    the number of steps on the longest path from the worst run. With more than two grades, some
+    edges skip levels and bend around the runs of these levels.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, L
     check_size(length, grades)
     if exceeds(MAX_RUNS, length, grades):
         raise PolicyError(
-            f"a diagram can have at most {MAX_RUNS} runs, got {grades + 1}^{length} of length"
+            f"a diagram can have at most {MAX_RUNS} runs, got {grades + 1}^{length} runs of length"
             f" {length}"
         )
     runs, height, edges = all_runs(length, grades), levels(length, grades), covers(length, grades)

@@ -41,7 +41,7 @@ def judges_chart(
     Raises
     ------
     PolicyError
-        For statistics that were not computed, and for no or more than four statistics.
+        For statistics that were not computed, and for fewer than one or more than four statistics.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
     result
         A result of :func:`cranfield.assess.self_preference`.
     measure
-        Name of the measure; by default the first.
+        Name of the measure; by default the first measure.
 
     Raises
     ------
@@ -244,7 +244,7 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
         "bias",
         "verdict",
         MARKERS,
-        f"bias ({measure}): score by judge minus by people, own family minus others",
+        f"bias ({measure}): judge's minus people's score, own family minus other families",
         theme.tooltips("judge:N", *columns, "verdict:N"),
         rules={" together": 1, "": 3},
         size=90,

@@ -25,7 +25,7 @@ MEASURES, LENGTH = "measures", "a length"
 """Subjects of charts that need no result: measures, and a length of runs."""
 
 BY_COMMAND = ("Scores", "Evaluation", "PairwiseComparison", "AnovaTable", MEASURES, LENGTH)
-"""Subjects of charts of the command `cranfield plot`, which are computed from runs and scores."""
+"""Subjects of charts that the command `cranfield plot` draws from runs and scores."""
 
 
 class ChartKind(NamedTuple):
@@ -95,7 +95,7 @@ PARTS: dict[tuple[str, str], Callable[..., Any]] = {
     ("PairwiseComparison", "Scores"): lambda comparison: comparison.scores,
     ("PairwiseComparison", "AnovaTable"): _select_anova,
 }
-"""Functions that select a part of a result that has charts, by the classes of result and part."""
+"""Functions that select the subject of a chart from a result, by the classes of both."""
 
 
 def select_charts(result: Any) -> dict[str, Callable[..., Any]]:
@@ -150,7 +150,7 @@ def chart_function(result: Any, name: str) -> Callable[..., Any]:
 
 
 def chart_to_draw(request: str, kinds: Sequence[type[Result]]) -> tuple[str, str]:
-    """Parse `FILE` or `CHART=FILE`; the default is the first chart of these kinds of studies."""
+    """Parse `FILE` or `CHART=FILE`; the default is the first chart for these kinds of studies."""
     classes = {kind.__name__ for kind in kinds}
     available = [name for name, chart in CHARTS.items() if chart.subject in classes]
     if not available:
@@ -166,7 +166,7 @@ def chart_to_draw(request: str, kinds: Sequence[type[Result]]) -> tuple[str, str
 
 
 def draw_study(request: str, studies: Sequence[Result]) -> None:
-    """Save the chart of the first study that has it, or of all if the chart takes several."""
+    """Save a chart of the first matching study; the chart of stability takes all studies."""
     name, path = chart_to_draw(request, [type(study) for study in studies])
     chart = CHARTS[name]
     matching = [study for study in studies if type(study).__name__ == chart.subject]

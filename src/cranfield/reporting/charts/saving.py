@@ -58,15 +58,15 @@ def save(
         effect on other formats.
     width
         Width of the whole chart in millimetres, such as 84 for a column of a paper, at 96 pixels
-        per inch. The plot is resized, and text keeps its size of about 8 points. As a pixel is a
-        point in PDF, include a PDF with this width. Charts with several panels are refused.
+        per inch. The plot is resized, and text keeps its size of about 8 points. A pixel becomes a
+        point in PDF, so scale a PDF to this width. Charts with several panels are refused.
     title
-        Whether to draw the title, which a caption replaces in a paper.
+        Whether to draw the title; in a paper, the caption replaces the title.
 
     Raises
     ------
     PolicyError
-        For another suffix, an invalid scale or width, or an object that is not a chart.
+        For an unknown suffix, an invalid scale or width, or an object that is not a chart.
     InputError
         If the file cannot be written.
     MissingDependencyError
@@ -101,7 +101,7 @@ def _resize(chart: Any, width: float | None, title: bool) -> Any:
     if width is not None:
         check_number("width", width, 30, 1000)
         if not isinstance(chart, (alt.Chart, alt.LayerChart)):
-            raise PolicyError("width requires a chart with a single panel, got several")
+            raise PolicyError("width requires a chart with a single panel, got several panels")
         fit = alt.AutoSizeParams(type="fit", contains="padding")
         changes = {"width": round(width * PIXELS_PER_MM), "autosize": fit}
         chart = type(chart).from_dict(_narrow_legends(chart.to_dict()))

@@ -25,10 +25,10 @@ MAX_FAST = 2**32  # maximum number of values with quick ranks of runs
 
 
 def cumulative_proportions(runs_image: Image) -> pl.DataFrame:
-    """Return the proportions of runs (`runs below`, `runs`) and `values` up to each value.
+    """Return, for each value, the proportions of `runs` and of `values` that are not higher.
 
-    With more than 4,096 runs, the values are those of a sample spread over the image; their
-    proportions are exact. Proportions of runs are null if there are too many runs to count.
+    The proportion of `runs below` excludes runs of the same value. Of more than 4,096 runs, only a
+    sample of values is returned. Proportions of runs are null if there are too many runs to count.
     """
     if runs_image.at_most is not None:
         raise PolicyError("the chart counts all runs; use an image without at_most")
@@ -113,7 +113,7 @@ def _sample_runs(runs_image: Image) -> Ints:
 MAX_AREA = 1e-10  # maximum of twice the area of three points that count as collinear
 
 PROPORTIONS = {"runs": "proportion of runs", "values": "proportion of values"}
-"""What is counted up to a value, with labels: runs, as in the paper, or values of the measure."""
+"""Labels of the curves, by the column that is drawn."""
 
 
 @theme.draws("distribution", "measures")
@@ -124,11 +124,11 @@ def distribution_chart(
     *,
     judgments: Sequence[int] | int | None = None,
 ) -> alt.ConcatChart:
-    """Draw the values of measures against the proportion of runs, and of values, up to them.
+    """Draw each value of a measure against the proportions of runs and of values up to it.
 
-    The interval-scaled version of a measure is its proportion of values. The curve of values is a
-    straight line if and only if the measure has equal steps; its distance from the grey line is the
-    effect of interval scaling. The curve of runs shows which values are common.
+    The interval-scaled version of a measure maps each value to the proportion of values. The curve
+    of values is a straight line if and only if the measure has equal steps; its distance from the
+    grey line is the effect of interval scaling. The curve of runs shows which values are common.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def distribution_chart(
 
     Notes
     -----
-    Figures 3 to 5 of Ferrante, Ferro and Fuhr (2021), which have the curve of runs.
+    Figures 3 to 5 of Ferrante, Ferro and Fuhr (2021), which show the curve of runs only.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def _panel(runs_image: Image, title: str) -> alt.LayerChart:
     top = runs_image.measure.info.range[1]
     ends = [min(0.0, low), top if np.isfinite(top) else high]
     y = alt.Y("value:Q").title("value").scale(domain=ends, nice=False).axis(tickCount=5)
-    x = alt.X("proportion:Q").title("proportion not above value").scale(domain=[0, 1], nice=False)
+    x = alt.X("proportion:Q").title("proportion up to the value").scale(domain=[0, 1], nice=False)
     x = x.axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
     marks = {
         "color": theme.map_values(
@@ -287,7 +287,7 @@ def spacing_chart(
     -----
     Figure 2 of Ferrante, Ferro and Fuhr (2021), which is figure 19 of Ferro and Maistro (2024).
     Labels that would overlap are moved up or down. If there is not enough space, some labels are
-    omitted, but no marks.
+    omitted, but all marks are drawn.
 
     Examples
     --------

@@ -30,7 +30,7 @@ PANELS = {
 
 @theme.draws("agreement", "SplitStudy")
 def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.ConcatChart:
-    """Draw agreements and disagreements on two sets of topics against the size of the sets.
+    """Draw agreements and disagreements between two sets of topics, by the size of the sets.
 
     Lines are means over repeats; bands extend from the 5% to the 95% quantile.
 
@@ -39,7 +39,7 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     study
         A result of :func:`split_topics`.
     group
-        Group of systems; by default the first.
+        Group of systems; by default the first group.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     Raises
     ------
     PolicyError
-        For a largest p-value outside this range.
+        For an invalid largest p-value.
 
     Notes
     -----
@@ -121,7 +121,7 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     visible = curves.filter(
         (pl.col("rank") <= is_on_axis.sum().over("measure") + 1) & pl.col("rank").le(end)
     )
-    rank = alt.X("rank:Q").title(f"rank of the pair of systems by p-value, of {pairs:,}")
+    rank = alt.X("rank:Q").title(f"rank of the pair by p-value, of {pairs:,} pairs")
     pvalue = alt.Y("p:Q").title("p-value (achieved significance level)")
     line = (
         theme.base_chart(select_points(visible, end))
@@ -163,18 +163,18 @@ SIZES = ("1 run", "2 runs", "3 or more")  # labels of the number of contributing
 def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.ConcatChart:
     """Draw the score and rank of each system with all judgments, and without its own documents.
 
-    Without its own documents means without the judgments of documents that only its team retrieved.
-    Points on the line did not change; points below it have a lower score or, in the panel of ranks,
-    where rank 1 is at the top, a worse rank. Each kind of list has a row of panels. Colours show
-    how many runs of the team contributed, unless runs were excluded one by one. Systems without a
-    score are not drawn.
+    The own documents of a system are the documents that only its team retrieved; their judgments
+    are removed. Points on the line did not change. Points below the line have a lower score or, in
+    the panel of ranks, where rank 1 is at the top, a worse rank. Each kind of list (`raw` or
+    `condensed`) has a row of panels. Colours show how many runs of the team contributed, unless
+    runs were excluded one by one. Systems without a score are not drawn.
 
     Parameters
     ----------
     study
         A result of :func:`leave_one_out`.
     measure
-        Text form of the measure; by default the first.
+        Text form of the measure; by default the first measure.
 
     Raises
     ------
@@ -226,8 +226,8 @@ def _before_and_after(rows: pl.DataFrame, quantity: str, unit: str) -> alt.Layer
         color=theme.GREY, strokeWidth=1
     )
     diagonal = diagonal.encode(x=alt.X("x:Q", scale=x_scale), y=alt.Y("y:Q", scale=y_scale))
-    present = rows["runs of the team"].to_list()
-    sizes = [size for size in ("none", *SIZES) if size in present]
+    used_sizes = rows["runs of the team"].to_list()
+    sizes = [size for size in ("none", *SIZES) if size in used_sizes]
     legend = alt.Legend(title="runs of the team", symbolOpacity=1)
     colour = alt.value(theme.COLOURS[0])
     if unit != "run":
@@ -261,9 +261,9 @@ QUANTITIES = {
 def pooling_chart(study: Pooling, quantity: str = "tau") -> alt.ConcatChart:
     """Draw relevant documents, and agreement with all judgments, against judged documents.
 
-    The first panel shows the proportion of the pool's relevant documents. Each measure and kind of
-    list has another panel, which compares its scores with the scores by all judgments. A dashed
-    line marks the full pool. Bands are plus and minus one standard deviation of repeats.
+    The first panel shows the proportion of the pool's relevant documents. Further panels, one for
+    each measure and kind of list (`raw` or `condensed`), compare scores with the scores by all
+    judgments. A dashed line marks the full pool. Bands show one standard deviation of repeats.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def pooling_chart(study: Pooling, quantity: str = "tau") -> alt.ConcatChart:
     Raises
     ------
     PolicyError
-        For another quantity.
+        For an unknown quantity.
 
     Examples
     --------
@@ -325,8 +325,8 @@ def _pooling_panel(
 def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart:
     """Draw significant pairs, Kendall's tau and confirmed pairs against the number of topics.
 
-    Lines are means over samples; a band contains a proportion of the samples that is equal to the
-    confidence of the study.
+    Lines are means over samples. Bands contain the proportion of samples that is the confidence
+    level of the study, such as 95%.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
         "significant": ("Significant pairs", f"pairs, of {pairs:,}"),
         "tau": (f"Agreement with the ranking by all {topics} topics", "Kendall's tau"),
         "confirmed": (
-            f"Pairs significant by all {topics} topics, confirmed by a sample",
+            f"Significant pairs of all {topics} topics that a sample confirms",
             "proportion",
         ),
     }
@@ -438,28 +438,28 @@ VERSIONS = {"original": "original", "interval": "interval-scaled"}
 
 
 def _check_single_collection(study: ScaleStudy) -> None:
-    if study.collections:
-        raise PolicyError(f"charts require a study of one collection, got {len(study.collections)}")
+    if count := len(study.collections):
+        raise PolicyError(f"charts require a study of one collection, got {count} collections")
 
 
 @theme.draws("scale-tau", "ScaleStudy")
 def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerChart:
     """Draw Kendall's tau between each measure and its interval-scaled version, by length of runs.
 
-    If it is 1, both versions order the systems in the same way.
+    A tau of 1 means that both versions order the systems in the same way.
 
     Parameters
     ----------
     study
         A result of :func:`cranfield.meta.study_scales`.
     kind
-        `overall`: of the means of systems; `by topic`: the mean over topics; `lowest`: the lowest
-        value of a topic.
+        Tau to draw: `overall` (of the means of systems), `by topic` (its mean over topics) or
+        `lowest` (its lowest value for a topic).
 
     Raises
     ------
     PolicyError
-        For another kind, and for a study of several collections.
+        For an unknown kind, and for a study of several collections.
 
     Notes
     -----
@@ -600,6 +600,6 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
         dots.encode(y=y, x="tau:Q", tooltip=theme.tooltips("pair:N", "of:N", "tau"), **marks),
         width=WIDTH,
         height=ROW * len(pairs),
-        description=f"Kendall's tau between two measures on runs of length {length}, of the"
-        " measures and of their interval-scaled versions.",
+        description=f"Kendall's tau between pairs of measures on runs of length {length}, and"
+        " between their interval-scaled versions.",
     )

@@ -52,7 +52,7 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     PolicyError
         For an unknown system.
     CranfieldError
-        If there are no scores, or infinite ones.
+        If there are no scores, or infinite scores.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def intervals_chart(
     comparison
         A result of :func:`cranfield.compare`.
     reference
-        A system; by default the first baseline, or else the system with the best mean.
+        System to compare with; by default the first baseline, otherwise the best system.
 
     Raises
     ------
@@ -237,7 +237,7 @@ CELL_COLOURS = {
 
 DIGITS = 6  # number of significant digits of differences and p-values in tooltips
 VERDICTS = {1: summary.BETTER, -1: summary.WORSE, 0: summary.NOT_DIFFERENT}
-"""Verdict on the first system of a pair by its code in the data; the second has the negative."""
+"""Verdicts on the first system of a pair, by code; for the second system, the sign is reversed."""
 
 MAX_SIGNED = 40  # maximum number of systems in a matrix with signs
 
@@ -379,7 +379,7 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     costs
         A result of :func:`cranfield.cost_effectiveness`.
     cost
-        Name of the cost; by default the first.
+        Name of the cost; by default the first cost.
 
     Raises
     ------
@@ -515,7 +515,7 @@ def measure_scatter(
         title=theme.headline(
             f"{titles[1]} against {titles[0]}",
             f"{counted(points.height, 'system')}; {tau_text}.",
-            f"{counted(n_excluded, 'system')} without a score excluded." if n_excluded else "",
+            f"Excluded: {counted(n_excluded, 'system')} without a score." if n_excluded else "",
         ),
         description=f"Scatter plot of {counted(points.height, 'system')}: {titles[1]} against"
         f" {titles[0]}; {tau_text}.",

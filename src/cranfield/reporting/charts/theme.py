@@ -76,7 +76,7 @@ def base_chart(rows: pl.DataFrame | Mapping[str, Any]) -> alt.Chart:
 
 
 def tooltips(*fields: str, form: str = ".4f", **titles: str) -> list[alt.Tooltip]:
-    """Return tooltips of fields; those without a type, such as `:N`, are formatted numbers."""
+    """Return tooltips of fields; fields without a type, such as `:N`, are formatted as numbers."""
     return [
         *(
             alt.Tooltip(field) if ":" in field else alt.Tooltip(f"{field}:Q", format=form)
@@ -240,7 +240,7 @@ def row_channel(
 def score_channel(
     field: str, title: str, count: int, scale: alt.Scale | None = None, **axis: Any
 ) -> alt.X:
-    """Return the channel of scores of `count` rows; by default the axis may begin above zero."""
+    """Return the channel of scores for `count` rows; by default the axis may begin above zero."""
     is_above = count > MAX_ROWS_AXIS_BELOW
     options = alt.Axis(orient="top" if is_above else "bottom", tickCount=8, **axis)
     return alt.X(f"{field}:Q", title=title, scale=scale or alt.Scale(zero=False), axis=options)
@@ -267,15 +267,15 @@ def interval_rows(
 ) -> alt.LayerChart:
     """Draw a row for each name: its value as a point, and its intervals as lines.
 
-    `row`, `value` and `kind` are columns of names, values and kinds, which have `markers`. `rules`
-    are line widths of intervals, by the suffix of their columns `low…` and `high…`. `band` has the
-    bounds of a shaded band, or of a line; by default a line marks 0. `names` are all names in
-    order, if some have no row or several.
+    `row`, `value` and `kind` are columns of names, values and kinds; `markers` has the colour and
+    shape of each kind. `rules` are line widths of intervals, by the suffix of their columns `low…`
+    and `high…`. `band` has the bounds of a shaded band, or of a line; by default a line marks 0.
+    `names` has all names in order; it is required if a name has no row or several rows.
     """
     names = names or frame[row].to_list()
     step, _ = row_size(len(names))
-    present = {name: marker for name, marker in markers.items() if name in frame[kind]}
-    marks = marker_channels(kind, present, orient="top", **legend)
+    used_markers = {name: marker for name, marker in markers.items() if name in frame[kind]}
+    marks = marker_channels(kind, used_markers, orient="top", **legend)
 
     def x(field: str) -> alt.X:
         return score_channel(field, axis, len(names), scale, format=format)

@@ -37,7 +37,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     """Draw a bar for each topic: the score of one system minus that of another.
 
     Topics on which the first system is better come first. A dashed line marks the mean difference.
-    Differences within rounding errors are zero, as in the tests.
+    Differences within rounding errors count as zero, as in significance tests.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     scores
         Scores of one measure: any input of :func:`cranfield.compare`, except scores by shard.
     first, second
-        The systems of the vertical and of the horizontal axis.
+        The system on the vertical axis, and the system on the horizontal axis.
 
     Raises
     ------

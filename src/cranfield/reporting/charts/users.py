@@ -111,7 +111,7 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     evaluation
         Result of :func:`cranfield.online.evaluate_models`.
     conditional
-        Whether probabilities are conditional on the clicks above.
+        Whether probabilities are conditional on the clicks at higher ranks.
 
     Examples
     --------
@@ -239,7 +239,7 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     report
         Result of :func:`cranfield.online.analyse_experiment` with a sequential method.
     metric
-        Name of a metric; by default the first.
+        Name of a metric; by default the first metric.
 
     Raises
     ------
@@ -280,9 +280,9 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
 
 @theme.draws("sensitivity", "Sensitivity")
 def sensitivity_chart(study: Sensitivity) -> alt.ConcatChart:
-    """Draw the impressions that each pair of systems requires against its offline difference.
+    """Draw the impressions needed to distinguish two systems against their offline difference.
 
-    There is a panel for each user model, and a point for each pair of systems and method; the axis
+    There is a panel for each user model, and a point for each pair of systems and method. The axis
     of impressions is logarithmic. Pairs without a significant difference at any number of
     impressions are not drawn.
 

@@ -117,7 +117,7 @@ def _compare_scaled(
     if isinstance(measure, Interval):
         return "it is already interval-scaled"
     if comparison is None:
-        return "systems are not compared by it"
+        return "systems are not compared by this measure"
     if evaluation is None:
         return "it requires the runs, but only scores are available"
     if measure.cutoff is None:
@@ -204,7 +204,7 @@ class MeasurePart:
 class PageContents:
     """Contents of a page; parts may have fewer topics than the page.
 
-    `inputs` are names of files with their SHA-256, or None for other inputs.
+    `inputs` are names with the SHA-256 of files, and None for inputs that are not files.
     """
 
     title: str
@@ -238,7 +238,7 @@ def collect_contents(
     comparisons = [item for item in items if isinstance(item, PairwiseComparison)]
     if comparisons and (unused := sorted(set(settings) - {"jobs"})):
         raise PolicyError(
-            f"{', '.join(unused)} cannot be set for finished comparisons; report scores instead"
+            f"{', '.join(unused)} cannot be set for finished comparisons; pass scores instead"
         )
     systems = items[0].systems
     for item in items:

@@ -58,7 +58,7 @@ def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None
 
 
 def page_data(contents: PageContents) -> dict[str, Any]:
-    """Return the data of the page; a comparison of all pairs has no `first` and `second`."""
+    """Return the data of the page; comparisons omit `first` and `second` if they have all pairs."""
     parts = contents.parts
     first, second = initial_pair(contents)
     ranks = None if contents.evaluation is None else precision_by_rank(contents.evaluation)
@@ -154,7 +154,7 @@ def _bounds(comparison: PairwiseComparison) -> dict[str, str]:
     with np.errstate(invalid="ignore"):
         half_width = (high - low) / 2
         if np.allclose(comparison.difference - half_width, low, 1e-12, 1e-15):
-            return {"reaches": encode_array(half_width)}
+            return {"halfWidths": encode_array(half_width)}
     return {"low": encode_array(low), "high": encode_array(high)}
 
 

@@ -37,24 +37,25 @@ def systems_figure(part: MeasurePart) -> Html | None:
     if len(systems) < 2:
         return None
     if pairs is None:
-        drawn = _means(part)
+        figure = _means(part)
     elif pairs.baselines:
-        drawn = _differences_from_baseline(pairs)
+        figure = _differences_from_baseline(pairs)
     else:
-        drawn = _means_with_intervals(pairs)
-    texts = [_number(value, drawn.form) for value in drawn.values.tolist()]
-    if drawn.baseline:
-        texts[systems.index(drawn.baseline)] = "baseline"
-    styles = ["top" if is_top else "" for is_top in drawn.is_highlighted]
-    bounds = drawn.values, drawn.low, drawn.high
+        figure = _means_with_intervals(pairs)
+    texts = [_number(value, figure.form) for value in figure.values.tolist()]
+    if figure.baseline:
+        texts[systems.index(figure.baseline)] = "baseline"
+    styles = ["top" if is_top else "" for is_top in figure.is_highlighted]
+    bounds = figure.values, figure.low, figure.high
     rows = _rows(range(len(systems)), systems, texts, styles, bounds)
     title = f"{label(part.name)}: {counted(len(systems), 'system')}, best first"
     title += " (lower is better)" if part.scores.lower_is_better else ""
     chart, axis_note = _draw_rows(
-        rows[drawn.order], title, band=drawn.band, zero=bool(drawn.baseline)
+        rows[figure.order], title, band=figure.band, zero=bool(figure.baseline)
     )
-    hint = f"Scroll the chart to see all {len(systems)}." if len(systems) > MAX_VISIBLE else ""
-    return _figure(title, chart, [drawn.note, axis_note, hint])
+    is_long = len(systems) > MAX_VISIBLE
+    hint = f"Scroll the chart to see all {len(systems)} systems." if is_long else ""
+    return _figure(title, chart, [figure.note, axis_note, hint])
 
 
 class SystemValues(NamedTuple):
@@ -116,8 +117,8 @@ def _means_with_intervals(pairs: PairwiseComparison) -> SystemValues:
     else:
         note = (
             f"Dots: {pairs.mean_of} of each system. Lines: {_level(pairs)} confidence intervals of"
-            f" its {pairs.difference_from} the best, drawn around the dot ({pairs.interval_kind});"
-            " they can exceed the range of scores. The best system has no line."
+            f" the {pairs.difference_from} the best, drawn around each dot ({pairs.interval_kind});"
+            " lines can exceed the range of scores. The best system has no line."
         )
     return SystemValues(
         order=pairs.order,
@@ -231,7 +232,7 @@ def _draw_rows(
 ) -> tuple[Html, str]:
     """Draw the rows; also return a note on values beyond the axis and on missing intervals.
 
-    Infinite bounds extend to the end of the axis. If `contains_all`, it has all finite bounds.
+    Infinite bounds extend to the end of the axis. With `contains_all`, it has all finite bounds.
     """
     values, low, high = frame.select("value", "low", "high").to_numpy().T
     start, stop = axis_range(values, low, high, zero=zero, contains_all=contains_all)
@@ -278,7 +279,8 @@ def _draw_rows(
     if n_beyond := int(np.count_nonzero(side)):
         subject = f"{counted(n_beyond, noun)} {'lies' if n_beyond == 1 else 'lie'}"
         notes.append(
-            f"{subject} beyond the axis, where an arrow points; the numbers are on the right."
+            f"{subject} beyond the axis and {'has' if n_beyond == 1 else 'have'} an arrow instead"
+            " of a dot; the numbers are on the right."
         )
     if np.isinf([low, high]).any():
         notes.append("A line to the edge of the axis has no finite bound there.")

@@ -41,7 +41,7 @@ def check_judges(results: Any) -> tuple[Any, ...]:
     return judge_results
 
 
-SCRIPTS = "numbers systems pair kit keeping ranked map matrix boxes ranks tau topics page"
+SCRIPTS = "numbers systems pair kit saving ranked map matrix boxes ranks tau topics page"
 
 
 def render_page(contents: PageContents) -> str:
@@ -118,21 +118,21 @@ def report(
     Parameters
     ----------
     results
-        An :class:`Evaluation`; scores, comparisons of the same systems, or statements of
-        :func:`meaningfulness`, one or several in a list or mapping; any input of :func:`compare`;
-        or an :class:`~cranfield.online.ExperimentReport`, which has its own page and cannot be
+        An :class:`Evaluation`, or any input of :func:`compare`. Scores, comparisons of the same
+        systems, or statements of :func:`meaningfulness`; several are passed as a list or mapping.
+        Or an :class:`~cranfield.online.ExperimentReport`, which has its own page and cannot be
         combined with options of comparisons.
     path
         The file to write; nothing is written if the report fails.
     title
         Heading of the page.
     baseline, test, correction, statistic, alternative, alpha, missing
-        Options of :func:`compare` for scores that are not yet compared; None is its default.
+        Options of :func:`compare` for scores that are not yet compared; None selects the default.
     exact, threshold, resamples, seed
         Further options of :func:`compare`.
     scales
         Whether to compare systems also by the interval-scaled versions of measures with a cutoff,
-        if this is fast: up to cutoff 100 for P, R, DCG, nDCG, RBP and RR, and up to 20 for others.
+        if this is fast: up to cutoff 100 for P, R, DCG, nDCG, RBP and RR, otherwise up to 20.
     judges
         Results of :func:`cranfield.assess.compare_judges`,
         :func:`cranfield.assess.judge_rankings` or :func:`cranfield.assess.self_preference`, one or

@@ -89,10 +89,11 @@ def warning_lines(contents: PageContents) -> list[str]:
     parts = contents.parts
     evaluation_notes = [] if contents.evaluation is None else contents.evaluation.notes
     notes = [*map(without_advice, evaluation_notes)]
-    failed = [
-        part for part in parts if part.comparison_reason and part.comparison_reason != NO_QUALITY
+    notes += [
+        f"{label(part.name)} is not compared: {part.comparison_reason}"
+        for part in parts
+        if part.comparison_reason not in ("", NO_QUALITY)
     ]
-    notes += [f"{label(part.name)} is not compared: {part.comparison_reason}" for part in failed]
     lines, common = shared_lines(
         {label(part.name): part.missing_notes for part in parts if part.meaning}
     )
@@ -156,7 +157,7 @@ def _describe_best(part: MeasurePart) -> str:
         return best
     n_topics = np.count_nonzero(has_score.reshape(*has_score.shape[:2], -1).any(axis=2), axis=0)
     sizes = f"{n_topics.min():,} to {n_topics.max():,}" if np.ptp(n_topics) else f"{n_topics[0]:,}"
-    return f"{best} The values are over different topics, {sizes} of each system."
+    return f"{best} Systems have scores on different topics: {sizes} per system."
 
 
 def verdict_sentence(meaning: Meaningfulness) -> str:
@@ -166,7 +167,7 @@ def verdict_sentence(meaning: Meaningfulness) -> str:
         return f"This conclusion is meaningful: {reason}."
     if verdict == "unknown":
         return f"Whether this conclusion is meaningful is unknown: {reason}."
-    # Two lines of the page; lines that can be unfolded say what depends on the scale.
+    # The sentence should fit in two lines of the page; the rest is in lines that can be unfolded.
     return sentence(reason.partition(";")[0])
 
 
@@ -232,7 +233,7 @@ def answer_cells(part: MeasurePart) -> list[str]:
 def systems(contents: PageContents) -> list[tuple[int, list[tuple[str, bool]]]]:
     """Return the indices of systems with their values, ordered by the first measure.
 
-    Each value is a text, with True if it is the best by its measure.
+    Each value is a text and a flag, which is True if the value is the best by its measure.
     """
     columns = []
     for part in contents.parts:

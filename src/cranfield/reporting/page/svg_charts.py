@@ -191,7 +191,7 @@ def axis_range(
 ) -> tuple[float, float]:
     """Return the ends of an axis for the bulk of the rows, without outliers.
 
-    The axis always contains the first row, the best. With `contains_all` it contains all rows.
+    The axis always contains the first row, which is the best, and all rows if `contains_all`.
 
     Examples
     --------

@@ -118,7 +118,9 @@ def test_what_team(small: Make, tmp_path: Path, team: str) -> None:
 
 def test_names_of_teams_that_are_no_names_of_files(small: Make, tmp_path: Path) -> None:
     campaign = small(("northlab", "con"), ("manual",) * 2)
-    with pytest.raises(cf.PolicyError, match="'con' has no unique, valid file name"):
+    with pytest.raises(
+        cf.PolicyError, match="'con' has an id that is not a valid, unique file name"
+    ):
         campaign.packets(tmp_path / "every")
     assert not (tmp_path / "every").exists()
 

@@ -1,6 +1,6 @@
 // Box plots of the scores of each system over topics.
 
-addPicture({
+addChart({
   id: "boxes",
   name: "boxes",
   available: (measure) => array(measure, "boxes").some(Number.isFinite),

@@ -6,7 +6,7 @@ const STEPS = 24;
 const ROOMY = 8.4;
 
 /** All charts in order: their declaration, their figure, and their current view. */
-const pictures = [];
+const charts = [];
 
 /** Create an SVG element with attributes and children; strings become text. */
 function svgElement(name, attributes = {}, ...children) {
@@ -32,9 +32,9 @@ function cut(name, width) {
 
 /** Create the name of a column: horizontal if there is enough space, else vertical. */
 function columnName(name, x, y, width, anchor) {
-  const shown = cut(name, 52);
-  if (shown.length * 6.9 < width) return textElement(shown, x, anchor === "end" ? y + 7 : y, "middle", "soft");
-  const text = textElement(shown, 0, 0, anchor, "soft");
+  const label = cut(name, 52);
+  if (label.length * 6.9 < width) return textElement(label, x, anchor === "end" ? y + 7 : y, "middle", "soft");
+  const text = textElement(label, 0, 0, anchor, "soft");
   text.setAttribute("transform", `translate(${(x + 3.5).toFixed(1)} ${y}) rotate(-90)`);
   return text;
 }
@@ -67,7 +67,7 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-/** Return the colour of a fraction: from light to dark in the light scheme, from dark to light in the dark one. */
+/** Return the colour of a fraction: from light to dark in the light scheme, from dark to light in the dark scheme. */
 function rampColour(fraction) {
   const stops = ["ramp-low", "ramp-middle", "ramp-high"].map(colour);
   const [from, to, weight] = fraction < 0.5 ? [stops[0], stops[1], 2 * fraction] : [stops[1], stops[2], 2 * fraction - 1];
@@ -123,105 +123,105 @@ function rowsFor(count, width) {
 }
 
 /** Add a chart; its declaration has its name, availability, drawing, and its data as a table. */
-function addPicture(declared) {
+function addChart(declared) {
   const figure = document.getElementById(`pic-${declared.id}`);
-  const one = { ...declared, figure, stale: true, near: false, view: null };
+  const chart = { ...declared, figure, stale: true, near: false, view: null };
   const caption = element("figcaption");
-  one.title = element("span");
-  caption.append(one.title, ...saveButtons(one));
-  one.canvas = element("div", "canvas");
-  one.note = element("p", "note");
-  figure.append(caption, one.canvas, one.note);
-  pictures.push(one);
+  chart.title = element("span");
+  caption.append(chart.title, ...saveButtons(chart));
+  chart.canvas = element("div", "canvas");
+  chart.note = element("p", "note");
+  figure.append(caption, chart.canvas, chart.note);
+  charts.push(chart);
   watcher.observe(figure);
 }
 
 /** Draw charts only when they are about to be visible, so that the page is ready sooner. */
 const watcher = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
-    const one = pictures.find((picture) => picture.figure === target);
-    one.near = isIntersecting;
-    if (one.near && one.stale) drawPicture(one);
+    const chart = charts.find((chart) => chart.figure === target);
+    chart.near = isIntersecting;
+    if (chart.near && chart.stale) drawChart(chart);
   }
 }, { rootMargin: "400px" });
 
 /** Redraw all charts that are nearly visible, and the other charts once they are. */
 function redraw() {
-  for (const one of pictures) {
-    one.stale = true;
-    one.figure.hidden = !one.available(data.measures[selectedMeasure()]);
-    if (one.near && !one.figure.hidden) drawPicture(one);
+  for (const chart of charts) {
+    chart.stale = true;
+    chart.figure.hidden = !chart.available(data.measures[selectedMeasure()]);
+    if (chart.near && !chart.figure.hidden) drawChart(chart);
   }
 }
 
-function drawPicture(one, width = one.canvas.clientWidth) {
-  if (one.figure.hidden || width === 0) return;
+function drawChart(chart, width = chart.canvas.clientWidth) {
+  if (chart.figure.hidden || width === 0) return;
   const measure = data.measures[selectedMeasure()];
-  const view = one.draw(measure, width);
-  one.stale = false;
-  one.view = view;
-  one.title.textContent = view.title;
+  const view = chart.draw(measure, width);
+  chart.stale = false;
+  chart.view = view;
+  chart.title.textContent = view.title;
   // Hints on the pointer are not printed.
   const hints = (view.hints ?? []).map((hint) => element("span", "hint", ` ${hint}`));
-  one.note.replaceChildren(view.note, ...hints);
+  chart.note.replaceChildren(view.note, ...hints);
   const { height } = view;
   // A redrawn chart keeps the focus and the cell selected by keys; otherwise the next key would
   // begin at the top of the page or in the first cell.
-  const hasFocus = one.svg && one.svg === document.activeElement;
-  const cell = hasFocus ? one.cell : null;
-  one.svg = svgElement("svg", {
+  const hasFocus = chart.svg && chart.svg === document.activeElement;
+  const cell = hasFocus ? chart.cell : null;
+  chart.svg = svgElement("svg", {
     viewBox: `0 0 ${width} ${height}`, width, height, tabindex: 0, role: "img",
     "aria-label": `${view.title}. Arrow keys read its values.`,
   }, ...view.parts);
-  one.over = svgElement("g", { class: "over" });
-  one.svg.append(one.over);
-  one.canvas.replaceChildren(one.svg);
-  listen(one, one.svg);
-  if (hasFocus) one.svg.focus({ preventScroll: true });
-  if (cell) pointWithKeys(one, cell);
+  chart.over = svgElement("g", { class: "over" });
+  chart.svg.append(chart.over);
+  chart.canvas.replaceChildren(chart.svg);
+  listen(chart, chart.svg);
+  if (hasFocus) chart.svg.focus({ preventScroll: true });
+  if (cell) pointWithKeys(chart, cell);
 }
 
 /** Add tooltips, selection and keyboard access to a chart. */
-function listen(one, target) {
+function listen(chart, target) {
   const pointerPosition = (event) => {
     const box = target.getBoundingClientRect();
-    const scale = one.view.width / box.width;
+    const scale = chart.view.width / box.width;
     return [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
   };
   target.addEventListener("pointermove", (event) => {
-    const cell = findCell(one.view, ...pointerPosition(event));
-    if (cell) point(one, ...cell, event.clientX, event.clientY);
+    const cell = findCell(chart.view, ...pointerPosition(event));
+    if (cell) point(chart, ...cell, event.clientX, event.clientY);
     else leave();
   });
   target.addEventListener("pointerleave", leave);
   target.addEventListener("blur", leave);
   target.addEventListener("click", (event) => {
-    const cell = findCell(one.view, ...pointerPosition(event));
-    if (cell) one.view.at(...cell)?.choose?.(event.shiftKey);
+    const cell = findCell(chart.view, ...pointerPosition(event));
+    if (cell) chart.view.at(...cell)?.choose?.(event.shiftKey);
   });
   target.addEventListener("keydown", (event) => {
     const steps = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
-    const { columns, rows } = one.view.grid;
+    const { columns, rows } = chart.view.grid;
     if (event.key === "Escape") leave();
-    else if (event.key === "Enter" && one.cell) {
-      one.view.at(...one.cell)?.choose?.(event.shiftKey);
+    else if (event.key === "Enter" && chart.cell) {
+      chart.view.at(...chart.cell)?.choose?.(event.shiftKey);
     } else if (event.key in steps) {
       const clamp = (value, count) => Math.min(Math.max(value, 0), count - 1);
-      const [c, r] = one.cell ?? [0, 0];
-      const [right, down] = one.cell ? steps[event.key] : [0, 0];
-      pointWithKeys(one, [clamp(c + right, columns), clamp(r + down, rows)]);
+      const [c, r] = chart.cell ?? [0, 0];
+      const [right, down] = chart.cell ? steps[event.key] : [0, 0];
+      pointWithKeys(chart, [clamp(c + right, columns), clamp(r + down, rows)]);
     } else return;
     event.preventDefault();
   });
 }
 
 /** Show the tooltip of a cell selected by keys, below the cell. */
-function pointWithKeys(one, [c, r]) {
-  const { x, y, w, h } = one.view.grid;
-  const box = one.svg.getBoundingClientRect();
-  const scale = box.width / one.view.width;
-  const top = one.view.spot ? one.view.spot(c, r) : y + (r + 1) * h;
-  point(one, c, r, box.left + (x + (c + 0.5) * w) * scale, box.top + top * scale);
+function pointWithKeys(chart, [c, r]) {
+  const { x, y, w, h } = chart.view.grid;
+  const box = chart.svg.getBoundingClientRect();
+  const scale = box.width / chart.view.width;
+  const top = chart.view.spot ? chart.view.spot(c, r) : y + (r + 1) * h;
+  point(chart, c, r, box.left + (x + (c + 0.5) * w) * scale, box.top + top * scale);
 }
 
 /** Return the cell of a grid at a position; null outside. */
@@ -234,10 +234,10 @@ function findCell(view, left, top) {
 }
 
 /** Show the tooltip of a cell, and mark its systems in all charts. */
-function point(one, c, r, left, top) {
-  const content = one.view.at(c, r);
+function point(chart, c, r, left, top) {
+  const content = chart.view.at(c, r);
   if (!content) return leave();
-  one.cell = [c, r];
+  chart.cell = [c, r];
   const lines = content.tip.map((line, k) => element(k ? "span" : "strong", "", line));
   tip.replaceChildren(...lines);
   tip.hidden = false;
@@ -246,17 +246,17 @@ function point(one, c, r, left, top) {
   tip.style.left = `${Math.max(8, Math.min(left + 14, room - width - 8))}px`;
   tip.style.top = `${top + 18 + height > window.innerHeight ? Math.max(8, top - height - 12) : top + 18}px`;
   mark(content.systems);
-  const { x, y, w, h, columns } = one.view.grid;
-  if (columns > 1 && !one.view.nearest) {
-    one.over?.append(svgElement("rect", { class: "cursor", x: x + c * w, y: y + r * h, width: w, height: h }));
+  const { x, y, w, h, columns } = chart.view.grid;
+  if (columns > 1 && !chart.view.nearest) {
+    chart.over?.append(svgElement("rect", { class: "cursor", x: x + c * w, y: y + r * h, width: w, height: h }));
   }
 }
 
 /** Mark systems in all charts. */
 function mark(systems) {
-  for (const one of pictures) {
-    if (one.view?.light) one.view.light(systems);
-    else one.over?.replaceChildren(...systems.flatMap((system) => one.view.mark?.(system) ?? []));
+  for (const chart of charts) {
+    if (chart.view?.light) chart.view.light(systems);
+    else chart.over?.replaceChildren(...systems.flatMap((system) => chart.view.mark?.(system) ?? []));
   }
 }
 
@@ -264,5 +264,5 @@ function mark(systems) {
 function leave() {
   tip.hidden = true;
   mark([]);
-  for (const one of pictures) one.cell = null;
+  for (const chart of charts) chart.cell = null;
 }

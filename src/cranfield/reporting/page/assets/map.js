@@ -1,6 +1,6 @@
 // The difficulty map: scores by system and topic, the best systems and the easiest topics first.
 
-addPicture({
+addChart({
   id: "map",
   name: "difficulty map",
   available: (measure) => measure.easiest.length > 0,

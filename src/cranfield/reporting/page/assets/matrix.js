@@ -11,7 +11,7 @@ function findVerdict(measure, row, column) {
   return direction > 0 ? "better" : direction < 0 ? "worse" : "same";
 }
 
-addPicture({
+addChart({
   id: "matrix",
   name: "significance matrix",
   available: ({ comparison }) => comparison !== null && data.systems.length > 2

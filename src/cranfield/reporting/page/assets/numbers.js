@@ -29,16 +29,16 @@ function fixed(number, places) {
   if (Number.isNaN(number)) return "–";
   if (!Number.isFinite(number)) return number > 0 ? "inf" : "−inf";
   const size = Math.abs(number);
-  let shown = size.toFixed(places);
+  let rounded = size.toFixed(places);
   const [, digits] = size.toFixed(Math.min(100, places + 60)).split(".");
-  const last = Number(shown.at(-1));
+  const last = Number(rounded.at(-1));
   if (/^50*$/.test(digits.slice(places)) && last % 2 === 1) {
-    shown = shown.slice(0, -1) + String(last - 1);
+    rounded = rounded.slice(0, -1) + String(last - 1);
   }
-  return number < 0 && Number(shown) !== 0 ? `−${shown}` : shown;
+  return number < 0 && Number(rounded) !== 0 ? `−${rounded}` : rounded;
 }
 
-/** Format a p-value; one too small for four decimals is written with an exponent. */
+/** Format a p-value; a value too small for four decimals has an exponent. */
 function formatP(p) {
   if (Number.isNaN(p)) return "–";
   if (p >= 0.0001) return fixed(p, 4);
@@ -79,9 +79,9 @@ function pairOf(comparison, first, second) {
   const { at, sign } = findPair(comparison, first, second);
   if (at < 0) return null;
   const difference = array(comparison, "difference")[at];
-  const reach = array(comparison, "reaches")?.[at];
-  const low = reach === undefined ? array(comparison, "low")[at] : difference - reach;
-  const high = reach === undefined ? array(comparison, "high")[at] : difference + reach;
+  const halfWidth = array(comparison, "halfWidths")?.[at];
+  const low = halfWidth === undefined ? array(comparison, "low")[at] : difference - halfWidth;
+  const high = halfWidth === undefined ? array(comparison, "high")[at] : difference + halfWidth;
   const holds = (decodeBytes(comparison.holds)[at >> 3] >> (at & 7)) & 1;
   return {
     mirrored: sign < 0,

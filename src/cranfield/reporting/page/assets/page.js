@@ -98,10 +98,10 @@ for (const head of systemsTable.tHead.querySelectorAll("[data-sort]")) {
 
 // Once the page is loaded, all charts are drawn in turn, so that links to sections lead to the right position.
 window.addEventListener("load", () => {
-  const queue = pictures.filter((one) => one.draw);
+  const queue = charts.filter((chart) => chart.draw);
   const drawNext = () => {
-    const one = queue.shift();
-    if (one?.stale) drawPicture(one);
+    const chart = queue.shift();
+    if (chart?.stale) drawChart(chart);
     if (queue.length) setTimeout(drawNext);
   };
   setTimeout(drawNext);
@@ -110,13 +110,13 @@ window.addEventListener("load", () => {
 // In print all charts are drawn with the width of the page; charts that are higher than a page are scaled down.
 const PAGE = 840;
 window.addEventListener("beforeprint", () => {
-  for (const one of document.querySelectorAll(".intervals")) {
-    const rows = one.querySelectorAll(".names text").length;
-    one.style.zoom = Math.min(1, Math.max(0.4, PAGE / (Number(one.dataset.top) + rows * one.dataset.step)));
+  for (const figure of document.querySelectorAll(".intervals")) {
+    const rows = figure.querySelectorAll(".names text").length;
+    figure.style.zoom = Math.min(1, Math.max(0.4, PAGE / (Number(figure.dataset.top) + rows * figure.dataset.step)));
   }
-  for (const one of pictures) if (one.draw) drawPicture(one, one.figure.matches(".wide, #pic-topics") ? 660 : 316);
+  for (const chart of charts) if (chart.draw) drawChart(chart, chart.figure.matches(".wide, #pic-topics") ? 660 : 316);
 });
 window.addEventListener("afterprint", () => {
-  for (const one of document.querySelectorAll(".intervals")) one.style.zoom = "";
+  for (const figure of document.querySelectorAll(".intervals")) figure.style.zoom = "";
   redraw();
 });

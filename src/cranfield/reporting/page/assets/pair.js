@@ -112,7 +112,7 @@ function listFacts(measure, pair, topics) {
   }
   const wins = topics.filter((row) => sign * row.difference > 0).length;
   const losses = topics.filter((row) => sign * row.difference < 0).length;
-  facts.push(["topics won, lost, tied by the first", `${wins} / ${losses} / ${topics.length - wins - losses}`]);
+  facts.push(["topics won, lost and tied by the first system", `${wins} / ${losses} / ${topics.length - wins - losses}`]);
   return facts;
 }
 

@@ -3,9 +3,9 @@
 for (const figure of document.querySelectorAll(".ranked")) {
   const canvas = figure.querySelector(".canvas");
   const owner = figure.closest(".of-measure");
-  const one = { name: "intervals", figure, canvas, title: figure.querySelector("figcaption span"), available: () => true };
+  const chart = { name: "intervals", figure, canvas, title: figure.querySelector("figcaption span"), available: () => true };
   const measureOf = () => data.measures[owner ? Number(owner.dataset.measure) : selectedMeasure()];
-  one.rows = () => {
+  chart.rows = () => {
     const { comparison, overall } = measureOf();
     const rows = [...figure.querySelectorAll(".names text")].map((name) => Number(name.dataset.row));
     if (!owner) return pairRows(rows);
@@ -15,9 +15,9 @@ for (const figure of document.querySelectorAll(".ranked")) {
     const head = ["system", comparison?.meanOf ?? measureOf().overallName, "low", "high"];
     return [head, ...rows.map((k) => [data.systems[k], values[k], low?.[k] ?? NaN, high?.[k] ?? NaN])];
   };
-  figure.querySelector("figcaption").append(...saveButtons(one));
-  pictures.push(one);
-  for (const part of figure.querySelectorAll(".intervals")) listenToRows(one, part, owner);
+  figure.querySelector("figcaption").append(...saveButtons(chart));
+  charts.push(chart);
+  for (const part of figure.querySelectorAll(".intervals")) listenToRows(chart, part, owner);
 }
 
 /** Return the difference of two systems by each measure, as rows of a table. */
@@ -29,7 +29,7 @@ function pairRows(rows) {
 }
 
 /** Add tooltips and selection to the rows of a part of a figure: systems, or measures if there are two systems. */
-function listenToRows(one, part, owner) {
+function listenToRows(chart, part, owner) {
   const names = [...part.querySelectorAll(".names text")];
   const keys = names.map((name) => Number(name.dataset.row));
   const [top, step] = [Number(part.dataset.top), Number(part.dataset.step)];
@@ -45,11 +45,11 @@ function listenToRows(one, part, owner) {
     light: (systems) => names.forEach((name, row) => name.classList.toggle("lit", owner !== null && systems.includes(keys[row]))),
   };
   part.tabIndex = 0;
-  // A figure of several parts is one chart; its view is the part that is in use.
-  part.addEventListener("pointerenter", () => { one.view = view; });
-  part.addEventListener("focus", () => { one.view = view; });
-  one.view ??= view;
-  listen(one, part);
+  // A figure of several parts is a single chart; its view is the part that is in use.
+  part.addEventListener("pointerenter", () => { chart.view = view; });
+  part.addEventListener("focus", () => { chart.view = view; });
+  chart.view ??= view;
+  listen(chart, part);
 }
 
 function systemAt(k, system) {

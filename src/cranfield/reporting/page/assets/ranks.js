@@ -1,6 +1,6 @@
 // Precision by rank.
 
-addPicture({
+addChart({
   id: "ranks",
   name: "precision by rank",
   available: () => data.ranks !== null,
@@ -31,8 +31,8 @@ addPicture({
     ]);
     const round = ranks.filter((rank) => /^[125]0*$/.test(String(rank)));
     const tens = round.filter((rank) => /^10*$/.test(String(rank)));
-    const shown = width > 420 || tens.length < 3 ? round : tens;
-    parts.push(...shown.map((rank) => textElement(String(rank), x(rank), height - bottom + 16, "middle", "soft")));
+    const labelled = width > 420 || tens.length < 3 ? round : tens;
+    parts.push(...labelled.map((rank) => textElement(String(rank), x(rank), height - bottom + 16, "middle", "soft")));
     parts.push(textElement("rank", (left + right) / 2, height - 6, "middle", "soft"));
     const [first, second] = selectedPair();
     parts.push(svgElement("path", { d: order.filter((k) => k !== first && k !== second).map(line).join(""), class: "curve" }));
@@ -47,7 +47,7 @@ addPicture({
     return {
       width, height, grid, parts,
       title: "Mean precision by rank",
-      note: `Curves end ${depth}. The pair is in colour.`,
+      note: `Curves end ${depth}. The two selected systems are in colour.`,
       nearest: (px, py) => {
         if (px < left - 4 || px > right + 8 || py < top || py > height - bottom + 4) return null;
         const column = ranks.reduce((best, rank, j) => (Math.abs(x(rank) - px) < Math.abs(x(ranks[best]) - px) ? j : best), 0);

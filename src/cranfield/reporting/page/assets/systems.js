@@ -35,14 +35,14 @@ function sortByHead(head) {
 /** Show the systems whose name contains a text. */
 function filterSystems(query) {
   const text = query.toLowerCase();
-  let shown = 0;
+  let nShown = 0;
   for (const row of systemRows) {
     row.hidden = !data.systemLabels[row.dataset.system].toLowerCase().includes(text);
-    shown += row.hidden ? 0 : 1;
+    nShown += row.hidden ? 0 : 1;
   }
-  systemsTable.hidden = shown === 0;
+  systemsTable.hidden = nShown === 0;
   document.getElementById("shown").textContent =
-    shown === 0 ? "no name contains this text" : `${shown} of ${counted(systemRows.length, "system")}`;
+    nShown === 0 ? "no name contains this text" : `${nShown} of ${counted(systemRows.length, "system")}`;
 }
 
 const phone = window.matchMedia("(max-width: 46rem)");

@@ -1,6 +1,6 @@
 // Kendall's tau between the rankings of systems by two measures.
 
-addPicture({
+addChart({
   id: "tau",
   name: "tau between measures",
   available: () => data.measures.length > 1 && data.systems.length > 2,

@@ -1,6 +1,6 @@
 // The difference of the two systems on each topic.
 
-addPicture({
+addChart({
   id: "topics",
   name: "difference by topic",
   available: (measure) => selectedPair()[0] !== selectedPair()[1] && scoresByTopic(measure, ...selectedPair()).length > 0,

@@ -3,12 +3,12 @@
 const STYLE_PROPERTIES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family", "font-weight", "opacity"];
 
 /** Create the two save buttons of a chart. */
-function saveButtons(one) {
-  return [["SVG", () => exportSvg(one), "image/svg+xml"], ["CSV", () => exportCsv(one.rows()), "text/csv"]].map(([kind, makeText, type]) => {
+function saveButtons(chart) {
+  return [["SVG", () => exportSvg(chart), "image/svg+xml"], ["CSV", () => exportCsv(chart.rows()), "text/csv"]].map(([kind, makeText, type]) => {
     const button = element("button", "keep", kind);
     button.type = "button";
-    button.setAttribute("aria-label", `${kind} of ${one.name}`);
-    button.addEventListener("click", () => saveFile(`${one.name}.${kind.toLowerCase()}`, makeText(), type));
+    button.setAttribute("aria-label", `${kind} of ${chart.name}`);
+    button.addEventListener("click", () => saveFile(`${chart.name}.${kind.toLowerCase()}`, makeText(), type));
     return button;
   });
 }
@@ -23,14 +23,14 @@ function saveFile(name, text, type) {
 }
 
 /** Return a chart as a standalone SVG that contains its styles. */
-function exportSvg(one) {
-  const sources = one.svg ? [one.svg] : [...one.canvas.querySelectorAll("svg:not(svg svg)")];
-  const frame = one.canvas.querySelector(".intervals, svg").parentElement.getBoundingClientRect();
+function exportSvg(chart) {
+  const sources = chart.svg ? [chart.svg] : [...chart.canvas.querySelectorAll("svg:not(svg svg)")];
+  const frame = chart.canvas.querySelector(".intervals, svg").parentElement.getBoundingClientRect();
   const boxes = sources.map((source) => source.getBoundingClientRect());
   const [left, top] = [Math.min(...boxes.map((box) => box.left)), Math.min(...boxes.map((box) => box.top))];
   const size = { width: Math.ceil(frame.width), height: Math.ceil(Math.max(...boxes.map((box) => box.bottom)) - top) };
   const whole = svgElement("svg", { ...size, viewBox: `0 0 ${size.width} ${size.height}` });
-  whole.append(svgElement("title", {}, one.title.textContent), svgElement("rect", { ...size, fill: colour("paper") }));
+  whole.append(svgElement("title", {}, chart.title.textContent), svgElement("rect", { ...size, fill: colour("paper") }));
   sources.forEach((source, k) => {
     const copy = source.cloneNode(true);
     const [from, to] = [source, copy].map((root) => [root, ...root.querySelectorAll("*")]);

@@ -115,7 +115,8 @@ def all_runs(length: int, grades: int = 1) -> Ints:
 
 
 def exceeds(limit: int, length: int, grades: int) -> bool:
-    """Return True if there are more than `limit` runs of a length, without huge powers."""
+    """Return True if there are more than `limit` runs of a length."""
+    # Short-circuits to avoid huge powers.
     return bool(length >= limit.bit_length() or (int(grades) + 1) ** int(length) > limit)
 
 
@@ -243,8 +244,8 @@ def score_runs(
 def depends_on_recall_base(measure: Measure) -> bool:
     """Return True if scores depend on the number of relevant documents of the topic.
 
-    A measure that requires more than grades is computed on documents with all inputs of measures.
-    If that fails, the result is True.
+    A measure that requires more than grades is computed on documents that have all inputs of
+    measures. If even this fails, the result is True.
     """
     # One relevant document at the first or last rank; the large recall base exceeds the cutoff.
     length = min(measure.cutoff or 3, 1000)
@@ -314,8 +315,9 @@ def _judge_all_inputs() -> JudgedRuns:
 def depends_on_topic(measure: Measure) -> bool:
     """Return True if scores depend on the number or the grades of the topic's judged documents.
 
-    The grades matter even if the recall base does not: with equal grades nDCG@1 is 0 or 1 for every
-    recall base, but its step changes on a topic with higher grades than those retrieved.
+    The grades matter even if the recall base does not: if all relevant documents have the same
+    grade, nDCG@1 is 0 or 1 for every recall base, but it has other values on a topic with higher
+    grades than the retrieved documents.
     """
     grade = max(1, lowest_relevant(measure))
     run = [[grade] + [0] * (min(measure.cutoff or 3, 3) - 1)]

@@ -32,14 +32,14 @@ SPLITS, SIZES = 100, 20
 
 
 class ExpectedTau(Study):
-    """Expected correlation of a ranking with the true ranking; returned by :func:`expected_tau`.
+    """Expected correlation of a ranking of systems with the true ranking of these systems.
 
     Attributes
     ----------
     measure, systems, topics
         Text form of the measure, and numbers of systems and topics.
     tau, tau_ap
-        Expected tau and tau AP by method; NaN for too few topics.
+        Expected tau and tau AP by estimation method; NaN if there are too few topics.
     notes
         Topics or scores that were excluded or imputed.
     """

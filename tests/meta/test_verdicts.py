@@ -180,7 +180,7 @@ def test_reproduction() -> None:
     means = [float(np.mean(SCORED["AP"].values[:, k])) for k in range(4)]
     _has(
         study,
-        f"AP, the first of 2 measures: the baseline run has a mean of {means[1]:.4f}"
+        f"By AP, the first of 2 measures, the baseline run has a mean of {means[1]:.4f}"
         f" (original {means[0]:.4f}",
         f"the advanced run has a mean of {means[3]:.4f} (original {means[2]:.4f}",
         f"The improvement is {(means[3] - means[1]) / (means[2] - means[0]):.2f} times the",

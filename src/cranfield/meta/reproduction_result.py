@@ -293,7 +293,7 @@ class Reproduction(Study):
         evidence += ["confidence interval"] if effect else []
         advice = f"; see the {' and the '.join(evidence)}" if evidence else ""
         return (
-            f"{measure or 'Scores'}{scope}: {' and '.join(clauses)}.{effect}",
+            f"By {measure or 'these scores'}{scope}, {' and '.join(clauses)}.{effect}",
             f"A large p-value does not show that the runs are equally good{advice}.",
         )
 

@@ -76,7 +76,7 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
     check_list("powers", powers)
     if not isinstance(comparison, PairwiseComparison):
         kind = type(comparison).__name__
-        raise PolicyError(f"comparison must be a result of compare(), got {kind}")
+        raise PolicyError(f"expected the result of compare(), got {kind}")
     message = "powers must be numbers above 0, such as [0.5, 2]"
     exponents = np.atleast_1d(as_array(powers, message))
     if exponents.dtype.kind not in "iuf" or exponents.ndim != 1 or not (exponents > 0).all():
@@ -434,7 +434,7 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     """
     if not isinstance(comparison, PairwiseComparison):
         raise PolicyError(
-            f"comparison must be a result of compare(), got {type(comparison).__name__}"
+            f"expected the result of compare(), got {type(comparison).__name__}"
         )
     required = comparison.info.scale
     scale = comparison.measure_scale

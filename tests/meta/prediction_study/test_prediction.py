@@ -180,7 +180,7 @@ def test_only_common_topics_are_ranked() -> None:
         "excluded 2 topics with predictions but without a score of at least one system",
         "excluded 1 topic with scores but without a prediction of at least one predictor",
     )
-    with pytest.raises(CranfieldError, match=r"got 0; .* scores is 'x', of the predictions 'q1'"):
+    with pytest.raises(CranfieldError, match=r"got 0; .* such as 'x', predictions such as 'q1'"):
         prediction({"S1": {"x": 1.0}}, WIDE)
 
 

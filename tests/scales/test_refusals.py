@@ -104,7 +104,10 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: scale_of(AP, 3, judgments=0), "recall base"),
     (lambda: scale_of(AP, 3, judgments=[2]), "grade 2"),
     (lambda: scale_of(AP, 3, judgments=[]), "recall base"),
-    (lambda: scale_over_topics(AP, 30, 2), "expected at most 262,144 runs, got more up to length 30"),
+    (
+        lambda: scale_over_topics(AP, 30, 2),
+        "at most 262,144 runs, got more up to length 30",
+    ),
     (lambda: scale_over_topics(P, 0, 2), ">= 1"),
     (lambda: scale_over_topics(P, 2, 0), "from 1"),
     # Wrong types

@@ -238,12 +238,11 @@ class Sensitivity(Study):
                 " suffices."
             ),
             "needed low": Column(
-                "Impressions needed if the true effect is the bound (`low` or `high`) farther from"
-                " 0."
+                "Impressions needed if the effect is `low` or `high`, whichever is farther from 0."
             ),
             "needed high": Column(
-                "Impressions needed if the true effect is the bound (`low` or `high`) nearer to 0;"
-                " null if no number suffices."
+                "Impressions needed if the effect is `low` or `high`, whichever is nearer to 0; null"
+                " if no number suffices."
             ),
         },
     }

@@ -314,16 +314,16 @@ def _read_predictions(data: Any) -> pl.DataFrame:
 
 
 def _check_names(systems: Sequence[str], predictors: Iterable[str]) -> None:
-    """Refuse predictors named after several systems; warn of systems named as predictors."""
-    named = [
+    """Refuse predictors named after several systems; warn of systems named like predictors."""
+    system_names = [
         next(
             (name for name in systems if re.search(rf"(^|[\W_]){re.escape(name)}([\W_]|$)", text)),
             "",
         )
         for text in predictors
     ]
-    if len({*named} - {""}) > 1:
-        listed = some_of(map(quoted, compress(predictors, named)), 3)
+    if len({*system_names} - {""}) > 1:
+        listed = some_of(map(quoted, compress(predictors, system_names)), 3)
         raise InputError(
             f"predictors {listed} have names of systems, but without a column of systems each"
             " predicts all systems; use the columns topic, system, predictor and prediction"

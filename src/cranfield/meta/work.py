@@ -166,7 +166,7 @@ class ResultsFolder:
         with whole_file(self.path / f"{name}.parquet") as out:
             out.write(_insert_hash(content.getvalue()))
 
-    def tidy(self) -> None:
+    def remove_temporary_files(self) -> None:
         """Remove temporary files of writes that were interrupted before this run of the study."""
         for pattern in (".*.parquet.*", ".study.json.*", f".{_DAMAGED}.*"):
             for file in self.path.glob(pattern):
@@ -309,5 +309,5 @@ def run_parts(
         if progress is not None:
             progress(len(finished), len(tasks))
     if results is not None:
-        results.tidy()
+        results.remove_temporary_files()
     return pl.concat([finished[name] for name in tasks])

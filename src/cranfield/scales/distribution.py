@@ -110,20 +110,20 @@ class Spectrum:
 
     @property
     def sawtooth(self) -> Complex:
-        """Coefficients of e(-k t) in the mean of V_K, which is the imaginary part of the sum."""
+        """Coefficients of e(-k t), whose sum has the mean of V_K (Vaaler) as imaginary part."""
         ratio = self.frequencies / (self.degree + 1)
         vaaler = np.pi * ratio * (1 - ratio) / np.tan(np.pi * ratio) + ratio
         return np.asarray(-vaaler / (np.pi * self.frequencies) * self.values)
 
     @property
     def kernel(self) -> Complex:
-        """Coefficients of e(-k t) in (mean of D_K - 1) / (2 K + 2), the real part of the sum."""
+        """Coefficients of e(-k t), whose sum has (mean of D_K - 1) / (2 K + 2) as real part."""
         ratio = self.frequencies / (self.degree + 1)
         return np.asarray((1 - ratio) * self.values / (self.degree + 1))
 
     @property
     def mean_error(self) -> float:
-        """Bound on the sum of the errors of the means of V_K and D_K / (2 K + 2)."""
+        """Bound on the sum of the errors of both means that `evaluate_means` returns."""
         # |Phi| <= 1 and sum 1/k <= 1 + ln K, so that errors of phi change the mean of V_K by at
         # most phi_error (1 + ln K) / pi and the mean of D_K / (2 K + 2) by at most phi_error / 2.
         # The summation in `evaluate_means` adds at most (2 CHUNK + 2 rows + 100) units of rounding,
@@ -135,12 +135,12 @@ class Spectrum:
 
     @property
     def slope(self) -> float:
-        """Lipschitz constant of (mean of V_K) +- (mean of D_K) / (2 K + 2), per unit of theta."""
+        """Lipschitz constant of the sum or difference of both means of `evaluate_means`."""
         magnitudes = np.abs(self.sawtooth) + np.abs(self.kernel)
         return float(2 * np.pi * (self.frequencies * magnitudes).sum())
 
     def bound_peak(self, jobs: int, target: float = 0.0) -> float:
-        """Return an upper bound of the mean of D_K(theta - t) / (2 K + 2) over all t."""
+        """Return an upper bound over all t of the mean of Vaaler's error bound."""
         # The first bound is the sum of magnitudes. If it exceeds the target, the second bound is
         # the polynomial's largest value at 8 (K + 1) equidistant points, divided by cos(pi / 8)
         # (Ehlich and Zeller). Its computation stops once it is certain to exceed the target.
@@ -162,7 +162,8 @@ class Spectrum:
         return float(min(first_bound, highest / np.cos(np.pi / 8) + rounding))
 
     def evaluate_means(self, points: Floats) -> tuple[Floats, Floats]:
-        """Compute the means of V_K(theta - t) and D_K(theta - t) / (2 K + 2) at points t."""
+        """Compute the means of Vaaler's polynomial V_K(theta - t) and of its error bound."""
+        # The error bound is D_K(theta - t) / (2 K + 2).
         middle, width = np.zeros(points.size), np.zeros(points.size)
         row, column = np.divmod(self.frequencies, CHUNK)
         rows, first = np.unique(row, return_index=True)
@@ -219,7 +220,7 @@ class Variable:
         return (64 + 2 * self.n_values) * UNIT
 
     def phi_on_square(self, start: int) -> Numbers:
-        """Compute phi at frequencies start + SIDE row + column; shape (SIDE, SIDE)."""
+        """Compute phi on a square block of frequencies; shape (SIDE, SIDE)."""
         total: Numbers = np.zeros((SIDE, SIDE), np.float64 if self.is_symmetric else np.complex128)
         for begin in range(0, self.values.size, CHUNK):
             part = slice(begin, begin + CHUNK)

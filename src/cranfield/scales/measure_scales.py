@@ -267,10 +267,10 @@ def judge_spacing(order: str, values: RunValues, runs: Ints) -> Verdict:
     return Verdict(order, Scale.ORDINAL, True, witness)
 
 
-def judge_total_orders(candidates: RunSet, values: RunValues, runs: Ints) -> list[Verdict]:
+def judge_total_orders(run_set: RunSet, values: RunValues, runs: Ints) -> list[Verdict]:
     """Judge the scale of a measure for the set-based and the rank-based order, from all runs."""
     return [
-        judge_order(order, ranks(runs, candidates.grades), values, runs, candidates.sign)
+        judge_order(order, ranks(runs, run_set.grades), values, runs, run_set.sign)
         for order, ranks in ((SET_BASED, sbto), (RANK_BASED, rbto))
     ]
 
@@ -284,51 +284,51 @@ MAX_SEARCHED = 2**10
 """Maximum number of runs in the search for a witness, if there are too many runs to list."""
 
 
-def search_verdicts(candidates: RunSet, exact: Form | None) -> list[Verdict]:
+def search_verdicts(run_set: RunSet, exact: Form | None) -> list[Verdict]:
     """Judge the scale of a measure for all three orders without listing all runs."""
-    own_verdict = _search_own_order(candidates)
-    if candidates.judgments is not None or exact is None or not isinstance(exact.shape, Additive):
-        return [own_verdict, *_search_witnesses(candidates)]
+    own_verdict = _search_own_order(run_set)
+    if run_set.judgments is not None or exact is None or not isinstance(exact.shape, Additive):
+        return [own_verdict, *_search_witnesses(run_set)]
     if not own_verdict.decided and (is_even := is_evenly_spaced(exact)) is not None:
         scale = Scale.INTERVAL if is_even else Scale.ORDINAL
         own_verdict = Verdict(OWN_ORDER, scale, True, None, "from its weights and gains")
-    return [own_verdict, *prove_total_orders(exact, exact.shape, candidates.sign)]
+    return [own_verdict, *prove_total_orders(exact, exact.shape, run_set.sign)]
 
 
-def _search_own_order(candidates: RunSet) -> Verdict:
+def _search_own_order(run_set: RunSet) -> Verdict:
     """Judge the own order from all runs down to the cutoff, or from the lowest runs."""
-    measure, length, grades = candidates.measure, candidates.length, candidates.grades
+    measure, length, grades = run_set.measure, run_set.length, run_set.grades
     depth = length if measure.cutoff is None else min(length, measure.cutoff)
-    if candidates.can_be_listed(depth):
-        runs = candidates.list_runs(depth)
-        return judge_spacing(OWN_ORDER, candidates.values(runs), runs)
-    is_monotone = measure.info.monotone and _is_monotone(candidates)
-    if is_monotone and depth > 1 and not candidates.has_grades:
+    if run_set.can_be_listed(depth):
+        runs = run_set.list_runs(depth)
+        return judge_spacing(OWN_ORDER, run_set.values(runs), runs)
+    is_monotone = measure.info.monotone and _is_monotone(run_set)
+    if is_monotone and depth > 1 and not run_set.has_grades:
         runs = np.pad(lowest_runs(depth, grades), ((0, 0), (0, length - depth)))
-        witness = find_unequal_lowest_steps(candidates.values(runs), runs, candidates.sign)
+        witness = find_unequal_lowest_steps(run_set.values(runs), runs, run_set.sign)
         if witness is not None:
             return Verdict(OWN_ORDER, Scale.ORDINAL, True, witness, "from its lowest values")
     return Verdict(OWN_ORDER, Scale.ORDINAL, False, None, _describe_reach(grades))
 
 
-def _search_witnesses(candidates: RunSet) -> list[Verdict]:
+def _search_witnesses(run_set: RunSet) -> list[Verdict]:
     """Search short runs, padded with grade 0, for witnesses against the total orders."""
-    depth = min(candidates.length, int(np.log(MAX_SEARCHED) / np.log(candidates.grades + 1) + 1e-9))
-    runs = candidates.list_runs(max(depth, 1))
-    verdicts = judge_total_orders(candidates, candidates.values(runs), runs)
-    reach = _describe_reach(candidates.grades)
+    depth = min(run_set.length, int(np.log(MAX_SEARCHED) / np.log(run_set.grades + 1) + 1e-9))
+    runs = run_set.list_runs(max(depth, 1))
+    verdicts = judge_total_orders(run_set, run_set.values(runs), runs)
+    reach = _describe_reach(run_set.grades)
     return [
         verdict if verdict.scale is None else Verdict(verdict.order, None, False, None, reach)
         for verdict in verdicts
     ]
 
 
-def _is_monotone(candidates: RunSet) -> bool:
+def _is_monotone(run_set: RunSet) -> bool:
     """Return True if a higher grade never lowers the gain."""
-    gains = getattr(candidates.measure, "gains", None)
+    gains = getattr(run_set.measure, "gains", None)
     if gains is None or gains.kind in {"binary", "graded"}:
         return True
-    exact = form(candidates.measure, 2, candidates.grades)
+    exact = form(run_set.measure, 2, run_set.grades)
     return exact is not None and exact.shape.is_monotone
 
 
@@ -391,19 +391,19 @@ def scale_of(
     its own order: ordinal; not interval: the step from 0 to 1/16, for (0, 0, 0, 0) and
     (0, 0, 0, 1), is 1/16; the step from 1/16 to 1/12, for (0, 0, 0, 1) and (0, 0, 1, 0), is 1/48
     """
-    candidates = make_run_set(measure, length, grades, judgments)
-    if candidates.can_be_listed(candidates.length):
-        runs = candidates.list_runs(candidates.length)
-        values = candidates.values(runs)
-        set_based, rank_based = judge_total_orders(candidates, values, runs)
+    run_set = make_run_set(measure, length, grades, judgments)
+    if run_set.can_be_listed(run_set.length):
+        runs = run_set.list_runs(run_set.length)
+        values = run_set.values(runs)
+        set_based, rank_based = judge_total_orders(run_set, values, runs)
         own_verdict = judge_spacing(OWN_ORDER, values, runs)
         count, exact = len(runs), values.exact
     else:
-        form = candidates.form()
-        own_verdict, set_based, rank_based = search_verdicts(candidates, form)
-        count, exact = candidates.count(), form is not None
-    size = candidates.length, candidates.grades, candidates.judgments, count
-    return ScaleReport(candidates.measure.label, *size, own_verdict, set_based, rank_based, exact)
+        form = run_set.form()
+        own_verdict, set_based, rank_based = search_verdicts(run_set, form)
+        count, exact = run_set.count(), form is not None
+    size = run_set.length, run_set.grades, run_set.judgments, count
+    return ScaleReport(run_set.measure.label, *size, own_verdict, set_based, rank_based, exact)
 
 
 @dataclass(frozen=True, eq=False)

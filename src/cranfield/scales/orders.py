@@ -46,8 +46,8 @@ MAX_INT64_RANK = 2**62
 def sbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     r"""Rank runs in the set-based total order.
 
-    The higher of two runs has more documents of the highest grade for which their numbers of
-    documents differ. Permutations of the same grades have the same rank.
+    Runs are ordered by their number of documents of the highest grade, then of the next lower
+    grade, and so on. Permutations of the same grades have the same rank.
 
     .. math:: \rho(r) = \sum_{j=1}^{N} \binom{r_{[j]} + N - j}{N - j + 1},
        \quad r_{[1]} \ge r_{[2]} \ge \dots

@@ -433,9 +433,7 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     'meaningful'
     """
     if not isinstance(comparison, PairwiseComparison):
-        raise PolicyError(
-            f"expected the result of compare(), got {type(comparison).__name__}"
-        )
+        raise PolicyError(f"expected the result of compare(), got {type(comparison).__name__}")
     required = comparison.info.scale
     scale = comparison.measure_scale
     measure = measure_of(comparison.measure)

@@ -541,10 +541,10 @@ def leave_one_out(
 
     Notes
     -----
-    A system is ranked by its score without the unique documents of its team among the scores of all
-    other systems, including those of its team, with all judgments. Tied systems have the best of
-    their ranks. Kendall's tau answers another question: by how much the complete ranking changes if
-    every system is evaluated with the remaining judgments.
+    The score of a system without the unique documents of its team is ranked among the scores with
+    all judgments of all other systems, including other systems of the team. Tied systems share the
+    best of their ranks. Kendall's tau answers another question: by how much the complete ranking
+    changes if every system is evaluated with the remaining judgments.
 
     Topics that lose all their relevant documents stay, so that overall scores are over the same
     topics before and after. The highest grade of the judgments does not change, either.

@@ -25,7 +25,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.correlation import tau_ap
 from cranfield.measures.base import Measure
 from cranfield.meta.collection_studies.pools import (
-    PLACE,
+    QRELS_INDEX,
     Pools,
     blocks,
     pools,
@@ -106,7 +106,7 @@ def find_judgments(runs: JudgedRuns, qrels: Qrels, pool: Pool) -> tuple[Ints, Bo
     flat = qrels.flat()
     # The qrels, each with the index of its judgment in place of its grade.
     numbers = np.full(len(flat), -1, dtype=np.int32)
-    numbers[runs.judgments.columns[PLACE]] = np.arange(runs.judgments.grade.size)
+    numbers[runs.judgments.columns[QRELS_INDEX]] = np.arange(runs.judgments.grade.size)
     judgments = pool.graded(replace(flat, grades=numbers)).astype(np.int64)
     topics = {runs.topics[t] for t in np.unique(runs.judgments.topic).tolist()}
     is_evaluated = np.array([name in topics for name in pool.topics], dtype=bool)

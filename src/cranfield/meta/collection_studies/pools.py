@@ -26,7 +26,7 @@ from cranfield.scores.one_measure import label_indices
 BLOCK_ROWS = 200_000
 """Approximate number of judged documents of runs in a block of systems."""
 
-PLACE = "place"
+QRELS_INDEX = "qrels index"
 """Column of the judgments of traced runs: the index of each judgment in the qrels."""
 
 
@@ -44,16 +44,16 @@ def trace_runs(
 ) -> JudgedRuns:
     """Judge runs once, so that judgments can be removed later; arguments as for `judge`.
 
-    The judgments of traced runs have the column `PLACE`. If `runs` are already traced, they are
-    returned unchanged, and `qrels` and policies must be None.
+    The judgments of traced runs have the column `QRELS_INDEX`. Runs that are already traced are
+    returned unchanged; `qrels` and policies must then be None.
     """
     policies: Any = {"ties": ties, "topics": topics, "negative": negative, "compat": compat}
-    if isinstance(runs, JudgedRuns) and PLACE in runs.judgments.columns:
+    if isinstance(runs, JudgedRuns) and QRELS_INDEX in runs.judgments.columns:
         if any(value is not None for value in (qrels, *policies.values())):
             raise PolicyError("the runs are already judged, so qrels and policies must be None")
         return runs
     judgments = read_qrels(qrels).flat()
-    numbered = replace(judgments, columns={PLACE: np.arange(len(judgments))})
+    numbered = replace(judgments, columns={QRELS_INDEX: np.arange(len(judgments))})
     judged = judge(runs, numbered, jobs=jobs, backend=backend, progress=progress, **policies)
     judged.policies.require_order("pools of documents")
     return judged
@@ -314,8 +314,8 @@ def pools(
     Parameters
     ----------
     runs, qrels
-        As for :func:`cranfield.judge`. Alternatively, the `runs` of another :class:`Pools`, and
-        None.
+        As for :func:`cranfield.judge`. To judge runs only once, pass the attribute `runs` of
+        another :class:`Pools`, and None.
     teams
         Teams of the systems, such as a table with the columns system and team. By default each
         system is a team of its own. Other forms: see :func:`cranfield.meta.teams_of`.

@@ -201,8 +201,7 @@ def rank_systems(
 ) -> Floats:
     """Rank systems by their values; tied systems share their best rank.
 
-    With `among`, each system is ranked by its value in `values` among the other systems' values in
-    `among`.
+    With `among`, the value of each system is ranked among the other systems' values in `among`.
 
     >>> before = np.array([0.5, 0.4, 0.4, 0.1])
     >>> rank_systems(before).tolist()

@@ -278,9 +278,9 @@ def correlate(
     Returns
     -------
     Correlations
-        Overall correlations, of each measure's value over topics (its mean, geometric mean or sum),
-        and by topic, with mean and minimum over topics (Ferrante, Ferro and Fuhr 2021, section
-        3.3).
+        Correlations of the orders of systems by their values over all topics (mean, geometric mean
+        or sum), and of the orders on each topic, with the mean and the minimum over topics
+        (Ferrante, Ferro and Fuhr 2021, section 3.3).
 
     Raises
     ------

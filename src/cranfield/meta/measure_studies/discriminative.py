@@ -122,8 +122,8 @@ class DiscriminativePower(Study):
 
         return (
             describe_extremes(self.summary, "significant", "significant differences", describe),
-            f"This holds for these {counted(self.systems, 'system')} and topics ({condition}); more"
-            " power does not make a measure valid.",
+            f"These numbers are for {counted(self.systems, 'system')} and their topics"
+            f" ({condition}); more power does not make a measure valid.",
         )
 
     def heading(self) -> list[str]:

@@ -84,7 +84,7 @@ _COUNTS = {
         "Number of pairs of runs that people judged equal; excluded from all proportions.",
         display=False,
     ),
-    "both tied": Column("Number of pairs of `no preference` that the measure ties.", display=False),
+    "both tied": Column("Number of pairs in `no preference` that the measure ties.", display=False),
     "missing": Column(
         "Number of pairs of runs in which at least one run has no score by the measure."
     ),
@@ -219,7 +219,7 @@ def predictive_power(
     which lower is better are negated.
 
     Intervals and tests assume that preferences are independent. Preferences of several assessors
-    for the same runs are not; merge them with `majority=True`.
+    for the same runs are not independent; merge such preferences with `majority=True`.
 
     Examples
     --------

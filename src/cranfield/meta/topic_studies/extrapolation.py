@@ -133,7 +133,7 @@ def generalizability(
     / 2 for the lower bound and (1 + `confidence`) / 2 for the upper bound. A bound is 0 where
     :math:`MS_s \le F_{\alpha} MS_{st}`.
 
-    The coefficients depend on the systems: outliers, such as runs with errors, increase both.
+    Both coefficients depend on the systems: outliers, such as runs with errors, increase them.
     Studies often exclude the lowest quarter of the systems.
 
     Examples

@@ -260,9 +260,6 @@ def _f_quantile(probability: float, df1: int, df2: int) -> float:
     return float(fdtri(df1, df2, 1 - probability))
 
 
-SOURCES = ("system", "topic", "system:topic", "topic:cell", "error")
-"""Sources of variance; a cell is a shard or a query variation of one topic."""
-
 EFFECTS = {
     "system": "differences between systems that are the same on all topics",
     "topic": "differences between topics that are the same for all systems",
@@ -270,7 +267,7 @@ EFFECTS = {
     "topic:cell": "differences between cells of a topic that are the same for all systems",
     "error": "the residual error, including interactions of systems and cells",
 }
-"""Descriptions of the sources."""
+"""Sources of variance, with descriptions; a cell is a shard or a query variation of one topic."""
 
 TOPICS = (10, 25, 50, 100, 200)
 CELLS = (1, 2, 3, 5, 10)
@@ -441,13 +438,13 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
         )
     deviations = model.means - model.means.mean()
     n_topics = float(model.counts[0])
-    system_variance = (
-        float(deviations @ deviations) / (deviations.size - 1) - model.error / n_topics
-    )
+    mean_square = float(deviations @ deviations) / (deviations.size - 1)
+    system_variance = mean_square - model.error / n_topics
     topic, interaction, cell, error = table.components.values()
     variances = np.array([max(0.0, system_variance), topic, interaction, cell, error])
     if not variances.any():
         raise CranfieldError("variance components require different scores, got equal scores")
+    proportions = variances / variances.sum()
     return Facets(
         {"missing": missing},
         measure=complete_scores.scores.measure,
@@ -455,7 +452,7 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
         topics=int(n_topics),
         cells=int((~np.isnan(values)).any(axis=1).sum()),
         components=pl.DataFrame(
-            {"source": SOURCES, "variance": variances, "proportion": variances / variances.sum()}
+            {"source": list(EFFECTS), "variance": variances, "proportion": proportions}
         ),
         notes=complete_scores.notes,
     )

@@ -364,11 +364,11 @@ class Walk:
         return list(map(ValueCounts.join, values, n_runs))
 
     def end(self, by_runs: bool) -> list[ValueCounts]:
-        """Return the value 0 for each state after the last rank."""
+        """Return the values after the last rank (only 0) for each state."""
         return [self._zero(by_runs)] * (int(self.after[-1].max()) + 1)
 
     def start(self, by_runs: bool) -> list[ValueCounts]:
-        """Return the value 0 for the state before the first rank."""
+        """Return the values before the first rank (only 0) for its state."""
         return [self._zero(by_runs)]
 
     def _zero(self, by_runs: bool) -> ValueCounts:

@@ -38,10 +38,10 @@ class NearPairs(NamedTuple):
     inner: Ints
 
 
-def flat_ranges(start: Ints, count: Ints) -> tuple[Ints, Ints]:
+def concatenate_ranges(start: Ints, count: Ints) -> tuple[Ints, Ints]:
     """Concatenate ranges of integers; return the range of each integer, and the integers.
 
-    >>> [part.tolist() for part in flat_ranges(np.array([5, 9]), np.array([2, 1]))]
+    >>> [part.tolist() for part in concatenate_ranges(np.array([5, 9]), np.array([2, 1]))]
     [[0, 0, 1], [5, 6, 9]]
     """
     range_index = np.repeat(np.arange(count.size), count)
@@ -80,7 +80,7 @@ def count_pairs(
         piece, first, last = bounds
         begin = outer_ends[first:last, piece + 1]
         count = outer_ends[first:last, piece] - begin
-        query, outer_index = flat_ranges(begin, count)
+        query, outer_index = concatenate_ranges(begin, count)
         keys = x[first:last][query] - outer[outer_index]
         values = inner[starts[piece] : ends[piece]]
         position = np.searchsorted(values, keys - slack)
@@ -88,8 +88,8 @@ def count_pairs(
         near = np.flatnonzero(padded[position] <= keys + slack)
         counts = np.searchsorted(values, keys[near] + slack, side="right") - position[near]
         if counts.sum() > MAX_NEAR:
-            raise too_many_near_error()
-        pair, inner_index = flat_ranges(position[near] + starts[piece], counts)
+            raise make_near_error()
+        pair, inner_index = concatenate_ranges(position[near] + starts[piece], counts)
         near = near[pair]
         position += starts[piece]
         terms = position
@@ -108,13 +108,13 @@ def count_pairs(
         near_pairs.append(pairs)
         n_near += pairs.query.size
         if n_near > MAX_NEAR:
-            raise too_many_near_error()
+            raise make_near_error()
     empty = np.zeros(0, dtype=np.int64)
     joined = [np.concatenate([empty, *parts]) for parts in zip(*near_pairs, strict=True)]
     return total, NearPairs(*joined) if joined else NearPairs(empty, empty, empty)
 
 
-def too_many_near_error() -> PolicyError:
+def make_near_error() -> PolicyError:
     return PolicyError(
         "too many possible values are too close for floats to distinguish them; rank the runs with"
         " rank_runs(), or rank fewer values at a time"
@@ -240,7 +240,7 @@ class ListedImage(ExactImage):
         return largest - smallest <= 4 * self.tolerance * max(ends), smallest, largest
 
     def require(self, n_runs: int, *, by_runs: bool) -> None:
-        """Raise an error if that many runs cannot be ranked among values (or `by_runs`)."""
+        """Raise an error if this number of runs cannot be ranked; `by_runs`: among runs."""
         if by_runs:
             check_n_runs(self.runs)
 

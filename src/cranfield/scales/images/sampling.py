@@ -37,7 +37,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import named_stream
 from cranfield.scales.forms.exact_values import Walk
-from cranfield.scales.images.representation import Gaps, flat_ranges
+from cranfield.scales.images.representation import Gaps, concatenate_ranges
 
 CONFIDENCE = 0.99
 """Confidence level of the simultaneous bound on the errors of all values."""
@@ -134,7 +134,7 @@ class SearchableWalk:
         n_nodes = 0
         for rank in reversed(range(cut, len(self.steps))):
             steps, low, high = self.steps[rank], self.lowest[rank], self.highest[rank]
-            node, step = flat_ranges(steps.start[state], steps.count[state])
+            node, step = concatenate_ranges(steps.start[state], steps.count[state])
             value, state = value[node] - steps.gain[step], steps.state_before[step]
             is_possible = value >= low[state] - self.slack
             is_possible &= value <= high[state] + self.slack
@@ -194,7 +194,7 @@ class Heads:
         """List the values of as many first ranks as possible with at most `limit` values."""
         state, values = np.zeros(1, dtype=np.int64), np.zeros(1)
         residues = np.zeros((len(search.moduli), 1), dtype=np.int64)
-        keys, cut = _mix(state, residues[-1]), 0
+        keys, cut = _hash_states(state, residues[-1]), 0
         for rank, after in enumerate(search.walk.after[:-1]):
             node, grade = np.nonzero(after[state] >= 0)
             if node.size > 2 * limit:
@@ -203,7 +203,7 @@ class Heads:
             target = after[before, grade]
             sums = residues[:, node] + search.residues[rank][:, before, grade]
             sums -= search.moduli_column * (sums >= search.moduli_column)
-            distinct, index = np.unique(_mix(target, sums[-1]), return_index=True)
+            distinct, index = np.unique(_hash_states(target, sums[-1]), return_index=True)
             if distinct.size > limit:
                 break
             values = (values[node] + search.gains[rank][before, grade])[index]
@@ -213,12 +213,12 @@ class Heads:
 
     def find_matches(self, state: Ints, residues: Ints) -> Ints:
         """Return the indices of the pairs of a state and residue that belong to a head."""
-        keys = _mix(state, residues)
+        keys = _hash_states(state, residues)
         index = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
         return np.flatnonzero(self.keys[index] == keys)
 
 
-def _mix(state: Ints, residues: Ints) -> Ints:
+def _hash_states(state: Ints, residues: Ints) -> Ints:
     """Hash states and values modulo PRIME."""
     state_hash = (state.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)).view(np.int64)
     return residues ^ state_hash
@@ -424,6 +424,5 @@ def _simulate_errors(
     bounds = np.quantile(largest, (1 + CONFIDENCE) / 2, axis=0)
     # Inside a block the proportion may be anywhere between those of its ends.
     steps = masses / masses.sum()
-    return float(bounds[0] + steps.max()), float(
-        bounds[1] + (steps / proportions)[is_bounded].max()
-    )
+    largest_relative = (steps / proportions)[is_bounded].max()
+    return float(bounds[0] + steps.max()), float(bounds[1] + largest_relative)

@@ -269,12 +269,12 @@ class Image:
         if not depends_on_recall_base(self.measure):
             return ""
         return (
-            f" on a topic with {counted(len(self.judgments), 'judged document')}; values depend on"
-            " the recall base of the topic, so pass it, such as judgments=3"
+            f" on a topic with {counted(len(self.judgments), 'judged document')}; pass the recall"
+            " base of the topic, on which values depend, such as judgments=3"
         )
 
     def require(self, runs: int, ties: str = "unique") -> None:
-        """Raise an error if :meth:`rank_runs` cannot rank that many runs with these ties.
+        """Raise an error if :meth:`rank_runs` cannot rank this number of runs.
 
         Raises
         ------
@@ -586,9 +586,7 @@ def _enumerate_image(
 ) -> EnumeratedImage:
     """Score all runs for the image of a measure without a form; refuse too many runs."""
     n_ranks = count_ranks_read(measure)
-    max_runs = (
-        MAX_ENUMERATED if n_ranks is None else min(MAX_ENUMERATED, max(1, MAX_READ // n_ranks))
-    )
+    max_runs = min(MAX_ENUMERATED, max(1, MAX_READ // (n_ranks or 1)))
     if exceeds(max_runs, length, grades):
         longest = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
         reading = "" if n_ranks is None else f" to {counted(n_ranks, 'rank')}"

@@ -26,7 +26,12 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import in_threads, one_by_one
 from cranfield.scales.forms.exact_values import Exact, ValueCounts, Walk
-from cranfield.scales.images.representation import ExactImage, Gaps, check_n_runs, flat_ranges
+from cranfield.scales.images.representation import (
+    ExactImage,
+    Gaps,
+    check_n_runs,
+    concatenate_ranges,
+)
 
 MAX_PAIRS = 2**32
 """Maximum number of enumerated sums, which take a minute or two."""
@@ -132,7 +137,7 @@ class Halves:
     def write_sums(self, first: Ints, count: Ints, low: Exact, high: Exact) -> tuple[Ints, Ints]:
         """Return the result of :meth:`sums` for `count` tails of each head from `first` on."""
         shift = self.head_words[None, :] - to_words(low)[:, None]
-        pair, tail = flat_ranges(first.ravel(), count.ravel())
+        pair, tail = concatenate_ranges(first.ravel(), count.ravel())
         sums = self.tail_words[tail]
         sums += shift.ravel()[pair]
         interval = pair // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
@@ -158,13 +163,13 @@ def make_halves(walk: Walk, cut: int, by_runs: bool) -> Halves:
     for rank in range(cut):
         heads = walk.values_down_to(heads, rank)
         if sum(counts.values.size for counts in heads) > MAX_HEADS:
-            raise too_many_runs(walk)
+            raise make_runs_error(walk)
     tails = walk.end(by_runs)
     for rank in reversed(range(cut, len(walk.gains))):
         tails = walk.values_from(tails, rank)
     halves = Halves.join(heads, tails)
     if halves.n_pairs > (MAX_WIDE_PAIRS if walk.dtype.hasobject else MAX_PAIRS):
-        raise too_many_runs(walk)
+        raise make_runs_error(walk)
     return halves
 
 
@@ -172,7 +177,7 @@ class TooManyRunsError(PolicyError):
     """Raised if there are too many sums to enumerate."""
 
 
-def too_many_runs(walk: Walk) -> TooManyRunsError:
+def make_runs_error(walk: Walk) -> TooManyRunsError:
     base, length = walk.gains[0].shape[1], len(walk.gains)
     max_pairs = MAX_WIDE_PAIRS if walk.dtype.hasobject else MAX_PAIRS
     longest = min(int((max_pairs.bit_length() - 1) / np.log2(base)), length - 1)
@@ -383,7 +388,7 @@ class Windows(ExactImage):
             x = unique[start : start + step]
             first, count = halves.find_tails(x, x)
             below = ((before[first] - start_runs) * halves.head_runs).sum(axis=1)
-            pair, tail = flat_ranges(first.ravel(), count.ravel())
+            pair, tail = concatenate_ranges(first.ravel(), count.ravel())
             query, head = np.divmod(pair, halves.heads.size)
             difference = halves.tail_words[tail] + halves.head_words[head] - to_words(x)[query]
             weight = halves.tail_runs[tail] * halves.head_runs[head]

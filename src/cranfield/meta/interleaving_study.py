@@ -241,8 +241,8 @@ class Sensitivity(Study):
                 "Impressions needed if the effect is `low` or `high`, whichever is farther from 0."
             ),
             "needed high": Column(
-                "Impressions needed if the effect is `low` or `high`, whichever is nearer to 0; null"
-                " if no number suffices."
+                "Impressions needed if the effect is `low` or `high`, whichever is nearer to 0;"
+                " null if no number suffices."
             ),
         },
     }

@@ -128,7 +128,7 @@ def admits(scale: Scale | str, name: str) -> bool:
 
 
 def admitted_statistics(scale: Scale | str) -> list[str]:
-    """Return the names of the statistics that a scale admits, those of lower scales first.
+    """Return the names of the statistics that a scale admits, in order of their scales.
 
     Examples
     --------

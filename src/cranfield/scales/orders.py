@@ -350,8 +350,8 @@ def difference_axioms(values: Any) -> DifferenceReport:
     - iv. solvability: :math:`\Delta_{aa} \preceq \Delta_{cd} \preceq \Delta_{ab} \Rightarrow
       \exists d', d'': \Delta_{ad'} \sim \Delta_{cd} \sim \Delta_{d''b}`.
 
-    Differences of values always satisfy the first three. The fourth is where most measures fail:
-    on a finite set it requires equally spaced values.
+    Differences of values always satisfy the first three axioms. Most measures violate the fourth
+    axiom, as on a finite set it requires equally spaced values.
 
     Examples
     --------

@@ -30,7 +30,7 @@ from cranfield.measures.ranked.average_precision import GradedAveragePrecision
 from cranfield.scales.forms.form import inner_measure, lowest_relevant
 
 ROUNDING = 1e-12
-"""Scores that differ by at most this are equal."""
+"""Scores that differ by at most this number are equal."""
 MAX_JUDGED = 100_000
 """Maximum number of relevant documents of a synthetic topic."""
 
@@ -38,9 +38,9 @@ MAX_JUDGED = 100_000
 def document_grades(
     judgments: Sequence[int] | int | None, length: int, grades: int
 ) -> tuple[int, ...]:
-    """Return the grades of a topic's documents, in descending order, from checked judgments.
+    """Check judgments, and return the grades of the topic's documents in descending order.
 
-    Judgments are a list of grades, or a number of documents of the highest grade.
+    `judgments` are a list of grades, or a number of documents of the highest grade.
 
     >>> document_grades(2, 3, 4), document_grades([0, 2, 1], 3, 2)
     ((4, 4), (2, 1, 0))
@@ -83,7 +83,7 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     Parameters
     ----------
     length, grades
-        Number N of ranks, and the highest grade c of 0..c; both at least 1.
+        Number N of ranks, and the highest grade c of the grades 0 to c; both at least 1.
 
     Returns
     -------

@@ -421,7 +421,7 @@ class Windows(ExactImage):
 
 
 def _summarise_sums(sums: Ints) -> tuple[Ints, Ints, int, tuple[int, int], int]:
-    """Return marks of ascending sums, counts below, number of distinct sums, gaps > 0, last sum."""
+    """Return the marks of ascending sums, and the counts and gaps that `Marks` requires."""
     steps = np.diff(sums)
     # True if a sum differs from its predecessor; padded to full rows between marks.
     is_new = np.zeros(-(-sums.size // MARK_SPACING) * MARK_SPACING, dtype=bool)

@@ -94,10 +94,10 @@ class Prediction(Study):
             **_PREDICTOR_COLUMNS,
             "topics": Column("Number of topics."),
             "pearson": Column(
-                "Pearson's correlation of predictions and scores; null if one is constant."
+                "Pearson's correlation of predictions and scores; null if either is constant."
             ),
-            "spearman": Column("Spearman's rho, with mid-ranks; null if one is constant."),
-            "tau": Column("Kendall's tau-b; null if one is constant."),
+            "spearman": Column("Spearman's rho, with mid-ranks; null where `pearson` is null."),
+            "tau": Column("Kendall's tau-b; null where `pearson` is null."),
             "sMARE": Column(
                 "Scaled mean absolute rank error: mean of sARE over topics, 0 if predictions and"
                 " scores order the topics alike; lower is better."
@@ -110,7 +110,7 @@ class Prediction(Study):
             "first": Column("First predictor of the pair.", key=True),
             "second": Column("Second predictor of the pair.", key=True),
             "difference": Column(
-                "Mean sMARE of the first predictor over systems minus that of the second."
+                "Mean sMARE over systems, first predictor minus second predictor."
             ),
             "low": Column("Lower bound of the simultaneous 95% interval of the difference."),
             "high": Column("Upper bound of the same confidence interval as `low`."),

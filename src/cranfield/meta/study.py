@@ -79,7 +79,7 @@ class Study(Result):
 
 
 def make_schema(columns: Columns, integers: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the types of declared columns: text for keys, integers, and floats for the others."""
+    """Return the types of columns: text for keys, int64 for `integers`, otherwise floats."""
     import polars as pl
 
     types = {name: pl.String if column.key else pl.Float64 for name, column in columns.items()}

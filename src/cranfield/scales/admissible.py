@@ -208,8 +208,8 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
 
     .. math:: \frac{|\{t : a_t > x\}|}{n} \ge \frac{|\{t : b_t > x\}|}{m} \text{ for all } x,
 
-    that is, the proportion of A's scores above x is at least as large as that of B's for every
-    threshold x. Otherwise there is an x where the opposite holds, and an increasing transformation
+    that is, for every threshold x the proportion of scores above x is at least as large for A as
+    for B. Otherwise there is an x where the opposite holds, and an increasing transformation
     that separates scores above x from scores below it, and changes little else, reverses the order
     of means. Dominance does not depend on whether lower or higher scores are better.
 

@@ -532,8 +532,8 @@ def split_topics(
 
     Notes
     -----
-    Source: Ferro and Sanderson (2022), sections 3.2 and 3.3. Splitting measures consistency, not
-    correctness; for the latter see :func:`false_alarms`.
+    Source: Ferro and Sanderson (2022), sections 3.2 and 3.3. Splitting topics measures consistency,
+    not correctness, which :func:`false_alarms` studies.
 
     Examples
     --------

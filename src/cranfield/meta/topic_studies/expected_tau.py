@@ -76,8 +76,8 @@ def expected_tau(
         E[\tau_{AP}] = 1 - \frac{2}{m-1} \sum_{j=2}^m \frac{1}{j-1} \sum_{i<j} P_{ij}
 
     - `ml`: :math:`P_{ij} = T_{n-1}(-\sqrt{n}\, \bar{d} / \hat\sigma)` by Student's distribution,
-      with the mean and the standard deviation of the differences of scores; the latter is unbiased
-      for normal differences.
+      with the mean and the standard deviation of the differences of scores, whose estimate is
+      unbiased for normal differences.
     - `msqd`: as `ml`, but :math:`\hat\sigma` is the slope of a regression through the origin of
       the ordered differences on the normal quantiles of k / (n + 1); ties have their mean rank.
     - `resampling`: the proportion of bootstrap samples of topics with the reverse order.

@@ -33,8 +33,8 @@ def power(shift: Floats, df: int, critical_value: float) -> Floats:
     .. math:: P(|T| \ge c) = \int_0^\infty f_\phi(s)
         \left[ \Phi(\lambda - c s) + \Phi(-\lambda - c s) \right] ds
 
-    where f is the density of the estimated standard deviation, with `df` degrees of freedom, if the
-    true one is 1. `shift` is the noncentrality of each pair, `critical_value` is c.
+    where f is the density of the estimate, with `df` degrees of freedom, of a true standard
+    deviation of 1. `shift` is the noncentrality of each pair, `critical_value` is c.
 
     >>> power(np.array([0.0, 2.0]), 98, 1.984467).round(4).tolist()
     [0.05, 0.5082]
@@ -116,7 +116,7 @@ def generalizability(
     dependability equals the relative coefficient.
 
     With :math:`r = \sigma^2_s / \sigma^2_{st}`, the bounds of the relative coefficient follow from
-    those of r, which are exact for normal effects (Feldt 1965),
+    the bounds of r, which are exact for normal effects (Feldt 1965),
 
     .. math:: r_{1-\alpha} = \frac{1}{n} \left( \frac{MS_s}{MS_{st} F_{\alpha}} - 1 \right), \quad
         F_{\alpha} = F_{\alpha; m-1, (m-1)(n-1)}

@@ -91,10 +91,12 @@ def test_ties_are_named_together() -> None:
     assert lead.startswith(f"Most significant differences: x and y, {counts['x']} of 15 pairs")
     assert lead.endswith(f"each; fewest: z, {counts['z']}.")
     same = meta.discriminative_power({"x": SCORED["AP"], "y": SCORED["AP"]})
-    assert same.verdict[0].startswith("All 2 measures have equally many significant differences:")
+    assert same.verdict[0].startswith(
+        "All 2 measures have the same number of significant differences:"
+    )
     alike = _said(meta.correlate({"x": weak, "y": SCORED["AP"], "z": SCORED["AP"]}))
     assert "y/z (tau 1.00), least for x/y and x/z" in alike
-    assert "x/y: tau 1.00." in _said(meta.correlate({"x": weak, "y": weak}))
+    assert "x/y have tau 1.00." in _said(meta.correlate({"x": weak, "y": weak}))
     chosen = meta.predictive_power({"x": weak, "y": SCORED["AP"], "z": SCORED["AP"]}, PREFERRED)
     assert "Most preferences of people predicted: y and z, 24 of 48" in _said(chosen)
     split = meta.split_topics(SCORED["AP"], ["t+none", "t+bh", "anova-2"], sizes=[20], repeats=3)
@@ -153,8 +155,8 @@ def test_innate_orders() -> None:
     _has(
         study,
         f"In {100 * (counts['better'] + counts['worse']) / total:.1f}% of the pairs",
-        f"in {100 * counts['open'] / total:.1f}% measures may disagree",
-        "No measure in this study contradicts that order.",
+        f"in {100 * counts['open'] / total:.1f}%, measures may disagree",
+        "No measure in this study contradicts such an order.",
     )
 
 
@@ -168,7 +170,7 @@ def test_facets() -> None:
     _has(
         study,
         f"{100 * shares['topic']:.1f}%, comes from differences between topics that are the same",
-        f"{100 * shares['system']:.1f}% from systems",
+        f"{100 * shares['system']:.1f}% comes from differences between systems",
         f"is {relative:.2f} (1 if",
     )
 

@@ -206,14 +206,12 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
 )
 def test_pairs_are_counted(inner: Any, outer: Any, x: Any, slack: int) -> None:
     inner, outer, x = np.sort(inner) * 1.0, np.sort(outer) * 1.0, np.array(x) * 1.0
-    found = count_pairs(inner, outer, x, float(slack), jobs=1)
+    n_below, pairs = count_pairs(inner, outer, x, float(slack), jobs=1)
     sums = (outer[:, None] + inner[None, :]).ravel()
-    assert found.n_below.tolist() == [(sums < one - slack).sum() for one in x]
-    near = Counter(found.near.query.tolist())
+    assert n_below.tolist() == [(sums < one - slack).sum() for one in x]
+    near = Counter(pairs.query.tolist())
     assert [near[i] for i in range(x.size)] == [(abs(sums - one) <= slack).sum() for one in x]
-    assert (
-        abs(outer[found.near.outer] + inner[found.near.inner] - x[found.near.query]) <= slack
-    ).all()
+    assert (abs(outer[pairs.outer] + inner[pairs.inner] - x[pairs.query]) <= slack).all()
 
 
 def test_an_image_of_every_recall_base_is_held_once() -> None:

@@ -242,7 +242,7 @@ def test_means_keep_their_order_and_differences_do_not() -> None:
     assert found.lines()[2] == (
         "sensitivity: with scores x raised to the power p, 171 (p = 0.1), 396 (p = 0.5),"
         " 458 (p = 2), 296 (p = 10) of these 473 pairs are still significantly different,"
-        " 124 of them for all four powers p"
+        " 124 pairs with all four powers p"
     )
 
 
@@ -277,7 +277,7 @@ def test_tests_by_order_decide_the_same(test: str) -> None:
         np.testing.assert_allclose(again.adjusted_pvalues, found.adjusted_pvalues, atol=1e-12)
     if test == "kruskal-wallis":
         named = meaningfulness(cf.compare(scores_of(values, measure="R@5"), test=test))
-        assert "as it depends only on their order" in named.lines()[2]
+        assert "as the test depends only on the order" in named.lines()[2]
 
 
 def test_decisions_of_what_is_hard_to_transform() -> None:
@@ -291,7 +291,7 @@ def test_decisions_of_what_is_hard_to_transform() -> None:
     against = cf.compare(scores_of(values[1:] * 1e99), test="t", baseline=["0", "3"])
     assert invariant_decisions(against, [1.0]).all()
     many = meaningfulness(replace(drawn, options={**drawn.options, "resamples": 10**7}))
-    assert many.lines()[2].endswith("invariant_decisions() to compute them")
+    assert many.lines()[2].endswith("invariant_decisions() to compute these decisions")
     for powers in ([0.0], ["a"], [[1.0, 2.0]], [-1]):
         with pytest.raises(PolicyError, match="powers must be numbers above 0"):
             invariant_decisions(gaps, powers)  # type: ignore[arg-type]
@@ -348,7 +348,7 @@ def test_sets_of_many_sizes_are_on_no_common_scale(name: str) -> None:
     scores = scores_of(values, measure=name, scale=cf.Scale.INTERVAL, scale_source="measure")
     found = meaningfulness(cf.compare(scores))
     assert (found.verdict, found.depends_on_size) == (NOT_INVARIANT, True)
-    assert "for retrieved sets of one size only" in found.lines()[0]
+    assert "only for sets of one size" in found.lines()[0]
     assert set(found.alternatives()) == {"sign", "friedman"}
     with pytest.raises(PolicyError, match="use sign or friedman$"):
         found.require()

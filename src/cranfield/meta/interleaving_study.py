@@ -44,7 +44,7 @@ from cranfield.significance.differences import PAIR_COLUMNS
 
 @dataclass(frozen=True, eq=False)
 class ResultLists:
-    """Results of each system for each topic."""
+    """Ranked results of each system for each topic."""
 
     systems: tuple[str, ...]
     topics: tuple[str, ...]
@@ -173,7 +173,7 @@ class Sensitivity(Study):
     Attributes
     ----------
     measure
-        Text form of the offline measure whose signs are compared.
+        Text form of the offline measure that the signs of effects are compared with.
     methods, users
         Text forms of the methods, and names of the users.
     topics
@@ -207,7 +207,8 @@ class Sensitivity(Study):
                 "Number of pairs whose confidence interval of the simulated effect excludes 0."
             ),
             "agree": Column(
-                "Number of significant pairs whose effect has the sign of the measure's difference."
+                "Number of significant pairs whose effect has the same sign as their difference by"
+                " the measure."
             ),
             "agreement": Column(
                 "`agree` divided by the number of significant pairs whose scores by the measure"
@@ -215,8 +216,8 @@ class Sensitivity(Study):
                 decimals=3,
             ),
             "agreement of all": Column(
-                "Proportion of pairs whose effect has the sign of the measure's difference,"
-                " of all pairs with different scores by the measure.",
+                "Of all pairs whose scores by the measure differ, proportion whose effect has the"
+                " same sign.",
                 decimals=3,
             ),
         },
@@ -237,11 +238,11 @@ class Sensitivity(Study):
                 " suffices."
             ),
             "needed low": Column(
-                "Impressions needed if the effect is the bound of its interval farther from 0."
+                "Impressions needed if the effect is `low` or `high`, whichever is farther from 0."
             ),
             "needed high": Column(
-                "Impressions needed if the effect is the bound of its interval nearer to 0; null if"
-                " no number suffices."
+                "Impressions needed if the effect is `low` or `high`, whichever is nearer to 0;"
+                " null if no number suffices."
             ),
         },
     }
@@ -262,7 +263,7 @@ class Sensitivity(Study):
             sentence = f" {proportion} of significant effects agree in sign with {self.measure}."
         return (
             f"The fewest impressions are needed by {names_or_count(names.to_list(), 'method')}:"
-            f" {impressions} in the median pair of systems{ratio}.{sentence}",
+            f" {impressions} for the median pair of systems{ratio}.{sentence}",
             "Users are simulated: these results assume that real users click like them.",
         )
 
@@ -279,7 +280,7 @@ class Sensitivity(Study):
 def effects(
     rows: pl.DataFrame, pages: int, power: float, alpha: float, confidence: float = 0.95
 ) -> pl.DataFrame:
-    """Estimate effects and the impressions needed to detect them, from counts on pages."""
+    """Estimate effects, and the impressions needed to detect them, from counts on all pages."""
     quantile = float(ndtri((1 + confidence) / 2))
     estimates = []
     for method, counts in rows.select("method", "counts").iter_rows():
@@ -331,7 +332,7 @@ def _estimate_from_means(
 
 
 def _effect_and_bounds(effect: float, low: float, high: float) -> tuple[float, float, float]:
-    """Return the effect and its bounds, the one farther from 0 first; the nearer may be 0."""
+    """Return the effect and its bounds, first the bound farther from 0; the nearer may be 0."""
     nearer = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     return effect, max(abs(low), abs(high)), nearer
 
@@ -389,13 +390,13 @@ def interleaving_sensitivity(
     progress: Progress | None = None,
     **policies: Any,
 ) -> Sensitivity:
-    """Simulate users of pairs of systems, and estimate the impressions needed to distinguish them.
+    """Estimate the impressions that interleaving and A/B tests need, with simulated users.
 
     For each pair of systems, method and user, the same number of impressions of each topic is
-    simulated. The proportions of wins and ties determine the impressions needed by the sign test;
-    for A/B tests, the difference and the variance of clicks per page determine those needed by a
-    test of two means. Signs of effects are compared with those of an offline measure on the same
-    runs.
+    simulated. For interleaving, the proportions of wins and ties determine the impressions needed
+    by the sign test; for A/B tests, the difference and the variance of clicks per page determine
+    the impressions needed by a test of two means. The signs of effects are compared with the signs
+    of differences by an offline measure on the same runs.
 
     Source: Radlinski, Kurup and Joachims (2008), and Chapelle, Joachims, Radlinski and Yue (2012),
     with users; Hofmann, Whiteson and de Rijke (2011) with simulated users.
@@ -410,9 +411,9 @@ def interleaving_sensitivity(
         Interleaving methods, such as `TeamDraft` or `Probabilistic(tau=1)`. A string may contain
         several, separated by commas. A/B tests are always included.
     users
-        Simulated users, such as `perfect`, `navigational`, `informational` or `random`. A mapping
-        of names to objects with a method `clicks(grades, uniforms)`, such as trained click models,
-        adds other users than those of :func:`cranfield.online.simulated_user`.
+        Names of users of :func:`cranfield.online.simulated_user`, such as `perfect`,
+        `navigational`, `informational` or `random`; or a mapping of names to objects with a method
+        `clicks(grades, uniforms)`, such as trained click models.
     stop
         Where named simulated users may stop: after every `examined` result, or only after
         `clicked` results.
@@ -421,13 +422,13 @@ def interleaving_sensitivity(
     impressions
         Number of simulated impressions per topic, for each pair of systems, method and user.
     length
-        Number of results shown to users. Rankings are cut there before they are interleaved.
+        Number of results shown to users. Rankings are cut at this rank before interleaving.
     power
         Probability with which a test of the computed sample size detects the better system.
     alpha
         Significance level of the two-sided tests whose sample sizes are computed.
     rel
-        If set, users distinguish two grades only: below this grade, and at least this grade.
+        If set, users distinguish only relevant documents (with this grade or above) and others.
     seed
         Seed of all draws. Each combination of pair, topic and user has its own random numbers.
     compat, policies
@@ -479,7 +480,9 @@ def interleaving_sensitivity(
         raise PolicyError("interleaving requires at least two systems")
     notes = []
     if len(system_pairs) > pairs:
-        notes.append(f"{int(pairs):,} of {len(system_pairs):,} pairs of systems drawn at random")
+        notes.append(
+            f"simulated {int(pairs):,} of {len(system_pairs):,} pairs of systems, drawn at random"
+        )
         sample = stream(int(seed), 0).permutation(len(system_pairs))[:pairs]
         system_pairs = [system_pairs[k] for k in sorted(sample.tolist())]
     labels = "\n".join([*lists.systems, "", *lists.topics])

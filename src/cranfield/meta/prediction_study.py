@@ -31,7 +31,7 @@ from cranfield.sources.values import ID, LABEL, NUMBER, absent
 from cranfield.tabular import format_number
 
 TIES = ("average", "min", "max")
-"""Rank of tied topics: the mean, smallest or largest of their ranks."""
+"""Ranks of tied topics: the mean, smallest or largest of their ranks."""
 
 ALPHA = 0.05
 """Significance level of Tukey's HSD."""
@@ -39,10 +39,10 @@ ALPHA = 0.05
 _TABLE_KIND = "table of predictions"
 _PREDICTION_VALUE = replace(NUMBER, missing=absent)
 _NOT_PREDICTORS = frozenset({"fold", "split", "index", "rank", "row"})
-"""Names of columns of numbers that predict nothing, as an index without a name."""
+"""Names of numeric columns that are not predictors; nor is an index without a name."""
 
 _USUAL_PREDICTORS = frozenset(("wig", "nqc", "smv", "clarity", "uef", "scq", "avgidf", "maxidf"))
-"""Usual names of predictors, as spelt by `spelt`."""
+"""Usual names of predictors, normalised by `spelt`."""
 
 _KEYS = (FileColumn("topic", LABEL), optional("system", ID))
 _PREDICTIONS = Schema(
@@ -94,10 +94,10 @@ class Prediction(Study):
             **_PREDICTOR_COLUMNS,
             "topics": Column("Number of topics."),
             "pearson": Column(
-                "Pearson's correlation of predictions and scores; null if one is constant."
+                "Pearson's correlation of predictions and scores; null if either is constant."
             ),
-            "spearman": Column("Spearman's rho, with mid-ranks; null if one is constant."),
-            "tau": Column("Kendall's tau-b; null if one is constant."),
+            "spearman": Column("Spearman's rho, with mid-ranks; null where `pearson` is null."),
+            "tau": Column("Kendall's tau-b; null where `pearson` is null."),
             "sMARE": Column(
                 "Scaled mean absolute rank error: mean of sARE over topics, 0 if predictions and"
                 " scores order the topics alike; lower is better."
@@ -110,12 +110,14 @@ class Prediction(Study):
             "first": Column("First predictor of the pair.", key=True),
             "second": Column("Second predictor of the pair.", key=True),
             "difference": Column(
-                "sMARE of the first minus sMARE of the second, means over systems."
+                "Mean sMARE over systems, first predictor minus second predictor."
             ),
             "low": Column("Lower bound of the simultaneous 95% interval of the difference."),
             "high": Column("Upper bound of the same confidence interval as `low`."),
             "q": Column("Studentised difference; null if the model has no error variance."),
-            "p": Column("Tukey's p-value, corrected for all pairs; null without q.", pvalue=True),
+            "p": Column(
+                "Tukey's p-value, corrected for all pairs; null if `q` is null.", pvalue=True
+            ),
         },
         "topics": {
             "topic": Column("Topic.", key=True),
@@ -144,8 +146,8 @@ class Prediction(Study):
             f"Lowest sMARE: {low}; highest: {high}; {baseline}",
             f"By Tukey's HSD at {ALPHA:g}, significantly different: {n_rejected} of"
             f" {counted(len(self.pairs), 'pair')} of predictors.",
-            "The analysis of variance is approximate: the rank errors of a predictor depend on"
-            " each other.",
+            "The analysis of variance is approximate, because the rank errors of a predictor on"
+            " different topics are not independent.",
         )
 
     def frames(self) -> dict[str, pl.DataFrame]:
@@ -176,7 +178,7 @@ def prediction(
     .. math:: \mathrm{sARE}(q) = \frac{|r_p(q) - r_e(q)|}{Q}, \quad
         \mathrm{sMARE} = \frac{1}{Q} \sum_q \mathrm{sARE}(q)
 
-    with the ranks of the prediction and of the score of topic q among Q topics, from the worst.
+    with the ranks of the prediction and of the score of topic q among Q topics, 1 for the worst.
 
     Source: Faggioli, Zendel, Culpepper, Ferro and Scholer (2021, 2022).
 
@@ -186,14 +188,14 @@ def prediction(
         Scores of one measure, as for :func:`cranfield.compare`.
     predictions
         A data frame or a file with the columns `topic`, `predictor`, `prediction` and optionally
-        `system`; or with `topic`, optionally `system`, and a numeric column for each predictor;
-        columns called fold, split, index, rank or row are not used.
-        Without `system` the predictions are for all systems.
+        `system`; or with `topic`, optionally `system`, and a numeric column for each predictor.
+        Columns with the name fold, split, index, rank or row are not used. Without `system` the
+        predictions are for all systems.
     ties
         Ranks of tied topics: `average`, `min` or `max`.
     lower_is_better
-        Predictors whose low values predict good scores; their predictions are negated. The name of
-        the measure states that its low scores are good, as for latency.
+        Predictors whose low values predict good scores; their predictions are negated. If the
+        measure itself is better when lower, such as latency, include its name.
 
     Raises
     ------
@@ -207,9 +209,9 @@ def prediction(
     Notes
     -----
     Topics without a score of every system or a prediction of every predictor are excluded before
-    ranking. High predictions are expected for good scores: the lowest ones, where lower is better.
-    Random predictions without ties have an expected sMARE of (Q^2 - 1) / (3 Q^2), the reversed
-    order about 1/2.
+    ranking. High predictions are expected for good scores, also for a measure for which lower
+    scores are better. Random predictions without ties have an expected sMARE of (Q^2 - 1) /
+    (3 Q^2); predictions in reversed order have an sMARE of about 1/2.
 
     If predictions or scores are constant, correlations are undefined, not 0; sMARE is defined, but
     not informative. The analysis of variance of sARE has the factors topic and predictor; with
@@ -312,22 +314,25 @@ def _read_predictions(data: Any) -> pl.DataFrame:
 
 
 def _check_names(systems: Sequence[str], predictors: Iterable[str]) -> None:
-    """Refuse predictors named after several systems; warn of systems named as predictors."""
-    named = [
+    """Refuse predictors named after several systems; warn of systems named like predictors."""
+    system_names = [
         next(
             (name for name in systems if re.search(rf"(^|[\W_]){re.escape(name)}([\W_]|$)", text)),
             "",
         )
         for text in predictors
     ]
-    if len({*named} - {""}) > 1:
-        listed = some_of(map(quoted, compress(predictors, named)), 3)
+    if len({*system_names} - {""}) > 1:
+        listed = some_of(map(quoted, compress(predictors, system_names)), 3)
         raise InputError(
-            f"predictors {listed} name systems, but each would predict all systems; write columns"
-            " topic, system, predictor and prediction"
+            f"predictors {listed} have names of systems, but without a column of systems each"
+            " predicts all systems; use the columns topic, system, predictor and prediction"
         )
     if names := [quoted(name) for name in systems if spelt(name) in _USUAL_PREDICTORS]:
-        warn(f"{some_of(names, 3)} are read as systems with scores, but are names of predictors")
+        warn(
+            f"{some_of(names, 3)} are usual names of predictors, but are read as systems with"
+            " scores; check that scores and predictions are not exchanged"
+        )
 
 
 def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[str]]:
@@ -364,25 +369,17 @@ def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[s
     exclusions = (
         (len(predicted_systems - set(systems)), "system", "with predictions but no scores"),
         (len(scores.systems) - len(systems), "system", "without predictions"),
-        (n_unscored, "topic", "with predictions, but without a score of at least one system,"),
-        (
-            n_unpredicted,
-            "topic",
-            "with scores, but without a prediction by at least one predictor,",
-        ),
+        (n_unscored, "topic", "with predictions but without a score of at least one system"),
+        (n_unpredicted, "topic", "with scores but without a prediction of at least one predictor"),
     )
-    notes = [f"{counted(n, noun)} {reason} excluded" for n, noun, reason in exclusions if n]
+    notes = [f"excluded {counted(n, noun)} {reason}" for n, noun, reason in exclusions if n]
     is_common = has_scores & is_complete
     topics = tuple(compress(scores.topics, is_common))
     if len(topics) < 2:
-        spelling = (
-            ""
-            if is_known.any()
-            else (
-                f"; a topic of the scores is {quoted(scores.topics[0])}, of the predictions"
-                f" {quoted(table['topic'][0])}"
-            )
-        )
+        spelling = ""
+        if not is_known.any():
+            scored, predicted = quoted(scores.topics[0]), quoted(table["topic"][0])
+            spelling = f"; scores have topics such as {scored}, predictions such as {predicted}"
         raise CranfieldError(
             "expected at least two topics with all scores and predictions, got"
             f" {len(topics)}{spelling}"

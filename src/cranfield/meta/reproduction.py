@@ -207,8 +207,8 @@ def reproduce(
     Parameters
     ----------
     original, reproduced
-        A mapping of `baseline` and `advanced` to runs, or a single run, which is then the baseline.
-        A run is any input of :func:`cranfield.read_run`.
+        A mapping of `baseline` and `advanced` to runs, or a single run, which is the baseline. A
+        run is any input of :func:`cranfield.read_run`.
     qrels, measures
         Any input of :func:`cranfield.read_qrels`; measures or their text forms.
     test
@@ -223,8 +223,9 @@ def reproduce(
     Returns
     -------
     Reproduction
-        Scores are compared on topics with scores on both sides, effects on topics with scores of
-        all runs, and orders on judged topics for which both runs have documents.
+        Scores are compared on topics with scores of the original and the reproduced run, effects on
+        topics with scores of all runs, and orders on judged topics for which both runs have
+        documents.
 
     Raises
     ------
@@ -233,7 +234,7 @@ def reproduce(
     MeasureError, PolicyError
         For unknown roles, measures or options.
     CranfieldError
-        If no topic has scores on both sides.
+        If no topic has scores of both the original and the reproduced runs.
 
     Notes
     -----
@@ -298,8 +299,8 @@ def reproduce(
             first[role], second[role], p=p, depth=judging.depth, ties=judging.ties
         ).filter(pl.col("topic").is_in(evaluation.topics))
         if n_missing := agreement["RBO"].null_count():
-            missing = f"{counted(n_missing, 'topic')} with documents in one run only"
-            notes.add(f"{role}: {missing}, excluded from tau, KTU and RBO")
+            missing = f"{counted(n_missing, 'topic')} with documents in only one run"
+            notes.add(f"{role}: excluded {missing} from tau, KTU and RBO")
         tables.append(agreement.select(pl.lit(role).alias("role"), pl.all()))
     values["orders"] = pl.concat(tables)
     return Reproduction({}, **values, notes=notes.lines())
@@ -327,14 +328,14 @@ def replicate(
     qrels, other_qrels
         Judgments of the original and of the other collection.
     measures, seed, policies
-        As for :func:`reproduce`, with the same errors.
+        As for :func:`reproduce`, which raises the same errors.
     test
         A test of unpaired scores: `welch`, `t-unpaired`, `rank-sum` or `bootstrap-unpaired`.
 
     Returns
     -------
     Reproduction
-        Its scores have no RMSE or nRMSE; `orders` is None.
+        The comparison, without RMSE, nRMSE and `orders`.
 
     Examples
     --------
@@ -401,14 +402,14 @@ def reproduce_scores(
     Returns
     -------
     Reproduction
-        Its `orders` is None.
+        The comparison, without `orders`.
 
     Raises
     ------
     CranfieldError
-        For different measures, or if no topic has scores on both sides.
+        If no topic has both original and reproduced scores, or for scores by shard.
     PolicyError
-        For systems with other names, or an unknown test.
+        For different measures, systems with other names, or an unknown test.
 
     Examples
     --------
@@ -432,15 +433,15 @@ def replicate_scores(
     Parameters
     ----------
     original, replicated
-        As for :func:`reproduce_scores`, with the same errors. Topics with the same name are
-        different topics.
+        As for :func:`reproduce_scores`, which raises the same errors. Topics with the same name are
+        treated as different topics.
     test, seed
         As for :func:`cranfield.meta.reproduction.replicate`.
 
     Returns
     -------
     Reproduction
-        Its scores have no RMSE or nRMSE; `orders` is None.
+        The comparison, without RMSE, nRMSE and `orders`.
 
     Examples
     --------
@@ -462,7 +463,8 @@ def _compare_scores(
     if unshared := original_scores.keys() ^ other_scores.keys():
         measure = next(name for name in [*original_scores, *other_scores] if name in unshared)
         raise PolicyError(
-            f"expected the same measures on both sides, got {quoted(measure)} on one side only"
+            "expected the same measures for original and other scores, got"
+            f" {quoted(measure)} on only one side"
         )
     systems = (
         [role for scores in side.values() for role in scores.systems]

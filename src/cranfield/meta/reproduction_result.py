@@ -70,13 +70,13 @@ def relative_improvement(base: Floats, advanced: Floats) -> float:
 def effect_ratio(
     base: Floats, advanced: Floats, other_base: Floats, other_advanced: Floats
 ) -> float:
-    r"""Compute the ratio of the reproduced to the original mean improvement; NaN if that is 0.
+    r"""Compute the ratio of the reproduced to the original improvement; NaN if the latter is 0.
 
     .. math:: \mathrm{ER} = \frac{\overline{\Delta'}}{\overline{\Delta}}, \quad
         \overline{\Delta} = \frac{1}{T} \sum_{t=1}^{T} (a_t - b_t)
 
-    The second effect may be on other topics. Positive affine transformations of all scores do not
-    change the ratio.
+    The reproduced improvement may be on other topics. Positive affine transformations of all scores
+    do not change the ratio.
     """
     effect = improvement(base, advanced)
     return improvement(other_base, other_advanced) / effect if effect else np.nan
@@ -89,17 +89,18 @@ CONFIDENCE = 0.95
 def effect_ratio_interval(
     base: Floats, advanced: Floats, other_base: Floats, other_advanced: Floats, *, paired: bool
 ) -> tuple[float, float]:
-    r"""Compute the confidence interval of the effect ratio; infinite if the original may be 0.
+    r"""Compute the confidence interval of the effect ratio (Fieller 1954).
 
-    It contains the ratios r with
+    The interval contains the ratios r with
 
     .. math:: \frac{\left(\overline{\Delta'} - r \overline{\Delta}\right)^2}
         {v_{\Delta'} - 2 r\, c + r^2 v_\Delta} \le t_\nu^2
 
     with the squared standard errors v of both mean improvements and their covariance c. On the same
     n topics the interval is exact for normal improvements, with n - 1 degrees of freedom; on
-    different topics c is 0, and the degrees of freedom are Welch's at the estimated ratio. NaN with
-    fewer than two topics, or without variance if the original effect is 0. Source: Fieller (1954).
+    different topics c is 0, and the degrees of freedom are Welch's at the estimated ratio. The
+    bounds are infinite if the original improvement may be 0. They are NaN with fewer than two
+    topics, or if there is no variance and the original improvement is 0.
     """
     x, y = advanced - base, other_advanced - other_base
     if min(x.size, y.size) < 2:
@@ -154,7 +155,7 @@ ORDERS = ("tau", "KTU", "RBO")
 
 
 class Reproduction(Study):
-    """Closeness of an experiment to the original one.
+    """Comparison of a reproduced or replicated experiment with the original experiment.
 
     Attributes
     ----------
@@ -165,10 +166,10 @@ class Reproduction(Study):
     systems
         Names of the original and of the other run, by role; empty if only scores were compared.
     test
-        Name of the test between original and other scores, without correction for several measures.
+        Name of the test of original against other scores, not corrected for several measures.
     scores, effects, orders
-        The tables; effects have no row without both roles, and orders are None for replications
-        and if only scores were compared.
+        The tables. `effects` is empty unless both roles were compared; `orders` is None for
+        replications and for comparisons of scores.
     persistence, seed, settings
         The p of rank-biased overlap, the seed of randomised tests, and the policies of judging.
     notes
@@ -182,9 +183,9 @@ class Reproduction(Study):
             "measure": Column("Text form of the measure.", key=True),
             "role": Column("`baseline` or `advanced`.", key=True),
             "topics": Column("Number of topics compared."),
-            "other topics": Column("Number of evaluated topics of the other run."),
-            "original": Column("Mean of the original scores."),
-            "reproduced": Column("Mean score of the other run."),
+            "other topics": Column("Number of topics of the reproduced or replicated run."),
+            "original": Column("Mean score of the original run."),
+            "reproduced": Column("Mean score of the reproduced or replicated run."),
             "RMSE": Column("Root mean square error over topics; null for a replication."),
             "nRMSE": Column(
                 "RMSE divided by its maximum given the original scores; null if the measure has no"
@@ -208,25 +209,25 @@ class Reproduction(Study):
         "orders": {
             "role": Column("`baseline` or `advanced`.", key=True),
             "topic": Column("Topic.", key=True),
-            "*": Column("A column of :func:`order_agreement`."),
+            "*": Column("Coefficients and counts of :func:`order_agreement`."),
         },
         "effects": {
             "measure": Column("Text form of the measure.", key=True),
             "topics": Column("Number of topics compared."),
-            "other topics": Column("Number of evaluated topics of the other runs."),
+            "other topics": Column("Number of topics of the reproduced or replicated runs."),
             "original effect": Column(
                 "Mean improvement over the baseline in the original experiment."
             ),
             "reproduced effect": Column("Mean improvement over the baseline in the reproduction."),
-            "ER": Column("Effect ratio, reproduced divided by original; 1 is best."),
+            "ER": Column("Effect ratio: reproduced effect / original effect; 1 is best."),
             "ER low": Column(
                 "Lower bound of the 95% confidence interval of ER (Fieller, 1954), for mean"
                 " improvements that are about normal."
             ),
             "ER high": Column("Upper bound of the confidence interval of ER."),
             "original RI": Column("Relative improvement in the original experiment."),
-            "reproduced RI": Column("Relative improvement, reproduced."),
-            "DRI": Column("Difference of the relative improvements; 0 is best."),
+            "reproduced RI": Column("Relative improvement in the reproduction."),
+            "DRI": Column("`original RI` minus `reproduced RI`; 0 is best."),
         },
     }
 
@@ -241,7 +242,8 @@ class Reproduction(Study):
     def order_means(self) -> pl.DataFrame:
         """Average the coefficients by role, over topics on which both runs have documents.
 
-        The columns are `role`, `topics`, `tau`, `KTU`, `RBO`; no row if orders were not compared.
+        The columns are `role`, `topics`, `tau`, `KTU` and `RBO`. The table is empty if orders were
+        not compared.
         """
         if self.orders is None:
             schema = {"role": pl.String, "topics": pl.UInt32, **dict.fromkeys(ORDERS, pl.Float64)}
@@ -343,10 +345,10 @@ class Reproduction(Study):
 
 
 SIDES = ("original", "reproduced")
-"""The two sides in names of columns."""
+"""The compared experiments, in names of columns."""
 
 NOTE_SIDES = ("original", "other")
-"""The two sides in notes."""
+"""The compared experiments, in notes."""
 
 Row = dict[str, Any]
 
@@ -370,7 +372,7 @@ class Notes:
 
 
 def check_test(test: str, *, paired: bool) -> str:
-    """Return the name of a test that compares two systems on the same, or different, topics."""
+    """Return the canonical name of a test of two systems; on the same topics if `paired`."""
     info = find_test(test).info
     if info.paired != paired or info.model:
         advice = "t, signed-rank or randomisation" if paired else "welch, t-unpaired or rank-sum"
@@ -383,8 +385,8 @@ def same_roles(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[str
     """Return the roles, the baseline first; raise an error if the sides have different roles."""
     if set(first) != set(second):
         raise PolicyError(
-            f"expected the same roles (baseline, advanced) of original and reproduced runs, got"
-            f" {' and '.join(first)}, and {' and '.join(second)}"
+            "expected the same roles (baseline, advanced) of original and reproduced runs, got"
+            f" {' and '.join(first)} of the original, {' and '.join(second)} of the other runs"
         )
     return tuple(role for role in ROLES if role in first)
 
@@ -442,7 +444,8 @@ def _nrmse_or_none(
         notes.add("nRMSE is not defined without a lowest and a highest possible score", measure)
     elif not are_within(np.concatenate([x, y]), score_range):
         notes.add(
-            f"nRMSE is not defined: scores outside {score_range[0]:g} to {score_range[1]:g}",
+            "nRMSE is not defined, as some scores are not from"
+            f" {score_range[0]:g} to {score_range[1]:g}",
             measure,
         )
     else:
@@ -474,8 +477,8 @@ def _common_scores(
         tables.append(selected.select(np.flatnonzero(is_complete)))
         if n_topics := int((~is_complete & ~is_missing.all(axis=1)).sum()):
             notes.add(
-                f"effects: {counted(n_topics, 'topic')} of the {side} side with scores of one of"
-                " both runs, excluded",
+                f"effects: excluded {counted(n_topics, 'topic')} with a score of only one of the"
+                f" two {side} runs",
                 measure,
             )
     if paired:
@@ -486,8 +489,8 @@ def _common_scores(
             # With both roles these topics are already in the notes of each role.
             if n_topics and len(roles) == 1:
                 notes.add(
-                    f"{roles[0]}: {counted(n_topics, 'topic')} with scores on the {side} side only,"
-                    " excluded",
+                    f"{roles[0]}: excluded {counted(n_topics, 'topic')} with a score of only the"
+                    f" {side} run",
                     measure,
                 )
         tables = [table.select(common) for table in tables]
@@ -504,7 +507,7 @@ def _test_row(
     x: Floats, y: Floats, template: Scores, test: str, notes: Notes, *, paired: bool, seed: int
 ) -> Row:
     if min(x.size, y.size) < 2:
-        notes.add("no test with fewer than two topics", template.measure)
+        notes.add("no test, as it requires at least two topics", template.measure)
         return {}
     # Each unpaired topic has a score on one side only.
     start = 0 if paired else x.size

@@ -62,7 +62,7 @@ TESTS = (
 _TRIAL_SCORES = label_scores(
     np.array([[0.1, 0.4, 0.9], [0.5, 0.6, 0.3], [0.2, 0.3, 0.8], [0.7, 0.2, 0.1]])
 )
-"""Scores of three systems; tests that support these scores support those of any study."""
+"""Scores of three systems, to check early that tests support scores by topic."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class ScaleOptions:
         return [(m, Interval(m, ties=self.ties, raw=True)) for m in measures]
 
     def require(self, grades: int, runs: int) -> None:
-        """Raise an error if exact ranks cannot be computed for a highest grade and many runs."""
+        """Raise an error unless exact ranks of runs with this highest grade can be computed."""
         reasons: dict[str, str] = {}
         for measure, ranked in chain.from_iterable(map(self.versions, self.cutoffs)):
             try:
@@ -136,7 +136,9 @@ def _without_cutoff(measure: str | Measure) -> Measure:
     if isinstance(measure, Measure) and measure.cutoff is None:
         return measure
     if isinstance(measure, Measure) or "@" in measure:
-        raise PolicyError(f"expected a measure without cutoff, got {measure}; the study adds it")
+        raise PolicyError(
+            f"expected a measure without cutoff, got {measure}; the study adds the cutoffs"
+        )
     try:
         return parse_measure(f"{measure}@1")(cutoff=None).with_label(measure)
     except MeasureError:
@@ -152,7 +154,7 @@ _CUTOFF_COLUMNS = {
 
 
 class ScaleStudy(Study):
-    """Effects of interval scaling on orders of systems and decisions of tests.
+    """Effects of interval scaling on the order of systems and on the decisions of tests.
 
     Attributes
     ----------
@@ -161,7 +163,7 @@ class ScaleStudy(Study):
     systems, topics
         Numbers of systems and topics; tuples in a study of several collections.
     collections
-        Names of the collections; empty in a study of one.
+        Names of the collections; empty for a single collection.
     correlation
         Table of Kendall's tau between each measure and its interval-scaled version (tables 2 and 3
         of the source).
@@ -169,19 +171,19 @@ class ScaleStudy(Study):
         Table of Kendall's tau between two measures, and between their interval-scaled versions
         (table 4).
     changes
-        Table of decisions by test, by a measure and by its interval-scaled version (tables 5 and
-        6).
+        Table of the decisions of tests that differ between a measure and its interval-scaled
+        version (tables 5 and 6).
     headline
-        Table of means of these changes over measures, cutoffs, tests and collections (section 7.3).
+        Table of means of `changes` over measures, cutoffs, tests and collections (section 7.3).
     """
 
     name = "scales"
     reference: ClassVar[str] = "Ferrante, Ferro and Fuhr (2021)"
     parts: ClassVar[Sequence[str]] = ("correlation", "pairs", "changes", "headline")
     titles: ClassVar[Mapping[str, str]] = {
-        "correlation": "Kendall's tau of a measure and its interval-scaled version, of the means of"
-        " systems and by topic",
-        "pairs": "Kendall's tau of two measures, and of their interval-scaled versions",
+        "correlation": "Kendall's tau between a measure and its interval-scaled version, by mean"
+        " scores (overall) and by topic",
+        "pairs": "Kendall's tau between two measures, and between their interval-scaled versions",
         "changes": "Pairs of systems that differ significantly",
         "headline": "Mean changes in percent of the pairs that differ significantly by the measure",
     }
@@ -190,14 +192,14 @@ class ScaleStudy(Study):
             **_CUTOFF_COLUMNS,
             **MEASURE_COLUMN,
             "overall": Column(
-                "Kendall's tau of the orders of systems by mean scores of the measure and of"
+                "Kendall's tau between the orders of systems by mean scores of the measure and of"
                 " its interval-scaled version."
             ),
             "by topic": Column(
-                "Mean over topics of Kendall's tau of the orders of systems on the topic by the"
-                " measure and its interval-scaled version."
+                "Kendall's tau between the orders of systems on a topic by the measure and by its"
+                " interval-scaled version; mean over topics."
             ),
-            "lowest": Column("Lowest Kendall's tau of these orders on a topic."),
+            "lowest": Column("Lowest Kendall's tau of any topic."),
         },
         "pairs": {
             **_CUTOFF_COLUMNS,
@@ -224,17 +226,19 @@ class ScaleStudy(Study):
         "headline": {
             "cutoffs": Column("Cutoff, or all cutoffs of the study.", key=True),
             "measures": Column(
-                "Group of measures: with or without recall base, the number of relevant documents"
-                " of a topic; `not interval` excludes measures that are interval scales.",
+                "Group of measures: with or without recall base (they depend on the number of"
+                " relevant documents of a topic, or not); `not interval`: without measures that are"
+                " interval scales; `affected`: see `tests`.",
                 key=True,
             ),
             "tests": Column(
-                "Scale that the tests require; `affected` excludes results that cannot change: of"
-                " measures without recall base that are interval scales or have ordinal tests.",
+                "Scale that the tests require, `ordinal` or `interval`. `affected` excludes results"
+                " that cannot change: measures without recall base if the measure is an interval"
+                " scale, or if the test requires only an ordinal scale.",
                 key=True,
             ),
             "results": Column(
-                "Number of results in the means; a result is a measure at a cutoff with a test on a"
+                "Number of averaged results; a result is for a measure, a cutoff, a test and a"
                 " collection."
             ),
             "undefined": Column(
@@ -243,10 +247,7 @@ class ScaleStudy(Study):
             "S2NS %": Column("Mean of S2NS in percent of Sig.", decimals=1),
             "NS2S %": Column("Mean of NS2S in percent of Sig.", decimals=1),
             "changed %": Column("Mean of S2NS + NS2S in percent of Sig.", decimals=1),
-            "sd": Column(
-                "Standard deviation of `changed %` over results (a measure and a test each).",
-                decimals=1,
-            ),
+            "sd": Column("Standard deviation of `changed %` over results.", decimals=1),
             "half-width": Column(
                 "Half of the width of the 95% confidence interval of the mean `changed %`, assuming"
                 " independent results.",
@@ -303,8 +304,8 @@ class ScaleStudy(Study):
         spread = f" ± {half_width}%" if half_width else ""
         return [
             f"At cutoff {cutoff} interval scaling changes {changed}%{spread} of the significant"
-            f" differences on average ({s2ns}% are lost, {ns2s}% are new), over"
-            f" {counted(row['results'], 'pair')} of a measure and a test that can change."
+            f" differences on average ({s2ns}% are lost, {ns2s}% are new), over the"
+            f" {counted(row['results'], 'pair')} of a measure and a test that can be affected."
         ]
 
     def _describe_sample(self) -> str:
@@ -316,10 +317,11 @@ class ScaleStudy(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{self._describe_sample()}; ties ranked {self.ties}; Sig:"
-            " pairs that differ significantly by the measure; S2NS: pairs of Sig that do not by its"
-            " interval-scaled version; NS2S: pairs that do by this version only; changed:"
-            " S2NS + NS2S, in percent of Sig and of all pairs"
+            f"{self._describe_sample()}; ties: {self.ties}",
+            "Sig: pairs that differ significantly by the measure; S2NS: significant by the measure,"
+            " but not by its interval-scaled version; NS2S: significant by the interval-scaled"
+            " version, but not by the measure; changed: S2NS + NS2S, in percent of Sig and of all"
+            " pairs",
         ]
 
 
@@ -448,7 +450,7 @@ def study_scales(
 
 
 def _read_collections(judged: Any, options: ScaleOptions) -> dict[str, JudgedRuns]:
-    """Check the judged runs, and return them by collection; a single one has an empty name."""
+    """Check the judged runs, and return them by collection; a single collection has no name."""
     collections = dict(judged) if isinstance(judged, Mapping) else {"": judged}
     if not collections:
         raise PolicyError("expected at least one collection, got none")
@@ -527,7 +529,7 @@ def _correlate_pairs(table: pl.DataFrame) -> pl.DataFrame:
 def average_changes(
     changes: pl.DataFrame, options: ScaleOptions, grades: Mapping[str, int]
 ) -> pl.DataFrame:
-    """Average the changes in percent by groups of measures; grades: highest by collection."""
+    """Average the changes in percent by group; `grades` is the highest grade by collection."""
     tests = [test for test, _ in options.tests]
     interval_tests = [test for test in tests if find_test(test).info.scale >= Scale.INTERVAL]
     s2ns, ns2s = (100 * pl.col(name) / pl.col("Sig") for name in ("S2NS", "NS2S"))
@@ -554,7 +556,7 @@ def average_changes(
 
 
 def _describe_measures(options: ScaleOptions, grades: Mapping[str, int]) -> pl.DataFrame:
-    """Determine which measures need the recall base, are interval scales, and cannot change."""
+    """Determine which measures use the recall base, which are interval scales or cannot change."""
     rows = []
     for name, highest in grades.items():
         for cutoff in options.cutoffs:
@@ -580,7 +582,7 @@ _GROUPS = {
     ("affected", "affected"): _HAS_RECALL_BASE | (~pl.col("fixed") & _IS_INTERVAL_TEST),
     ("all", "all"): pl.lit(True),
 }
-"""Groups of measures and tests; with unique ranks `affected` are the three groups before it."""
+"""Groups of measures and tests, with the results of each group as an expression."""
 
 
 def _suffix(row: Mapping[str, Any]) -> str:

@@ -79,7 +79,7 @@ class Study(Result):
 
 
 def make_schema(columns: Columns, integers: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the types of declared columns: text for keys, integers, and floats for the others."""
+    """Return the types of columns: text for keys, int64 for `integers`, otherwise floats."""
     import polars as pl
 
     types = {name: pl.String if column.key else pl.Float64 for name, column in columns.items()}
@@ -87,7 +87,7 @@ def make_schema(columns: Columns, integers: Iterable[str] = ()) -> dict[str, Any
 
 
 def find_names(frame: pl.DataFrame, column: str, value: Any, noun: str = "measure") -> list[str]:
-    """Return the names, from the column `noun`, of all rows with a value in a column."""
+    """Return the names (in the column `noun`) of all rows that have a value in a column."""
     return frame.filter(frame[column] == value)[noun].to_list()
 
 
@@ -100,8 +100,8 @@ def describe_extremes(
 ) -> str:
     """Describe the extremes of a column.
 
-    `describe` returns two texts for a row: a long one, for the highest, and a short one, for the
-    lowest.
+    `describe` returns a long text for the row with the highest value and a short text for the row
+    with the lowest value.
     """
     rows = frame.sort(column, descending=True, maintain_order=True)
     highest, lowest = rows.row(0, named=True), rows.row(-1, named=True)
@@ -112,7 +112,7 @@ def describe_extremes(
     if len(rows) == 1:
         return f"{capitalised(quantity)}: {highest_names[0]}, {highest_text}."
     if len(highest_names) == len(rows):
-        return f"All {len(rows)} {noun}s have equally many {quantity}: {highest_text}."
+        return f"All {len(rows)} {noun}s have the same number of {quantity}: {highest_text}."
     suffix = " each" if len(highest_names) > 1 else ""
     return (
         f"Most {quantity}: {names_or_count(highest_names, noun)}, {highest_text}{suffix}; fewest:"

@@ -43,7 +43,7 @@ _ZERO_HASH = "0" * 64
 
 
 def parse_part(data: bytes, study: str, name: str) -> pl.DataFrame:
-    """Read a part from Parquet bytes; raise an error if the study, name or hash is different."""
+    """Read a part from Parquet bytes; raise an error if its study, name or hash is wrong."""
     if _HASH_PREFIX not in data:
         raise InputError("has no valid checksum")
     if _insert_hash(data) != data:
@@ -52,7 +52,7 @@ def parse_part(data: bytes, study: str, name: str) -> pl.DataFrame:
     if about["study"] != study:
         raise InputError("belongs to another study")
     if about["part"] != name:
-        raise InputError(f"is renamed: it contains part {about['part']}")
+        raise InputError(f"was renamed: it contains part {about['part']}")
     return pl.read_parquet(BytesIO(data))
 
 
@@ -88,7 +88,7 @@ def hash_scores(*scores: Scores) -> str:
 
 
 def hash_judged_runs(judged: JudgedRuns, *arrays: Ints) -> str:
-    """Compute a hash of the data of judged runs that scores depend on."""
+    """Compute a hash of the data in judged runs that determine scores."""
     rows, judgments = judged.documents, judged.judgments
     labels = [list(judged.systems), list(judged.topics), judged.policies.describe()]
     columns = (rows.cell, rows.rank, rows.grade, judged.retrieved, judgments.topic, judgments.grade)
@@ -102,7 +102,7 @@ class ResultsFolder:
 
     def __init__(self, path: str | PathLike[str], about: Mapping[str, Any]) -> None:
         if is_url(fspath(path)):
-            reason = "not a results folder: it must be on this computer"
+            reason = "expected a results folder on this computer, got a URL"
             raise InputError(reason, source=hide_credentials(fspath(path)))
         self.path = Path(path)
         self.start_time = time.time()
@@ -130,7 +130,7 @@ class ResultsFolder:
         try:
             recorded = json.loads(content.decode())
         except (ValueError, RecursionError) as error:
-            raise InputError("is not JSON, or is damaged", source=str(settings)) from error
+            raise InputError("is not valid JSON", source=str(settings)) from error
         if recorded != expected:
             raise PolicyError(
                 f"{path} contains another study: {_describe_difference(recorded, expected)}; choose"
@@ -153,7 +153,7 @@ class ResultsFolder:
         if damage:
             n_parts = counted(len(damage), "damaged part")
             example = f"{damage[0]} (see {_DAMAGED})"
-            warn(f"{quoted(self.path)}: {n_parts} computed again: {example}")
+            warn(f"{quoted(self.path)}: {n_parts} will be computed again: {example}")
             with whole_file(self.path / _DAMAGED) as out:
                 out.write("".join(f"{line}; it was computed again\n" for line in damage).encode())
         return parts
@@ -166,7 +166,7 @@ class ResultsFolder:
         with whole_file(self.path / f"{name}.parquet") as out:
             out.write(_insert_hash(content.getvalue()))
 
-    def tidy(self) -> None:
+    def remove_temporary_files(self) -> None:
         """Remove temporary files of writes that were interrupted before this run of the study."""
         for pattern in (".*.parquet.*", ".study.json.*", f".{_DAMAGED}.*"):
             for file in self.path.glob(pattern):
@@ -226,7 +226,7 @@ def with_work(function: Function) -> Function:
 
 
 def make_part_name(text: str) -> str:
-    """Make a name of a part from any text, with a hash of the text."""
+    """Make the name of a part from a text and its hash."""
     name = re.sub("[^A-Za-z0-9]+", "-", text).strip("-")[:60]
     return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
@@ -266,13 +266,13 @@ def run_parts(
         Tasks by name. The name, of letters, digits and hyphens, is also the name of the part's
         file.
     about
-        Settings that the tables depend on besides their tasks, as JSON values.
+        Settings besides the tasks that results depend on, as JSON values.
     jobs
         Number of workers, 1 or more; results do not depend on it.
     backend
         `serial`, or the name of a backend of joblib: `loky` (processes), `threading`, `dask`,
         `ray`. By default processes if `jobs` is above 1, or the backend of a surrounding
-        `joblib.parallel_config`. Parts of a killed worker are recomputed by others.
+        `joblib.parallel_config`. If a worker is killed, other workers compute its parts again.
     folder
         Results folder: finished parts are written to it immediately, and existing parts are read
         instead of computed. Damaged parts are computed again, with a warning and a line in
@@ -309,5 +309,5 @@ def run_parts(
         if progress is not None:
             progress(len(finished), len(tasks))
     if results is not None:
-        results.tidy()
+        results.remove_temporary_files()
     return pl.concat([finished[name] for name in tasks])

@@ -36,7 +36,7 @@ from cranfield.significance.registry import TESTS, TestInfo
 
 @dataclass(frozen=True)
 class Statistic:
-    """A statistic, and the lowest scale on which statements about it are invariant."""
+    """A statistic, and the lowest scale on which statements with this statistic are invariant."""
 
     name: str
     scale: Scale
@@ -128,7 +128,7 @@ def admits(scale: Scale | str, name: str) -> bool:
 
 
 def admitted_statistics(scale: Scale | str) -> list[str]:
-    """Return the names of the statistics that a scale admits, those of lower scales first.
+    """Return the names of the statistics that a scale admits, in order of their scales.
 
     Examples
     --------
@@ -152,29 +152,29 @@ def admitted_tests(scale: Scale | str) -> list[str]:
 
 
 ROUNDING = 2.0**-44
-"""Scores that differ by less than this fraction of the largest count as equal."""
+"""Scores that differ by less than this fraction of the largest score count as equal."""
 
 BLOCK = 2**15
-"""Number of scores in a block of pairs, so that its arrays fit into the processor's cache."""
+"""Number of scores in a block of pairs, whose arrays should fit into the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dominance:
-    """Stochastic dominance of pairs of systems: whether the order of means survives rescaling.
+    """Stochastic dominance of pairs of systems: invariance of the order of means to rescaling.
 
     Attributes
     ----------
     holds
-        Whether the system with the higher mean has the higher mean under every increasing
+        Whether the system with the higher mean keeps the higher mean under every increasing
         transformation of the scores.
     reversed
-        Whether some increasing transformation reverses the order of means. Both are False for two
-        systems with the same scores on different topics.
+        Whether some increasing transformation reverses the order of means. For two systems with the
+        same scores on different topics, both `holds` and `reversed` are False.
     threshold
-        Where the order can be reversed, a score that the system with the lower mean exceeds on a
-        larger proportion of its topics; NaN elsewhere.
+        A score that the system with the lower mean exceeds on a larger proportion of its topics;
+        NaN if the order of means cannot be reversed.
     above_first, above_second
-        Number of topics on which the first and the second system exceed that threshold.
+        Number of topics on which the first and the second system exceed the threshold.
     """
 
     holds: NDArray[np.bool_]
@@ -185,7 +185,7 @@ class Dominance:
 
 
 def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
-    r"""Decide for pairs of systems whether one stochastically dominates the other.
+    r"""Determine for pairs of systems whether one system stochastically dominates the other.
 
     Parameters
     ----------
@@ -208,8 +208,8 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
 
     .. math:: \frac{|\{t : a_t > x\}|}{n} \ge \frac{|\{t : b_t > x\}|}{m} \text{ for all } x,
 
-    that is, the proportion of A's scores above x is at least as large as that of B's for every
-    threshold x. Otherwise there is an x where the opposite holds, and an increasing transformation
+    that is, for every threshold x the proportion of scores above x is at least as large for A as
+    for B. Otherwise there is an x where the opposite holds, and an increasing transformation
     that separates scores above x from scores below it, and changes little else, reverses the order
     of means. Dominance does not depend on whether lower or higher scores are better.
 

@@ -83,53 +83,51 @@ from cranfield.base.parallel import in_threads, n_processors
 
 Complex = NDArray[np.complex128]
 Numbers = NDArray[Any]
-"""Real if every variable is symmetric, otherwise complex."""
+"""Real numbers if every variable is symmetric, otherwise complex numbers."""
 
 UNIT = 2.0**-53
 """Unit roundoff."""
 SIDE = 512
-"""Frequencies are computed in squares of this side: k = start + SIDE row + column."""
+"""Side of the square blocks of frequencies: k = start + SIDE row + column."""
 CHUNK = 1024
 """Number of values of a variable, or of frequencies of a polynomial, processed at a time."""
 SPARSE_FACTOR = 16
-"""Frequencies are computed one by one once fewer than one in this many exceeds the threshold."""
+"""Frequencies are computed one by one if fewer than 1 / SPARSE_FACTOR exceed the threshold."""
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Values phi(k) for k = 1..K; those close to 0 are omitted."""
+    """Characteristic function phi(k) for k = 1..K; values close to 0 are omitted."""
 
     degree: int
     """The highest frequency K."""
     frequencies: Ints
     """Frequencies of the stored values, ascending."""
     values: Complex
-    """phi at these frequencies."""
+    """Values of phi at the stored frequencies."""
     phi_error: float
-    """Bound on the error of each phi(k), k <= K, with omitted values taken as 0."""
+    """Bound on the error of each phi(k), k <= K, if omitted values count as 0."""
 
     @property
     def sawtooth(self) -> Complex:
-        """Coefficients of e(-k t); the mean of V_K is the imaginary part of their sum."""
+        """Coefficients of e(-k t), whose sum has the mean of V_K (Vaaler) as imaginary part."""
         ratio = self.frequencies / (self.degree + 1)
         vaaler = np.pi * ratio * (1 - ratio) / np.tan(np.pi * ratio) + ratio
         return np.asarray(-vaaler / (np.pi * self.frequencies) * self.values)
 
     @property
     def kernel(self) -> Complex:
-        """Coefficients of e(-k t); (mean of D_K - 1) / (2 K + 2) is the real part of their sum."""
+        """Coefficients of e(-k t), whose sum has (mean of D_K - 1) / (2 K + 2) as real part."""
         ratio = self.frequencies / (self.degree + 1)
         return np.asarray((1 - ratio) * self.values / (self.degree + 1))
 
     @property
     def mean_error(self) -> float:
-        """Bound on the sum of the errors of the means of V_K and D_K / (2 K + 2).
-
-        |Phi| <= 1 and sum 1/k <= 1 + ln K, so that errors of phi change the mean of V_K by at most
-        phi_error (1 + ln K) / pi and the mean of D_K / (2 K + 2) by at most phi_error / 2. The
-        summation in `evaluate_means` adds at most (2 CHUNK + 2 rows + 100) units of rounding,
-        relative to the sum of the coefficients' magnitudes.
-        """
+        """Bound on the sum of the errors of both means that `evaluate_means` returns."""
+        # |Phi| <= 1 and sum 1/k <= 1 + ln K, so that errors of phi change the mean of V_K by at
+        # most phi_error (1 + ln K) / pi and the mean of D_K / (2 K + 2) by at most phi_error / 2.
+        # The summation in `evaluate_means` adds at most (2 CHUNK + 2 rows + 100) units of rounding,
+        # relative to the sum of the coefficients' magnitudes.
         spread = self.phi_error * ((1 + np.log(self.degree)) / np.pi + 0.5)
         magnitude = float(np.abs(self.sawtooth).sum() + np.abs(self.kernel).sum()) + 1
         n_rows = self.degree // CHUNK + 1
@@ -137,17 +135,15 @@ class Spectrum:
 
     @property
     def slope(self) -> float:
-        """Lipschitz constant of (mean of V_K) +- (mean of D_K) / (2 K + 2), per unit of theta."""
+        """Lipschitz constant of the sum or difference of both means of `evaluate_means`."""
         magnitudes = np.abs(self.sawtooth) + np.abs(self.kernel)
         return float(2 * np.pi * (self.frequencies * magnitudes).sum())
 
     def bound_peak(self, jobs: int, target: float = 0.0) -> float:
-        """Return an upper bound of the mean of D_K(theta - t) / (2 K + 2) over all t.
-
-        The first bound is the sum of magnitudes. If it exceeds the target, the second bound is the
-        polynomial's largest value at 8 (K + 1) equidistant points, divided by cos(pi / 8) (Ehlich
-        and Zeller); its computation stops once it is certain to exceed the target as well.
-        """
+        """Return an upper bound over all t of the mean of Vaaler's error bound."""
+        # The first bound is the sum of magnitudes. If it exceeds the target, the second bound is
+        # the polynomial's largest value at 8 (K + 1) equidistant points, divided by cos(pi / 8)
+        # (Ehlich and Zeller). Its computation stops once it is certain to exceed the target.
         count, kernel = self.degree + 1, self.kernel
         first_bound = 0.5 / count + float(np.abs(kernel).sum())
         if first_bound <= target or self.frequencies.size * SPARSE_FACTOR < count:
@@ -166,7 +162,8 @@ class Spectrum:
         return float(min(first_bound, highest / np.cos(np.pi / 8) + rounding))
 
     def evaluate_means(self, points: Floats) -> tuple[Floats, Floats]:
-        """Compute the means of V_K(theta - t) and D_K(theta - t) / (2 K + 2) at points t."""
+        """Compute the means of Vaaler's polynomial V_K(theta - t) and of its error bound."""
+        # The error bound is D_K(theta - t) / (2 K + 2).
         middle, width = np.zeros(points.size), np.zeros(points.size)
         row, column = np.divmod(self.frequencies, CHUNK)
         rows, first = np.unique(row, return_index=True)
@@ -197,9 +194,9 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class Variable:
-    """An independent variable: its values, as fractions of the period, and their weights in phi.
+    """An independent variable: values as fractions of the period, and their weights in phi.
 
-    For a symmetric variable phi(k) = sum weight cos(2 pi k value) over the nonnegative values.
+    A symmetric variable has only its nonnegative values: phi(k) = sum weight cos(2 pi k value).
     """
 
     values: Floats
@@ -209,7 +206,7 @@ class Variable:
 
     @classmethod
     def uniform(cls, values: Floats) -> Variable:
-        """Make the uniform variable on ascending values."""
+        """Make the variable with a uniform distribution on ascending values."""
         is_symmetric = bool(np.array_equal(values, -values[::-1]))
         half = values[values >= 0] if is_symmetric else values
         weights = np.where(half > 0, 2.0, 1.0) if is_symmetric else np.ones(half.size)
@@ -217,15 +214,13 @@ class Variable:
 
     @property
     def rounding(self) -> float:
-        """Bound on the error of a computed factor of phi, and of the product with it.
-
-        Each wave is within 24 UNIT, a product of two within 51 UNIT; a weighted mean of m values
-        adds 2 m UNIT and a complex product 3 UNIT.
-        """
+        """Bound on the error of the factor of phi for this variable, and of its product."""
+        # Each wave is within 24 UNIT, a product of two within 51 UNIT; a weighted mean of m values
+        # adds 2 m UNIT and a complex product 3 UNIT.
         return (64 + 2 * self.n_values) * UNIT
 
     def phi_on_square(self, start: int) -> Numbers:
-        """Compute phi at frequencies start + SIDE row + column; shape (SIDE, SIDE)."""
+        """Compute phi on a square block of frequencies; shape (SIDE, SIDE)."""
         total: Numbers = np.zeros((SIDE, SIDE), np.float64 if self.is_symmetric else np.complex128)
         for begin in range(0, self.values.size, CHUNK):
             part = slice(begin, begin + CHUNK)
@@ -250,14 +245,14 @@ class Variable:
 
 
 def _multiply(first: Floats, second: Floats) -> Floats:
-    """Multiply matrices, thin ones without BLAS, which would wait for threads that are busy."""
+    """Multiply matrices; thin matrices without BLAS, which would wait for busy threads."""
     if first.shape[1] <= 32:
         return np.asarray(np.einsum("rm,mc->rc", first, second))
     return np.asarray(first @ second)
 
 
 def compute_waves(multipliers: Ints, turns: Floats) -> Complex:
-    """Compute e(k t) for integers k up to 2^24 and turns t, each within 24 units of rounding."""
+    """Compute exp(2 pi i k t) for integers k up to 2^24 and turns t, with an error of 24 UNIT."""
     # The fractional part of k t would lose digits. The product of k and the first 26 bits of a turn
     # is exact, and the remainder is small.
     turns = turns - np.rint(turns)
@@ -312,16 +307,16 @@ def _compute_square(
 MAX_FREQUENCIES = 2**24
 """Maximum number of frequencies."""
 MAX_WORK = 2**36
-"""Maximum number of frequencies times values of the components, if phi does not decay."""
+"""Maximum of frequencies times values of all components, if phi does not decay."""
 BYTES_PER_FREQUENCY = 96
-"""Memory per stored frequency while polynomials are evaluated."""
+"""Bytes per stored frequency while polynomials are evaluated."""
 
 
 @dataclass(frozen=True)
 class FourierInversion:
     """Distribution of X = middle + period theta by Fourier inversion of the spectrum of theta.
 
-    The mean is that of theta. X is outside the window with a probability of at most `tail`, and
+    `mean` is the mean of theta. X is outside the window with a probability of at most `tail`, and
     `rounding` bounds the error of X and x.
     """
 
@@ -335,15 +330,13 @@ class FourierInversion:
 
     @property
     def added_error(self) -> float:
-        """Bound of the errors other than that of D_K: tails, errors of phi, and rounding of x.
-
-        The shift is doubled to cover the errors of the mean and of (x - middle) / period.
-        """
+        """Bound on all errors besides the error by D_K: tails, errors of phi, rounding of x."""
+        # The shift is doubled to cover the errors of the mean and of (x - middle) / period.
         shift = 2 * self.rounding / self.period * (1 + self.spectrum.slope)
         return self.tail + self.spectrum.mean_error + shift
 
     def bounds(self, x: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return lower bounds, estimates and upper bounds of F at ascending x."""
+        """Return lower bounds, estimates and upper bounds of F(x) for ascending x."""
         low, high = self.window
         points = (np.clip(x, low, high) - self.middle) / self.period
         sawtooth, width = self.spectrum.evaluate_means(points)
@@ -359,7 +352,7 @@ class FourierInversion:
 def invert(
     sets: Sequence[Floats], max_error: float, memory: int, jobs: int, rounding: float
 ) -> tuple[FourierInversion, float]:
-    """Return the Fourier inversion and its error; larger than requested if that is too costly."""
+    """Return the Fourier inversion and its error, which may exceed `max_error` to limit costs."""
     middles = [(values[0] + values[-1]) / 2 for values in sets]
     middle = math.fsum(middles)
     # The narrowest components are replaced by their middles, where that is within the rounding.
@@ -400,14 +393,14 @@ def invert(
 
 
 def is_affordable(sets: Sequence[Floats]) -> bool:
-    """Return True if the first square of frequencies can be computed in reasonable time."""
+    """Return True if Fourier inversion can start in reasonable time."""
     # With many small components, phi is almost 0 before large ones are needed.
     log_size = math.fsum(math.log2(values.size) for values in sets if values.size <= 2**12)
     return log_size > 64 or sum(values.size for values in sets) * SIDE**2 <= MAX_WORK
 
 
 def _centre(values: Floats) -> Floats:
-    """Make a set exactly symmetric about 0 if it is so up to rounding; phi is then real."""
+    """Make a set exactly symmetric about 0, so that phi is real, if it is so up to rounding."""
     mirrored = -values[::-1]
     if np.abs(values - mirrored).max() <= 2e-15 * np.abs(values).max():
         return np.asarray((values + mirrored) / 2)
@@ -468,18 +461,18 @@ class SumDistribution:
     error: float
     """Bound on |cdf(x) - F(x)| over all x, rounding included."""
     rounding: float
-    """Bound on the error of sums and x. An x that differs by less from a listed sum, or from the
-    lowest or highest sum, counts as that sum."""
+    """Bound on the error of sums and x. If x differs by less from a listed sum, or from the lowest
+    or highest sum, x counts as equal to that sum."""
     lowest: float
     highest: float
     method: ListedSums | FourierInversion
 
     def cdf(self, x: ArrayLike) -> Floats:
-        """Return the proportion of sums up to x, non-decreasing over the x of one call."""
+        """Return the proportion of sums up to each x; it never decreases within one call."""
         return self._compute_bounds(x)[1]
 
     def bracket(self, x: ArrayLike) -> tuple[Floats, Floats]:
-        """Return proved lower and upper bounds of F(x), often closer than `error`."""
+        """Return proved lower and upper bounds of the proportions, often closer than `error`."""
         lower, _, upper = self._compute_bounds(x)
         return lower, upper
 
@@ -504,12 +497,12 @@ class ListedSums:
 
     @property
     def is_complete(self) -> bool:
-        """True if no components remain."""
+        """True if the sums of all components are listed."""
         return self.lowest_other == self.highest_other
 
     @cached_property
     def error(self) -> float:
-        """Bound on the error of F: the largest proportion of sums that may be above or below x."""
+        """Bound on the error of F(x): the largest proportion of sums too close to x to decide."""
         width = self.highest_other - self.lowest_other + 2 * self.rounding
         ends = np.searchsorted(self.sums, self.sums + width, side="right")
         n_uncertain = int((ends - np.arange(self.sums.size)).max())
@@ -517,7 +510,7 @@ class ListedSums:
         return (n_uncertain - 1 if self.is_complete else n_uncertain / 2) / self.sums.size
 
     def bounds(self, x: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return lower bounds, estimates and upper bounds of F at x."""
+        """Return lower bounds, estimates and upper bounds of F(x)."""
         first = np.searchsorted(self.sums, x - self.highest_other - self.rounding, side="right")
         high = np.searchsorted(self.sums, x - self.lowest_other + self.rounding, side="right")
         low = np.minimum(first + 1, high) if self.is_complete else first
@@ -534,9 +527,9 @@ def compute_distribution(
 ) -> SumDistribution:
     """Compute the distribution function of a sum of independent components.
 
-    Each of one or more components is an ascending array of equally likely values, accurate to a
-    relative 1e-15; equal neighbours (weights so small that they underflow) count as two values. The
-    `error` of the result exceeds `max_error` if the latter cannot be reached.
+    Each of one or more components is an ascending array of equally likely values with a relative
+    error of at most 1e-15; equal values (weights so small that they underflow) count separately.
+    The `error` of the result exceeds `max_error` if that accuracy cannot be reached.
 
     >>> rbp = compute_distribution([np.array([0.0, 0.5**j]) for j in range(1, 11)])
     >>> (rbp.cdf([0.0, 0.5, 1.0]) * 2**10).tolist()

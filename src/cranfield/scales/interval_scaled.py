@@ -19,15 +19,16 @@ from cranfield.scales.images.values import TIES, Image, image, image_of_topic
 from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
 
 Group = tuple[int | None, tuple[int, ...] | None]
-"""Maximum number of relevant documents of a run, and the ideal ranking; None if it is unused."""
+"""Maximum number of relevant documents of a run, and the ideal ranking; None where not used."""
 
 
 def group_cells(
     judged: JudgedRuns, length: int, limits: Ints | None, *, ideal: bool
 ) -> dict[Group, Ints]:
-    """Group rankings by the image that they require, and return the indices of their cells.
+    """Group rankings by the image that they require; return the indices of the rankings.
 
-    `limits`: maximum numbers of relevant documents of runs. `ideal`: if images depend on the topic.
+    `limits` are maximum numbers of relevant documents of runs. With `ideal`, images depend on the
+    ideal ranking of the topic.
     """
     topics, systems = judged.shape
     bounds = None if limits is None else np.minimum(np.broadcast_to(limits, judged.shape), length)
@@ -67,14 +68,14 @@ class Interval(Wrapping):
     r"""The interval-scaled version of a measure: scores are replaced by their ranks.
 
     The rank of a score is computed among all values of the measure on runs of the same length, so
-    that neighbouring values are one step apart. The order of runs does not change. The measure
-    inside needs a cutoff N: `interval(DCG@10)`.
+    that neighbouring values are one step apart. The order of runs does not change. The inner
+    measure requires a cutoff N, as in `interval(DCG@10)`.
 
     Raises
     ------
     MeasureError
-        For a measure that has no cutoff or is not averaged over topics; on scoring, also if it has
-        too many values at this length.
+        For a measure that has no cutoff or is not averaged over topics. When scoring, also for a
+        measure that has too many values at the cutoff.
 
     Notes
     -----
@@ -102,9 +103,9 @@ class Interval(Wrapping):
     ties: str = parameter(
         "unique",
         choice(*TIES),
-        "`unique`: runs with the same score share a rank, and the next score has the"
-        " next rank, which makes the scale equispaced. For comparison, `mid`, `min` and"
-        " `max` rank runs instead of scores, as in table 3 of the source.",
+        "`unique`: rank distinct scores, which makes the scale equispaced. For comparison, `mid`,"
+        " `min` and `max` rank runs: tied runs have the mean, lowest or highest of their ranks, as"
+        " in table 3 of the source.",
     )
     raw: bool = parameter(
         False, flag, "Whether to return ranks, from 1, instead of scaling them to [0, 1]."
@@ -112,12 +113,14 @@ class Interval(Wrapping):
     feasible: bool = parameter(
         False,
         flag,
-        "Whether to rank only among runs with at most as many relevant documents as the topic,"
-        " of any grades: each recall base then has its own scale, and a mean over topics"
+        "Whether to rank only among runs with at most as many relevant documents (of any relevant"
+        " grade) as the topic has. Each recall base then has its own scale, and a mean over topics"
         " mixes these scales.",
     )
     seed: int = parameter(
-        0, integer(0), "Seed of the sample of rankings, for measures with too many values to count."
+        0,
+        integer(0),
+        "Seed of the sampled rankings from which ranks are estimated if there are too many values.",
     )
 
     def __init__(self, inner: Measure | str, /, **options: Any) -> None:
@@ -198,7 +201,7 @@ class Interval(Wrapping):
                 if inner_image.is_approximate:
                     warn(
                         f"{self}: too many values for exact ranks; scores are"
-                        f" {inner_image.precision}, and scores closer than that may be tied"
+                        f" {inner_image.precision}, and scores that are closer may be tied"
                     )
             flat[cells] = scores[inverse.ravel()]
         if depends_on_recall_base(self.inner):
@@ -208,9 +211,9 @@ class Interval(Wrapping):
         return out
 
     def require(self, grades: int, runs: int) -> None:
-        """Raise an error, before scoring, if ranking that many runs is infeasible.
+        """Raise an error if ranking this number of runs is infeasible.
 
-        If the measure is `feasible`, the images of single topics may still be too large.
+        With the parameter `feasible`, images of single topics may still be too large.
         """
         self.require_complete()
         self._check_gains()
@@ -265,9 +268,8 @@ class Interval(Wrapping):
         super().require_complete()
         if self.cutoff is None:
             raise MeasureError(
-                f"interval: {self.inner} needs a cutoff, such as"
-                f" interval({self.inner}@10), as the set of values depends on the"
-                " length of runs"
+                f"interval: {self.inner} requires a cutoff, such as interval({self.inner}@10), as"
+                " the set of values depends on the length of runs"
             )
 
 

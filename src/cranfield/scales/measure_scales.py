@@ -71,8 +71,8 @@ Step = tuple[RunGrades, RunGrades]
 def rank_based_steps(length: int, top: int) -> Iterator[Step]:
     """Yield neighbours in the rank-based total order, one pair for each possible difference.
 
-    To get the next run, the last grade below c is raised by one and all grades after it are set
-    from c to 0. Grades before it are the same in both runs and cancel out.
+    The next run has the last grade below c raised by one, and all grades after it, which are c, set
+    to 0. Grades before it are the same in both runs and cancel out.
     """
     for k in reversed(range(length)):
         n_after = length - 1 - k
@@ -81,10 +81,10 @@ def rank_based_steps(length: int, top: int) -> Iterator[Step]:
 
 
 def set_based_steps(length: int, top: int) -> Iterator[Step]:
-    """Yield neighbours in the set-based total order that decide a measure with equal rank weights.
+    """Yield the neighbours in the set-based total order that decide if all ranks weigh the same.
 
-    To get the next run, one document of the lowest grade g above 0 is raised by one, and the other
-    documents of grade g are set to 0.
+    The next run has one document of the lowest grade g above 0 raised by one, and the other
+    documents of grade g set to 0.
     """
     yield (0,) * length, (1, *[0] * (length - 1))
     for grade in range(1, top):
@@ -95,7 +95,7 @@ def set_based_steps(length: int, top: int) -> Iterator[Step]:
 
 
 def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason: str) -> Verdict:
-    """Judge a measure for a total order from all differences of neighbours."""
+    """Judge the scale of a measure for a total order, from all differences of neighbours."""
     remaining = iter(steps)
     first: tuple[Step, Any] | None = None
     uneven_runs: tuple[RunGrades, ...] = ()
@@ -120,7 +120,7 @@ def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason
 
 
 def prove_total_orders(form: Form, shape: Additive, sign: int) -> list[Verdict]:
-    """Judge an additive measure for the set-based and for the rank-based total order."""
+    """Judge the scale of an additive measure for the set-based and the rank-based order."""
     size, reason = (shape.length, shape.grades), "from all steps between neighbouring runs"
     set_based = _find_unequal_ranks(form, shape) or judge_steps(
         SET_BASED, set_based_steps(*size), form, sign, reason
@@ -129,7 +129,7 @@ def prove_total_orders(form: Form, shape: Additive, sign: int) -> list[Verdict]:
 
 
 def _find_unequal_ranks(form: Form, shape: Additive) -> Verdict | None:
-    """Judge a measure in which the gain of some grade over grade 0 depends on the rank."""
+    """Judge a measure for the set-based order if the gain of a grade depends on the rank."""
     # The gains of grades at each rank, as coefficient and base, or None.
     gains = [
         [(weight - row[0], base) if form.divisor and weight != row[0] else None for weight in row]
@@ -145,7 +145,7 @@ def _find_unequal_ranks(form: Form, shape: Additive) -> Verdict | None:
 
 
 def lowest_runs(length: int, grades: int) -> Ints:
-    """Return the empty run, and the runs with one document at one of the last two ranks."""
+    """Return the run without gain, and all runs with one document at one of the last two ranks."""
     rows = np.zeros((1 + grades * min(length, 2), length), dtype=np.int64)
     levels = np.arange(1, grades + 1)
     rows[levels, -1] = levels
@@ -155,12 +155,10 @@ def lowest_runs(length: int, grades: int) -> Ints:
 
 
 def find_unequal_lowest_steps(values: RunValues, runs: Ints, sign: int) -> Witness | None:
-    """Return two unequal steps among the lowest values of a monotone measure; None if all agree.
-
-    Let h be the lowest grade with a gain, and b the run with a single h at the last rank but one.
-    Every run with a gain above the last rank scores at least as high as b. Therefore the values of
-    `runs` up to the value of b are neighbours.
-    """
+    """Return two unequal steps among the lowest values of a monotone measure, or None."""
+    # Let h be the lowest grade with a gain, and b the run with a single h at the last rank but one.
+    # Every run with a gain above the last rank scores at least as high as b. Therefore the values
+    # of `runs` up to the value of b are neighbours.
     grades = (len(runs) - 1) // 2
     ranks = values.index if sign > 0 else values.size - 1 - values.index
     has_gain = np.flatnonzero(ranks[1 : grades + 1] > ranks[0])
@@ -180,7 +178,7 @@ def find_unequal_lowest_steps(values: RunValues, runs: Ints, sign: int) -> Witne
 def find_unequal_steps(
     values: Sequence[Any], slack: float = 0.0
 ) -> tuple[int, int, int, int] | None:
-    """Return the indices around the first step and around one that differs from it, if any."""
+    """Return the indices at the ends of the first step and of an unequal step, or None."""
     steps = [abs(upper - lower) for lower, upper in pairwise(values)]
     for index, step in enumerate(steps):
         if step != steps[0] and abs(step - steps[0]) > slack:
@@ -189,7 +187,7 @@ def find_unequal_steps(
 
 
 def is_evenly_spaced(form: Form) -> bool | None:
-    """Return True if the values of an additive measure are equally spaced; None if undecidable."""
+    """Return True if the values of an additive measure are equally spaced; None if unknown."""
     shape = form.shape
     assert isinstance(shape, Additive)
     if not form.divisor or _is_contiguous(shape):
@@ -202,11 +200,9 @@ def is_evenly_spaced(form: Form) -> bool | None:
 
 
 def _is_contiguous(shape: Additive) -> bool:
-    """Return True if the sums of weights are all multiples of a unit up to the highest.
-
-    If the sums of some ranks are all multiples from 0 to T, another rank leaves no gap if its
-    neighbouring weights are at most T + 1 units apart.
-    """
+    """Return True if the sums of weights are all multiples of a unit up to the highest sum."""
+    # If the sums of some ranks are all multiples from 0 to T, another rank leaves no gap if its
+    # neighbouring weights are at most T + 1 units apart.
     if shape.stateful() is None:
         return False  # weights of several bases have no common unit
     weights = [sorted(set(row)) for row in shape.coefficients]
@@ -235,7 +231,7 @@ RANK_BASED = "rank-based total order"
 def judge_order(
     order: str, ranks: NDArray[Any], values: RunValues, runs: Ints, sign: int
 ) -> Verdict:
-    """Judge a measure for a weak order of runs, from the rank of each run."""
+    """Judge the scale of a measure for a weak order, given by the rank of each run."""
     indices = values.index if sign > 0 else values.size - 1 - values.index
     classes = np.unique(ranks, return_inverse=True)[1].ravel()
     sorting = np.lexsort((indices, classes))
@@ -262,7 +258,7 @@ def judge_order(
 
 
 def judge_spacing(order: str, values: RunValues, runs: Ints) -> Verdict:
-    """Judge a measure by the spacing of its values; unequal gaps are witnesses."""
+    """Judge by its gaps whether a measure that respects an order is interval or only ordinal."""
     gap = values.find_uneven_gap()
     if gap is None:
         return Verdict(order, Scale.INTERVAL)
@@ -271,10 +267,10 @@ def judge_spacing(order: str, values: RunValues, runs: Ints) -> Verdict:
     return Verdict(order, Scale.ORDINAL, True, witness)
 
 
-def judge_total_orders(candidates: RunSet, values: RunValues, runs: Ints) -> list[Verdict]:
-    """Judge a measure for the set-based and for the rank-based total order."""
+def judge_total_orders(run_set: RunSet, values: RunValues, runs: Ints) -> list[Verdict]:
+    """Judge the scale of a measure for the set-based and the rank-based order, from all runs."""
     return [
-        judge_order(order, ranks(runs, candidates.grades), values, runs, candidates.sign)
+        judge_order(order, ranks(runs, run_set.grades), values, runs, run_set.sign)
         for order, ranks in ((SET_BASED, sbto), (RANK_BASED, rbto))
     ]
 
@@ -285,54 +281,54 @@ def _make_witness(kind: str, values: RunValues, runs: Ints, indices: Any) -> Wit
 
 
 MAX_SEARCHED = 2**10
-"""Maximum number of runs that are searched for a witness if there are too many to enumerate."""
+"""Maximum number of runs in the search for a witness, if there are too many runs to list."""
 
 
-def search_verdicts(candidates: RunSet, exact: Form | None) -> list[Verdict]:
-    """Return verdicts for the measure's own order, the set-based and the rank-based order."""
-    own_verdict = _search_own_order(candidates)
-    if candidates.judgments is not None or exact is None or not isinstance(exact.shape, Additive):
-        return [own_verdict, *_search_witnesses(candidates)]
+def search_verdicts(run_set: RunSet, exact: Form | None) -> list[Verdict]:
+    """Judge the scale of a measure for all three orders without listing all runs."""
+    own_verdict = _search_own_order(run_set)
+    if run_set.judgments is not None or exact is None or not isinstance(exact.shape, Additive):
+        return [own_verdict, *_search_witnesses(run_set)]
     if not own_verdict.decided and (is_even := is_evenly_spaced(exact)) is not None:
         scale = Scale.INTERVAL if is_even else Scale.ORDINAL
         own_verdict = Verdict(OWN_ORDER, scale, True, None, "from its weights and gains")
-    return [own_verdict, *prove_total_orders(exact, exact.shape, candidates.sign)]
+    return [own_verdict, *prove_total_orders(exact, exact.shape, run_set.sign)]
 
 
-def _search_own_order(candidates: RunSet) -> Verdict:
+def _search_own_order(run_set: RunSet) -> Verdict:
     """Judge the own order from all runs down to the cutoff, or from the lowest runs."""
-    measure, length, grades = candidates.measure, candidates.length, candidates.grades
+    measure, length, grades = run_set.measure, run_set.length, run_set.grades
     depth = length if measure.cutoff is None else min(length, measure.cutoff)
-    if candidates.can_be_listed(depth):
-        runs = candidates.list_runs(depth)
-        return judge_spacing(OWN_ORDER, candidates.values(runs), runs)
-    is_monotone = measure.info.monotone and _is_monotone(candidates)
-    if is_monotone and depth > 1 and not candidates.has_grades:
+    if run_set.can_be_listed(depth):
+        runs = run_set.list_runs(depth)
+        return judge_spacing(OWN_ORDER, run_set.values(runs), runs)
+    is_monotone = measure.info.monotone and _is_monotone(run_set)
+    if is_monotone and depth > 1 and not run_set.has_grades:
         runs = np.pad(lowest_runs(depth, grades), ((0, 0), (0, length - depth)))
-        witness = find_unequal_lowest_steps(candidates.values(runs), runs, candidates.sign)
+        witness = find_unequal_lowest_steps(run_set.values(runs), runs, run_set.sign)
         if witness is not None:
             return Verdict(OWN_ORDER, Scale.ORDINAL, True, witness, "from its lowest values")
     return Verdict(OWN_ORDER, Scale.ORDINAL, False, None, _describe_reach(grades))
 
 
-def _search_witnesses(candidates: RunSet) -> list[Verdict]:
+def _search_witnesses(run_set: RunSet) -> list[Verdict]:
     """Search short runs, padded with grade 0, for witnesses against the total orders."""
-    depth = min(candidates.length, int(np.log(MAX_SEARCHED) / np.log(candidates.grades + 1) + 1e-9))
-    runs = candidates.list_runs(max(depth, 1))
-    verdicts = judge_total_orders(candidates, candidates.values(runs), runs)
-    reach = _describe_reach(candidates.grades)
+    depth = min(run_set.length, int(np.log(MAX_SEARCHED) / np.log(run_set.grades + 1) + 1e-9))
+    runs = run_set.list_runs(max(depth, 1))
+    verdicts = judge_total_orders(run_set, run_set.values(runs), runs)
+    reach = _describe_reach(run_set.grades)
     return [
         verdict if verdict.scale is None else Verdict(verdict.order, None, False, None, reach)
         for verdict in verdicts
     ]
 
 
-def _is_monotone(candidates: RunSet) -> bool:
+def _is_monotone(run_set: RunSet) -> bool:
     """Return True if a higher grade never lowers the gain."""
-    gains = getattr(candidates.measure, "gains", None)
+    gains = getattr(run_set.measure, "gains", None)
     if gains is None or gains.kind in {"binary", "graded"}:
         return True
-    exact = form(candidates.measure, 2, candidates.grades)
+    exact = form(run_set.measure, 2, run_set.grades)
     return exact is not None and exact.shape.is_monotone
 
 
@@ -348,7 +344,7 @@ def scale_of(
     *,
     judgments: Sequence[int] | int | None = None,
 ) -> ScaleReport:
-    """Determine the scale of a measure, with runs that show why it is not on a higher one.
+    """Determine the scale of a measure, with runs that show why the scale is not higher.
 
     Parameters
     ----------
@@ -357,11 +353,11 @@ def scale_of(
     length
         Length of the runs; by default the measure's cutoff.
     grades
-        Highest grade of the scale from 0; 1 is binary.
+        Highest grade c of runs with grades 0 to c; 1 for binary relevance.
     judgments
-        The topic's documents: their grades, or the number of relevant ones. Only runs that can be
-        retrieved from them are considered. By default there are N documents of the highest grade,
-        so that every run is possible.
+        Grades of the topic's judged documents, or the number of relevant documents. Only runs of
+        these documents are considered; by default N documents of the highest grade, so that every
+        run is possible.
 
     Returns
     -------
@@ -381,9 +377,10 @@ def scale_of(
 
     Notes
     -----
-    Up to 2^18 runs are enumerated. Beyond that additive measures (P, R, F, gP, gR, RBP, DCG, nDCG)
-    are decided by the differences of neighbours, other measures by the lowest runs of the partial
-    order and by witnesses; undecided orders are reported as such.
+    Up to 2^18 runs are enumerated. If there are more, the scales of additive measures (P, R, F, gP,
+    gR, RBP, DCG, nDCG) follow from the differences between neighbouring runs, and the scales of
+    other measures from their lowest values or from counterexamples; if neither decides, the report
+    says so.
 
     Examples
     --------
@@ -394,19 +391,19 @@ def scale_of(
     its own order: ordinal; not interval: the step from 0 to 1/16, for (0, 0, 0, 0) and
     (0, 0, 0, 1), is 1/16; the step from 1/16 to 1/12, for (0, 0, 0, 1) and (0, 0, 1, 0), is 1/48
     """
-    candidates = make_run_set(measure, length, grades, judgments)
-    if candidates.can_be_listed(candidates.length):
-        runs = candidates.list_runs(candidates.length)
-        values = candidates.values(runs)
-        set_based, rank_based = judge_total_orders(candidates, values, runs)
+    run_set = make_run_set(measure, length, grades, judgments)
+    if run_set.can_be_listed(run_set.length):
+        runs = run_set.list_runs(run_set.length)
+        values = run_set.values(runs)
+        set_based, rank_based = judge_total_orders(run_set, values, runs)
         own_verdict = judge_spacing(OWN_ORDER, values, runs)
         count, exact = len(runs), values.exact
     else:
-        form = candidates.form()
-        own_verdict, set_based, rank_based = search_verdicts(candidates, form)
-        count, exact = candidates.count(), form is not None
-    size = candidates.length, candidates.grades, candidates.judgments, count
-    return ScaleReport(candidates.measure.label, *size, own_verdict, set_based, rank_based, exact)
+        form = run_set.form()
+        own_verdict, set_based, rank_based = search_verdicts(run_set, form)
+        count, exact = run_set.count(), form is not None
+    size = run_set.length, run_set.grades, run_set.judgments, count
+    return ScaleReport(run_set.measure.label, *size, own_verdict, set_based, rank_based, exact)
 
 
 @dataclass(frozen=True, eq=False)
@@ -420,8 +417,8 @@ class ScaleFacts:
     depends_on_topic
         Whether values depend on the recall base, so that each topic has its own scale.
     beyond_length
-        Data besides grades that scores of shorter runs depend on; empty if none. With such data
-        image and scale hold for runs of exactly this length only, and the measure has no
+        Data besides grades that scores of shorter runs depend on; empty if none. With such data the
+        image and the scale hold only for runs of exactly this length, and the measure has no
         interval-scaled version.
     """
 
@@ -499,10 +496,10 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     differences below 2^-40 of the largest value count as ties. `exact` and the text report the
     comparison used.
 
-    Source: Ferrante, Ferro and Fuhr (2021), section 3.4. Precision is interval for N up to 2 only,
-    recall for K up to 2 only, and F1 for N = K = 1 only. According to the summary of that section,
-    S[2, 2] is the only set on which precision and recall are interval without being affine to each
-    other; S[1, 2] and S[2, 1] are such sets, too.
+    Source: Ferrante, Ferro and Fuhr (2021), section 3.4. Precision is interval only for N up to 2,
+    recall only for K up to 2, and F1 only for N = K = 1. According to the summary of that section,
+    S[2, 2] is the only set on which precision and recall are both interval without being affine to
+    each other; S[1, 2] and S[2, 1] are such sets, too.
 
     Examples
     --------
@@ -525,8 +522,8 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     is_count = parsed_measure.info.ignores_order and (parsed_measure.cutoff or longest) >= longest
     if not is_count and 2 ** (longest + 1) * largest_base > MAX_LISTED:
         raise PolicyError(
-            f"{measure} cannot be checked on S[{longest}, {largest_base}]: runs up to length"
-            f" {longest} with recall bases up to {largest_base} are more than {MAX_LISTED:,}"
+            f"expected at most {MAX_LISTED:,} runs, got more up to length {longest} with recall"
+            f" bases up to {largest_base}; reduce the length or the recall base for {measure}"
         )
     # For each value the first run that has it, and the recall base of its topic.
     values: dict[Any, tuple[RunGrades, int]] = {}

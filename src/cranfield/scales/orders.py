@@ -46,8 +46,8 @@ MAX_INT64_RANK = 2**62
 def sbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     r"""Rank runs in the set-based total order.
 
-    The higher of two runs has more documents of the highest grade for which their numbers of
-    documents differ. Permutations of the same grades have the same rank.
+    Runs are ordered by their number of documents of the highest grade, then of the next lower
+    grade, and so on. Permutations of the same grades have the same rank.
 
     .. math:: \rho(r) = \sum_{j=1}^{N} \binom{r_{[j]} + N - j}{N - j + 1},
        \quad r_{[1]} \ge r_{[2]} \ge \dots
@@ -216,7 +216,7 @@ def induced_order(
     *,
     judgments: Sequence[int] | int | None = None,
 ) -> Ranks:
-    """Rank runs in the weak order that a measure induces; runs with the same value are equal.
+    """Rank runs in the weak order that a measure induces; runs with equal values share a rank.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def induced_order(
     Returns
     -------
     array
-        Shape (runs,): the number of distinct worse values among these runs, from 0.
+        Shape (runs,): number of distinct values in `runs` that are worse than the value of the run.
 
     Notes
     -----
@@ -283,12 +283,12 @@ def _check_ranks(ranks: Any, max_rank: int) -> Ranks:
 
 
 MAX_OBJECTS = 32
-"""Maximum number of objects; the third axiom is checked for all sets of six."""
+"""Maximum number of objects, since the third axiom is checked for all sets of six objects."""
 
 
 @dataclass(frozen=True)
 class Axiom:
-    """An axiom, and indices of objects that violate it, by their letters in the paper."""
+    """Result of checking an axiom; `witness` has objects that violate it, by letter."""
 
     number: str
     name: str
@@ -304,14 +304,14 @@ class Axiom:
 
 @dataclass(frozen=True)
 class DifferenceReport:
-    """The four axioms of a difference structure, checked for a number of objects."""
+    """Results of checking the four axioms of a difference structure for some objects."""
 
     axioms: tuple[Axiom, ...]
     objects: int
 
     @property
     def holds(self) -> bool:
-        """True if it is a difference structure, so that an interval scale exists."""
+        """True if the objects have a difference structure, so that an interval scale exists."""
         return all(axiom.holds for axiom in self.axioms)
 
     def __str__(self) -> str:
@@ -350,8 +350,8 @@ def difference_axioms(values: Any) -> DifferenceReport:
     - iv. solvability: :math:`\Delta_{aa} \preceq \Delta_{cd} \preceq \Delta_{ab} \Rightarrow
       \exists d', d'': \Delta_{ad'} \sim \Delta_{cd} \sim \Delta_{d''b}`.
 
-    Differences of values always satisfy the first three. The fourth is where most measures fail:
-    on a finite set it requires equally spaced values.
+    Differences of values always satisfy the first three axioms. Most measures violate the fourth
+    axiom, as on a finite set it requires equally spaced values.
 
     Examples
     --------
@@ -548,13 +548,13 @@ def covers(length: int, grades: int = 1) -> Ints:
     Returns
     -------
     array
-        Shape (edges, 2): indices of a run and of a run that covers it, with no run between them, in
-        the order of :func:`~cranfield.scales.runs.all_runs`.
+        Shape (edges, 2): indices in :func:`~cranfield.scales.runs.all_runs` of a lower run and of a
+        higher run, with no run between them.
 
     Raises
     ------
     PolicyError
-        When there are too many runs to compare all pairs.
+        For too many runs to compare all pairs.
 
     Notes
     -----
@@ -572,20 +572,21 @@ def covers(length: int, grades: int = 1) -> Ints:
 
 
 def levels(length: int, grades: int = 1) -> Ints:
-    """Return the level of each run of a length in the Hasse diagram: its longest path from below.
+    """Return the level of each run of a length in the Hasse diagram.
 
     Returns
     -------
     array
-        Shape (runs,), in the order of :func:`~cranfield.scales.runs.all_runs`. Runs of the same
-        level are never comparable. With binary relevance every edge goes up one level, and the
-        level is the sum of N + 1 - rank over the relevant documents. With more grades some edges
-        skip a level, as from (2, 0) to (2, 1): the partial order has no rank function.
+        Shape (runs,), in the order of :func:`~cranfield.scales.runs.all_runs`: length of the
+        longest path from the lowest run. Runs of the same level are never comparable. With binary
+        relevance every edge goes up one level, and the level is the sum of N + 1 - rank over the
+        relevant documents. With more grades some edges skip a level, such as the edge from (2, 0)
+        to (2, 1), as the partial order has no rank function.
 
     Raises
     ------
     PolicyError
-        When there are too many runs to compare all pairs.
+        For too many runs to compare all pairs.
 
     Examples
     --------

@@ -30,7 +30,7 @@ from cranfield.measures.ranked.average_precision import GradedAveragePrecision
 from cranfield.scales.forms.form import inner_measure, lowest_relevant
 
 ROUNDING = 1e-12
-"""Scores that differ by at most this are equal."""
+"""Scores that differ by at most this number are equal."""
 MAX_JUDGED = 100_000
 """Maximum number of relevant documents of a synthetic topic."""
 
@@ -38,9 +38,9 @@ MAX_JUDGED = 100_000
 def document_grades(
     judgments: Sequence[int] | int | None, length: int, grades: int
 ) -> tuple[int, ...]:
-    """Return the grades of a topic's documents, in descending order, from checked judgments.
+    """Check judgments, and return the grades of the topic's documents in descending order.
 
-    Judgments are a list of grades, or a number of documents of the highest grade.
+    `judgments` are a list of grades, or a number of documents of the highest grade.
 
     >>> document_grades(2, 3, 4), document_grades([0, 2, 1], 3, 2)
     ((4, 4), (2, 1, 0))
@@ -83,7 +83,7 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     Parameters
     ----------
     length, grades
-        Number N of ranks, and the highest grade c of 0..c; both at least 1.
+        Number N of ranks, and the highest grade c of the grades 0 to c; both at least 1.
 
     Returns
     -------
@@ -115,7 +115,8 @@ def all_runs(length: int, grades: int = 1) -> Ints:
 
 
 def exceeds(limit: int, length: int, grades: int) -> bool:
-    """Return True if there are more than `limit` runs of a length, without huge powers."""
+    """Return True if there are more than `limit` runs of a length."""
+    # Short-circuits to avoid huge powers.
     return bool(length >= limit.bit_length() or (int(grades) + 1) ** int(length) > limit)
 
 
@@ -243,8 +244,8 @@ def score_runs(
 def depends_on_recall_base(measure: Measure) -> bool:
     """Return True if scores depend on the number of relevant documents of the topic.
 
-    A measure that requires more than grades is computed on documents with all inputs of measures.
-    If that fails, the result is True.
+    A measure that requires more than grades is computed on documents that have all inputs of
+    measures. If even this fails, the result is True.
     """
     # One relevant document at the first or last rank; the large recall base exceeds the cutoff.
     length = min(measure.cutoff or 3, 1000)
@@ -314,8 +315,9 @@ def _judge_all_inputs() -> JudgedRuns:
 def depends_on_topic(measure: Measure) -> bool:
     """Return True if scores depend on the number or the grades of the topic's judged documents.
 
-    The grades matter even if the recall base does not: with equal grades nDCG@1 is 0 or 1 for every
-    recall base, but its step changes on a topic with higher grades than those retrieved.
+    The grades matter even if the recall base does not: if all relevant documents have the same
+    grade, nDCG@1 is 0 or 1 for every recall base, but it has other values on a topic with higher
+    grades than the retrieved documents.
     """
     grade = max(1, lowest_relevant(measure))
     run = [[grade] + [0] * (min(measure.cutoff or 3, 3) - 1)]

@@ -23,7 +23,7 @@ from cranfield.significance.registry import CORRECTIONS, TESTS
 from cranfield.tabular import text_table
 
 POWERS = (0.1, 0.5, 2.0, 10.0)
-"""Exponents of scores: those below 1 compress high scores, those above 1 low scores."""
+"""Exponents of scores: below 1, they compress high scores; above 1, low scores."""
 
 
 def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] = POWERS) -> Bools:
@@ -38,13 +38,13 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
 
         .. math:: x^p, \quad \text{or } (x - \min x)^p \text{ where some score is below 0},
 
-        which is an increasing transformation, and so admitted by an ordinal scale.
+        which is an increasing transformation, and therefore admitted by an ordinal scale.
 
     Returns
     -------
     array
-        Shape (powers, pairs): True if the decision on the pair and its direction are the same;
-        False also if the test cannot be computed with such scores.
+        Shape (powers, pairs): True if the decision on the pair and its direction stay the same;
+        False if not, or if the test cannot be computed with the transformed scores.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
     Means that keep their order (:func:`dominance`) need not stay significantly different: the
     t-test and the analysis of variance divide by a spread that depends on the spacing of the
     scores. The decisions of tests that use only the order of scores are the same under every
-    increasing transformation of all scores, so that nothing is computed for them. For other tests
+    increasing transformation of all scores, so that these tests are not repeated. For other tests
     the powers are examples: a decision that is the same for some powers may still change under
     another transformation. Randomised tests use the same random numbers for all powers.
 
@@ -76,7 +76,7 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
     check_list("powers", powers)
     if not isinstance(comparison, PairwiseComparison):
         kind = type(comparison).__name__
-        raise PolicyError(f"invariant_decisions: expected the result of compare(), got {kind}")
+        raise PolicyError(f"expected the result of compare(), got {kind}")
     message = "powers must be numbers above 0, such as [0.5, 2]"
     exponents = np.atleast_1d(as_array(powers, message))
     if exponents.dtype.kind not in "iuf" or exponents.ndim != 1 or not (exponents > 0).all():
@@ -120,17 +120,17 @@ NOT_INVARIANT = "not invariant"
 UNKNOWN = "unknown"
 
 MAX_SAMPLES = 2_000_000
-"""Maximum of random samples times pairs for the sensitivity line: about 0.1 s for each power."""
+"""Maximum of samples times pairs for showing the sensitivity, which takes 0.1 s for each power."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Meaningfulness:
-    """The meaningfulness of the statements of a comparison.
+    """Meaningfulness of the statements of a comparison.
 
     Attributes
     ----------
     comparison
-        The comparison.
+        The comparison of systems by :func:`cranfield.compare`.
     required_scale
         The scale that the test requires.
     scale
@@ -138,10 +138,11 @@ class Meaningfulness:
     depends_on_topic
         Whether the scale depends on the recall base, so that each topic has its own scale.
     depends_on_size
-        Whether the measure is an interval scale for retrieved sets of one size only, such as SetP.
+        Whether the measure (such as SetP) is an interval scale only for retrieved sets of one size.
     verdict
         `meaningful`: the statements stay true, or false, under every transformation that the scale
-        admits; `not invariant`: some admissible transformation may change this; `unknown`.
+        admits; `not invariant`: some admissible transformation may change this; `unknown`: the
+        scale is not known.
     dominance
         For each pair, whether the order of means survives every increasing transformation, that
         is, every transformation that an ordinal scale admits.
@@ -167,10 +168,10 @@ class Meaningfulness:
 
     @cached_property
     def still_significant(self) -> Mapping[float, Bools]:
-        """Masks, by power p, of the pairs that stay significant in the same direction for x^p.
+        """Masks of the pairs that stay significant in the same direction, by power of the scores.
 
-        See :func:`cranfield.scales.invariant_decisions`, which is slow for randomised tests, as
-        they are repeated for each power.
+        Computing the masks is slow for randomised tests, as the test is repeated for each power;
+        see :func:`cranfield.scales.invariant_decisions`.
         """
         is_significant = self.comparison.is_significant()
         masks = invariant_decisions(self.comparison) & is_significant
@@ -183,8 +184,8 @@ class Meaningfulness:
         test = self.comparison.info.title
         if self.scale is None:
             return (
-                f"unknown: {test} needs {a_scale(self.required_scale)}, but the scale of {name} is"
-                " not declared"
+                f"unknown: {test} needs {a_scale(self.required_scale)}, but the scale of {name}"
+                " is not declared"
             )
         if self.verdict == MEANINGFUL:
             declared = "declared by the user to be " if self.declared_by_user else ""
@@ -194,8 +195,8 @@ class Meaningfulness:
             )
         if self.scale >= self.required_scale and self.depends_on_size and not self.depends_on_topic:
             return (
-                f"not invariant: {test} combines scores of all sizes, but {name} is"
-                f" {a_scale(self.scale)} for retrieved sets of one size only"
+                f"not invariant: {test} combines scores of retrieved sets of different sizes, but"
+                f" {name} is {a_scale(self.scale)} only for sets of one size"
             )
         if self.scale >= self.required_scale:
             return (
@@ -208,7 +209,7 @@ class Meaningfulness:
         )
 
     def lines(self) -> list[str]:
-        """Return the verdict and, unless meaningful, statements that hold under any rescaling."""
+        """Return lines with the verdict and, unless meaningful, what holds under any rescaling."""
         lines, n_significant = [self.first_line], self.comparison.count()
         if n_significant and self.verdict != MEANINGFUL:
             lines.append(describe_order(n_significant, self.n_invariant))
@@ -222,14 +223,14 @@ class Meaningfulness:
         comparison, count = self.comparison, self.comparison.count()
         if self.required_scale <= Scale.ORDINAL:
             return (
-                "the decisions of the test are the same under every increasing"
-                " transformation of all scores, as it depends only on their order"
+                "the decisions of the test are the same under every increasing transformation of"
+                " all scores, as the test depends only on the order of the scores"
             )
         is_random = comparison.info.random or CORRECTIONS[comparison.correction].random
         if is_random and comparison.options["resamples"] * len(comparison) > MAX_SAMPLES:
             return (
-                "sensitivity: decisions with transformed scores are not shown, as they need many"
-                " random samples; call invariant_decisions() to compute them"
+                "sensitivity: decisions with transformed scores are not shown, as they require many"
+                " random samples; call invariant_decisions() to compute these decisions"
             )
         opening = "sensitivity: with scores x raised to the power p,"
         if count == 1:
@@ -244,13 +245,13 @@ class Meaningfulness:
                     f"{opening} this pair is not significantly different with p = {insignificant}"
                 )
             text = f"{opening} this pair is significantly different with p = {significant}"
-            return f"{text}, not with p = {insignificant}" if insignificant else text
+            return f"{text}, but not with p = {insignificant}" if insignificant else text
         masks = self.still_significant
         counts = [f"{mask.sum():,} (p = {power:g})" for power, mask in masks.items()]
         n_all = np.logical_and.reduce(list(masks.values())).sum()
         return (
             f"{opening} {', '.join(counts)} of these {count:,} pairs are still significantly"
-            f" different, {n_all:,} of them for all four powers p"
+            f" different, {n_all:,} pairs with all four powers p"
         )
 
     def _describe_example(self) -> str:
@@ -301,7 +302,7 @@ class Meaningfulness:
         return first, second
 
     def alternatives(self) -> list[str]:
-        """Return the names of tests that the scale of the measure admits for the same design."""
+        """Return the tests of the same design that the scale of the measure admits."""
         if self.scale is None:
             return []
         paired = self.comparison.info.paired
@@ -329,7 +330,7 @@ class Meaningfulness:
         raise PolicyError(f"{self.first_line}{advice}")
 
     def to_text(self, limit: int = 20) -> str:
-        """Format the verdict and the significant pairs, first those whose order may be reversed."""
+        """Format the verdict and the significant pairs; pairs that may be reversed are first."""
         comparison = self.comparison
         is_significant = comparison.is_significant()
         order = np.argsort(self.dominance.holds[is_significant], kind="stable")
@@ -397,10 +398,10 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
 
     A statement is meaningful if it stays true, or false, under every transformation that the scale
     of its numbers admits (Ferrante, Ferro and Fuhr 2021, section 2.4). The scale that the test
-    requires is compared with the scale that the measure declares. The result also has for each
-    pair whether the order of the means survives every increasing transformation of the scores,
-    which is the case exactly if the scores of one system are stochastically dominant; this does
-    not depend on declared scales.
+    requires is compared with the scale that the measure declares. The result also shows for which
+    pairs the order of the means survives every increasing transformation of the scores, whatever
+    the declared scale. This holds if, and only if, the scores of one system stochastically dominate
+    those of the other.
 
     Parameters
     ----------
@@ -414,9 +415,9 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
 
     Notes
     -----
-    SetP, SetF, SetE and most utilities are interval scales for retrieved sets of one size only,
-    and scores do not include the sizes: statements that require more than an order are not
-    invariant for them. Neither the sizes nor the recall base matter for a scale declared by the
+    SetP, SetF, SetE and most utilities are interval scales only for retrieved sets of one size, and
+    scores do not include the sizes: for these measures, statements that require more than an order
+    are not invariant. Neither the sizes nor the recall base matter for a scale declared by the
     user, see :meth:`cranfield.Scores.with_scale`.
 
     Examples
@@ -432,9 +433,7 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     'meaningful'
     """
     if not isinstance(comparison, PairwiseComparison):
-        raise PolicyError(
-            f"meaningfulness: expected the result of compare(), got {type(comparison).__name__}"
-        )
+        raise PolicyError(f"expected the result of compare(), got {type(comparison).__name__}")
     required = comparison.info.scale
     scale = comparison.measure_scale
     measure = measure_of(comparison.measure)
@@ -456,7 +455,7 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
 
 
 def differs_by_topic(measure: Measure) -> bool:
-    """Return True if the scale depends on the recall base or the ideal ranking of the topic."""
+    """Return True if the scale of a measure depends on the judgments of the topic."""
     # Interval-scaled ranks and risk depend on the topic if the measure inside does.
     while isinstance(measure, Interval) or measure.info.family == "risk":
         if getattr(measure, "feasible", False):

@@ -36,7 +36,7 @@ MAX_WRITTEN = 12
 """Maximum length of runs that are written rank by rank."""
 
 AS_FLOATS = "values are floats; differences below 2^-40 of the largest value are treated as ties"
-"""Note on values that are not compared exactly."""
+"""Note for values that are not compared exactly."""
 
 VIOLATIONS = {
     "inverted": "{0} is below {1} in that order, but scores better: {2} against {3}",
@@ -52,14 +52,14 @@ class Witness:
     Attributes
     ----------
     kind
-        `inverted`: the first run is below the second in the order, and scores better. `tied`: it
-        is below, and scores the same. `distinguished`: they are equal in the order, and score
-        differently. `gaps`: the first and second run have neighbouring values, the third and
-        fourth as well, and the two steps are not equal.
+        `inverted`: the first run is below the second in the order, but scores better. `tied`: the
+        first run is below the second, but both score the same. `distinguished`: both runs are equal
+        in the order, but score differently. `gaps`: the first and second run have neighbouring
+        values, the third and fourth run as well, but the two steps are not equal.
     runs
         Grades by rank of the two or four runs.
     values
-        Their scores: exact numbers, or floats for a measure without an exact form.
+        Scores of the runs: exact numbers, or floats for a measure without an exact form.
     labels
         Labels of the runs; if empty, their grades are written.
     """
@@ -95,9 +95,9 @@ class Verdict:
     order
         Name of the order.
     scale
-        Interval or ordinal; None if the measure is on neither, or if it is not decided.
+        Interval or ordinal; None if the measure is on neither scale, or if this is not decided.
     decided
-        Whether the verdict is final; if it is not, the scale is a lower bound.
+        Whether the verdict is final; if not, the scale is a lower bound.
     witness
         Counterexample to a higher scale.
     reason
@@ -139,11 +139,11 @@ class ScaleReport:
     measure, length, grades
         The measure, the length N of the runs, and the highest grade c.
     judgments
-        The topic's judgments as passed; None if every run of that length is possible.
+        The topic's judgments as passed; None if every run of the length is possible.
     runs
         Number of runs.
     own
-        Verdict for the order that the measure itself induces: at least ordinal.
+        Verdict for the order that the measure itself induces, on which it is at least ordinal.
     set_based, rank_based
         Verdicts for the total orders of Ferrante, Ferro and Pontarollo (2019).
     exact
@@ -162,7 +162,7 @@ class ScaleReport:
 
     @property
     def scale(self) -> Scale:
-        """Scale for the measure's own order, the highest that can be claimed."""
+        """Scale for the measure's own order, which is the highest of the three scales."""
         return self.own.scale or Scale.ORDINAL
 
     def __repr__(self) -> str:
@@ -197,8 +197,8 @@ class TopicsReport:
     values
         The distinct values, ascending.
     witness
-        Two unequal steps between values, with runs that show them: their number of relevant
-        documents r, length n and recall base RB.
+        Two unequal steps between values, and runs with these values: [number of relevant documents,
+        length, recall base].
     exact
         Whether values were compared exactly.
     """
@@ -224,14 +224,14 @@ class TopicsReport:
 
 
 def format_value(value: Number) -> str:
-    """Format a value, a fraction with a small denominator as a fraction."""
+    """Format a value: as a fraction if it has a small denominator, otherwise as a float."""
     if isinstance(value, Fraction) and value.denominator < 10**5:
         return str(value)
     return f"{float(value):.6g}"
 
 
 def format_run(run: Sequence[int]) -> str:
-    """Format a run; in a long run, repeated grades are counted.
+    """Format a run; long runs show counts of repeated grades.
 
     >>> format_run((1, 0, 1)), format_run((1, *[0] * 39))
     ('(1, 0, 1)', '(1, 39 x 0)')
@@ -256,14 +256,14 @@ def format_n_runs(runs: int) -> str:
 
 
 MAX_LISTED = 2**18
-"""Maximum number of runs that are enumerated; beyond that, proofs and witnesses are used."""
+"""Maximum number of runs that are enumerated; if there are more, proofs and witnesses are used."""
 
 
 @dataclass(frozen=True)
 class RunSet:
-    """A measure, and the runs of a length that can be retrieved from documents of some grades.
+    """A measure, and all runs of a length that can be made of the topic's documents.
 
-    `judgments` are grades, or a number of relevant documents of unknown grades, as passed.
+    `judgments` are as passed: grades, or a number of relevant documents of unknown grades.
     """
 
     measure: Measure
@@ -274,20 +274,20 @@ class RunSet:
 
     @property
     def sign(self) -> int:
-        """-1 if lower values are better."""
+        """-1 if lower values are better, otherwise 1."""
         return -1 if self.measure.info.lower_is_better else 1
 
     @property
     def has_grades(self) -> bool:
-        """True if the grades of the documents are known, not only their number."""
+        """True if the grades of the topic's documents are known, not only their number."""
         return isinstance(self.judgments, tuple)
 
     def can_be_listed(self, depth: int) -> bool:
-        """Return True if there are few enough runs of this depth to enumerate them."""
+        """Return True if there are few enough runs of a depth to enumerate them."""
         return not exceeds(MAX_LISTED, depth, self.grades)
 
     def list_runs(self, depth: int) -> Ints:
-        """Return all runs with relevant documents only down to a depth; shape (runs, ranks)."""
+        """Return all runs without relevant documents below a depth; shape (runs, ranks)."""
         runs = check_runs(all_runs(depth, self.grades), self.length, self.grades)
         if not self.has_grades:
             return np.asarray(runs[(runs > 0).sum(axis=1) <= len(self.documents)])
@@ -321,7 +321,7 @@ class RunSet:
 
 
 def with_required_cutoff(measure: Measure, length: int) -> Measure:
-    """Return the measure, with the length as its cutoff if it needs one and has none."""
+    """Return the measure; add the length as its cutoff if a required cutoff is missing."""
     needs_cutoff = measure.info.at_parameter == "cutoff" and measure.info.at_usage == "required"
     return measure @ length if needs_cutoff and measure.cutoff is None else measure
 
@@ -329,7 +329,7 @@ def with_required_cutoff(measure: Measure, length: int) -> Measure:
 def make_run_set(
     measure: Measure | str, length: int | None, grades: int, judgments: Sequence[int] | int | None
 ) -> RunSet:
-    """Make the set of runs of :func:`cranfield.scale_of` from its arguments."""
+    """Make the set of runs for the arguments of :func:`cranfield.scale_of`."""
     measure = as_measure(measure, length)
     check_depends_on_grades(measure)
     size = measure.cutoff if length is None else length

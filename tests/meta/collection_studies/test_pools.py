@@ -13,7 +13,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.evaluation.evaluation import tie_effects
-from cranfield.meta.collection_studies.pools import PLACE, pools, restrict, trace_runs
+from cranfield.meta.collection_studies.pools import QRELS_INDEX, pools, restrict, trace_runs
 from cranfield.meta.collection_studies.rankings import teams_of
 
 
@@ -35,7 +35,7 @@ TEAMS = {"A-1": "A", "A-2": "A", "B-1": "B", "C-1": "C"}
 
 def judged_docs(judged: cf.JudgedRuns, qrels: Any) -> pl.Series:
     """Documents of the judgments of traced runs."""
-    return cf.read_qrels(qrels).docs.gather(judged.judgments.columns[PLACE])
+    return cf.read_qrels(qrels).docs.gather(judged.judgments.columns[QRELS_INDEX])
 
 
 def unique(found: Any, team: str, qrels: Any = QRELS) -> set[str]:

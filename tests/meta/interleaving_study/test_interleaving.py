@@ -148,7 +148,7 @@ def test_users_of_ones_own() -> None:
 
 def test_what_it_says() -> None:
     found = _study(pairs=2)
-    assert found.notes == ("2 of 3 pairs of systems drawn at random",)
+    assert found.notes == ("simulated 2 of 3 pairs of systems, drawn at random",)
     assert repr(found) == (
         "Sensitivity(interleaving: 2 pairs of systems, 2 topics, 60 impressions per topic, top 10)"
     )

@@ -177,10 +177,10 @@ def test_only_common_topics_are_ranked() -> None:
     found = prediction(scores, more)
     assert found.summary.equals(prediction(SCORES, WIDE).summary)
     assert found.notes == (
-        "2 topics with predictions, but without a score of at least one system, excluded",
-        "1 topic with scores, but without a prediction by at least one predictor, excluded",
+        "excluded 2 topics with predictions but without a score of at least one system",
+        "excluded 1 topic with scores but without a prediction of at least one predictor",
     )
-    with pytest.raises(CranfieldError, match=r"got 0; .* scores is 'x', of the predictions 'q1'"):
+    with pytest.raises(CranfieldError, match=r"got 0; .* such as 'x', predictions such as 'q1'"):
         prediction({"S1": {"x": 1.0}}, WIDE)
 
 
@@ -189,8 +189,8 @@ def test_systems_without_predictions_are_noted() -> None:
     found = prediction(SCORES | {"S2": SCORES["S1"]}, table)
     assert found.summary.equals(prediction(SCORES, WIDE).summary)
     assert found.notes == (
-        "1 system with predictions but no scores excluded",
-        "1 system without predictions excluded",
+        "excluded 1 system with predictions but no scores",
+        "excluded 1 system without predictions",
     )
     partial = table.filter((pl.col("system") == "S1") | (pl.col("predictor") == "wig"))
     both = {"S1": SCORES["S1"], "S3": SCORES["S1"]}
@@ -219,9 +219,9 @@ def test_bad_predictions_are_refused(tmp_path: Path) -> None:
     several = {"bm25": ACTUAL, "dense": NQC}
     for names in (("bm25", "dense"), ("WIG_bm25", "WIG_dense"), ("bm25 nqc", "dense nqc")):
         table = {"topic": [*"123456"], names[0]: WIG, names[1]: NQC}
-        with pytest.raises(InputError, match=f"predictors '{names[0]}', '{names[1]}' name systems"):
+        with pytest.raises(InputError, match=f"predictors '{names[0]}', '{names[1]}' have names"):
             prediction(several, table)
-    with pytest.warns(CranfieldWarning, match="'WIG' are read as systems with scores"):
+    with pytest.warns(CranfieldWarning, match="'WIG' are usual names of predictors"):
         prediction({"WIG": ACTUAL}, {"topic": [*"123456"], "scq": NQC})
     with pytest.raises(PolicyError, match="unknown predictor in lower_is_better 'nope'"):
         prediction(SCORES, WIDE, lower_is_better=["nope"])

@@ -158,12 +158,12 @@ def test_missing_topics_are_said() -> None:
     # An empty ranking scores 0, as everywhere.
     assert found.scores["topics"].to_list() == [6, 6]
     assert any("no results for some judged topics" in note for note in found.notes)
-    assert any("2 topics with documents in one run only, excluded" in note for note in found.notes)
+    assert any("excluded 2 topics with documents in only one run" in note for note in found.notes)
     assert found.order_means()["topics"].to_list() == [4, 6]
     left = reproduce(one, two, qrels=judgments(1, 6), measures="P@10", topics="intersection")
     assert left.scores["topics"].to_list() == [4, 6]
     assert left.effects["topics"].to_list() == [4]
-    assert "P@10: baseline: 2 topics with scores on the original side only, excluded" in left.notes
+    assert "P@10: baseline: excluded 2 topics with a score of only the original run" in left.notes
 
 
 def test_unjudged_topics_do_not_count() -> None:
@@ -248,11 +248,11 @@ def test_what_is_not_defined_is_null_and_noted() -> None:
     )
     outside = reproduce_scores({"baseline": [0.5, 2]}, {"baseline": [0.5, 1]}, bounds=(0, 1))
     assert outside.scores["nRMSE"][0] is None
-    assert "nRMSE is not defined: scores outside 0 to 1" in outside.notes
+    assert "nRMSE is not defined, as some scores are not from 0 to 1" in outside.notes
     alone = reproduce_scores({"baseline": [0.5]}, {"baseline": [0.25]})
     assert alone.scores.row(0, named=True)["RMSE"] == 0.25
     assert alone.scores["p"][0] is None
-    assert "no test with fewer than two topics" in alone.notes
+    assert "no test, as it requires at least two topics" in alone.notes
     assert "-" in str(alone)
 
 
@@ -266,7 +266,7 @@ def test_partial_scores_in_a_replication() -> None:
     assert found.effects.select("topics", "other topics").row(0) == (2, 2)
     assert found.scores.filter(role="advanced")["topics"][0] == 3
     assert found.notes == (
-        "effects: 1 topic of the original side with scores of one of both runs, excluded",
+        "effects: excluded 1 topic with a score of only one of the two original runs",
         "the effect ratio (ER) has no confidence interval, as the original effect may be 0",
     )
 

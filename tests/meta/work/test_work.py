@@ -98,7 +98,7 @@ def test_finished_parts_are_not_done_again(tmp_path: Path) -> None:
     # A part that cannot be read is computed.
     (tmp_path / "x" / "task-1.parquet").write_bytes(b"PAR1")
     with pytest.warns(
-        cf.CranfieldWarning, match=r"computed again: task-1.parquet has no valid checksum"
+        cf.CranfieldWarning, match=r"will be computed again: task-1.parquet has no valid checksum"
     ):
         again = run_parts(part, 0.5, TASKS, about={"a": 1}, folder=tmp_path / "x")
     assert again.equals(run_parts(part, 0.5, TASKS, about={}))
@@ -117,7 +117,7 @@ def test_folders_of_another_study(tmp_path: Path, scores: cf.Scores) -> None:
     with pytest.raises(PolicyError, match=r"contains 'thesis.doc', but no study.json"):
         run_parts(part, 0.5, TASKS, about={}, folder=tmp_path / "y")
     (tmp_path / "x" / "study.json").write_text("{")
-    with pytest.raises(InputError, match="is not JSON"):
+    with pytest.raises(InputError, match="is not valid JSON"):
         run_parts(part, 0.5, TASKS, about={}, folder=tmp_path / "x")
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="not a results folder"):
@@ -272,7 +272,7 @@ def test_jobs_folders_and_resuming_change_nothing(
 
 def test_parts_are_not_kept_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="s3://bucket/parts: not a results folder"):
+    with pytest.raises(InputError, match="s3://bucket/parts: expected a results folder"):
         ResultsFolder("s3://bucket/parts", {"a": 1})
     assert not [*tmp_path.iterdir()]
 
@@ -306,7 +306,7 @@ def test_any_byte_that_changes_is_seen(tmp_path: Path) -> None:
         spoilt = bytearray(data)
         spoilt[place] ^= 1 << place % 8
         first.write_bytes(spoilt)
-        with pytest.warns(cf.CranfieldWarning, match=r"computed again: first\.parquet "):
+        with pytest.warns(cf.CranfieldWarning, match=r"will be computed again: first\.parquet "):
             assert two_parts(tmp_path) == [1.25, 1.5]
         assert first.read_bytes() == data
     assert (tmp_path / "damaged.txt").read_text().startswith("first.parquet ")
@@ -320,12 +320,12 @@ def test_parts_of_others_are_not_taken(tmp_path: Path) -> None:
     with pytest.warns(cf.CranfieldWarning, match=r"first\.parquet belongs to another study"):
         assert two_parts(tmp_path / "one") == [1.25, 1.5]
     first.write_bytes(second.read_bytes())
-    with pytest.warns(cf.CranfieldWarning, match=r"is renamed: it contains part second"):
+    with pytest.warns(cf.CranfieldWarning, match=r"was renamed: it contains part second"):
         assert two_parts(tmp_path / "one") == [1.25, 1.5]
 
 
 @pytest.mark.parametrize("spoilt", [b"\xff{}", b"[" * 200_000, b"9" * 10_000, b""])
 def test_a_study_json_that_nobody_can_read(tmp_path: Path, spoilt: bytes) -> None:
     (tmp_path / "study.json").write_bytes(spoilt)
-    with pytest.raises(InputError, match=r"study\.json: is not JSON, or is damaged"):
+    with pytest.raises(InputError, match=r"study\.json: is not valid JSON"):
         two_parts(tmp_path)

@@ -52,7 +52,7 @@ _DEPTH_COLUMNS = {
 
 
 class PoolDepths(Study):
-    """Scores and ranks of systems by pools of several depths; see :func:`pool_depths`.
+    """Scores and ranks of systems with pools of several depths; see :func:`pool_depths`.
 
     Attributes
     ----------
@@ -71,8 +71,8 @@ class PoolDepths(Study):
     parts: ClassVar[Sequence[str]] = ("pools", "rankings", "systems")
     titles: ClassVar[Mapping[str, str]] = {
         "pools": "Judgments of shallower pools",
-        "pool rankings": "Scores and orders of systems by shallower pools, compared with all"
-        " judgments",
+        "pool rankings": "Scores and rankings of systems with the judgments of shallower pools,"
+        " compared with all judgments",
     }
     nulls: ClassVar[Mapping[str, str]] = {"depth": "all"}
     columns: ClassVar[Mapping[str, Columns]] = {
@@ -84,24 +84,29 @@ class PoolDepths(Study):
             ),
             "relevant": Column("Number of documents judged relevant."),
             "relevant proportion": Column(
-                "Number of documents judged relevant divided by that number in all judgments."
+                "Number of relevant documents in the pool divided by the number of all relevant"
+                " documents."
             ),
             "unjudged": Column("Proportion of unjudged documents in the top ranks of all systems."),
-            "largest unjudged": Column("Largest proportion of unjudged documents, of a system."),
+            "largest unjudged": Column(
+                "Largest proportion of unjudged documents in the top ranks of any system."
+            ),
             "lacking": Column(
-                "Unjudged documents within the depth in contributing runs, counted once per run; if"
-                " there are any, the pools of the collection were shallower."
+                "Number of unjudged documents within the depth, summed over contributing runs;"
+                " above 0 if the pools of the collection were shallower."
             ),
         },
         "pool rankings": {
             **_DEPTH_COLUMNS,
             "mean score": Column("Mean overall score of the systems."),
-            "difference": Column("`mean score` minus the mean score by all judgments."),
+            "difference": Column("`mean score` minus the mean score with all judgments."),
             "tau": Column(
-                "Kendall's tau of the orders of systems by the pool and by all judgments; null if"
-                " all systems are tied."
+                "Kendall's tau between the rankings of systems with the judgments of the pool and"
+                " with all judgments; null if all systems are tied."
             ),
-            "largest rank change": Column("Largest difference from the rank with all judgments."),
+            "largest rank change": Column(
+                "Largest absolute difference of a system's rank from its rank with all judgments."
+            ),
         },
         "pool systems": {
             **_DEPTH_COLUMNS,
@@ -114,7 +119,7 @@ class PoolDepths(Study):
     runs: JudgedRuns
 
     def judged_to(self, depth: int) -> JudgedRuns:
-        """Return all runs, judged only by the pool of a depth of 1 or more."""
+        """Return all runs with the judgments of the pool of a depth of at least 1."""
         check_integer("depth", depth, 1, DEEPEST)
         contributes = np.isin(self.runs.systems, self.contributors)
         return restrict(self.runs, mask_pool(self.runs, contributes, depth))
@@ -126,8 +131,8 @@ class PoolDepths(Study):
         proportions = dict(self.pools.select("depth", "judged proportion").iter_rows())
         return tuple(
             f"{row['measure']}, {row['list']} lists: a pool of depth {row['depth']} has"
-            f" {100 * proportions[row['depth']]:.0f}% of the judgments; its order of systems has"
-            f" Kendall's tau {row['tau']:.2f} with the order by all judgments."
+            f" {100 * proportions[row['depth']]:.0f}% of the judgments; Kendall's tau between the"
+            f" rankings of systems with these and with all judgments is {row['tau']:.2f}."
             for row in deepest.iter_rows(named=True)
         )
 
@@ -153,11 +158,11 @@ def pool_depths(
     compat: str | None = None,
     **policies: Any,
 ) -> PoolDepths:
-    """Score systems by the judgments of shallower pools, and compare with all judgments.
+    """Compare the scores of systems with the judgments of shallower pools and with all judgments.
 
     At depth d, judgments are restricted to documents in the top d of a contributing run for the
-    topic. All other judgments are removed, also those from outside the pool, whose depth is
-    unknown.
+    topic. All other judgments are removed, including judgments of documents that no contributing
+    run retrieves, since the depth of such documents is unknown.
 
     Source: Zobel (1998), who estimates the relevant documents of deeper pools.
 
@@ -166,8 +171,8 @@ def pool_depths(
     runs, qrels, measures, compat, policies
         As for :func:`leave_one_out`.
     depths
-        Pool depths to compare. By default those of 1, 2, 5, 10, 20, 50 and 100 that are below the
-        depth of the collection's pool, or that depth if it is 1.
+        Pool depths to compare. By default the depths 1, 2, 5, 10, 20, 50 and 100 below the depth of
+        the collection's pool; depth 1 if the collection's pool has depth 1.
     contributors
         The runs that contribute to the pools: None for all, names of systems, or `judged`: the runs
         whose top documents are all judged, down to `pool_depth`, or else the largest of `depths`.
@@ -178,7 +183,7 @@ def pool_depths(
     lists
         `raw`: unjudged documents count as not relevant. `condensed`: they are removed. Or both.
     top
-        Ranks in which unjudged documents are counted.
+        Number of top ranks in which unjudged documents are counted.
     rel
         Lowest grade that counts as relevant in the counts of documents, 1 or more.
 
@@ -266,7 +271,7 @@ _UNIT_COLUMN = {"unit": Column("Unit that is excluded: a `team` or a `run`.", ke
 
 
 class LeaveOneOut(Study):
-    """Changes of scores and ranks without the unique contributions of a team to the judgments.
+    """Changes of scores and ranks when the unique contributions of a team are removed.
 
     Attributes
     ----------
@@ -293,40 +298,38 @@ class LeaveOneOut(Study):
             **_UNIT_COLUMN,
             "team": Column("Team.", key=True),
             "*": Column(
-                "A number of documents or judgments of the team, such as unique relevant"
-                " documents; see :class:`Pools`."
+                "Counts for the team, such as its number of unique relevant documents; see the"
+                " attribute `by_team` of :class:`Pools`."
             ),
         },
         "leave one out summary": {
             **_UNIT_COLUMN,
             **LIST_COLUMNS,
-            "systems": Column("Number of systems of teams that contributed."),
+            "systems": Column("Number of systems whose team contributed to the pool."),
             "mean drop": Column(
-                "Mean drop of the overall score of these systems; a drop is a change for the worse,"
-                " also if lower scores are better."
+                "Mean drop of the overall score of a system when the unique documents of its team"
+                " are removed. A drop is a change for the worse, even if lower scores are better."
             ),
-            "largest drop": Column("Largest drop of the overall score; 0 without a drop."),
+            "largest drop": Column("Largest drop of the overall score; 0 if no score drops."),
             "mean drop %": Column("Mean drop in percent of the overall score.", decimals=1),
             "largest drop %": Column(
-                "Largest drop in percent of the overall score; 0 without a drop.", decimals=1
+                "Largest drop in percent of the overall score; 0 if no score drops.", decimals=1
             ),
-            "largest gain": Column("Largest gain of the overall score; 0 without a gain."),
+            "largest gain": Column("Largest gain of the overall score; 0 if no score rises."),
             "largest rank change": Column("Largest change of rank in either direction."),
             "mean tau": Column(
-                "Mean over teams of Kendall's tau of the orders of all systems with and without the"
-                " unique documents of the team."
+                "Mean over teams of Kendall's tau between the rankings of all systems with and"
+                " without the unique documents of the team."
             ),
-            "lowest tau": Column(
-                "Lowest Kendall's tau, over teams, of the orders with and without unique documents."
-            ),
+            "lowest tau": Column("Lowest value over teams of the Kendall's tau in `mean tau`."),
         },
         "leave one out rankings": {
             **_UNIT_COLUMN,
             **LIST_COLUMNS,
             "team": Column("Excluded team.", key=True),
             "tau": Column(
-                "Kendall's tau of the orders of all systems with all judgments, and without the"
-                " unique judgments of the team; null if all systems are tied."
+                "Kendall's tau between the rankings of all systems with all judgments and without"
+                " the unique judgments of the team; null if all systems are tied."
             ),
             "largest rank change": Column("Largest change of rank of any system."),
             "mean drop": Column("Mean drop of the score of the team's own runs."),
@@ -362,7 +365,7 @@ class LeaveOneOut(Study):
 
     @property
     def unit(self) -> str:
-        """Unit that is excluded: a `team`, or without teams a `run`."""
+        """Unit that is excluded: `team`, or `run` if there are no teams."""
         return self.pools.unit
 
     @property
@@ -372,8 +375,9 @@ class LeaveOneOut(Study):
             f"{row['measure']}, {row['list']} lists: without the unique documents of its"
             f" {self.unit} a run loses {row['mean drop %']:z.1f}% of its score on average,"
             f" {row['largest drop %']:z.1f}% at most, and moves by up to"
-            f" {counted(row['largest rank change'], 'rank')}; the orders of all systems with and"
-            f" without them have a Kendall's tau of {row['mean tau']:.2f} on average."
+            f" {counted(row['largest rank change'], 'rank')}; Kendall's tau between the rankings of"
+            f" all systems with and without the unique documents is {row['mean tau']:.2f} on"
+            " average."
             for row in rows.iter_rows(named=True)
         ]
         return (*sentences, "New systems that differ from these runs may lose more.")
@@ -394,8 +398,8 @@ class LeaveOneOut(Study):
         if pools.outside:
             treatment = {"keep": "kept", "drop": "removed"}[self.others]
             lines.append(
-                f"note: {counted(pools.outside, 'judgment')} of documents that no contributing run"
-                f" has in its top {pools.depth}; these are {treatment}"
+                f"note: {treatment} {counted(pools.outside, 'judgment')} of documents that no"
+                f" contributing run has in its top {pools.depth}"
             )
         return lines
 
@@ -509,19 +513,18 @@ def leave_one_out(
     Parameters
     ----------
     runs, qrels
-        As for :func:`cranfield.judge`, read once; or runs that are already traced, and None.
+        As for :func:`pools`. Runs are read once.
     measures
         Measures or their text forms; names of trec_eval are also accepted.
     teams, contributors, depth
-        As for :func:`pools`; without teams each run is excluded alone. A run that did not
-        contribute is scored and ranked with the others; it loses the unique documents of its team,
-        and does not keep those of other teams.
+        As for :func:`pools`; without teams each run is excluded alone. Runs that did not contribute
+        are scored and ranked like the others; the unique documents of their team are removed, too.
     others
         How to treat judgments of documents that no contributing run retrieves within the pool
         depth: `keep` or `drop`.
     lists
-        `raw`: unjudged documents count as not relevant. `condensed`: they are removed, before and
-        after. By default both kinds.
+        `raw`: unjudged documents count as not relevant. `condensed`: they are removed from the
+        rankings. By default both kinds.
     rel
         Lowest relevant grade in the counts of documents, 1 or more; it does not affect measures.
     jobs, backend, folder, progress
@@ -533,21 +536,21 @@ def leave_one_out(
     Raises
     ------
     MeasureError, PolicyError, InputError
-        For unknown names or unreadable data, a single team, and runs with which no pool depth is
-        consistent.
+        For unknown names or unreadable data, a single team, and runs from which no pool depth can
+        be inferred.
 
     Notes
     -----
-    A system is ranked by its score without the unique documents of its team among the scores of all
-    other systems, including those of its team, with all judgments. Tied systems have the best of
-    their ranks. Kendall's tau answers another question: by how much the complete ranking changes if
-    every system is evaluated with the remaining judgments.
+    The score of a system without the unique documents of its team is ranked among the scores with
+    all judgments of all other systems, including other systems of the team. Tied systems share the
+    best of their ranks. Kendall's tau answers another question: by how much the complete ranking
+    changes if every system is evaluated with the remaining judgments.
 
     Topics that lose all their relevant documents stay, so that overall scores are over the same
     topics before and after. The highest grade of the judgments does not change, either.
 
-    If contributing runs are missing here, documents that a team shares only with these runs appear
-    unique, and too many judgments are removed; the drops are then usually upper bounds.
+    If some contributing runs are not in `runs`, documents that a team shares only with missing runs
+    appear unique, and too many judgments are removed; the drops are then usually upper bounds.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.correlation import tau_ap
 from cranfield.measures.base import Measure
 from cranfield.meta.collection_studies.pools import (
-    PLACE,
+    QRELS_INDEX,
     Pools,
     blocks,
     pools,
@@ -50,30 +50,30 @@ from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 
 Task = tuple[str | None, int]
-"""A method, or None for the whole pool, and the index of a repeat."""
+"""Text form of a method (None for the whole pool), and the index of a repeat."""
 
 PAIRS = ("significant", "confirmed", "lost", "new", "reversed")
-"""Numbers of pairs of systems, compared with the test on all judgments."""
+"""Columns that compare significant pairs of systems with those for all judgments."""
 
 _AGREEMENT = {
-    "tau": "Kendall's tau with the ranking by all judgments",
-    "tau ap": "AP correlation with the ranking by all judgments",
-    "rmse": "Root mean square difference from the overall scores by all judgments",
-    "rank change": "Largest change of rank of a system, compared with all judgments",
+    "tau": "Kendall's tau with the ranking of systems with all judgments",
+    "tau ap": "AP correlation with the ranking of systems with all judgments",
+    "rmse": "Root mean square difference from the overall scores with all judgments",
+    "rank change": "Largest difference of a system's rank from its rank with all judgments",
     "significant": "Number of significant pairs of systems",
     "confirmed": "Number of pairs significant in the same direction with all judgments",
     "lost": "Number of pairs that are significant only with all judgments",
     "new": "Number of significant pairs that are not significant with all judgments",
-    "reversed": "Number of pairs that are significant with all judgments in the opposite direction",
+    "reversed": "Number of pairs significant in the opposite direction with all judgments",
     "drop": "Mean drop of the score of contributing systems if their team is excluded",
-    "drop %": "Mean of these drops in percent of the scores",
+    "drop %": "Mean drop of the score in percent, if the team of the system is excluded",
     "largest drop": "Largest drop of the score of a system if its team is excluded",
     "fall": "Largest drop in rank of a system if its team is excluded",
 }
 """Columns of the table of rankings, besides keys and repeats, with their descriptions."""
 
 _COUNTS = ("rank change", *PAIRS, "fall")
-"""Those of these columns that are integers for each repeat; their means have one decimal."""
+"""Columns of integers; their means over repeats have one decimal."""
 
 _ROW_TYPES: dict[str, Any] = {
     **dict.fromkeys(("measure", "list", "method"), pl.String),
@@ -97,7 +97,7 @@ class PoolingInputs:
     others: str
     choice: TestChoice
     seed: int
-    full_scores: list[Scores]  # by all judgments, for each kind of score
+    full_scores: list[Scores]  # with all judgments, for each kind of score
     signs: list[Ints | None]  # of significant differences by pair, None if not testable
 
 
@@ -106,7 +106,7 @@ def find_judgments(runs: JudgedRuns, qrels: Qrels, pool: Pool) -> tuple[Ints, Bo
     flat = qrels.flat()
     # The qrels, each with the index of its judgment in place of its grade.
     numbers = np.full(len(flat), -1, dtype=np.int32)
-    numbers[runs.judgments.columns[PLACE]] = np.arange(runs.judgments.grade.size)
+    numbers[runs.judgments.columns[QRELS_INDEX]] = np.arange(runs.judgments.grade.size)
     judgments = pool.graded(replace(flat, grades=numbers)).astype(np.int64)
     topics = {runs.topics[t] for t in np.unique(runs.judgments.topic).tolist()}
     is_evaluated = np.array([name in topics for name in pool.topics], dtype=bool)
@@ -182,7 +182,7 @@ def _score_budget(
 def _compare_with_full(
     inputs: PoolingInputs, kind_index: int, scores: Scores, lower_is_better: bool
 ) -> dict[str, Any]:
-    """Compare scores of one kind with the scores by all judgments."""
+    """Compare scores of one kind with the scores with all judgments."""
     before, after = inputs.full_scores[kind_index].overall(), scores.overall()
     has_score = ~(np.isnan(before) | np.isnan(after))
     sign = -1.0 if lower_is_better else 1.0
@@ -243,10 +243,10 @@ def _summarise_exclusion(
 
 
 KIND_COLUMNS = ("measure", "list")
-"""Columns of the kind of score of a row."""
+"""Key columns for the kind of score."""
 
 BUDGET_COLUMNS = ("method", "budget")
-"""Columns of the judgments that a row is computed from."""
+"""Key columns for the judgments that scores are computed from."""
 
 SD_COLUMNS = ("tau", "tau ap", "rmse")
 """Columns with a standard deviation over repeats."""
@@ -272,7 +272,7 @@ def _declare_means() -> Columns:
 
 
 class Pooling(Study):
-    """Pooling methods within budgets, compared with all judgments; see :func:`pooling`.
+    """Results of pooling methods with limited numbers of judgments; see :func:`pooling`.
 
     In all tables the last rows, with null for method and budget, are for the complete pool.
 
@@ -301,8 +301,8 @@ class Pooling(Study):
     parts: ClassVar[Sequence[str]] = ("documents", "rankings", "samples", "systems")
     titles: ClassVar[Mapping[str, str]] = {
         "pooling documents": "Relevant documents by number of judgments per topic",
-        "pooling rankings": "Budgets compared with all judgments; drop and fall: of the score and"
-        " the rank of a system if its team is excluded",
+        "pooling rankings": "Budgets compared with all judgments; drop: change of a system's score"
+        " if its team is excluded; fall: largest drop in rank",
     }
     nulls: ClassVar[Mapping[str, str]] = {"method": "whole pool", "budget": "all"}
     columns: ClassVar[Mapping[str, Columns]] = {
@@ -328,21 +328,19 @@ class Pooling(Study):
             **LIST_COLUMNS,
             **_BUDGET_KEYS,
             "repeat": Column("Repeat.", key=True),
-            "*": Column(
-                "Column of `pooling documents` or `pooling rankings`, with the value of one repeat."
-            ),
+            "*": Column("Value of a column of `pooling documents` or `pooling rankings`."),
         },
         "pooling systems": {
             **LIST_COLUMNS,
             **_BUDGET_KEYS,
             "repeat": Column("Repeat.", key=True),
             "system": Column("System.", key=True),
-            "score": Column("Overall score by the judgments within the budget."),
+            "score": Column("Overall score with the judgments within the budget."),
             "rank": Column("Rank by `score`."),
-            "full score": Column("Overall score by all judgments."),
+            "full score": Column("Overall score with all judgments."),
             "full rank": Column("Rank by `full score`."),
             "score without": Column(
-                "Overall score without the documents that only runs of the team have in the pool."
+                "Overall score without the documents that only the system's team has in the pool."
             ),
             "rank without": Column("Rank by `score without` among the `score` of other systems."),
         },
@@ -472,11 +470,11 @@ def pooling(
     progress: Progress | None = None,
     **policies: Any,
 ) -> Pooling:
-    """Compare pooling methods within budgets of judgments with all judgments.
+    """Compare pooling methods that have a limited number of judgments per topic (a budget).
 
     A method orders the documents of the pool, and receives the judgment of each document that it
-    requests. Within a budget only the first documents are judged: all runs are scored by these
-    judgments, and the scores are compared with the scores by all judgments.
+    requests. Only the first documents, up to the budget, are judged: all runs are scored with these
+    judgments, and the scores are compared with the scores with all judgments.
 
     Source: Zobel (1998); Losada, Parapar and Barreiro (2017) on relevant documents found; Otero,
     Parapar and Ferro (2023) on significant differences.
@@ -493,9 +491,9 @@ def pooling(
         commas.
     budgets
         Budgets to compare: numbers of judgments per topic. If a topic has fewer documents, all of
-        them are judged. By default those of 5, 10, 20, 50, 100, 200, 300, 500 and 1,000 that are
-        below the number of documents of the largest topic, or 1 if there is none. A method with one
-        queue for all topics has the same total number of judgments as other methods.
+        them are judged. By default the numbers 5, 10, 20, 50, 100, 200, 300, 500 and 1,000 below
+        the number of documents of the largest topic, or 1 if there is none. A method with one queue
+        for all topics has the same total number of judgments as other methods.
     depth
         Depth of the pool: number of documents taken from each contributing run per topic.
     contributors
@@ -506,9 +504,9 @@ def pooling(
         As for :func:`cranfield.meta.pools`; without teams each run is excluded alone.
     others
         How to treat judgments of documents that no contributing run retrieves within the pool
-        depth: `keep` (default) or `drop`. No budget includes them. If kept, they belong to the full
-        judgments that budgets are compared with, so that the rows for the complete pool show the
-        effect of their absence. If dropped, the full judgments are the judgments of the pool.
+        depth, which no method can request: `keep` (default) or `drop`. `keep`: all judgments, with
+        which budgets are compared, include them, so that the rows for the complete pool show the
+        effect of their absence. `drop`: all judgments are those of the pool.
     lists
         `raw`: unjudged documents count as not relevant. `condensed`: they are removed. Or both.
     test
@@ -534,7 +532,7 @@ def pooling(
     -----
     To exclude a team, the documents that only its runs have in the pool are removed from the
     judgments of a budget. The method is not run again without the team, so that no other documents
-    replace them. Ranks are computed as for :func:`leave_one_out`.
+    replace the removed ones. Ranks are computed as for :func:`leave_one_out`.
 
     Topics that lose all their relevant documents stay. Documents of the pool without a judgment are
     requested, and count as not relevant for the method.
@@ -662,18 +660,18 @@ def _settings(inputs: PoolingInputs) -> dict[str, Any]:
 def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
     team_pools, document_pool = inputs.team_pools, inputs.pool
     if team_pools.outside:
-        treatment = ", and they are removed" if inputs.others == "drop" else ""
+        treatment = "removed" if inputs.others == "drop" else "no budget includes"
         yield (
-            f"{counted(team_pools.outside, 'judgment')} of documents that no contributing run"
-            f" retrieves in its top {document_pool.depth}; no budget includes them{treatment}"
+            f"{treatment} {counted(team_pools.outside, 'judgment')} of documents that no"
+            f" contributing run retrieves in its top {document_pool.depth}"
         )
     if n_unjudged := int((inputs.is_evaluated & (inputs.judgment < 0)).sum()):
         yield (
-            f"{counted(n_unjudged, 'document')} of the pool without a judgment; they count as not"
-            " relevant when a method selects them"
+            f"the pool has {counted(n_unjudged, 'document')} without a judgment; when a method"
+            " selects such a document, it counts as not relevant"
         )
     if n_topics := np.unique(document_pool.topic[~inputs.is_evaluated]).size:
-        yield f"{counted(n_topics, 'topic')} without judgments excluded"
+        yield f"excluded {counted(n_topics, 'topic')} without judgments"
     if any(signs is None for signs in inputs.signs):
         yield "significant pairs are not counted, as no pair can be tested with all judgments"
     elif n_untested := rows["significant"].null_count():

@@ -26,8 +26,7 @@ from cranfield.scores.one_measure import label_indices
 BLOCK_ROWS = 200_000
 """Approximate number of judged documents of runs in a block of systems."""
 
-
-PLACE = "place"
+QRELS_INDEX = "qrels index"
 """Column of the judgments of traced runs: the index of each judgment in the qrels."""
 
 
@@ -43,25 +42,25 @@ def trace_runs(
     backend: str | None = None,
     progress: Progress | None = None,
 ) -> JudgedRuns:
-    """Judge runs once, as :func:`cranfield.judge`, so that judgments can be removed later.
+    """Judge runs once, so that judgments can be removed later; arguments as for `judge`.
 
-    The judgments have the column `PLACE`. Traced runs are returned unchanged; with them `qrels` and
-    policies must be None.
+    The judgments of traced runs have the column `QRELS_INDEX`. Runs that are already traced are
+    returned unchanged; `qrels` and policies must then be None.
     """
     policies: Any = {"ties": ties, "topics": topics, "negative": negative, "compat": compat}
-    if isinstance(runs, JudgedRuns) and PLACE in runs.judgments.columns:
+    if isinstance(runs, JudgedRuns) and QRELS_INDEX in runs.judgments.columns:
         if any(value is not None for value in (qrels, *policies.values())):
             raise PolicyError("the runs are already judged, so qrels and policies must be None")
         return runs
     judgments = read_qrels(qrels).flat()
-    numbered = replace(judgments, columns={PLACE: np.arange(len(judgments))})
+    numbered = replace(judgments, columns={QRELS_INDEX: np.arange(len(judgments))})
     judged = judge(runs, numbered, jobs=jobs, backend=backend, progress=progress, **policies)
     judged.policies.require_order("pools of documents")
     return judged
 
 
 def restrict(runs: JudgedRuns, mask: Bools) -> JudgedRuns:
-    """Return traced runs with a selection of judgments; topics that lose all of them stay."""
+    """Return traced runs with a selection of judgments; topics without judgments stay."""
     return next(_select(runs, mask, [(0, len(runs.systems))]))
 
 
@@ -226,10 +225,11 @@ class Pools:
         The only team that contributed each judgment, an index into `teams`; -1 for no team or
         several teams; shape (judgments,).
     by_team
-        Table with a row per team: the number of `systems` and of `contributing` systems; the
+        Table with a row per team: the numbers of `systems` and of `contributing` systems; the
         numbers of judged documents that the team `contributed`, and that are `unique` to it, and
-        of relevant documents among either; the number of `topics` with unique relevant documents;
-        and `unjudged`, the number of unjudged documents in the pooled ranks, counted once per run.
+        the same numbers for relevant documents (`contributed relevant`, `unique relevant`); the
+        number of `topics` with unique relevant documents; and `unjudged`, the number of unjudged
+        documents in the pooled ranks, summed over the runs of the team.
     """
 
     runs: JudgedRuns
@@ -249,9 +249,10 @@ class Pools:
         return int((self.contributors == 0).sum())
 
     def without(self, team: int, others: str = "keep") -> Bools:
-        """Return a mask of the judgments without the unique contributions of a team, by index.
+        """Return a mask of the judgments without the unique contributions of a team.
 
-        `others` is `keep` or `drop`, for judgments from outside the pool of these runs.
+        `team` is an index into `teams`. `others` is `keep` or `drop`, for judgments of documents
+        outside the pool.
         """
         return np.asarray(self.judgments(others) & (self.owner != team))
 
@@ -261,7 +262,7 @@ class Pools:
 
     @property
     def unit(self) -> str:
-        """Unit of a contribution: a `team`, or a `run` without a table of teams."""
+        """Unit of a contribution: `team`, or `run` if there are no teams."""
         return "run" if len(self.teams) == len(self.team_of) else "team"
 
     @property
@@ -313,7 +314,8 @@ def pools(
     Parameters
     ----------
     runs, qrels
-        As for :func:`cranfield.judge`; or runs that are already traced, and None.
+        As for :func:`cranfield.judge`. To judge runs only once, pass the attribute `runs` of
+        another :class:`Pools`, and None.
     teams
         Teams of the systems, such as a table with the columns system and team. By default each
         system is a team of its own. Other forms: see :func:`cranfield.meta.teams_of`.
@@ -337,10 +339,10 @@ def pools(
 
     Notes
     -----
-    Every document in the judgments counts as judged, also with a grade below 0. A ranking that is
+    Every document in the judgments counts as judged, even with a grade below 0. A ranking that is
     shorter than the depth contributes all its documents. Inferring the depth of real pools requires
-    exact ranks: if pools were made from ranks that scores do not reproduce, pass `ties="rank"`; if
-    they were made in several rounds, pass a depth.
+    exact ranks: if the pools were made from ranks that scores do not reproduce, pass `ties="rank"`;
+    if the pools were made in several rounds, pass a depth.
 
     Examples
     --------

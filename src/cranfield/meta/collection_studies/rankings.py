@@ -48,7 +48,7 @@ LIST_COLUMNS = {
     "measure": Column("Measure.", key=True),
     "list": Column("`raw` lists, or `condensed` lists without unjudged documents.", key=True),
 }
-"""Columns for the measure and the kind of list of a row."""
+"""Key columns for the measure and the kind of list."""
 
 
 def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
@@ -59,11 +59,12 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
     systems
         Names of the systems.
     teams
-        None: each system is a team of its own. A mapping of systems to teams; a function of the
-        name; a compiled regular expression that is searched in the name, whose first group, or
-        complete match if it has no group, is the team; a data frame, or the path of a CSV or TSV
-        file, with a column of systems (such as `system`, `tag` or `run`) and a column of teams
-        (`team`, `group` or `participant`). A mapping or table may contain other systems, too.
+        None: each system is a team of its own. Otherwise a mapping of systems to teams; a function
+        that returns the team for the name of a system; a compiled regular expression that is
+        searched in the name (the team is its first group, or the complete match if it has no
+        group); or a data frame, or the path of a CSV or TSV file, with a column of systems (such as
+        `system`, `tag` or `run`) and a column of teams (`team`, `group` or `participant`). A
+        mapping or table may contain other systems, too.
 
     Returns
     -------
@@ -75,7 +76,7 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
     PolicyError
         For an invalid table of teams, or a system without a team.
     InputError
-        For a table that cannot be read, lacks a column, or gives a system two teams.
+        For a table that cannot be read, lacks a column, or has two teams for a system.
 
     Examples
     --------
@@ -198,7 +199,9 @@ def _score_kinds(judged: JudgedRuns, scoring: Scoring) -> list[Scores]:
 def rank_systems(
     values: Floats, lower_is_better: bool = False, among: Floats | None = None
 ) -> Floats:
-    """Rank each system among the values, or other values, of the others; ties have the best rank.
+    """Rank systems by their values; tied systems share their best rank.
+
+    With `among`, the value of each system is ranked among the other systems' values in `among`.
 
     >>> before = np.array([0.5, 0.4, 0.4, 0.1])
     >>> rank_systems(before).tolist()
@@ -220,14 +223,14 @@ def join_tables(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def rank_correlation(before: Floats, after: Floats) -> float:
-    """Compute Kendall's tau-b of the systems by two scores, where both exist; NaN if all tie."""
+    """Compute Kendall's tau-b over systems that have both scores; NaN if all are tied."""
     has_score = ~(np.isnan(before) | np.isnan(after))
     rounded = [round_for_ranking(scores[has_score]) for scores in (before, after)]
     return float(kendall_tau(*rounded))
 
 
 def rank_documents(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
-    """Return columns `topic`, `doc` and `rank` of the documents of a run, down to a depth."""
+    """Return a table of the documents of a run down to a depth: `topic`, `doc` and `rank`."""
     frame = pl.DataFrame(
         {
             "topic": topic_column(run),

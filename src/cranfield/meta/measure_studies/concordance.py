@@ -101,18 +101,18 @@ class InnateOrders(Study):
         measure_sentence = ""
         max_against: Any = self.agreement["against"].max()
         if max_against == 0:
-            measure_sentence = " No measure in this study contradicts that order."
+            measure_sentence = " No measure in this study contradicts such an order."
         elif max_against is not None:
             worst_measures = find_names(self.agreement, "against", max_against)
             measure_sentence = (
-                " That order is contradicted most often by"
-                f" {names_or_count(worst_measures, 'measure')}:"
-                f" {max_against:,} of {self.agreement['ordered'][0]:,}."
+                " The measure that contradicts such an order most often:"
+                f" {names_or_count(worst_measures, 'measure')}, in {max_against:,} of"
+                f" {self.agreement['ordered'][0]:,} pairs."
             )
         return (
-            f"In {percent(ordered)} of the pairs of rankings one is better by all measures; in"
-            f" {percent(undetermined)} measures may disagree, and in {percent(same)} the rankings"
-            f" are the same.{measure_sentence}",
+            f"In {percent(ordered)} of the pairs of rankings, one ranking is better by all measures"
+            f" (innate order); in {percent(undetermined)}, measures may disagree; in"
+            f" {percent(same)}, the rankings are the same.{measure_sentence}",
             f"Only the first {counted(self.depth, 'rank')} count; unjudged documents count as not"
             " relevant.",
         )
@@ -121,7 +121,7 @@ class InnateOrders(Study):
         n_pairs, (ordered, same, undetermined) = self._proportions()
         return [
             f"{self.systems} systems, {self.topics} topics, {self.depth} ranks; of {n_pairs:,}"
-            f" pairs of rankings {percent(ordered)} have an innate order, the same by all measures,"
+            f" pairs of rankings, {percent(ordered)} have an innate order (all measures agree),"
             f" {percent(same)} are equal, and {percent(undetermined)} have no innate order"
         ]
 
@@ -221,12 +221,12 @@ MARKS = ((0.01, "‡"), (0.05, "†"))
 
 
 class Concordance(Study):
-    """Concordance of measures with a gold standard where they disagree.
+    """Concordance of measures with a gold standard, for pairs of runs on which they disagree.
 
     Attributes
     ----------
     measures, gold
-        Names of the candidate measures, and of the gold measures, which all have to agree.
+        Names of the candidate measures, and of the gold measures.
     systems, topics
         Numbers of systems and topics.
     pairs
@@ -239,10 +239,11 @@ class Concordance(Study):
     columns: ClassVar[Columns] = {
         **MEASURE_PAIR,
         "compared": Column(
-            "Number of pairs of runs on a topic with scores by these and gold measures."
+            "Number of pairs of runs on a topic that have scores by both measures and by the gold"
+            " standard."
         ),
         "missing": Column("Number of pairs of runs on a topic that lack a score."),
-        "disagreements": Column("Number of pairs that the two measures order differently."),
+        "disagreements": Column("Number of pairs of runs that the two measures order differently."),
         "first concordant": Column(
             "Number of disagreements in which the first measure is concordant with the gold"
             " standard."
@@ -252,17 +253,19 @@ class Concordance(Study):
             " standard."
         ),
         "first proportion": Column(
-            "`first concordant` divided by the disagreements; null without disagreements."
+            "`first concordant` divided by `disagreements`; null if `disagreements` is 0."
         ),
         "second proportion": Column(
-            "`second concordant` divided by the disagreements; null without disagreements."
+            "`second concordant` divided by `disagreements`; null if `disagreements` is 0."
         ),
         "first wins": Column("Number of disagreements with only the first measure concordant."),
         "second wins": Column("Number of disagreements with only the second measure concordant."),
         "both": Column("Number of disagreements in which both measures are concordant."),
         "neither": Column("Number of disagreements in which neither measure is concordant."),
         "p": Column(
-            "p-value of the exact two-sided sign test of the wins; 1 without wins.", pvalue=True
+            "p-value of the exact two-sided sign test of `first wins` and `second wins`; 1 if both"
+            " are 0.",
+            pvalue=True,
         ),
     }
 
@@ -319,9 +322,9 @@ class Concordance(Study):
 
     def tables(self) -> list[Table]:
         title = (
-            f"Concordance with {' and '.join(self.gold)} where two measures disagree: of the row's"
-            " measure / the column's measure (number of disagreements); ‡, †: p up to 0.01, 0.05 by"
-            " the sign test"
+            f"Concordance with {' and '.join(self.gold)} where two measures disagree: row's measure"
+            " / column's measure (number of disagreements); ‡: p <= 0.01, †: p <= 0.05 by the sign"
+            " test"
         )
         matrix = self.matrix()
         # The column of names has no title, as a measure may have the same name.
@@ -429,7 +432,7 @@ def _read_gold(gold: Any, data: Any, candidates: Mapping[str, Scores]) -> dict[s
 
 
 def _candidate_name(name: str, data: Any, candidates: Mapping[str, Scores]) -> str:
-    """Return the name of a candidate measure; for an evaluation, also from an alias."""
+    """Return the canonical name of a candidate measure."""
     if name not in candidates and isinstance(data, Mapping):
         with suppress(KeyError):
             scores = data[name]

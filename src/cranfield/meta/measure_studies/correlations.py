@@ -149,7 +149,7 @@ class Correlations(Study):
         Mean and minimum of `topicwise` over the topics where it is defined; shape (measures,
         measures).
     counted_topics
-        Number of these topics; shape (measures, measures).
+        Number of topics where `topicwise` is defined; shape (measures, measures).
     topics, systems
         Names of the compared topics and systems.
     lower_is_better
@@ -204,7 +204,7 @@ class Correlations(Study):
             names = equal_rows.select(pl.format("{}/{}", "first", "second"))
             return names_or_count(names.to_series().to_list(), "pair")
 
-        lead = f"{name_pairs_at(high)}: {self.method} {high:.2f}."
+        lead = f"The orders of systems by {name_pairs_at(high)} have {self.method} {high:.2f}."
         if low < high:
             lead = (
                 f"The orders of systems agree most for {name_pairs_at(high)} ({self.method}"
@@ -236,7 +236,7 @@ class Correlations(Study):
     def tables(self) -> list[Table]:
         titles = {
             "of the orders of systems over all topics": self.overall,
-            "topic by topic, mean over topics": self.by_topic,
+            "of the orders of systems on each topic, mean over topics": self.by_topic,
         }
         tables = []
         for title, values in titles.items():
@@ -278,9 +278,9 @@ def correlate(
     Returns
     -------
     Correlations
-        Overall correlations, of each measure's value over topics (its mean, geometric mean or sum),
-        and by topic, with mean and minimum over topics (Ferrante, Ferro and Fuhr 2021, section
-        3.3).
+        Correlations of the orders of systems by their values over all topics (mean, geometric mean
+        or sum), and of the orders on each topic, with the mean and the minimum over topics
+        (Ferrante, Ferro and Fuhr 2021, section 3.3).
 
     Raises
     ------

@@ -53,20 +53,21 @@ class DiscriminativePower(Study):
             "significant": Column("Number of significant pairs."),
             "power": Column("Proportion of significant pairs.", decimals=1, percent=True),
             "smallest significant": Column(
-                "Smallest absolute difference that is significant; null if no difference is."
+                "Smallest absolute difference that is significant; null if no difference is"
+                " significant."
             ),
             "largest not": Column(
-                "Largest absolute difference that is not significant; null if all differences are."
+                "Largest absolute difference that is not significant; null if all are significant."
             ),
             "mean p": Column(
-                "Mean p-value (area under the curve of p-values), to compare measures of equal"
-                " power; lower is better."
+                "Mean p-value (area under the curve of p-values), lower is better; for comparing"
+                " measures of equal power."
             ),
         },
         "pairs": {
             "measure": Column("Measure.", key=True),
             **PAIR_COLUMNS,
-            "difference": Column("Difference of the systems, as from :func:`cranfield.compare`."),
+            "difference": Column("Difference of the systems by :func:`cranfield.compare`."),
             "p": Column("Adjusted p-value.", pvalue=True),
         },
     }
@@ -110,10 +111,10 @@ class DiscriminativePower(Study):
         first = self.summary.row(0, named=True)
         if first["power"] is None:
             return ()
-        condition = f"by {self.test} with {self.correction} at level {self.alpha:g}"
+        condition = f"test {self.test}, correction {self.correction}, alpha {self.alpha:g}"
         pairs = f"{counted(first['pairs'], 'pair')} of systems"
         if first["power"] == 0:
-            return (f"None of {pairs} differ significantly by any measure, {condition}.",)
+            return (f"None of {pairs} differs significantly by any measure ({condition}).",)
 
         def describe(row: Mapping[str, Any]) -> tuple[str, str]:
             number = f"{row['significant']:,}"
@@ -121,8 +122,8 @@ class DiscriminativePower(Study):
 
         return (
             describe_extremes(self.summary, "significant", "significant differences", describe),
-            f"Significance is {condition}, on these {counted(self.systems, 'system')} and topics;"
-            " more power does not make a measure valid.",
+            f"These numbers are for {counted(self.systems, 'system')} and their topics"
+            f" ({condition}); more power does not make a measure valid.",
         )
 
     def heading(self) -> list[str]:
@@ -198,8 +199,8 @@ def discriminative_power(
     Notes
     -----
     The smallest significant difference estimates the difference of means that is needed for
-    significance with this number of topics. With the randomised Tukey HSD, whose p-values decrease
-    with the difference, it is larger than every difference that is not significant.
+    significance with this number of topics. With the randomised Tukey HSD, it is larger than every
+    difference that is not significant, as p-values decrease with the difference.
 
     Examples
     --------

@@ -68,7 +68,7 @@ def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
 _COUNTS = {
     "measure": Column("Measure, the most predictive first.", key=True),
     "preferences": Column(
-        "Number of preferences of one run over the other for which the measure has both scores."
+        "Number of preferences of one run over another, where both runs have scores by the measure."
     ),
     "correct": Column("Number of preferences where the measure prefers the same run."),
     "wrong": Column("Number of preferences where the measure prefers the other run."),
@@ -81,20 +81,18 @@ _COUNTS = {
     "of decided": Column("`correct` / (`correct` + `wrong`); null if both are 0."),
     "p": Column("p-value of the exact two-sided sign test of `correct` and `wrong`.", pvalue=True),
     "no preference": Column(
-        ("Number of pairs of runs that people judged equal; excluded from all proportions."),
+        "Number of pairs of runs that people judged equal; excluded from all proportions.",
         display=False,
     ),
-    "both tied": Column(
-        "Number of pairs of runs that people judged equal and the measure ties.", display=False
-    ),
+    "both tied": Column("Number of pairs in `no preference` that the measure ties.", display=False),
     "missing": Column(
-        "Number of pairs of runs for which the measure has no score of at least one of the runs."
+        "Number of pairs of runs in which at least one run has no score by the measure."
     ),
 }
 
 
 class PredictivePower(Study):
-    """Numbers of people's preferences that measures predict.
+    """Numbers and proportions of human preferences that each measure predicts.
 
     Attributes
     ----------
@@ -153,7 +151,8 @@ class PredictivePower(Study):
             )
         return (
             lead,
-            "The test treats all preferences as independent, even those of one topic or assessor.",
+            "Intervals and tests treat all preferences as independent, even preferences on the same"
+            " topic or of the same assessor.",
         )
 
     def frames(self) -> dict[str, pl.DataFrame]:
@@ -178,7 +177,7 @@ def predictive_power(
     majority: Annotated[bool, Flag()] = False,
     confidence: Proportion = 0.95,
 ) -> PredictivePower:
-    r"""Compare measures by the proportion of people's preferences that they predict.
+    r"""Compare measures by the proportion of human preferences that they predict.
 
     .. math:: \mathrm{predicted}(M) = \frac{|\{(q, x, y) : x \succ y, \; M(q, x) > M(q, y)\}|}
         {|\{(q, x, y) : x \succ y\}|}
@@ -220,7 +219,7 @@ def predictive_power(
     which lower is better are negated.
 
     Intervals and tests assume that preferences are independent. Preferences of several assessors
-    for the same runs are not; merge them with `majority=True`.
+    for the same runs are not independent; merge such preferences with `majority=True`.
 
     Examples
     --------

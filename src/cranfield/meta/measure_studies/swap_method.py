@@ -30,12 +30,12 @@ MAX_RATE = 0.05
 _SIZE_COLUMNS = {**MEASURE_COLUMN, "size": Column("Number of topics of each set.", key=True)}
 _COUNTS = {
     "comparisons": Column(
-        "Number of compared pairs of systems over all repeats; with a test, only of pairs that are"
-        " significant on the first set."
+        "Number of compared pairs of systems, summed over repeats; with a test, only pairs that are"
+        " significant on the first set are compared."
     ),
-    "swaps": Column("Number of comparisons that the second set orders differently."),
-    "ties": Column("Number of comparisons without a difference on one of the sets."),
-    "rate": Column("`swaps` / `comparisons`; null without comparisons.", decimals=1, percent=True),
+    "swaps": Column("Number of comparisons in which the two sets order the systems differently."),
+    "ties": Column("Number of comparisons with a difference of 0 on at least one of the sets."),
+    "rate": Column("`swaps` / `comparisons`; null if both are 0.", decimals=1, percent=True),
 }
 
 
@@ -47,7 +47,7 @@ class Swaps(Study):
     measure, systems, topics
         Text form of the measure, and numbers of systems and topics.
     test, correction, alpha, resamples
-        The test that pairs must pass on the first topic set; None without a test.
+        The test in which pairs must be significant on the first topic set; None without a test.
     rates
         The table `swaps`, without the measure.
     """
@@ -70,22 +70,23 @@ class Swaps(Study):
                 "Lower end of the bin of absolute differences on the first set.", key=True
             ),
             "high": Column(
-                "Upper end of the bin, which excludes it; infinite for the last bin.", key=True
+                "Upper end of the bin (exclusive); infinite for the last bin.", key=True
             ),
             "pairs": Column("Number of pairs of systems with a difference in the bin."),
             **_COUNTS,
         },
         "differences": {
             **_SIZE_COLUMNS,
-            "pairs": Column("Number of pairs of systems in all bins.", display=False),
+            "pairs": Column("Number of pairs of systems, summed over repeats.", display=False),
             **_COUNTS,
             "difference": Column(
                 f"Smallest difference from which at most {MAX_RATE:.0%} of pairs are swapped; null"
-                " if even pairs with the largest are swapped more often.",
+                " if even pairs with the largest differences are swapped more often.",
                 decimals=2,
             ),
             "proportion": Column(
-                "Proportion of comparisons with that difference or more (sensitivity).",
+                "Proportion of comparisons whose difference is at least `difference`"
+                " (sensitivity).",
                 decimals=1,
                 percent=True,
             ),
@@ -138,7 +139,7 @@ class Swaps(Study):
         return bins
 
     def extrapolated(self, size: int) -> pl.DataFrame:
-        r"""Extrapolate the rates to topic sets of another size, also above half of the topics.
+        r"""Extrapolate the rates of swaps to topic sets of another size, however large.
 
         .. math:: \mathrm{rate}(n) = a_1 e^{-a_2 n}, \quad 0 \le a_1 \le 1, \; a_2 \ge 0
 
@@ -146,9 +147,10 @@ class Swaps(Study):
         comparisons.
 
         Source: Voorhees and Buckley (2002), who extrapolate the rates of sizes up to 25 by
-        exponential curves. The weights are an addition, and so are the bounds, which keep rates
-        between 0 and 1 and not increasing with the size. Compare `error` with the rate: the highest
-        bin has no upper end, and small rates may be far from an exponential curve.
+        exponential curves. The weights and the bounds of the parameters are additions; the bounds
+        ensure rates from 0 to 1 that do not increase with the size. If `error` is large compared
+        with the rate, the extrapolation is not reliable: the rates of the highest bin, which has no
+        upper end, and small rates may be far from an exponential curve.
 
         The size is 1 or more. Returns a row per bin: `low`, `high`, `a1`, `a2`, `error` (root
         weighted mean square of the residuals) and `rate`; null if fewer than three sizes have
@@ -181,20 +183,20 @@ class Swaps(Study):
             sentence = (
                 f"At most {MAX_RATE:.0%} of the differences of {row['difference']:g} or more"
                 f" are reversed on other topics; {percent(row['proportion'])} of the pairs"
-                " of systems differ by that much."
+                " of systems have such a difference."
             )
         else:
             low, comparisons, swaps = self._join_bins(row["size"], 1 / MAX_RATE)[0]
             proportion = percent(swaps / comparisons)
             sentence = (
-                f"Of the largest differences, {low:g} or more, {proportion} are reversed on other"
-                " topics."
+                f"Even of the largest differences ({low:g} or more), {proportion} are reversed on"
+                " other topics."
             )
         ties = percent(row["ties"] / row["comparisons"])
         return (
             f"{measure_prefix(self.measure)}between two sets of {row['size']:,} topics,"
-            f" {percent(row['rate'])} of the pairs of systems swap and {ties} are tied on one of"
-            f" the sets. {sentence}",
+            f" {percent(row['rate'])} of the pairs of systems change their order and {ties} are"
+            f" tied on at least one of the sets. {sentence}",
             f"Sample: {counted(self.repeats, 'draw')} of two sets from"
             f" {counted(self.topics, 'topic')}.",
         )
@@ -216,7 +218,7 @@ class Swaps(Study):
 
 
 def sum_counts(groups: pl.dataframe.group_by.GroupBy) -> pl.DataFrame:
-    """Sum counts by group, and add the rate of swaps; null without comparisons."""
+    """Sum counts by group, and add the rate of swaps, null if nothing was compared."""
     rate = pl.col("swaps") / pl.col("comparisons")
     return groups.agg(pl.col("pairs", "comparisons", "swaps", "ties").sum()).with_columns(
         pl.when(pl.col("comparisons") > 0).then(rate).alias("rate")

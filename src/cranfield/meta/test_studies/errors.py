@@ -45,7 +45,7 @@ _TEST_COLUMNS = {
 Population = Resampled | Simulator
 
 Source = Callable[[TestChoice, int, int], "Scores | Floats"]
-"""Function of a test, a size and a repeat; the drawn topics do not depend on the test."""
+"""Function that draws scores for a test, a size and a repeat; all tests have the same topics."""
 
 
 def _draw_swapped(
@@ -147,9 +147,7 @@ class FalseAlarms(Study):
             ),
             "low": Column("Lower bound of the exact (Clopper-Pearson) 95% interval of `any pair`."),
             "high": Column("Upper bound of the same confidence interval as `low`."),
-            "failed": Column(
-                "Number of repeats in which the test could not be computed; excluded."
-            ),
+            "failed": Column("Number of repeats excluded because the test could not be computed."),
         }
     }
 
@@ -184,8 +182,8 @@ class FalseAlarms(Study):
         return (
             f"If no systems differ, the family-wise error rate on {size} topics is highest for"
             f" {worst_names}: {percent(highest)}.",
-            f"{subject} {'have' if len(tests_above) > 1 else 'has'} a 95% confidence interval of"
-            f" this rate above {self.alpha:g}.",
+            f"{subject} {'have' if len(tests_above) > 1 else 'has'} a rate significantly above"
+            f" {self.alpha:g} (95% confidence interval).",
             f"Sample: {counted(self.repeats, 'repeat')}.",
         )
 
@@ -214,10 +212,9 @@ def false_alarms(
     null: Annotated[str, OneOf(tuple(NULLS))] = "centred",
     **work: Unpack[WorkOptions],
 ) -> FalseAlarms:
-    """Estimate the Type I error rates of tests, on systems that are known to be equal.
+    """Estimate the Type I error rates of tests, with systems that are known to be equal.
 
-    Every rejection is then a false alarm (Type I error). Systems are made equal in one of three
-    ways:
+    Every rejection is a false alarm (Type I error), as systems are made equal in one of three ways:
 
     - `centred`: a constant is added to the scores of each system so that all means are equal, and
       topics are drawn with replacement. Variances, correlations and the shapes of the distributions
@@ -226,9 +223,9 @@ def false_alarms(
       :func:`cranfield.significance.fit_simulator`, with the empirical copula. Scores remain
       possible values of the measure.
     - `swapped`: on each topic independently, the scores of the systems are permuted at random
-      (Ferro and Sanderson 2022). Then all systems also have the same variance, and all pairs the
-      same correlation, so that Type I errors of tests that assume this, such as Tukey's HSD, are
-      not detected. Scores by shard are permuted jointly.
+      (Ferro and Sanderson 2022). This also gives all systems the same variance, and all pairs the
+      same correlation, so that Type I errors of tests that assume equal variances, such as Tukey's
+      HSD, are not detected. The shards of a topic are permuted jointly.
 
     Parameters
     ----------
@@ -247,10 +244,10 @@ def false_alarms(
 
     Notes
     -----
-    Consistency on other topics is not correctness (Ferro and Sanderson 2022, section 3): the fake
-    tests are consistent too. A test that treats the interaction of topic and system as fixed, such
-    as `anova-3`, concerns these topics only; it also rejects for differences that do not occur on
-    other topics.
+    Consistency on other topics is not correctness (Ferro and Sanderson 2022, section 3): a fake
+    test that rejects for every difference is consistent too. A test that treats the interaction of
+    topic and system as fixed, such as `anova-3`, concerns only the topics of the scores; it also
+    rejects for differences that do not occur on other topics.
 
     Tests on ranks and signs, such as `sign`, `signed-rank` and `friedman`, do not test means: only
     `swapped` makes their null hypotheses true, and under the other nulls their rejections may be
@@ -328,11 +325,11 @@ class PowerOfTests(Study):
     tests, sizes
         Labels of the tests, and sample sizes (numbers of topics).
     repeated
-        Table with a row for each `size`, `repeat`, `test` and `range` of true differences: the
-        number of `pairs`; `right`, the number of pairs rejected in the right direction; `wrong`,
-        the number rejected in the wrong direction or without a true difference; `failed`, 1 where
-        the test could not be computed, which counts as no rejection. Range 0 has the pairs whose
-        true means are equal.
+        Table with a row for each `size`, `repeat`, `test` and `range` of true differences (0 for
+        pairs with equal true means): the number of `pairs`; `right`, the number of pairs rejected
+        in the right direction; `wrong`, the number of pairs rejected in the wrong direction or
+        without a true difference; `failed`, 1 where the test could not be computed, which counts as
+        no rejection.
     """
 
     name = "power-of-tests"
@@ -351,7 +348,7 @@ class PowerOfTests(Study):
         },
         "errors": {
             **_TEST_COLUMNS,
-            "power": Column("Power over all pairs with a true difference."),
+            "power": Column("Power for all pairs with a true difference."),
             "any reversed": Column(
                 "Proportion of repeats in which a pair was rejected in the wrong direction."
             ),
@@ -417,7 +414,7 @@ class PowerOfTests(Study):
         text = describe_extremes(rows, "power", "true differences found", describe, "test")
         highest: Any = rows["any reversed"].max()
         names = names_or_count(find_names(rows, "any reversed", highest, "test"), "test")
-        by = f" at most, by {names}" if len(rows) > 1 else ""
+        by = f" with {names}, the highest rate" if len(rows) > 1 else ""
         return (
             f"{measure_prefix(self.measure)}on {counted(size, 'topic')}"
             f" {text[0].lower()}{text[1:]}",
@@ -457,11 +454,11 @@ def power_of_tests(
     """Estimate the power of tests, for known true differences.
 
     New topics are drawn from a population in which the true mean of each system is its mean on the
-    real topics. With :func:`false_alarms` this guides the choice of a test: the most powerful of
-    those that keep their level (Urbano, Lima and Hanjalic 2019).
+    real topics. Choose the most powerful of the tests whose Type I error rates, estimated by
+    :func:`false_alarms`, do not exceed alpha (Urbano, Lima and Hanjalic 2019).
 
-    The true means are estimates themselves, and vary more than the unknown means of the systems:
-    read the power by size of the difference rather than over all pairs.
+    The means on the real topics are estimates, and vary more than the unknown means of the systems:
+    prefer the power by size of the difference to the power for all pairs.
 
     Parameters
     ----------

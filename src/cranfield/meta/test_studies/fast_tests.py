@@ -30,15 +30,13 @@ from cranfield.significance.registry import CORRECTIONS, Options, TestInfo, find
 class Verdict:
     """Decisions of a test on one set of topics; arrays of shape (pairs of systems,)."""
 
-    order: NDArray[
-        np.int8
-    ]  # sign of the difference of means, 1 where the first system is above the second
+    order: NDArray[np.int8]  # sign of the difference of means, first system minus second
     significant: Bools
 
 
 @dataclass(frozen=True)
 class TestChoice:
-    """A test with its correction, by default that of the test, and options, for repeated use."""
+    """A test with its correction (by default that of the test) and options."""
 
     __test__ = False  # Prevents pytest from collecting this class.
 
@@ -72,7 +70,7 @@ class TestChoice:
         return bool(self.info.shards)
 
     def __call__(self, scores: Scores | Floats, *, seed: int = 0) -> Verdict:
-        """Test all pairs of systems; arrays, shape (topics, systems), must be complete."""
+        """Test all pairs of systems; an array, shape (topics, systems), must be complete."""
         info = self.info
         is_fast = info.bound or (info.fits and self.correction == "tukey")
         if isinstance(scores, np.ndarray):
@@ -114,7 +112,7 @@ class TestChoice:
         return Verdict(order, is_beyond & (order != 0))
 
     def _test_pairs(self, values: Floats) -> Verdict:
-        """Test by a test that `compare` does not offer; untestable pairs are not significant."""
+        """Use a test that `compare` does not offer; untestable pairs are not significant."""
         pairs, options = all_pairs(values), Options(alpha=self.alpha)
         test = find_test(self.test)
         outcome, pvalues = correct_testable_pairs(test, self.correction or "", pairs, options)
@@ -141,7 +139,7 @@ class TestChoice:
 
 
 def label_scores(values: Floats) -> Scores:
-    """Make scores from an array, with indices as names of topics and systems."""
+    """Make scores from an array, whose indices become names of topics and systems."""
     topics, systems = (tuple(map(str, range(size))) for size in values.shape[:2])
     return Scores(values, topics, systems)
 
@@ -155,12 +153,12 @@ def _index_pairs(n_systems: int) -> tuple[Indices, Indices]:
 
 @lru_cache(maxsize=4096)
 def critical_value(alpha: float, n_systems: int, df: float) -> float:
-    """Return the critical value of the studentised range; topic sets share cached values."""
+    """Return the critical value of the studentised range, cached for all topic sets."""
     return studentised_range_isf(alpha, n_systems, df)
 
 
 def is_bound(label: str) -> bool:
-    """Return True if the label is of an upper bound on rejections rather than of a test."""
+    """Return True if a label stands for an upper bound on rejections rather than for a test."""
     return find_test(label.partition("+")[0]).info.bound
 
 
@@ -176,7 +174,7 @@ def read_choice(text: Any, *, alpha: float, missing: str | None, resamples: int)
 
 
 def verdict_or_none(choice: TestChoice, scores: Scores | Floats, seed: int) -> tuple[Verdict, bool]:
-    """Return the decisions, and whether the test could be computed; if not, no pair is rejected."""
+    """Return the decisions, and whether the test could be computed (otherwise no rejections)."""
     try:
         return choice(scores, seed=seed), True
     except CranfieldError as error:
@@ -210,7 +208,7 @@ class StudyInputs:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on constant topics, which models of scores from 0 to 1 exclude."""
+        """Note on topics with only 0 or only 1, which tests of scores from 0 to 1 exclude."""
         if not any(test.info.bounded for test in self.tests):
             return ()
         [systems, *_] = self.groups.values()

@@ -39,8 +39,8 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     Parameters
     ----------
     first, second
-        Verdicts on the same pairs of systems: those of several tests on one set of topics, and
-        those of tests on the same or another set of topics.
+        Verdicts of several tests on the same pairs of systems: `first` on one set of topics,
+        `second` on the same or another set of topics.
 
     Returns
     -------
@@ -54,7 +54,8 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
         - `MA`, mixed agreements: significant by one, and in the same order by the other;
         - `MD`, mixed disagreements: significant by one, and not in the same order by the other;
         - `neither`: pairs that are significant by neither;
-        - `jaccard`, `overlap`: of the two sets of pairs, NaN where the divisor is 0;
+        - `jaccard`, `overlap`: Jaccard similarity and overlap coefficient of the two sets of
+          significant pairs, NaN where the divisor is 0;
         - `bias`: see :func:`publication_bias`;
         - `tau`: Kendall's tau-b of the two orders of systems.
 
@@ -68,8 +69,8 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     .. math:: J = \frac{|S_1 \cap S_2|}{|S_1 \cup S_2|}, \quad
         O = \frac{|S_1 \cap S_2|}{\min(|S_1|, |S_2|)}
 
-    Source: Ferro and Sanderson (2022), section 3.3. Two systems with equal means have no order, so
-    that tests cannot agree on it. AA + AD + MA + MD + neither is the number of all pairs.
+    Source: Ferro and Sanderson (2022), section 3.3. Tests cannot agree on the order of two systems
+    with equal means. AA + AD + MA + MD + neither is the number of all pairs.
 
     Examples
     --------
@@ -204,10 +205,10 @@ URBANO_NAMES = {
     "AD": "major error",
     "neither": "non-significance",
 }
-"""Names of these counts in Urbano, Marrero and Martin (2013)."""
+"""Names of the counts of agreements in Urbano, Marrero and Martin (2013)."""
 
 COMPARED_MODELS = {"%MD1": "anova-1", "%MD2": "anova-2"}
-"""Tests whose active agreements others are compared with, by the column of the difference."""
+"""Baseline tests for active agreements, by the column that has the difference from them."""
 
 MIN_PROPORTION = 0.01
 """Minimum proportion of all pairs that are active agreements, for differences in percent.
@@ -270,7 +271,7 @@ class SplitStudy(Study):
             "second": Column("Name of the test on the second set.", key=True),
             "failed": Column("Number of repeats excluded because the test could not be computed."),
             **{name: Column(about) for name, (about, _) in _STATISTICS.items()},
-            "bias": Column("Publication bias, computed from the mean counts of the other columns."),
+            "bias": Column("Publication bias by the means of AA, AD, MA and MD."),
         },
         "cross": {
             "group": Column("Group of systems.", key=True, display=False),
@@ -280,15 +281,14 @@ class SplitStudy(Study):
             **{name: Column(f"Mean {AGREEMENTS[name]}.", 1) for name in (*COUNTS, "neither")},
             **{name: Column(f"Mean {AGREEMENTS[name]}.", 2) for name in ("jaccard", "overlap")},
             "bias": Column(
-                "Publication bias computed from the mean counts.", decimals=1, percent=True
+                "Publication bias by the means of AA, AD, MA and MD.", decimals=1, percent=True
             ),
             "%MD1": Column(
-                "Difference of the active agreements (AA) from those of one-way ANOVA (MD1) on both"
-                " sets of topics, in percent of those of MD1; null if those of MD1 are below 1% of"
-                " all pairs.",
+                "Difference of AA from the AA of one-way ANOVA (MD1) on both sets of topics, in"
+                " percent; null if the AA of MD1 is below 1% of all pairs.",
                 decimals=1,
             ),
-            "%MD2": Column("The same difference for two-way ANOVA (MD2).", decimals=1),
+            "%MD2": Column("As `%MD1`, but with two-way ANOVA (MD2).", decimals=1),
         },
     }
 
@@ -298,9 +298,9 @@ class SplitStudy(Study):
     def summary(self) -> pl.DataFrame:
         """Return means, standard deviations and quantiles over repeats.
 
-        Repeats in which one of the two tests could not be computed are excluded. The columns
-        `defined jaccard`, `defined overlap` and `defined bias` have the numbers of repeats in which
-        these statistics are defined, and over which they are averaged.
+        Repeats in which one of the two tests could not be computed are excluded. `jaccard`,
+        `overlap` and `bias` are averaged over the repeats in which they are defined; the columns
+        `defined jaccard`, `defined overlap` and `defined bias` have the numbers of these repeats.
         """
         statistics = [expression.alias(name) for name, (_, expression) in _STATISTICS.items()]
         groups = self.repeated.group_by(*KEYS, maintain_order=True)
@@ -311,9 +311,9 @@ class SplitStudy(Study):
     def cross(self) -> pl.DataFrame:
         """Return the agreement of each test on the first set with each test on the second set.
 
-        Source: Ferro and Sanderson (2022), section 3.2. For the same test on both sets these are
-        the values of tables 2 and 4 to 6, where `%MD1` and `%MD2` are the last rows of table 4. If
-        a test was not studied, the difference from it is omitted.
+        Source: Ferro and Sanderson (2022), section 3.2. Rows with the same test on both sets have
+        the values of tables 2 and 4 to 6; `%MD1` and `%MD2` are the last rows of table 4, and are
+        omitted if that analysis of variance was not studied.
         """
         rows = self.summary().filter(pl.col("sets") == "1-2")
         pairs = pl.sum_horizontal(*COUNTS, "neither", ignore_nulls=False)
@@ -339,7 +339,7 @@ class SplitStudy(Study):
         ----------
         column
             A column of :meth:`summary`, such as `AA`, `jaccard` or `significant first`;
-            `significant` is an alias of the last.
+            `significant` is an alias of `significant first`.
         second
             Test on the second set; by default the test of the row.
         sets, group
@@ -383,18 +383,20 @@ class SplitStudy(Study):
         sentences = []
         if highest:
             sentences.append(
-                f"On two sets of {size} topics, the largest mean number of pairs significant on"
-                f" both, in the same order, is by {names_or_count(descriptions, 'test')}."
+                f"On two sets of {size} topics, the test with the largest mean number of pairs"
+                " significant on both sets in the same direction:"
+                f" {names_or_count(descriptions, 'test')}."
             )
         elif not candidates.is_empty():
             subject = "none of the other tests" if excluded else "no test"
             sentences.append(
-                f"On two sets of {size} topics, {subject} has a pair that is significant on both."
+                f"On two sets of {size} topics, {subject} has a pair that is significant on both"
+                " sets in the same direction."
             )
         if excluded:
             sentences.append(
-                f"Excluded, as more than {percent(self.alpha)} of the significant pairs are"
-                f" significant in the opposite direction on the other set: {', '.join(excluded)}."
+                f"Excluded tests: {', '.join(excluded)}; more than {percent(self.alpha)} of their"
+                " significant pairs are significant in the opposite direction on the other set."
             )
         if highest:
             sentences.append(
@@ -461,8 +463,8 @@ class SplitStudy(Study):
                 .unpivot(differences, index=["test", "size"], variable_name="than")
                 .filter(pl.col("test") != pl.col("than").replace_strict(COMPARED_MODELS))
             )
-            title = "Active agreements (AA): difference in percent from those of one-way (MD1) and"
-            title += f" two-way ANOVA (MD2); {subject}"
+            title = "Active agreements (AA): difference in percent from MD1 (one-way ANOVA), MD2"
+            title += f" (two-way ANOVA); {subject}"
             tables.append(_table_by_size(compared, ["test", "than"], "value", title, 1))
         return tables
 
@@ -505,7 +507,7 @@ def split_topics(
         Scores of the same topics and systems by shard, as from :func:`cranfield.evaluate`.
     sizes
         Sizes of the topic sets, from 2 to half of the topics, rounded up (the second set then has
-        one topic less). By default those of 5, 10, 25, 50 and 125 up to half of the topics.
+        one topic less). By default the sizes 5, 10, 25, 50 and 125 up to half of the topics.
     repeats
         Number of pairs of topic sets to draw for each size.
     seed
@@ -530,8 +532,8 @@ def split_topics(
 
     Notes
     -----
-    Source: Ferro and Sanderson (2022), sections 3.2 and 3.3. Splitting measures consistency, not
-    correctness; for the latter see :func:`false_alarms`.
+    Source: Ferro and Sanderson (2022), sections 3.2 and 3.3. Splitting topics measures consistency,
+    not correctness, which :func:`false_alarms` studies.
 
     Examples
     --------

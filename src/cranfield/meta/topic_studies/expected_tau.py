@@ -32,14 +32,14 @@ SPLITS, SIZES = 100, 20
 
 
 class ExpectedTau(Study):
-    """Expected correlation of a ranking with the true ranking; returned by :func:`expected_tau`.
+    """Expected correlation of a ranking of systems with the true ranking of these systems.
 
     Attributes
     ----------
     measure, systems, topics
         Text form of the measure, and numbers of systems and topics.
     tau, tau_ap
-        Expected tau and tau AP by method; NaN for too few topics.
+        Expected tau and tau AP by estimation method; NaN if there are too few topics.
     notes
         Topics or scores that were excluded or imputed.
     """
@@ -76,8 +76,8 @@ def expected_tau(
         E[\tau_{AP}] = 1 - \frac{2}{m-1} \sum_{j=2}^m \frac{1}{j-1} \sum_{i<j} P_{ij}
 
     - `ml`: :math:`P_{ij} = T_{n-1}(-\sqrt{n}\, \bar{d} / \hat\sigma)` by Student's distribution,
-      with the mean and the standard deviation of the differences of scores; the latter is unbiased
-      for normal differences.
+      with the mean and the standard deviation of the differences of scores, whose estimate is
+      unbiased for normal differences.
     - `msqd`: as `ml`, but :math:`\hat\sigma` is the slope of a regression through the origin of
       the ordered differences on the normal quantiles of k / (n + 1); ties have their mean rank.
     - `resampling`: the proportion of bootstrap samples of topics with the reverse order.

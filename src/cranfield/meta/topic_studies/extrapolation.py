@@ -33,8 +33,8 @@ def power(shift: Floats, df: int, critical_value: float) -> Floats:
     .. math:: P(|T| \ge c) = \int_0^\infty f_\phi(s)
         \left[ \Phi(\lambda - c s) + \Phi(-\lambda - c s) \right] ds
 
-    where f is the density of the estimate, with `df` degrees of freedom, of a standard deviation of
-    1. `shift` is the noncentrality of each pair, `critical_value` is c.
+    where f is the density of the estimate, with `df` degrees of freedom, of a true standard
+    deviation of 1. `shift` is the noncentrality of each pair, `critical_value` is c.
 
     >>> power(np.array([0.0, 2.0]), 98, 1.984467).round(4).tolist()
     [0.05, 0.5082]
@@ -116,7 +116,7 @@ def generalizability(
     dependability equals the relative coefficient.
 
     With :math:`r = \sigma^2_s / \sigma^2_{st}`, the bounds of the relative coefficient follow from
-    those of r, which are exact for normal effects (Feldt 1965),
+    the bounds of r, which are exact for normal effects (Feldt 1965),
 
     .. math:: r_{1-\alpha} = \frac{1}{n} \left( \frac{MS_s}{MS_{st} F_{\alpha}} - 1 \right), \quad
         F_{\alpha} = F_{\alpha; m-1, (m-1)(n-1)}
@@ -133,7 +133,7 @@ def generalizability(
     / 2 for the lower bound and (1 + `confidence`) / 2 for the upper bound. A bound is 0 where
     :math:`MS_s \le F_{\alpha} MS_{st}`.
 
-    The coefficients depend on the systems: outliers, such as runs with errors, increase both.
+    Both coefficients depend on the systems: outliers, such as runs with errors, increase them.
     Studies often exclude the lowest quarter of the systems.
 
     Examples
@@ -159,14 +159,14 @@ def generalizability(
     estimates[np.abs(estimates) <= ROUNDING * squares.max()] = 0.0
     variances = np.maximum(estimates, 0.0)
     if not variances.any():
-        raise CranfieldError("variance components require scores that differ; all are equal")
+        raise CranfieldError("variance components require different scores, got equal scores")
     notes = tuple(
         f"the estimated variance of {source}s, {estimate:.3g}, is negative and set to 0"
         for source, estimate in zip(SOURCES, estimates, strict=True)
         if estimate < 0
     )
     if not variances[[0, 2]].any():
-        notes += ("the coefficients are not defined, as systems do not differ",)
+        notes += ("the coefficients are not defined, as all systems have the same scores",)
     return Generalizability(
         call,
         measure=complete_scores.scores.measure,
@@ -231,8 +231,8 @@ class Extrapolation(Study):
             "topics": Column("Number of topics.", key=True),
             "means": Column(
                 "Assumption on the true means: `observed`, equal to the observed means; `shrunk`,"
-                " closer to each other; `normal`, a sample of a normal distribution, with the"
-                " confidence bounds `normal low` and `normal high`.",
+                " closer to each other than the observed means; `normal`, a sample of a normal"
+                " distribution (`normal low` and `normal high`: its confidence bounds).",
                 key=True,
             ),
             "significant": Column("Expected number of significant pairs.", decimals=1),
@@ -261,11 +261,11 @@ class Extrapolation(Study):
             f"{measure_prefix(self.measure)}of {counted(self.pairs, 'pair')} of systems,"
             f" {self.significant:,} differ significantly on {counted(self.topics, 'topic')}; on"
             f" {counted(shrunk['topics'], 'topic')} the expected number is"
-            f" {shrunk['significant']:.0f}, and the expected Kendall's tau with the true order"
+            f" {shrunk['significant']:.0f}, and the expected Kendall's tau with the true order is"
             f" {shrunk['tau truth']:.2f}.",
             "This assumes that scores are sums of a system effect, a topic effect and normal errors"
-            " of equal variance, and that true means are closer to each other than observed means;"
-            f" if true means are normally distributed, {low['significant']:.0f} to"
+            " of equal variance, and that true means are closer to each other than observed means."
+            f" If true means are normally distributed, {low['significant']:.0f} to"
             f" {high['significant']:.0f} significant pairs are expected"
             f" ({100 * self.confidence:g}% confidence interval).",
         )
@@ -341,9 +341,9 @@ def extrapolate(
       :math:`\sigma^2_s / \sigma^2_{st}`.
 
     The systems of a collection are often far from a normal sample; for example many have similar
-    means and a few failed. `shrunk` preserves their distribution, and is the recommended row; the
-    normal bounds show the uncertainty of the variance of systems. In all rows the errors of all
-    systems have the same variance, as the test assumes.
+    means and a few failed. `shrunk` preserves the shape of the distribution of the means, and is
+    the recommended row; `normal low` and `normal high` show the uncertainty of the variance of
+    systems. In all rows the errors of all systems have the same variance, as the test assumes.
 
     Examples
     --------
@@ -368,7 +368,7 @@ def extrapolate(
     error = float(study.components["mean square"][2])
     if error <= 0:
         raise CranfieldError(
-            "the scores have no error variance, so that results do not depend on the number of"
+            "expected scores with error variance, got none: results do not depend on the number of"
             " topics"
         )
     means = complete_scores.topic_scores.mean(axis=0)

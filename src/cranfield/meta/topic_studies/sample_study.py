@@ -104,11 +104,11 @@ def _rank_means(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
 
 
 TAUS = ("tau", "tau ap")
-"""Coefficients that compare the rankings by a sample and by all topics."""
+"""Coefficients that compare the ranking by a sample of topics with the ranking by all topics."""
 
 
 class Stability(Study):
-    """Agreement of samples of topics with all topics.
+    """Agreement of results on samples of topics with the results on all topics.
 
     Attributes
     ----------
@@ -224,7 +224,7 @@ class Stability(Study):
         if last["confirmed"] is not None:
             confirmation = (
                 " Of the pairs that are significant with all topics,"
-                f" {percent(last['confirmed'])} are significant in a sample, too, on average."
+                f" {percent(last['confirmed'])} are also significant in a sample on average."
             )
         return (
             f"{measure_prefix(self.measure)}Kendall's tau of the orders of systems by samples of"
@@ -232,8 +232,8 @@ class Stability(Study):
             f" average ({percent(self.confidence)} of samples: {last['tau low']:.2f} to"
             f" {last['tau high']:.2f}); the first system is the same in"
             f" {percent(last['same first'])} of the samples.{confirmation}",
-            f"The {counted(self.repeats, 'sample')} are from one set of topics and overlap:"
-            " orders of systems on new topics agree less.",
+            f"The {counted(self.repeats, 'sample')} are from one set of topics and overlap; the"
+            " agreement between orders of systems on different topics is lower.",
         )
 
     def heading(self) -> list[str]:
@@ -281,7 +281,7 @@ def _summarise_size(
 
 
 def quantile_bounds(samples: Any, confidence: float) -> tuple[Floats, Floats]:
-    """Return bounds by column, with at most (1 - confidence) / 2 of the samples beyond each."""
+    """Return the quantiles (1 - confidence) / 2 and (1 + confidence) / 2 of each column."""
     tail = (1 - confidence) / 2
     low, high = np.quantile(samples, [tail, 1 - tail], axis=0, method="inverted_cdf")
     return low.astype(np.float64), high.astype(np.float64)

@@ -44,7 +44,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class TopicsFor:
-    """Smallest number of topics for which a coefficient reaches a target; None if none does.
+    """Smallest number of topics for which a coefficient reaches a target; None if impossible.
 
     `topics` follows from the estimate of the coefficient, `low` from its upper confidence bound and
     `high` from its lower confidence bound.
@@ -102,17 +102,18 @@ class Generalizability(Study):
         "topics needed": {
             **MEASURE_COLUMN,
             "coefficient": Column("`relative` or `absolute`.", key=True),
-            "target": Column("Value to reach.", decimals=2, key=True),
+            "target": Column("Value that the coefficient must reach.", decimals=2, key=True),
             "topics": Column(
-                "Smallest number of topics for which the coefficient reaches the target; null if"
-                " none does."
+                "Smallest number of topics for which the coefficient reaches the target; null if no"
+                " number suffices."
             ),
             "low": Column(
-                "Number of topics needed if the coefficient is its upper confidence bound; null if"
-                " no number suffices."
+                "Number of topics needed if the coefficient equals its upper confidence bound; null"
+                " if no number suffices."
             ),
             "high": Column(
-                "Number of topics needed if the coefficient is its lower confidence bound."
+                "Number of topics needed if the coefficient equals its lower confidence bound; null"
+                " if no number suffices."
             ),
         },
     }
@@ -122,8 +123,9 @@ class Generalizability(Study):
     def relative(self, topics: int | None = None) -> Coefficient:
         r"""Compute the generalizability coefficient for a number of topics.
 
-        It measures how well differences and orders of systems generalise to other topics: it is the
-        expected squared correlation of a system's mean with its mean over all possible topics.
+        The coefficient measures how well differences and orders of systems generalise to other
+        topics: it is the expected squared correlation of a system's mean with its mean over all
+        possible topics.
 
         .. math:: E\rho^2(n) = \frac{\sigma^2_s}{\sigma^2_s + \sigma^2_{st} / n}
 
@@ -135,13 +137,13 @@ class Generalizability(Study):
     def absolute(self, topics: int | None = None) -> Coefficient:
         r"""Compute the index of dependability for a number of topics.
 
-        It measures how well the means themselves generalise to other topics, which may be easier or
-        harder.
+        The index measures how well the means themselves generalise to other topics, which may be
+        easier or harder.
 
         .. math:: \Phi(n) = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n}
 
         The number n of topics is 1 or more; the default is the number in the scores. The interval
-        is approximate, also for normal effects.
+        is approximate, even for normal effects.
         """
         return self._coefficient(self._ratios(absolute=True), topics)
 
@@ -258,9 +260,6 @@ def _f_quantile(probability: float, df1: int, df2: int) -> float:
     return float(fdtri(df1, df2, 1 - probability))
 
 
-SOURCES = ("system", "topic", "system:topic", "topic:cell", "error")
-"""Sources of variance; a cell is a shard or a query variation of one topic."""
-
 EFFECTS = {
     "system": "differences between systems that are the same on all topics",
     "topic": "differences between topics that are the same for all systems",
@@ -268,7 +267,7 @@ EFFECTS = {
     "topic:cell": "differences between cells of a topic that are the same for all systems",
     "error": "the residual error, including interactions of systems and cells",
 }
-"""Descriptions of the sources."""
+"""Sources of variance, with descriptions; a cell is a shard or a query variation of one topic."""
 
 TOPICS = (10, 25, 50, 100, 200)
 CELLS = (1, 2, 3, 5, 10)
@@ -276,7 +275,7 @@ CELLS = (1, 2, 3, 5, 10)
 
 
 class Facets(Study):
-    """Variance components of scores by topic and cell: shard or query variation.
+    """Variance components of scores by topic and cell (shard or query variation).
 
     Attributes
     ----------
@@ -315,8 +314,8 @@ class Facets(Study):
     def relative(self, topics: int | None = None, cells: int | None = None) -> float:
         r"""Compute the generalizability coefficient for numbers of topics and cells per topic.
 
-        It is the expected squared correlation of a system's mean with its mean over all possible
-        topics and cells, and applies to differences and orders of systems.
+        The coefficient is the expected squared correlation of a system's mean with its mean over
+        all possible topics and cells, and applies to differences and orders of systems.
 
         .. math:: E\rho^2 = \frac{\sigma^2_s}{\sigma^2_s + \sigma^2_{st} / n
             + \sigma^2_e / (n k)}
@@ -337,7 +336,7 @@ class Facets(Study):
     def coefficients(
         self, topics: Iterable[int] = TOPICS, cells: Iterable[int] = CELLS
     ) -> pl.DataFrame:
-        """Compute both coefficients by numbers of topics and of cells per topic."""
+        """Compute both coefficients for combinations of numbers of topics and cells per topic."""
         check_list("topics", topics)
         check_list("cells", cells)
         rows = [(n, k, self.relative(n, k), self.absolute(n, k)) for n, k in product(topics, cells)]
@@ -360,11 +359,11 @@ class Facets(Study):
         return (
             f"{measure_prefix(self.measure)}the largest part of the variance of scores,"
             f" {percent(proportions[largest])}, comes from {EFFECTS[largest]};"
-            f" {percent(proportions['system'])} from systems.",
+            f" {percent(proportions['system'])} comes from differences between systems.",
             f"With {counted(self.topics, 'topic')} of {self.cells / self.topics:.3g} cells each"
             " (shards or query variations), the generalizability coefficient of differences between"
-            f" systems is {self.relative():.2f} (1 if they are the same on any topics and cells),"
-            f" and the index of dependability of their means {self.absolute():.2f}.",
+            f" systems is {self.relative():.2f} (1 if differences are the same on all topics and"
+            f" cells), and the index of dependability of means is {self.absolute():.2f}.",
             "These are estimates without confidence intervals; systems, topics and cells are"
             " assumed to be drawn at random.",
         )
@@ -439,13 +438,13 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
         )
     deviations = model.means - model.means.mean()
     n_topics = float(model.counts[0])
-    system_variance = (
-        float(deviations @ deviations) / (deviations.size - 1) - model.error / n_topics
-    )
+    mean_square = float(deviations @ deviations) / (deviations.size - 1)
+    system_variance = mean_square - model.error / n_topics
     topic, interaction, cell, error = table.components.values()
     variances = np.array([max(0.0, system_variance), topic, interaction, cell, error])
     if not variances.any():
-        raise CranfieldError("variance components require scores that differ; all are equal")
+        raise CranfieldError("variance components require different scores, got equal scores")
+    proportions = variances / variances.sum()
     return Facets(
         {"missing": missing},
         measure=complete_scores.scores.measure,
@@ -453,7 +452,7 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
         topics=int(n_topics),
         cells=int((~np.isnan(values)).any(axis=1).sum()),
         components=pl.DataFrame(
-            {"source": SOURCES, "variance": variances, "proportion": variances / variances.sum()}
+            {"source": list(EFFECTS), "variance": variances, "proportion": proportions}
         ),
         notes=complete_scores.notes,
     )

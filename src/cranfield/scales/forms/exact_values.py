@@ -56,22 +56,21 @@ Exact = NDArray[Any]
 INT64_SUM_BOUND = 2**61
 """Sums of magnitude below this are computed in int64."""
 MAX_SUMS = 2**18
-"""Maximum number of distinct sums of a part."""
+"""Maximum number of distinct sums of a part of a form."""
 
 
 class TooManySumsError(Exception):
-    """Raised if a part has too many sums to list them."""
+    """Raised if a part of a form has too many sums to list."""
 
 
 @dataclass(frozen=True, eq=False)
 class FormPart:
     """The distinct sums of the weights of some ranks; ranks are counted from 0.
 
-    Weights and sums are integers; n stands for the value n * unit / ln(base), or n * unit for the
-    base 1. `weights` has shape (ranks, grades + 1), and `keys` are the distinct sums,
-    ascending. `index`, `n_relevant` and `n_runs` have an entry for each combination of a sum and a
-    number of relevant documents: the index of the sum, this number, and how many vectors of grades
-    have both.
+    Weights and sums are integers; an integer n represents the value n * unit / ln(base), or n *
+    unit for the base 1. `weights` has shape (ranks, grades + 1), and `keys` are the distinct sums,
+    ascending. For each combination of a sum and a number of relevant documents, `index` has the
+    index of the sum, `n_relevant` this number, and `n_runs` the number of grade vectors with both.
     """
 
     ranks: tuple[int, ...]
@@ -85,19 +84,19 @@ class FormPart:
 
     @cached_property
     def values(self) -> Floats:
-        """Values of the keys, each correct to a few units in the last place."""
+        """Values of the keys as floats, each correct to a few units in the last place."""
         return self.keys.astype(np.float64) * (float(self.unit) * inverse_log(self.base))
 
     @cached_property
     def min_relevant(self) -> NDArray[np.int64]:
-        """Minimum number of relevant documents of each sum."""
+        """Minimum number of relevant documents with each sum."""
         out = np.full(self.keys.size, np.iinfo(np.int64).max)
         np.minimum.at(out, self.index, self.n_relevant)
         return out
 
     @cached_property
     def key_runs(self) -> Exact:
-        """Number of vectors of grades of each sum."""
+        """Number of grade vectors with each sum."""
         return np.add.reduceat(self.n_runs, np.searchsorted(self.index, np.arange(self.keys.size)))
 
     def find_sums(self, runs: Ints) -> NDArray[np.int64]:
@@ -108,7 +107,7 @@ class FormPart:
 
 
 def split(form: Additive, rel: int) -> list[FormPart]:
-    """Split a form into independent parts; raise TooManySumsError if one has too many sums."""
+    """Split a form into independent parts; raise TooManySumsError if a part has too many sums."""
     parts = []
     by_base: dict[Fraction, list[int]] = {}
     for rank, base in enumerate(form.bases):
@@ -127,7 +126,7 @@ def split(form: Additive, rel: int) -> list[FormPart]:
 
 
 def _group_ranks(weights: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Separate the rows in which tied runs always agree; the remaining rows form one group."""
+    """Separate the rows in which tied runs always agree, and group the remaining rows."""
     differences = [{a - b for a in row for b in row if a > b} for row in weights]
     rows = [row for row, distinct in enumerate(differences) if distinct]
     constant_rows = [row for row, distinct in enumerate(differences) if not distinct]
@@ -185,14 +184,14 @@ def _make_part(
 
 
 def count_runs(parts: Sequence[FormPart], max_relevant: int | None) -> int:
-    """Count the runs with at most `max_relevant` relevant documents, or all runs."""
+    """Count the runs with at most `max_relevant` relevant documents (None: all runs)."""
     if max_relevant is None:
         return prod(int(part.n_runs.sum()) for part in parts)
     return _count_tuples([(part.n_relevant, part.n_runs) for part in parts], max_relevant)
 
 
 def count_sums(parts: Sequence[FormPart], max_relevant: int | None) -> int:
-    """Count the values of runs with at most `max_relevant` relevant documents, or of all."""
+    """Count the values of runs with at most `max_relevant` relevant documents (None: all)."""
     if max_relevant is None:
         return prod(part.keys.size for part in parts)
     pairs = [(part.min_relevant, np.ones(part.keys.size, dtype=np.int64)) for part in parts]
@@ -211,19 +210,19 @@ def _count_tuples(parts: Sequence[tuple[NDArray[np.int64], Exact]], max_relevant
 
 
 MAX_STATES = 2**14
-"""Maximum number of states over all ranks."""
+"""Maximum number of states of a stateful form, summed over ranks."""
 
 
 @dataclass(frozen=True, eq=False)
 class ValueCounts:
-    """Distinct integers, ascending, and the number of runs of each; empty if not counted."""
+    """Distinct values as ascending integers, and their numbers of runs (empty if not counted)."""
 
     values: Exact
     n_runs: Exact
 
     @classmethod
     def join(cls, values: Sequence[Exact], n_runs: Sequence[Exact]) -> ValueCounts:
-        """Make the union of ascending values; counts of equal values are added."""
+        """Merge arrays of ascending values, and add the counts of equal values."""
         if len(values) == 1:
             return cls(values[0], n_runs[0])
         merged = np.concatenate(values)
@@ -237,7 +236,7 @@ class ValueCounts:
 
 
 def _is_first(ordered: Exact) -> Any:
-    """Return a mask of the first of equal numbers in an ascending array."""
+    """Return a mask of the first occurrence of each number in an ascending array."""
     is_first = np.ones(ordered.size, dtype=bool)
     is_first[1:] = ordered[1:] != ordered[:-1]
     return is_first
@@ -245,10 +244,10 @@ def _is_first(ordered: Exact) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """The steps of a form, rank by rank, in integer multiples of a unit.
+    """The steps of a stateful form, rank by rank, in integer multiples of a unit.
 
     For each rank `gains` has the contributions, shape (states before the rank, grades + 1), and
-    `after` the indices of the states that follow, with -1 for impossible or unreached ones.
+    `after` the indices of the next states, -1 if a step is impossible or not taken by any run.
     """
 
     unit: Fraction
@@ -257,12 +256,12 @@ class Walk:
 
     @classmethod
     def from_form(cls, form: Stateful) -> Walk:
-        """Make the walk along all runs."""
+        """Make the walk of all runs."""
         return cls._follow(form, None)[0]
 
     @classmethod
     def values_along(cls, form: Stateful, runs: Ints) -> tuple[Exact, Fraction]:
-        """Compute the values of some runs without following all runs; also return their unit."""
+        """Return the values of some runs as integers, and their unit, without making all steps."""
         walk, steps = cls._follow(form, runs)
         values = np.zeros(len(runs), dtype=walk.dtype)
         for gains, step in zip(walk.gains, steps, strict=True):
@@ -271,7 +270,7 @@ class Walk:
 
     @classmethod
     def _follow(cls, form: Stateful, runs: Ints | None) -> tuple[Walk, list[NDArray[np.int32]]]:
-        """Make the walk along runs, or all runs, and return for each rank each run's step.
+        """Make the walk of some or all runs; also return the step of each run by rank.
 
         The index of a step is state * (grades + 1) + grade.
         """
@@ -285,8 +284,8 @@ class Walk:
             n_states += len(states)
             if runs is None and n_states > MAX_STATES:
                 raise PolicyError(
-                    f"there are too many runs of length {form.length} with {n_grades} grades to"
-                    f" compute their values exactly; try a length of at most {rank - 1}"
+                    f"too many runs of length {form.length} with {n_grades} grades to compute their"
+                    f" values exactly; use a length of at most {rank - 1}"
                 )
             is_reached = np.full(len(states) * n_grades, runs is None)
             if runs is not None:
@@ -323,7 +322,7 @@ class Walk:
         return self.gains[0].dtype
 
     def values(self, runs: Ints) -> Exact:
-        """Compute the values of runs in multiples of the unit."""
+        """Compute the values of runs as integer multiples of the unit."""
         state = np.zeros(len(runs), dtype=np.int64)
         value = np.zeros(len(runs), dtype=self.dtype)
         for gains, after, grade in zip(self.gains, self.after, runs.T, strict=True):
@@ -336,7 +335,10 @@ class Walk:
         return value
 
     def values_from(self, counts_by_state: Sequence[ValueCounts], rank: int) -> list[ValueCounts]:
-        """Return the values from a rank on by state before it, from those of the next rank."""
+        """Return the values of all ranks from `rank` on, by the state before it.
+
+        `counts_by_state` has the values from the next rank on.
+        """
         joined = []
         for gains, after in zip(self.gains[rank], self.after[rank], strict=True):
             grades = np.flatnonzero(after >= 0)
@@ -348,7 +350,10 @@ class Walk:
     def values_down_to(
         self, counts_by_state: Sequence[ValueCounts], rank: int
     ) -> list[ValueCounts]:
-        """Return the values down to a rank by state after it, from those of the previous rank."""
+        """Return the values of all ranks down to `rank`, by the state after it.
+
+        `counts_by_state` has the values down to the previous rank.
+        """
         gains, after = self.gains[rank], self.after[rank]
         values: list[list[Exact]] = [[] for _ in range(int(after.max()) + 1)]
         n_runs: list[list[Exact]] = [[] for _ in values]
@@ -359,11 +364,11 @@ class Walk:
         return list(map(ValueCounts.join, values, n_runs))
 
     def end(self, by_runs: bool) -> list[ValueCounts]:
-        """Return the value 0 for each state after the last rank."""
+        """Return the values after the last rank (only 0) for each state."""
         return [self._zero(by_runs)] * (int(self.after[-1].max()) + 1)
 
     def start(self, by_runs: bool) -> list[ValueCounts]:
-        """Return the value 0 for the state before the first rank."""
+        """Return the values before the first rank (only 0) for its state."""
         return [self._zero(by_runs)]
 
     def _zero(self, by_runs: bool) -> ValueCounts:
@@ -388,7 +393,7 @@ class Walk:
 
 
 TOLERANCE = 2.0**-40
-"""Floats closer to each other than this, relative to the largest, count as equal."""
+"""Floats whose difference is below this fraction of the largest float count as equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -396,8 +401,8 @@ class RunValues:
     """Values of several runs.
 
     `keys` has the distinct values, ascending, shape (values, bases), and `index` the index of each
-    run's value. The sum of the form's shape is the sum of key * unit / ln(base) over a row. Without
-    a form, keys are one column of floats.
+    run's value. A row of keys represents the sum over bases of key * unit / ln(base). Without a
+    form, keys are one column of floats.
     """
 
     keys: NDArray[Any]
@@ -425,7 +430,7 @@ class RunValues:
         return exact_sum + self.form.constant
 
     def find_uneven_gap(self) -> int | None:
-        """Return the index of the first gap that differs from the first one; None if all agree."""
+        """Return the index of the first gap unequal to gap 0; None if all gaps are equal."""
         if self.size < 3:
             return None
         gaps = self.keys[1:] - self.keys[:-1]
@@ -440,7 +445,7 @@ class RunValues:
 def exact_values(
     measure: Measure, runs: Ints, grades: int = 1, judgments: Sequence[int] | int | None = None
 ) -> RunValues:
-    """Score runs, of shape (runs, ranks), exactly if the measure has a form."""
+    """Score runs, shape (runs, ranks), exactly if the measure has a form, otherwise as floats."""
     # Scoring one run raises the measure's own errors, such as for unsupported grades.
     score_runs(measure, runs[:1], grades=grades, judgments=judgments)
     exact_form = form(measure, runs.shape[1], grades, judgments)
@@ -452,7 +457,7 @@ def exact_values(
 
 
 def merge_close(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the distinct values, ascending, and the index of each value; close ones are equal."""
+    """Return the distinct values, ascending, and the index of each value, up to `TOLERANCE`."""
     distinct, inverse = np.unique(values, return_inverse=True)
     is_new = np.diff(distinct) > TOLERANCE * np.abs(distinct).max(initial=0.0)
     group = np.concatenate([[0], np.cumsum(is_new)])
@@ -460,7 +465,7 @@ def merge_close(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def form_values(exact_form: Form, runs: Ints) -> RunValues:
-    """Compute the values of a form on runs, of shape (runs, ranks)."""
+    """Compute the values of a form for runs, shape (runs, ranks)."""
     rows, bases, unit = _sum_form(exact_form.shape, runs)
     if not exact_form.divisor:
         # A topic without relevant documents scores 0, whatever the run.

@@ -51,24 +51,21 @@ from cranfield.measures.users.stopping import satisfaction_probability
 
 ZERO = Fraction(0)
 ONE = Fraction(1)
-"""The number 1; among the bases of logarithms it stands for rational weights."""
+"""The number 1; as the base of a logarithm it represents rational weights."""
 
 
 @lru_cache(maxsize=4096)
 def root(x: Fraction) -> tuple[Fraction, int]:
-    """Return the root r of x > 1, and k with x = r^k."""
+    """Return the smallest rational r, and the integer k, with x = r^k; x must be above 1."""
     for power in range(x.numerator.bit_length(), 1, -1):
-        numerator, denominator = (
-            _integer_root(x.numerator, power),
-            _integer_root(x.denominator, power),
-        )
+        numerator, denominator = (_integer_root(n, power) for n in x.as_integer_ratio())
         if numerator is not None and denominator is not None:
             return Fraction(numerator, denominator), power
     return x, 1
 
 
 def _integer_root(n: int, power: int) -> int | None:
-    """Return the root of n if it is an integer."""
+    """Return the root of n if it is an integer, otherwise None."""
     guess = round(n ** (1 / power))
     return next((m for m in (guess - 1, guess, guess + 1) if m > 0 and m**power == n), None)
 
@@ -91,30 +88,30 @@ def inverse_log(base: Fraction) -> float:
 
 
 Terms = tuple[tuple[Fraction, Fraction], ...]
-"""A sum of coefficient / ln(base), as pairs (base, coefficient); the base 1 has no logarithm."""
+"""A sum of coefficient / ln(base), as pairs (base, coefficient); for base 1, the coefficient."""
 
 MAX_DIGITS = 2**16
-"""Maximum number of binary digits to which two numbers are compared."""
+"""Maximum number of binary digits for comparing two numbers."""
 
 
 def make_terms(
     coefficients: Mapping[Fraction, Fraction] | Iterable[tuple[Fraction, Fraction]],
 ) -> Terms:
-    """Return the canonical form of a combination: sorted by base, without zeros."""
+    """Make terms in canonical order: by base, without zero coefficients."""
     return tuple(sorted((base, c) for base, c in dict(coefficients).items() if c))
 
 
 def rational_terms(number: Fraction | int) -> Terms:
-    """Return the combination that is a rational number."""
+    """Make the terms of a rational number."""
     return make_terms({ONE: Fraction(number)})
 
 
 UNITY = rational_terms(1)
-"""The combination that is 1."""
+"""The terms of the number 1."""
 
 
 def add_terms(pairs: Iterable[tuple[Fraction, Fraction]]) -> Terms:
-    """Add up coefficients by base."""
+    """Add the coefficients of each base."""
     totals: dict[Fraction, Fraction] = {}
     for base, coefficient in pairs:
         totals[base] = totals.get(base, ZERO) + coefficient
@@ -122,7 +119,7 @@ def add_terms(pairs: Iterable[tuple[Fraction, Fraction]]) -> Terms:
 
 
 def subtract(first: Terms, second: Terms, factor: Fraction = ONE) -> Terms:
-    """Subtract a multiple of the second combination."""
+    """Subtract a multiple of the second terms from the first."""
     return add_terms([*first, *((base, -factor * c) for base, c in second)])
 
 
@@ -133,12 +130,12 @@ def precisions() -> Iterator[int]:
         yield bits
         bits *= 4
     raise PolicyError(
-        f"two values are equal in their first {MAX_DIGITS:,} bits; their order is unknown"
+        f"the order of two values is unknown, as their first {MAX_DIGITS:,} bits are equal"
     )
 
 
 def evaluate(combination: Terms, digits: int = 64) -> Fraction:
-    """Approximate a combination with the same sign and a relative error of at most 2^-digits."""
+    """Approximate terms by a fraction, with the same sign and a relative error up to 2^-digits."""
     if not combination:
         return Fraction(0)
     denominator = lcm(*(coefficient.denominator for _, coefficient in combination))
@@ -152,7 +149,7 @@ def evaluate(combination: Terms, digits: int = 64) -> Fraction:
 
 
 def quotient(dividend: Terms, divisor: Terms) -> Fraction | Irrational:
-    """Divide combinations; by convention of the field, 0 if the divisor is 0."""
+    """Divide terms exactly; return 0, as measures do, if the divisor is 0."""
     if not divisor or not dividend:
         return Fraction(0)
     unit = divisor[0][1]
@@ -168,10 +165,10 @@ def quotient(dividend: Terms, divisor: Terms) -> Fraction | Irrational:
 @total_ordering
 @dataclass(frozen=True)
 class Irrational:
-    """A quotient of two combinations that is not a rational number; returned by :func:`quotient`.
+    """A quotient of two sums of terms that is not a rational number; see :func:`quotient`.
 
-    Such numbers can be compared with and subtracted from each other if they have the same divisor,
-    and also with fractions. The first coefficient of `divisor` is 1.
+    It can be compared with, and subtracted from, fractions and other quotients with the same
+    divisor. The first coefficient of `divisor` is 1.
     """
 
     dividend: Terms
@@ -212,7 +209,7 @@ class Irrational:
 
 
 Number = Fraction | float | Irrational
-"""A value of a measure; a float if it is not known exactly."""
+"""A value of a measure; a float if the exact value is unknown."""
 
 
 INPUTS = {
@@ -230,7 +227,7 @@ HINT = "use a measure that depends on the ranked grades only, such as nDCG@10"
 
 
 def inner_measure(measure: Measure) -> Measure:
-    """Return the user model inside an expectation; other measures unchanged."""
+    """Return the user model inside an expectation; return other measures unchanged."""
     return measure.inner if isinstance(measure, Expectation) else measure
 
 
@@ -240,7 +237,7 @@ def lowest_relevant(measure: Measure) -> int:
 
 
 def beyond_grades(measure: Measure) -> str:
-    """Describe the inputs besides the grades of a run that a measure depends on; empty if none."""
+    """Describe what a measure depends on besides the grades of a run; empty if nothing."""
     if measure.info.beyond_grades:
         return measure.info.beyond_grades
     if measure.info.inputs:
@@ -256,7 +253,7 @@ def beyond_grades(measure: Measure) -> str:
 
 
 def beyond_length(measure: Measure) -> str:
-    """Describe the inputs besides grades that the order of padded rankings depends on."""
+    """Describe what the order of rankings padded to one length depends on besides grades."""
     return beyond_grades(measure) or measure.beyond_length
 
 
@@ -271,7 +268,7 @@ def check_depends_on_grades(measure: Measure) -> None:
 
 
 def count_ranks_read(measure: Measure) -> int | None:
-    """Return the number of ranks of a run that a user model sums over; None for closed formulas."""
+    """Return the number of ranks that a user model sums over; None if it uses a closed formula."""
     model = measure.model if isinstance(measure, Expectation) else measure
     if not isinstance(model, UserModel) or isinstance(model, StaticModel):
         return None
@@ -279,7 +276,7 @@ def count_ranks_read(measure: Measure) -> int | None:
 
 
 Row = tuple[Fraction, ...]
-"""Numbers by grade, from 0, or by rank."""
+"""Numbers by grade (from 0) or by rank."""
 
 
 def is_nondecreasing(weights: Sequence[Fraction]) -> bool:
@@ -291,9 +288,9 @@ def is_nondecreasing(weights: Sequence[Fraction]) -> bool:
 class Additive:
     """A sum over ranks of weights of grades.
 
-    The weights of a rank are rational multiples of 1/ln r with a number r, its *base*; rational
-    weights have the base 1. As bases are not powers, weights have a rational ratio if, and only if,
-    their bases are equal. `coefficients` has the factor of each grade for each rank.
+    The weights of a rank are rational multiples of 1/ln r, where r is the *base* of the rank;
+    rational weights have the base 1. As bases are not powers, weights have a rational ratio if, and
+    only if, their bases are equal. `coefficients` has the factor of each grade for each rank.
     """
 
     bases: tuple[Fraction, ...]
@@ -301,7 +298,7 @@ class Additive:
 
     @classmethod
     def weigh(cls, gains: Row, weights: Sequence[tuple[Fraction, Fraction]], length: int) -> Self:
-        """Multiply gains by grade with weights by rank, pairs of a base and a factor of 1/ln r."""
+        """Multiply gains by grade with weights by rank, given as (base r, factor of 1/ln r)."""
         padded = [*weights, *[(ONE, ZERO)] * (length - len(weights))]
         rows = (tuple(gain * factor for gain in gains) for _, factor in padded)
         return cls(tuple(base for base, _ in padded), tuple(rows))
@@ -320,7 +317,7 @@ class Additive:
         return np.asarray(np.array(self.coefficients, dtype=np.float64) * factors[:, None])
 
     def stateful(self) -> Stateful | None:
-        """Return the sum as a stateful form, if its weights have a common base."""
+        """Return the sum as a stateful form if its weights have a common base, otherwise None."""
         bases = {base for base, row in zip(self.bases, self.coefficients, strict=True) if any(row)}
         if len(bases) > 1:
             return None
@@ -337,7 +334,7 @@ class Additive:
 class Stateful:
     """A sum over `length` ranks of contributions that depend on a state.
 
-    `step` takes a rank, from 1, a state and a grade; it returns the contribution and the next
+    `step` takes a rank (from 1), a state and a grade, and returns the contribution and the next
     state, or None if the grade is impossible. Forms with the same `key` have the same steps.
     """
 
@@ -347,16 +344,16 @@ class Stateful:
     start: Hashable = field(compare=False)
     step: Callable[[int, Any, int], tuple[Fraction, Hashable] | None] = field(compare=False)
     is_monotone: bool = field(default=False, compare=False)
-    """Whether a higher grade at the first rank is known never to contribute less."""
+    """Whether it is known that a higher grade at the first rank never contributes less."""
 
 
 def cascade_form(
     length: int, grades: int, worth: Sequence[Row], continuation: Sequence[Row]
 ) -> Stateful:
-    """Return the form of a cascade of users; the state is the probability of reaching the rank.
+    """Return the form of a cascade model; the state is the probability of reaching a rank.
 
-    For each rank down to the cutoff, `worth` has the contribution of each grade for users who reach
-    the rank, and `continuation` their probability to continue.
+    For each rank down to the cutoff, `worth` has the contribution of each grade for a user who
+    reaches the rank, and `continuation` the probability that the user continues.
     """
 
     def step(rank: int, state: Fraction, grade: int) -> tuple[Fraction, Fraction]:
@@ -382,11 +379,11 @@ def limit_relevant(form: Stateful, limit: int, rel: int) -> Stateful:
 
 @dataclass(frozen=True)
 class Form:
-    """The form of a measure's values: value = constant + factor (sum of the shape) / divisor.
+    """An exact formula of a measure: value = constant + factor * (sum of the shape) / divisor.
 
     The divisor, such as the recall base or the ideal DCG, is positive and the same for all runs, or
-    empty if the measure is 0 for every run. The factor is positive, and neither a fraction nor an
-    inverse logarithm, such as the inverse of an infinite sum. Ranks of values depend on neither.
+    empty if the measure is 0 for every run. The factor is a positive number that has no exact
+    representation, such as the inverse of an infinite sum. Ranks of values do not depend on either.
     """
 
     shape: Additive | Stateful
@@ -416,7 +413,7 @@ def exact_measure(measure: Any) -> Any:
 
 
 def fraction_range(highest: int) -> Any:
-    """Return 0, ..., highest as an array of fractions."""
+    """Return the integers from 0 to `highest` as an array of fractions."""
     return np.array([Fraction(number) for number in range(highest + 1)], dtype=object)
 
 
@@ -445,7 +442,7 @@ class Setting(NamedTuple):
         return sum(grade >= max(measure.rel, 0) for grade in self.judgments)
 
     def highest_grade(self, measure: Any) -> int:
-        """Return the highest grade of the measure; raise an error if runs may exceed it."""
+        """Return the highest grade of the measure; raise an error if runs may exceed this grade."""
         if measure.max_grade == "topic":
             raise MeasureError(f"{measure}: its highest grade depends on the topic; set max_grade")
         highest = int(measure.max_grade or self.grades)
@@ -456,11 +453,11 @@ class Setting(NamedTuple):
         return highest
 
     def gains(self, gain: Gain, highest: int | None = None) -> Row:
-        """Return the gain of each grade up to the highest, of runs by default."""
+        """Return the gain of each grade up to `highest`, by default the highest grade of runs."""
         return to_row(gain.as_fractions().for_grades(fraction_range(highest or self.grades)))
 
     def unit_gains(self, measure: Any) -> Row:
-        """Return the gain of each grade, from 0 to 1."""
+        """Return the gain of each grade, scaled to [0, 1]."""
         highest = self.highest_grade(measure) if measure.gains.kind == "graded" else 1
         return to_row(exact_measure(measure).unit_gain(fraction_range(self.grades), highest))
 

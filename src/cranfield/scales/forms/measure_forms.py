@@ -58,7 +58,7 @@ from cranfield.scales.runs import document_grades
 
 
 def count_form(measure: precision.CountMeasure, setting: Setting) -> Form:
-    """Return the form of measures that are functions of the number of relevant documents."""
+    """Return the form of a measure that is a function of the number of relevant documents."""
     depth, relevant = setting.depth(measure), setting.is_relevant(measure)
     sizes = (np.array(Fraction(size)) for size in (depth, setting.recall_base(measure)))
     scores = to_row(exact_measure(measure).score_counts(fraction_range(depth), *sizes))
@@ -91,7 +91,7 @@ def r_precision_form(measure: precision.RPrecision, setting: Setting) -> Form:
 
 
 def gain_form(measure: Any, setting: Setting) -> Form:
-    """Return the form of generalised precision and recall."""
+    """Return the form of generalised precision (gP) or recall (gR)."""
     if isinstance(measure, precision.GeneralisedPrecision):
         worth = setting.gains(measure.gains, setting.highest_grade(measure))
         divisor = max(worth) * (measure.cutoff or 1)
@@ -111,7 +111,7 @@ def rank_biased_form(measure: stopping.RankBiasedPrecision, setting: Setting) ->
 
 
 def dcg_form(measure: Any, setting: Setting) -> Form:
-    """Return the form of DCG and nDCG."""
+    """Return the form of DCG or nDCG."""
     gains, ranks = setting.gains(measure.gains), range(1, setting.depth(measure) + 1)
     weights = [inverse(measure.discount, rank) for rank in ranks]
     shape = Additive.weigh(gains, weights, setting.length)
@@ -119,7 +119,7 @@ def dcg_form(measure: Any, setting: Setting) -> Form:
 
 
 def first_relevant_form(measure: Any, setting: Setting) -> Form:
-    """Return the form of RR, WRR and Success."""
+    """Return the form of RR, WRR or Success."""
     exact, relevant = exact_measure(measure), setting.is_relevant(measure)
     rows = []
     for rank in range(1, setting.depth(measure) + 1):
@@ -144,7 +144,7 @@ def _first_relevant_shape(
 
 
 def cascade_measure_form(measure: Any, setting: Setting) -> Form:
-    """Return the form of ERR, nERR and iRBU: users stop at the document that satisfies them."""
+    """Return the form of ERR, nERR or iRBU: users stop at the document that satisfies them."""
     exact, stops = exact_measure(measure), setting.stop_rates(measure)
     is_utility = isinstance(measure, stopping.IntentwiseRankBiasedUtility)
     ranks = range(1, max(setting.depth(measure), len(setting.judgments)) + 1)
@@ -187,23 +187,23 @@ def _divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
 
 
 def inverse(discount: Discount, rank: int) -> tuple[Fraction, Fraction]:
-    """Return 1 / ln x for the argument x of a discount at a rank: base r and factor of 1 / ln r."""
+    """Return 1 / ln x, x the discount's argument at a rank, as base r and factor of 1 / ln r."""
     base, power = root(discount.argument(rank))
     return base, Fraction(1, power)
 
 
 Cumulated = tuple[int, Fraction]
-"""C and cg: number of relevant documents so far, and their cumulated gain."""
+"""Number C of relevant documents so far, and their cumulated gain cg."""
 
 NOTHING: Cumulated = (0, ZERO)
 
 
 @dataclass(frozen=True)
 class Ratios:
-    """Blended ratios, by the formula of a measure with fractions as parameters.
+    """Exact blended ratios of a measure.
 
     `relevant` and `gains` are by grade, with a gain of 0 for grades that are not relevant; `ideal`
-    has cg*, the cumulated gain of the ideal ranking, by rank. Ranks below `depth` are ignored.
+    has the cumulated gain cg* of the ideal ranking by rank. Ranks below `depth` are ignored.
     """
 
     measure: Any
@@ -235,7 +235,7 @@ class Ratios:
 
 
 def ratio_sum(ratios: Ratios, worth: Row, continuation: Row, setting: Setting) -> Stateful:
-    """Return the form of AP, Q, NCU and EBR: a sum of weighted ratios.
+    """Return the form of a sum of weighted blended ratios, such as AP, Q, NCU or EBR.
 
     The state consists of the cumulated documents and gain, and of a weight, which is 1 at the
     start. At a relevant document, the ratio is multiplied by the weight and by the `worth` of the
@@ -260,7 +260,7 @@ def q_form(measure: ntcir.QMeasure, setting: Setting) -> Form:
 
 
 def average_precision_form(measure: Any, setting: Setting) -> Form:
-    """Return the form of AP and GMAP, whose values on a topic are those of Q with beta = 0."""
+    """Return the form of AP or GMAP; on a topic both equal Q with beta = 0."""
     parameters = {name: getattr(measure, name) for name in ("rel", "cutoff", "denominator")}
     return q_form(ntcir.QMeasure(beta=0, **parameters), setting)
 
@@ -288,10 +288,8 @@ def expected_ratio_form(measure: ntcir.ExpectedBlendedRatio, setting: Setting) -
 
 
 def r_measure_form(measure: ntcir.RMeasure, setting: Setting) -> Form:
-    """Return the form of R-measure, whose numerator is the sum of 1 + beta g over documents.
-
-    The numerator of a document is its blended ratio at rank 1 without ideal gain.
-    """
+    """Return the form of R-measure, whose numerator is the sum of 1 + beta g over documents."""
+    # The numerator of a document is its blended ratio at rank 1 without ideal gain.
     ratios, base = Ratios.from_measure(measure, setting), setting.recall_base(measure)
     blend = ratios.measure.blend
     pairs = zip(ratios.relevant, ratios.gains, strict=True)
@@ -310,12 +308,10 @@ def o_measure_form(measure: ntcir.OMeasure, setting: Setting) -> Form:
 
 
 def p_measure_form(measure: Any, setting: Setting) -> Form | None:
-    """Return the form of P-measure: the ratio at the first document of the run's highest grade.
-
-    The first document of a higher grade replaces the ratio: its contribution is the difference. The
-    state consists of the highest grade so far, the ratio at its first document, and the cumulated
-    documents and gain.
-    """
+    """Return the form of P-measure: the ratio at the first document of the run's highest grade."""
+    # The first document of a higher grade replaces the ratio: its contribution is the difference.
+    # The state consists of the highest grade so far, the ratio at its first document, and the
+    # cumulated documents and gain.
     # P+ averages all ratios down to this document, and has too many distinct values. With a single
     # relevant grade it equals P-measure.
     if isinstance(measure, ntcir.PPlusMeasure) and max(measure.rel, 0) < setting.grades:
@@ -338,7 +334,7 @@ def p_measure_form(measure: Any, setting: Setting) -> Form | None:
 
 
 def _cut_ideal(values: list[Fraction], measure: Any) -> list[Fraction]:
-    """Return the ideal values that count for the denominator of a measure."""
+    """Return the ideal values that the denominator of a measure includes."""
     return values[: measure.cutoff] if measure.denominator == "min" else values
 
 
@@ -378,17 +374,18 @@ def shared_grade_form(measure: average_precision.GradedAveragePrecision, setting
 
 
 MAX_EXACT_RANKS = 2_000
-"""Maximum number of ranks whose weights are summed as fractions instead of floats."""
+"""Maximum number of ranks for summing weights as fractions; more ranks are summed as floats."""
 
 MAX_EXACT_VIEWS = 200
-"""Maximum number of ranks whose reading probabilities are cumulated as fractions."""
+"""Maximum number of ranks for cumulating probabilities of reading as fractions."""
 
 
 class UtilityRequest(NamedTuple):
-    """Definition of a utility of a user model.
+    """Definition of the utility of a user model.
 
     With `total` the utility is summed (ETU) instead of averaged over ranks (EU). `depth` is the
-    last rank read, by default that of the model, and `deepest` the last rank whose gains count.
+    last rank read, None for the default of the model, and `deepest` the last rank whose gains
+    count.
     """
 
     total: bool
@@ -408,7 +405,7 @@ def _view_probability(model: StaticModel) -> Callable[[int], tuple[Fraction, Fra
 def _user_divisor(
     model: StaticModel, end: int | None, request: UtilityRequest
 ) -> tuple[Terms, float]:
-    """Return the divisor of sum V g, and a factor that is not a fraction."""
+    """Return the exact divisor of sum V g, and a factor for what has no exact value."""
     if request.total:
         return make_terms({Fraction(2): ONE}) if isinstance(model, ScaledDCG) else UNITY, 1.0
     if end is None and isinstance(model, stopping.RankBiasedPrecision):
@@ -499,7 +496,7 @@ _MODELS: dict[type[Measure], Callable[[Any, Setting, UtilityRequest], Form | Non
 
 
 def user_form(measure: UserModel | Expectation, setting: Setting) -> Form | None:
-    """Return the form of EU, of ETU, and of user models, whose value as a measure is their EU."""
+    """Return the form of EU, ETU, or a user model, whose value as a measure is its EU."""
     model, total, depth = measure, False, None
     if isinstance(measure, Expectation):
         if not isinstance(measure, (EU, ETU)):
@@ -510,7 +507,7 @@ def user_form(measure: UserModel | Expectation, setting: Setting) -> Form | None
 
 
 def chain_form(measure: Chain, setting: Setting) -> Form:
-    """Return the form of uM, rrM, EBU and similar measures; additive if continuation is certain."""
+    """Return the form of a measure such as uM, rrM or EBU; additive if users always continue."""
     exact, grades = exact_measure(measure), fraction_range(setting.grades)
     zeros = np.full(grades.size, ZERO)
 
@@ -565,8 +562,8 @@ def form(
 ) -> Form | None:
     """Return the form of a measure's values on runs of a length; None if it has no form.
 
-    Judgments are the grades of the topic's judged documents, or their number, in which case they
-    have the highest grade; by default there are as many documents as ranks.
+    `judgments` are the grades of the topic's judged documents, or the number of documents of the
+    highest grade; by default there are as many documents of the highest grade as ranks.
 
     >>> from cranfield.measures import DCG, IPrec
     >>> form(DCG, 3).shape.bases, form(IPrec @ 0.1, 3) is None

@@ -24,31 +24,24 @@ from cranfield.scales.runs import score_runs
 CHUNK = 2**17
 """Number of inner values that are searched at a time, so that they fit into a core's cache."""
 TASK = 2**19
-"""Number of pairs of a query and an outer value that are looked up at a time."""
+"""Number of pairs of a sum x and an outer value that are processed at a time."""
 
 MAX_NEAR = 2**20
-"""Maximum number of pairs per call that floats cannot decide."""
+"""Maximum number of pairs per call whose sum floats cannot distinguish from x."""
 
 
 class NearPairs(NamedTuple):
-    """Indices of x, a and b where floats cannot decide whether a + b is below x."""
+    """Pairs whose sum floats cannot distinguish from x: indices of x and of both values."""
 
     query: Ints
     outer: Ints
     inner: Ints
 
 
-class PairCounts(NamedTuple):
-    """Number, or weight, of pairs certainly below each x, and pairs that floats cannot decide."""
+def concatenate_ranges(start: Ints, count: Ints) -> tuple[Ints, Ints]:
+    """Concatenate ranges of integers; return the range of each integer, and the integers.
 
-    n_below: Ints
-    near: NearPairs
-
-
-def flat_ranges(start: Ints, count: Ints) -> tuple[Ints, Ints]:
-    """Concatenate ranges of integers; return the index of the range of each, and the integers.
-
-    >>> [part.tolist() for part in flat_ranges(np.array([5, 9]), np.array([2, 1]))]
+    >>> [part.tolist() for part in concatenate_ranges(np.array([5, 9]), np.array([2, 1]))]
     [[0, 0, 1], [5, 6, 9]]
     """
     range_index = np.repeat(np.arange(count.size), count)
@@ -64,11 +57,12 @@ def count_pairs(
     *,
     weights: tuple[Ints, Ints] | None = None,
     jobs: int | None = None,
-) -> PairCounts:
+) -> tuple[Ints, NearPairs]:
     """Count the pairs of an inner and an outer value whose sum is below x, for many x.
 
-    Both arrays ascend. Pairs within the slack of x are returned instead of counted. With weights of
-    the inner and outer values, a pair counts as the product of its weights.
+    Both arrays are ascending. Pairs whose sum differs from x by at most `slack` are returned
+    instead of counted. With `weights` of the inner and outer values, a pair counts as the product
+    of its weights.
     """
     # Searching a large array costs a cache miss per step. Therefore inner values are split into
     # pieces, each of which is processed with all queries and outer values that lead into it. Pieces
@@ -79,16 +73,14 @@ def count_pairs(
     )
     ends = np.append(starts[1:], inner.size)
     # For each query and piece the number of outer values that lead into this piece or a later one.
-    outer_ends = np.searchsorted(outer, x[:, None] - piece_bounds[None, :], side="right").astype(
-        np.int64
-    )
+    outer_ends = np.searchsorted(outer, x[:, None] - piece_bounds, side="right").astype(np.int64)
     cumulative = None if weights is None else np.concatenate([[0], np.cumsum(weights[0])])
 
     def task(bounds: tuple[int, int, int]) -> tuple[int, Ints, NearPairs]:
         piece, first, last = bounds
         begin = outer_ends[first:last, piece + 1]
         count = outer_ends[first:last, piece] - begin
-        query, outer_index = flat_ranges(begin, count)
+        query, outer_index = concatenate_ranges(begin, count)
         keys = x[first:last][query] - outer[outer_index]
         values = inner[starts[piece] : ends[piece]]
         position = np.searchsorted(values, keys - slack)
@@ -96,8 +88,8 @@ def count_pairs(
         near = np.flatnonzero(padded[position] <= keys + slack)
         counts = np.searchsorted(values, keys[near] + slack, side="right") - position[near]
         if counts.sum() > MAX_NEAR:
-            raise too_many_near_error()
-        pair, inner_index = flat_ranges(position[near] + starts[piece], counts)
+            raise make_near_error()
+        pair, inner_index = concatenate_ranges(position[near] + starts[piece], counts)
         near = near[pair]
         position += starts[piece]
         terms = position
@@ -116,21 +108,21 @@ def count_pairs(
         near_pairs.append(pairs)
         n_near += pairs.query.size
         if n_near > MAX_NEAR:
-            raise too_many_near_error()
+            raise make_near_error()
     empty = np.zeros(0, dtype=np.int64)
     joined = [np.concatenate([empty, *parts]) for parts in zip(*near_pairs, strict=True)]
-    return PairCounts(total, NearPairs(*joined) if joined else NearPairs(empty, empty, empty))
+    return total, NearPairs(*joined) if joined else NearPairs(empty, empty, empty)
 
 
-def too_many_near_error() -> PolicyError:
+def make_near_error() -> PolicyError:
     return PolicyError(
-        "too many possible values are closer than floats can distinguish; rank the runs with"
+        "too many possible values are too close for floats to distinguish them; rank the runs with"
         " rank_runs(), or rank fewer values at a time"
     )
 
 
 def _find_pieces(inner: Floats, gap: float) -> Ints:
-    """Return the starts of pieces: the widest gap near each multiple of the chunk size."""
+    """Split inner values at the widest gap near each multiple of the chunk size."""
     nominal = np.arange(CHUNK, inner.size - 64, CHUNK)
     window = nominal[:, None] + np.arange(-32, 32)[None, :]
     gaps = inner[window] - inner[window - 1]
@@ -162,12 +154,11 @@ class Gaps:
     Attributes
     ----------
     equispaced
-        Whether all gaps between neighbouring values are equal, decided exactly if the image is
-        exact.
+        Whether all gaps between neighbouring values are equal; exact if the image is exact.
     smallest, largest
-        The extreme gaps; None if there are too many values, or only one.
+        The smallest and the largest gap; None if there are too many values, or only one.
     lowest, highest
-        The extreme values.
+        The lowest and the highest value.
     unused
         Proportion of the measure's range below the lowest and above the highest value; None for a
         measure whose range is infinite.
@@ -185,13 +176,13 @@ def check_n_runs(total: int) -> None:
     """Refuse a number of runs that does not fit into 64 bits."""
     if total >= INT64_BOUND:
         raise PolicyError(
-            f"about 2^{total.bit_length() - 1} runs are too many to count by value;"
+            f"about 2^{total.bit_length() - 1} runs are too many to rank runs instead of values;"
             " use ties='unique'"
         )
 
 
 class ExactImage:
-    """Defaults of representations whose values are compared, and ranks counted, exactly."""
+    """Base class of representations with exact comparisons and exact ranks."""
 
     tolerance = 0.0
     is_approximate = False
@@ -203,14 +194,14 @@ class ExactImage:
 BLOCK = 2**16
 """Number of runs that are scored at a time."""
 MERGE_TOLERANCE = 2.0**-40
-"""Relative distance within which values of a measure without a form count as one."""
+"""Relative distance within which values of a measure without a form count as equal."""
 
 
 class ListedImage(ExactImage):
-    """A table of values; subclasses define the values and the ranks of runs.
+    """Base class of images with a table of values.
 
-    The values are those before the unit and the offset of the image are applied. With a tolerance,
-    values within that relative distance count as one.
+    The unit and the offset of the image are not yet applied to the values. Values within the
+    relative distance `tolerance` count as equal.
     """
 
     size: int
@@ -223,7 +214,7 @@ class ListedImage(ExactImage):
 
     @cached_property
     def n_runs_below(self) -> Exact:
-        """Number of runs below each value, followed by the number of all runs."""
+        """Number of runs with a value below each value, followed by the number of all runs."""
         raise NotImplementedError
 
     def ranks(self, runs: Ints) -> Ints:
@@ -242,26 +233,26 @@ class ListedImage(ExactImage):
         return Gaps(is_equal, smallest, largest, lowest, highest)
 
     def extreme_gaps(self) -> tuple[bool, float, float]:
-        """Return whether all gaps are equal, within the tolerance, and the extreme gaps."""
+        """Return whether all gaps are equal up to the tolerance, and the extreme gaps."""
         steps = np.diff(self.values)
         smallest, largest = float(steps.min()), float(steps.max())
         ends = abs(float(self.values[0])), abs(float(self.values[-1]))
         return largest - smallest <= 4 * self.tolerance * max(ends), smallest, largest
 
     def require(self, n_runs: int, *, by_runs: bool) -> None:
-        """Raise an error if that many runs cannot be ranked among values, or among runs."""
+        """Raise an error if this number of runs cannot be ranked; `by_runs`: among runs."""
         if by_runs:
             check_n_runs(self.runs)
 
     def counts(self, runs: Ints) -> tuple[Ints, Ints]:
-        """Return for each run the number of runs with a lower value, and with an equal one."""
+        """Return for each run the number of runs with a lower value and with an equal value."""
         indices = self.ranks(runs) - 1
         check_n_runs(self.runs)
         lower, equal = self.n_runs_below[indices], np.diff(self.n_runs_below)[indices]
         return lower.astype(np.int64), equal.astype(np.int64)
 
     def find(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
-        """Return per float the rank of the first value within its radius, and their number."""
+        """Find the values within a radius of floats; return the lowest rank and their number."""
         widths = np.maximum(radius, self.tolerance * np.abs(values))
         first = np.searchsorted(self.values, values - widths)
         last = np.searchsorted(self.values, values + widths, side="right")
@@ -269,7 +260,7 @@ class ListedImage(ExactImage):
 
 
 class ConstantImage(ListedImage):
-    """The image of a measure with the same value for every run; 0 before the offset."""
+    """The image of a measure that has the same value for every run."""
 
     size = 1
 
@@ -287,7 +278,7 @@ class ConstantImage(ListedImage):
 
 
 class TableImage(ListedImage):
-    """An exact image: a table of integers, and the walk of runs to them."""
+    """An exact image: a table of integers, and the walk that computes the values of runs."""
 
     def __init__(self, walk: Walk, counts: ValueCounts) -> None:
         self.walk, self.keys = walk, counts.values
@@ -318,7 +309,7 @@ class TableImage(ListedImage):
 
 
 class EnumeratedImage(ListedImage):
-    """The image of a measure without a form: the scores of all runs, merged where close."""
+    """The image of a measure without a form: the scores of all runs, up to a tolerance."""
 
     tolerance = MERGE_TOLERANCE
 
@@ -328,7 +319,7 @@ class EnumeratedImage(ListedImage):
         self.measure, self.grades, self.judgments = measure, grades, judgments
         scores = np.sort(self._score(runs))
         if not np.isfinite(scores).all():
-            raise PolicyError(f"{measure} is not finite for some runs, which have no rank")
+            raise PolicyError(f"{measure} has infinite scores or NaN, which cannot be ranked")
         radius = self.tolerance * np.maximum(np.abs(scores[1:]), np.abs(scores[:-1]))
         first = np.flatnonzero(np.concatenate([[True], np.diff(scores) > radius]))
         self.values, self.n_runs_below = scores[first], np.append(first, scores.size)

@@ -37,30 +37,30 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import named_stream
 from cranfield.scales.forms.exact_values import Walk
-from cranfield.scales.images.representation import Gaps, flat_ranges
+from cranfield.scales.images.representation import Gaps, concatenate_ranges
 
 CONFIDENCE = 0.99
-"""Confidence that the error is below its bound for all values simultaneously."""
+"""Confidence level of the simultaneous bound on the errors of all values."""
 N_DRAWS = 2**19
 """Number of pairs that are drawn."""
 MAX_SAMPLES = 2**12
 """Maximum number of pairs whose ties are counted."""
 MIN_SAMPLES = 2**9
-"""Minimum number of pairs whose ties are counted; images for which that is too slow are refused."""
+"""Minimum number of pairs whose ties are counted; an error is raised if this is too slow."""
 CHUNK = 2**5
 """Number of pairs whose ties are counted at a time."""
 MAX_NODES = 2**27
-"""Maximum number of partial runs over all pairs; they take one processor about a minute."""
+"""Maximum number of partial runs for all pairs, which take one processor about a minute."""
 MAX_CHUNK_NODES = 2**22
-"""Maximum number of partial runs of a chunk at one rank."""
+"""Maximum number of partial runs for one chunk of pairs at one rank."""
 MAX_HEADS = 2**22
 """Maximum number of values of the first ranks."""
 TILTS = (0.0, -1.0, 1.0, -2.0, 2.0, -4.0, 4.0, -8.0, 8.0)
-"""Values of theta, in units of the inverse standard deviation of the values of pairs."""
+"""Parameters theta of exponential tilting, divided by the standard deviation of the values."""
 PROPORTIONS = (0.5, *(1 / 16,) * 8)
 """Proportion of the draws with each theta."""
 PRIME = 2**61 - 1
-"""Modulus by which heads are searched."""
+"""Modulus for searching the values of the first ranks."""
 MAX_FACTOR = 2**60
 """Upper bound of the moduli of divisibility tests."""
 N_REPLICATES = 2000
@@ -75,10 +75,11 @@ class TooManyTiesError(PolicyError):
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The steps of one rank, sorted by the state after it.
+    """The steps of a walk at one rank, sorted by the state after the rank.
 
-    Each step has a `state_before`, a `gain` and `residues`, shape (moduli, steps). For each state
-    after the rank, `start` is the index of the first step to it and `count` the number of steps.
+    Each step has a `state_before`, a `gain` and `residues` of the gain, shape (moduli, steps). For
+    each state after the rank, `start` is the index of the first step to this state and `count` the
+    number of such steps.
     """
 
     state_before: Ints
@@ -91,8 +92,8 @@ class Steps:
 class SearchableWalk:
     """A walk prepared for drawing runs and for walking back from a value.
 
-    For each number of first ranks, `divisors` has the common divisor of their values, and `lowest`
-    and `highest` the bounds of their values by state. The last of the `moduli` is the prime.
+    For each number of first ranks, `divisors` has the greatest common divisor of their values, and
+    `lowest` and `highest` have bounds of their values by state. The last of the `moduli` is PRIME.
     """
 
     def __init__(self, walk: Walk) -> None:
@@ -122,9 +123,10 @@ class SearchableWalk:
         self.slack = 1e-9 * max(map(abs, self.ends))
 
     def walk_back(self, values: Floats, residues: Ints, cut: int) -> tuple[Ints, Ints, Ints, int]:
-        """Walk back from values to a rank along all runs that may have one of these values.
+        """Walk back from values to a rank, along all partial runs that may have these values.
 
-        Returns the value's index, state and remainder of each partial run, and the number visited.
+        Returns for each partial run the index of its value, its state and its remainder, and the
+        number of all partial runs visited.
         """
         n_states = self.lowest[-1].size
         index, state = np.divmod(np.arange(values.size * n_states), n_states)
@@ -132,7 +134,7 @@ class SearchableWalk:
         n_nodes = 0
         for rank in reversed(range(cut, len(self.steps))):
             steps, low, high = self.steps[rank], self.lowest[rank], self.highest[rank]
-            node, step = flat_ranges(steps.start[state], steps.count[state])
+            node, step = concatenate_ranges(steps.start[state], steps.count[state])
             value, state = value[node] - steps.gain[step], steps.state_before[step]
             is_possible = value >= low[state] - self.slack
             is_possible &= value <= high[state] + self.slack
@@ -156,7 +158,7 @@ class SearchableWalk:
 
 
 def _factors(divisor: int) -> list[int]:
-    """Return coprime factors of a divisor below the maximum; larger prime powers are reduced."""
+    """Return coprime factors of a divisor, all below `MAX_FACTOR`, by reducing prime powers."""
     powers, factor = [], 2
     while divisor > 1 and factor < MAX_FACTOR**0.2:
         power = 1
@@ -177,7 +179,7 @@ def _factors(divisor: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Heads:
-    """The distinct values of the first ranks, state by state."""
+    """The distinct values (heads) of the first ranks by state, in the order of `keys`."""
 
     cut: int
     """Number of first ranks."""
@@ -185,14 +187,14 @@ class Heads:
     values: Floats
     residues: Ints
     keys: Ints
-    """The values modulo the prime, mixed with the state, ascending; they order the heads."""
+    """Hashes of the values modulo PRIME and of the states, ascending."""
 
     @classmethod
     def list_values(cls, search: SearchableWalk, limit: int) -> Heads:
-        """List the values of the largest number of first ranks with at most `limit` values."""
+        """List the values of as many first ranks as possible with at most `limit` values."""
         state, values = np.zeros(1, dtype=np.int64), np.zeros(1)
         residues = np.zeros((len(search.moduli), 1), dtype=np.int64)
-        keys, cut = _mix(state, residues[-1]), 0
+        keys, cut = _hash_states(state, residues[-1]), 0
         for rank, after in enumerate(search.walk.after[:-1]):
             node, grade = np.nonzero(after[state] >= 0)
             if node.size > 2 * limit:
@@ -201,7 +203,7 @@ class Heads:
             target = after[before, grade]
             sums = residues[:, node] + search.residues[rank][:, before, grade]
             sums -= search.moduli_column * (sums >= search.moduli_column)
-            distinct, index = np.unique(_mix(target, sums[-1]), return_index=True)
+            distinct, index = np.unique(_hash_states(target, sums[-1]), return_index=True)
             if distinct.size > limit:
                 break
             values = (values[node] + search.gains[rank][before, grade])[index]
@@ -210,14 +212,14 @@ class Heads:
         return cls(cut, state, values, residues, keys)
 
     def find_matches(self, state: Ints, residues: Ints) -> Ints:
-        """Return the indices of the states and residues that match a head."""
-        keys = _mix(state, residues)
+        """Return the indices of the pairs of a state and residue that belong to a head."""
+        keys = _hash_states(state, residues)
         index = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
         return np.flatnonzero(self.keys[index] == keys)
 
 
-def _mix(state: Ints, residues: Ints) -> Ints:
-    """Hash states and values modulo the prime."""
+def _hash_states(state: Ints, residues: Ints) -> Ints:
+    """Hash states and values modulo PRIME."""
     state_hash = (state.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)).view(np.int64)
     return residues ^ state_hash
 
@@ -227,7 +229,8 @@ def draw_pairs(
 ) -> tuple[Floats, Ints, float]:
     """Draw pairs of a head and last ranks with probabilities proportional to exp(theta value).
 
-    Returns their values and residues, and the log of the sum of exp(theta value) over all pairs.
+    Returns the values and residues of the pairs, and the logarithm of the sum of exp(theta value)
+    over all possible pairs.
     """
     walk, cut = search.walk, heads.cut
     logs = [np.zeros(search.lowest[-1].size)]
@@ -255,7 +258,7 @@ def draw_pairs(
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Estimated proportion of values up to some values, with linear interpolation between them."""
+    """Estimated proportions of values of the image up to given values, linear in between."""
 
     values: Floats
     proportions: Floats
@@ -264,11 +267,11 @@ class Curve:
     error: float
     """Bound on the error of all proportions."""
     relative_error: float
-    """Bound on the relative error of all proportions from LOWEST_PROPORTION on."""
+    """Bound on the relative error of all proportions of LOWEST_PROPORTION or more."""
 
 
 class SampledImage:
-    """The image of a stateful measure, whose relative ranks are estimated from a sample."""
+    """The image of a stateful measure, with relative ranks that are estimated from a sample."""
 
     tolerance = 0.0
     is_approximate = True
@@ -280,7 +283,7 @@ class SampledImage:
         self.search = SearchableWalk(walk)
         self.lowest, self.highest = self.search.ends
         if not self._has_unequal_gaps():
-            raise TooManyTiesError("values may be equispaced")
+            raise TooManyTiesError("all gaps between values may be equal")
         self.n_samples = self._affordable_samples()
 
     def _has_unequal_gaps(self) -> bool:
@@ -305,7 +308,7 @@ class SampledImage:
         *_, n_nodes = self.search.walk_back(values, residues, cut)
         n_samples = min(MAX_SAMPLES, MAX_NODES // max(1, n_nodes // CHUNK))
         if n_samples < MIN_SAMPLES:
-            raise TooManyTiesError("too many rankings have tied scores to count them")
+            raise TooManyTiesError("too many rankings have tied scores")
         return n_samples - n_samples % CHUNK
 
     def _stream(self, number: int) -> np.random.Generator:
@@ -323,9 +326,9 @@ class SampledImage:
     @property
     def precision(self) -> str:
         return (
-            f"estimated from {self.n_samples:,} sampled rankings (seed {self.seed}): with"
-            f" {CONFIDENCE:.0%} confidence every error is at most {self.error:.2g}, and at most"
-            f" {self.curve.relative_error:.0%} of a value of {LOWEST_PROPORTION:g} or more"
+            f"estimated from {self.n_samples:,} sampled rankings (seed {self.seed}), with errors of"
+            f" at most {self.error:.2g}, and of at most {self.curve.relative_error:.0%} of scores"
+            f" from {LOWEST_PROPORTION:g} on ({CONFIDENCE:.0%} confidence)"
         )
 
     @cached_property
@@ -388,16 +391,17 @@ class SampledImage:
         return np.interp(values, self.curve.values, self.curve.proportions)
 
     def gaps(self) -> Gaps:
-        """Return the extreme values; the constructor has checked that gaps are not equal."""
+        """Return the extreme values; gaps are unequal, as checked at construction."""
         return Gaps(False, None, None, self.lowest, self.highest)
 
 
 def _estimate_masses(
     totals: Floats, total_squares: Floats, inverse_ties: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the number of values of each block, relative to all pairs, and its standard error.
+    """Return the number of values in each block, relative to all pairs, and its standard error.
 
-    The arguments are total weights, totals of squared weights, and inverse ties of one draw.
+    The arguments have for each block the total weight, the total of squared weights, and 1 / ties
+    of one draw.
     """
     # The difference from the mean of two neighbouring blocks has 3/2 times the variance.
     padded = np.concatenate([inverse_ties[1:2], inverse_ties, inverse_ties[-2:-1]])
@@ -409,7 +413,7 @@ def _estimate_masses(
 def _simulate_errors(
     masses: Floats, errors: Floats, generator: np.random.Generator
 ) -> tuple[float, float]:
-    """Return bounds on all errors and relative errors: quantiles over simulated curves."""
+    """Return simultaneous bounds on errors and relative errors, from simulated curves."""
     proportions = np.cumsum(masses) / masses.sum()
     is_bounded = proportions >= LOWEST_PROPORTION
     largest = np.empty((N_REPLICATES, 2))
@@ -420,6 +424,5 @@ def _simulate_errors(
     bounds = np.quantile(largest, (1 + CONFIDENCE) / 2, axis=0)
     # Inside a block the proportion may be anywhere between those of its ends.
     steps = masses / masses.sum()
-    return float(bounds[0] + steps.max()), float(
-        bounds[1] + (steps / proportions)[is_bounded].max()
-    )
+    largest_relative = (steps / proportions)[is_bounded].max()
+    return float(bounds[0] + steps.max()), float(bounds[1] + largest_relative)

@@ -42,17 +42,17 @@ if TYPE_CHECKING:
 
 
 MAX_CELLS = 2**23
-"""Maximum number of sums of a part times numbers of relevant documents."""
+"""Maximum size of a table by sums of a part and numbers of relevant documents."""
 MARGIN = 1 + 2.0**-20
-"""Factor by which gaps of irrational weights must exceed ranges, so that floats decide."""
+"""Margin for comparing gaps with ranges of irrational weights in floats."""
 
 
 @dataclass(frozen=True, eq=False)
 class LexicographicParts:
-    """Parts whose smallest gap exceeds the total range of all later parts.
+    """Parts in an order such that the smallest gap of each exceeds the range of all later parts.
 
-    Ranks are then numbers in a mixed radix. RBP is such a sum for p < 1 / (grades + 1), and for
-    p = 1/2 with binary gains; a single part always is.
+    Ranks are then numbers in a mixed radix. This holds for RBP with p < 1 / (grades + 1), for RBP
+    with p = 1/2 and binary gains, and for every single part.
     """
 
     parts: tuple[FormPart, ...]
@@ -60,12 +60,12 @@ class LexicographicParts:
     """Indices of parts by descending weight."""
     limit: int | None
     has_run_counts: bool
-    """Whether runs can be counted, too: with a limit only if the sum of each part determines the
-    number of relevant documents."""
+    """Whether runs can be counted: without a limit always, with a limit only if the sum of each
+    part determines its number of relevant documents."""
 
     @classmethod
     def from_parts(cls, parts: Sequence[FormPart], limit: int | None) -> LexicographicParts | None:
-        """Order the parts lexicographically; None if impossible."""
+        """Order the parts lexicographically; return None if there is no such order."""
         cells = max(part.keys.size for part in parts) * ((limit or 0) + 1)
         if cells > MAX_CELLS:
             return None
@@ -86,7 +86,7 @@ class LexicographicParts:
         return cls(tuple(parts), tuple(order), limit, is_determined)
 
     def count_below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
-        """Return the weight of the sums below the sum of each run, and of those equal to it."""
+        """Return for each run the total weight of lower sums and the weight of equal sums."""
         room = np.full(len(digits), self.limit or 0)
         below, equal = np.zeros(len(digits), dtype=object), np.ones(len(digits), dtype=object)
         for index, (before, weight) in zip(self.order, self._tables(by_runs), strict=True):
@@ -117,17 +117,17 @@ class LexicographicParts:
 
 
 MIN_INNER = 2**12
-"""Minimum number of sums of the inner side, if there are that many sums."""
+"""Minimum number of sums of the inner side (if there are enough sums)."""
 TYPICAL_RUNS = 2**12
-"""Number of ranked runs for which the size of the inner side is optimised."""
+"""Typical number of ranked runs, for which the sizes of both sides are chosen."""
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """All sums of some parts, ascending.
+    """All sums of one entry of each of several parts, ascending.
 
-    A sum adds an entry of each part. Its `code` is the flat index of these entries in an array of
-    shape `shape`; `keys` has for each part the index of the sum of each entry.
+    The `code` of a sum is the flat index of its entries in an array of shape `shape`; `keys` has
+    for each part the index of the part's sum by entry.
     """
 
     parts: tuple[int, ...]
@@ -136,12 +136,12 @@ class Side:
     shape: tuple[int, ...]
     keys: tuple[Ints, ...]
     count: Ints
-    """Minimum number of relevant documents of each sum."""
+    """Minimum number of relevant documents with each sum."""
     weight: Ints
-    """Number of runs of each sum."""
+    """Number of runs with each sum."""
 
     def digits(self, indices: Ints) -> list[Ints]:
-        """Split sums, given by their indices: return for each part the indices of its sums."""
+        """Return for each part the indices of its sums, from the indices of total sums."""
         if not self.parts:
             return []
         entries = np.unravel_index(self.code[indices], self.shape)
@@ -158,19 +158,19 @@ class Side:
 
 
 class Sides(NamedTuple):
-    """The longer side, which is searched, and the shorter side."""
+    """The inner (longer) side, which is searched, and the outer (shorter) side."""
 
     inner: Side
     outer: Side
 
     def digits(self, inner: Ints, outer: Ints) -> Ints:
-        """Return the index of the sum of each part, for pairs of an inner and an outer sum."""
+        """Return the indices of the sums of all parts for pairs of an inner and an outer sum."""
         columns = dict(zip(self.inner.parts, self.inner.digits(inner), strict=True))
         columns.update(zip(self.outer.parts, self.outer.digits(outer), strict=True))
         return np.stack([columns[part] for part in range(len(columns))], axis=1)
 
     def within(self, limit: int | None) -> Iterator[Sides]:
-        """Split the sides so that every pair has at most `limit` relevant documents."""
+        """Yield sides whose pairs have at most `limit` relevant documents, covering all such."""
         inner, outer = self
         if limit is None:
             yield self
@@ -181,7 +181,7 @@ class Sides(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Indices of the parts of the inner and the outer side, and the number of outer sums."""
+    """Indices of the parts of the inner and of the outer side, and number of outer sums."""
 
     inner: list[int]
     outer: list[int]
@@ -193,7 +193,8 @@ def split_sides(
 ) -> Split:
     """Assign parts to sides; raise an error if the outer side is too long.
 
-    With `by_runs`, sums are weighted; `memory` is the maximum size of the inner side in bytes.
+    With `by_runs`, sums are weighted by numbers of runs; `memory` is the maximum size of the inner
+    side in bytes.
     """
     has_counts = by_runs and limit is not None
     lengths = [part.index.size if has_counts else part.keys.size for part in parts]
@@ -217,7 +218,7 @@ def split_sides(
 
 @lru_cache(maxsize=1)
 def make_sides(parts: tuple[FormPart, ...], limit: int | None, by_runs: bool, memory: int) -> Sides:
-    """Combine parts into an inner and an outer side, with the arguments of :func:`split_sides`."""
+    """Make the inner and the outer side; arguments as for :func:`split_sides`."""
     inner, outer, _ = split_sides(parts, limit, by_runs, memory)
     make = partial(_make_side, parts, with_counts=limit is not None, by_runs=by_runs)
     return Sides(make(inner), make(outer))
@@ -258,7 +259,7 @@ EPSILON = 2.0**-52
 MAX_COUNTED = 2**44
 """Maximum number of values among which ranks are counted; 2^40 values take a minute."""
 MAX_LOOKUPS = 2**37
-"""Maximum number of searches per call; they take some hours."""
+"""Maximum number of searches per call, which take some hours."""
 MAX_COMPARED = 2**16
 """Maximum number of candidates for the smallest gap that are compared exactly."""
 
@@ -292,17 +293,17 @@ class Sums:
         return (4 * len(self.parts) + 32) * EPSILON * largest
 
     def digits(self, runs: Ints) -> Ints:
-        """Return the index of each part's sum for each run; shape (runs, parts)."""
+        """Return for each run the index of its sum in each part; shape (runs, parts)."""
         return np.stack([part.find_sums(runs) for part in self.parts], axis=1)
 
     def floats(self, digits: Ints) -> Floats:
-        """Return the values as floats from the indices of the sums of all parts."""
+        """Return the values as floats, from the indices of the sums in all parts."""
         columns = zip(self.parts, digits.T, strict=True)
         return np.asarray(sum(part.values[column] for part, column in columns), dtype=np.float64)
 
     @cached_property
     def distribution(self) -> SumDistribution:
-        """The distribution of the values; computing it takes some seconds."""
+        """Distribution of the values, which takes some seconds to compute."""
         # Imported here, as SciPy's transforms load slowly.
         from cranfield.scales.distribution import compute_distribution
 
@@ -351,7 +352,7 @@ class Sums:
         return self._count_below(digits, by_runs=False)[0] + 1
 
     def _count_below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
-        """Return the weight of the sums below the sum of each run, and of those equal to it."""
+        """Return for each run the total weight of lower sums and the weight of equal sums."""
         unique, inverse = np.unique(digits, axis=0, return_inverse=True)
         inverse = inverse.ravel()
         if self.lexicographic and self._is_lexicographic(by_runs):
@@ -420,9 +421,8 @@ class Sums:
         for sides in self._sides(False).within(self.limit):
             inner, outer = sides
             self._check_lookups(outer.values.size, values.size)
-            near = count_pairs(
-                inner.values, outer.values, values, float(radius.max()), jobs=self.jobs
-            ).near
+            max_radius = float(radius.max())
+            _, near = count_pairs(inner.values, outer.values, values, max_radius, jobs=self.jobs)
             sums = outer.values[near.outer] + inner.values[near.inner]
             is_close = np.abs(sums - values[near.query]) <= radius[near.query]
             query = near.query[is_close]

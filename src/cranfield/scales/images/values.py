@@ -56,11 +56,11 @@ from cranfield.scales.runs import (
 )
 
 Representation = ListedImage | Sums | Windows | SampledImage
-"""A table of values, or an object with the methods of a table that counts or estimates them."""
+"""Representation of an image: a table of values, or counts or estimates of their ranks."""
 
 TIES = ("unique", "mid", "min", "max")
 TOLERANCE = 2.0**-44
-"""Maximum relative distance of a score from a value of the image that it stands for."""
+"""Maximum relative distance between a score and the value of the image that it represents."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +76,7 @@ class Image:
     at_most
         Maximum number of relevant documents of a run; None without a limit.
     unit, offset
-        Factor and summand that turn values of the form's shape, which depend on the run's grades
-        only, into scores.
+        A score is unit * sum + offset, where the sum depends only on the grades of the run.
     """
 
     measure: Measure
@@ -91,7 +90,7 @@ class Image:
 
     @property
     def exact(self) -> bool:
-        """True if ties are decided exactly and ranks are counted."""
+        """True if ties and ranks are exact."""
         return not self.is_approximate and self.tolerance == 0.0
 
     @property
@@ -101,7 +100,7 @@ class Image:
 
     @property
     def is_approximate(self) -> bool:
-        """True if relative ranks are approximated, as there are too many values for exact ones."""
+        """True if relative ranks are approximate, as there are too many values."""
         return self._store.is_approximate
 
     @property
@@ -119,15 +118,15 @@ class Image:
 
     @property
     def error(self) -> float:
-        """Bound on the error of relative ranks, proved or with the stated `confidence`.
+        """Bound on the error of relative ranks, which holds with the stated `confidence`.
 
-        0 if ranks are exact; otherwise its computation takes some seconds.
+        0 if ranks are exact; otherwise computing the bound takes some seconds.
         """
         return self._store.error
 
     @property
     def confidence(self) -> float:
-        """Confidence that the error of all relative ranks is within the bound; 1 if proved."""
+        """Confidence level of the bound `error` for all relative ranks; 1 if it is proved."""
         return self._store.confidence
 
     @property
@@ -139,8 +138,8 @@ class Image:
     def tolerance(self) -> float:
         """Relative distance within which values count as equal.
 
-        0 if ties are decided exactly; 2^-40 for a measure without a form, whose values are floats.
-        It does not bound the error of ranks, as distinct values may be closer.
+        0 if ties are decided exactly; 2^-40 for a measure whose values are known only as floats.
+        Ranks may then be too low, as distinct values may be closer.
         """
         return self._store.tolerance
 
@@ -169,8 +168,8 @@ class Image:
         if self.size > MAX_VALUES:
             size = f"{self.size:,}" if self.size < 2**62 else f"2^{self.size.bit_length() - 1}"
             raise PolicyError(
-                f"{self.measure} has {size} possible values, too many to list; at most"
-                f" {MAX_VALUES:,} can be listed: use a smaller length or fewer grades"
+                f"{self.measure} has {size} possible values, but at most {MAX_VALUES:,} can be"
+                " listed; use a smaller length or fewer grades"
             )
         return self._listing.copy()
 
@@ -215,13 +214,13 @@ class Image:
         Returns
         -------
         array
-            phi of each score, from 1 to `size`; same shape as the scores.
+            Ranks from 1 to `size`; same shape as the scores.
 
         Raises
         ------
         PolicyError
-            For a score that is not a number or not a value of the image within a relative
-            distance of 2^-44, and for a score that is that close to several values.
+            For a score that is not a number, and for a score that has no value of the image, or
+            several values, within a relative distance of 2^-44.
 
         Notes
         -----
@@ -259,9 +258,9 @@ class Image:
         if (matches > 1).any():
             index = int(np.argmax(matches))
             raise PolicyError(
-                f"{matches[index]:,} values of {self.measure} are too close to"
-                f" {float(flat[index])!r} for floats to distinguish them; rank the runs"
-                " with rank_runs()"
+                f"the score {float(flat[index])!r} is ambiguous: {matches[index]:,} values of"
+                f" {self.measure} are too close for floats to distinguish them; rank the runs with"
+                " rank_runs()"
             )
         return ranks.reshape(scores.shape)
 
@@ -270,13 +269,12 @@ class Image:
         if not depends_on_recall_base(self.measure):
             return ""
         return (
-            f" on a topic with {counted(len(self.judgments), 'judged document')};"
-            " values depend on the recall base, so pass the recall base of the topic, such as"
-            " judgments=3"
+            f" on a topic with {counted(len(self.judgments), 'judged document')}; pass the recall"
+            " base of the topic, on which values depend, such as judgments=3"
         )
 
     def require(self, runs: int, ties: str = "unique") -> None:
-        """Raise an error if :meth:`rank_runs` cannot rank that many runs with these ties.
+        """Raise an error if :meth:`rank_runs` cannot rank this number of runs.
 
         Raises
         ------
@@ -295,16 +293,17 @@ class Image:
         self._exact_store.require(runs, by_runs=ties != "unique")
 
     def rank_runs(self, runs: Any, ties: str = "unique") -> Any:
-        """Return the ranks of runs, exactly.
+        """Return the exact ranks of runs.
 
         Parameters
         ----------
         runs
             Rows of at most `length` grades; shorter runs are padded with grade 0.
         ties
-            `unique` counts distinct values, as equation (2) does. `min`, `max` and `mid` rank the
-            runs instead: 1 + the number of runs with a lower value, the number of runs with a
-            lower or equal value, and the mean of the two.
+            `unique`: the number of distinct values up to the value of the run, as in equation (2)
+            of Ferrante, Ferro and Fuhr (2021). Or the rank among runs instead of values: `min`, 1 +
+            the number of runs with a lower value; `max`, the number of runs with a lower or equal
+            value; `mid`, the mean of `min` and `max`.
 
         Returns
         -------
@@ -343,13 +342,13 @@ class Image:
         return below + equal if ties == "max" else below + (equal + 1) / 2
 
     def relative_ranks(self, runs: Any) -> Floats:
-        """Return the ranks of runs relative to the image, from 0 to 1; shape (runs,).
+        """Return the ranks of runs, scaled to [0, 1]; `runs` as for :meth:`rank_runs`.
 
         If the image is too large for exact ranks, the result is the proportion of values up to the
-        value of the run, within the bound `error`. The bound is proved for sums over ranks
-        (:mod:`cranfield.scales.distribution`); for measures whose ranks depend on each other, such
-        as AP, proportions are estimated from a sample (:mod:`cranfield.scales.images.sampling`).
-        Runs are passed as to :meth:`rank_runs`.
+        value of the run, with an error of at most `error`. The bound is proved for sums over ranks
+        (:mod:`cranfield.scales.distribution`); for measures in which the gain at a rank depends on
+        other ranks, such as AP, proportions are estimated from a sample
+        (:mod:`cranfield.scales.images.sampling`).
 
         Examples
         --------
@@ -394,13 +393,13 @@ def _check_ties(ties: Any) -> None:
 MAX_TABLE = 2**21
 """Maximum number of integers of a table during its construction."""
 MAX_ENUMERATED = 2**20
-"""Maximum number of runs that are scored, for a measure without a form."""
+"""Maximum number of runs that are scored for the image of a measure without a form."""
 MAX_DIGITS = 2**20
-"""Maximum number of runs whose values are listed with any number of digits."""
+"""Maximum number of runs for listing values that do not fit into 64 bits."""
 MAX_READ = 2**28
-"""Maximum number of ranks read over all runs, if a user model reads beyond the end of runs."""
+"""Maximum number of ranks read in all runs, if a user model reads beyond the end of runs."""
 MAX_OF_TOPIC = 2**20, 2**16
-"""Approximate maximum number of runs if each topic has its own image: with a form, and without."""
+"""Approximate maximum numbers of runs for an image of one topic, with and without a form."""
 
 
 def image(
@@ -423,9 +422,9 @@ def image(
     length, grades
         Number N of ranks of the runs, by default the measure's cutoff, and the highest grade c.
     judgments
-        Grades of the topic's judged documents, or the number of documents of the highest grade, for
-        the recall base and the ideal ranking; by default N documents. They scale the values, but do
-        not limit the number of relevant documents of runs.
+        Grades of the topic's judged documents, or the number of documents of the highest grade; by
+        default N documents. They define the recall base and the ideal ranking, but do not limit the
+        number of relevant documents of runs.
     at_most
         Maximum number of documents of grade `rel` or above in a run (1 for measures without
         `rel`); by default no limit.
@@ -439,22 +438,21 @@ def image(
     Returns
     -------
     Image
-        Results that are expensive to compute are computed on first use, and cached.
+        The image. Expensive results are computed on first use, and cached.
 
     Raises
     ------
     PolicyError
         For a length or highest grade that is not a positive integer, or too large
         (:func:`cranfield.scales.runs.check_size`); for judgments that are not grades, or more than
-        100,000 documents; and for images that are too large, with the feasible size.
+        100,000 documents; and for images that are too large.
     MeasureError
         For an invalid measure, or a measure that depends on more than the grades by rank.
 
     Notes
     -----
-    Measures with a form (`scales/forms`) have exact images. Other measures are scored on all runs
-    if there are at most 2^20, and values within a relative distance of 2^-40, the `tolerance`,
-    count as equal.
+    Most measures have exact images. Other measures are scored on all runs, of which there may be at
+    most 2^20, and scores within a relative distance of 2^-40 (`tolerance`) count as equal.
 
     Examples
     --------
@@ -483,7 +481,7 @@ def image_of_topic(
     ideal: Sequence[int] | None,
     at_most: int | None = None,
 ) -> Image:
-    """Return the image of a measure whose order of runs depends on a topic's ideal ranking."""
+    """Return the image of a measure for one topic, if its order of runs depends on the topic."""
     # Values that cannot be listed raise an error, as counting them for each topic would be slow.
     has_no_form = form(measure, length, grades) is None
     max_runs = MAX_OF_TOPIC[has_no_form]
@@ -496,8 +494,8 @@ def image_of_topic(
             return topic_image
     longest = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
     raise PolicyError(
-        f"the possible values of {measure} differ between topics and must be listed for each; with"
-        f" {counted(grades + 1, 'grade')} use a length of at most about {longest}"
+        f"the possible values of {measure} differ between topics and must be listed for each topic;"
+        f" with {counted(grades + 1, 'grade')} use a length of at most about {longest}"
     )
 
 
@@ -518,7 +516,7 @@ def represent(
     jobs: int | None,
     seed: int,
 ) -> Representation:
-    """Represent the values of a form's shape, which topics of all recall bases share."""
+    """Represent the values of the shape of a form, which is the same for all recall bases."""
     stateful = shape
     if isinstance(shape, Additive):
         try:
@@ -549,9 +547,7 @@ def represent(
         try:
             return SampledImage(walk, seed, jobs)
         except TooManyTiesError as reason:
-            raise TooManyRunsError(
-                f"{error}; ranks cannot be estimated either, as {reason}"
-            ) from None
+            raise TooManyRunsError(f"{error}; ranks cannot be estimated, as {reason}") from None
 
 
 def _make_image(
@@ -590,15 +586,13 @@ def _enumerate_image(
 ) -> EnumeratedImage:
     """Score all runs for the image of a measure without a form; refuse too many runs."""
     n_ranks = count_ranks_read(measure)
-    max_runs = (
-        MAX_ENUMERATED if n_ranks is None else min(MAX_ENUMERATED, max(1, MAX_READ // n_ranks))
-    )
+    max_runs = min(MAX_ENUMERATED, max(1, MAX_READ // (n_ranks or 1)))
     if exceeds(max_runs, length, grades):
         longest = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
         reading = "" if n_ranks is None else f" to {counted(n_ranks, 'rank')}"
         advice = f"; use a length of at most {longest}" if longest else ""
         raise PolicyError(
-            f"the possible values of {measure} are found only by scoring every run{reading}, and"
+            f"finding the possible values of {measure} requires scoring every run{reading}, but"
             f" {grades + 1}^{length} runs of length {length} with {counted(grades + 1, 'grade')}"
             f" are too many{advice}"
         )

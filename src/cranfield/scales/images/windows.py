@@ -26,18 +26,23 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import in_threads, one_by_one
 from cranfield.scales.forms.exact_values import Exact, ValueCounts, Walk
-from cranfield.scales.images.representation import ExactImage, Gaps, check_n_runs, flat_ranges
+from cranfield.scales.images.representation import (
+    ExactImage,
+    Gaps,
+    check_n_runs,
+    concatenate_ranges,
+)
 
 MAX_PAIRS = 2**32
-"""Maximum number of sums that are enumerated, which takes a minute or two."""
+"""Maximum number of enumerated sums, which take a minute or two."""
 MAX_WIDE_PAIRS = 2**30
-"""Maximum number of sums that do not fit into 64 bits."""
+"""Maximum number of enumerated sums, if sums do not fit into 64 bits."""
 MAX_HEADS = 2**21
 """Maximum number of values of the first ranks."""
 
 
 def cut_ranks(walk: Walk, max_values: int) -> tuple[int, list[ValueCounts]]:
-    """Return the first rank, from 0, whose tails are at most `max_values`, and these by state."""
+    """Return the first rank, from 0, with at most `max_values` tails, and the tails by state."""
     rank, counts_by_state = len(walk.gains), walk.end(by_runs=False)
     while rank:
         sizes = [
@@ -55,7 +60,7 @@ def cut_ranks(walk: Walk, max_values: int) -> tuple[int, list[ValueCounts]]:
 
 @dataclass(frozen=True, eq=False)
 class Halves:
-    """The sums of the first and of the last ranks, by the state between them."""
+    """The values of the first ranks (heads) and of the last ranks (tails), by state at the cut."""
 
     heads: Exact
     """Values of the first ranks, state by state."""
@@ -63,16 +68,16 @@ class Halves:
     """Values of the last ranks, ascending within each state."""
     head_ends: Ints
     tail_ends: Ints
-    """End of the values of each state, in `heads` and in `tails`."""
+    """Index in `heads` and in `tails` at which the values of each state end."""
     slack: float
-    """Error of a difference of floats; 0 if integers are compared."""
+    """Bound on the error of a difference of floats; 0 if integers are compared."""
     head_runs: Exact
     tail_runs: Exact
-    """Number of runs of each value; empty if runs are not counted."""
+    """Number of runs with each value; empty if runs are not counted."""
 
     @classmethod
     def join(cls, first: Sequence[ValueCounts], last: Sequence[ValueCounts]) -> Halves:
-        """Make the halves from the values of the first and of the last ranks by state."""
+        """Concatenate the values of all states, of the first and of the last ranks."""
         heads, tails = (np.concatenate([c.values for c in counts]) for counts in (first, last))
         ends = [np.cumsum([c.values.size for c in counts]) for counts in (first, last)]
         runs = [np.concatenate([c.n_runs for c in counts]) for counts in (first, last)]
@@ -84,7 +89,7 @@ class Halves:
 
     @cached_property
     def tail_keys(self) -> Any:
-        """Keys for searching the tails: the tails, or floats close to them."""
+        """Keys for searching the tails: the tails as int64, or else as floats."""
         return self.tails.astype(np.float64) if self.slack else self.tails
 
     @cached_property
@@ -97,14 +102,14 @@ class Halves:
 
     @property
     def n_pairs(self) -> int:
-        """Number of sums of a head and a tail."""
+        """Number of pairs of a head and a tail with the same state."""
         counts = np.diff(self.head_ends, prepend=0) * np.diff(self.tail_ends, prepend=0)
         return int(counts.sum())
 
     def first_tails(self, borders: Exact, *, up_to: bool = False) -> Ints:
-        """Return the index of the first tail whose sum with a head may reach a border.
+        """Return the first tail whose sum with a head may reach a border; shape (borders, heads).
 
-        With `up_to`, whose sum is certainly above the border. Shape (borders, heads).
+        With `up_to`, return the first tail whose sum with the head is certainly above the border.
         """
         keys = borders[:, None] - self.heads[None, :]
         side: Any = "right" if up_to else "left"
@@ -121,18 +126,18 @@ class Halves:
         return indices
 
     def find_tails(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
-        """Return the first tail and the number of tails with sums in intervals, for each head."""
+        """Return for each interval and head the first tail with a sum inside, and their number."""
         first = self.first_tails(low)
         return first, np.maximum(self.first_tails(high, up_to=True) - first, 0)
 
     def sums(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
-        """Return all sums s of several intervals, unordered: index of the interval, and s - low."""
+        """Return the interval and the distance from its lower end of all sums in intervals."""
         return self.write_sums(*self.find_tails(low, high), low, high)
 
     def write_sums(self, first: Ints, count: Ints, low: Exact, high: Exact) -> tuple[Ints, Ints]:
-        """Return the sums of each head with `count` tails from `first` on, as :meth:`sums` does."""
+        """Return the result of :meth:`sums` for `count` tails of each head from `first` on."""
         shift = self.head_words[None, :] - to_words(low)[:, None]
-        pair, tail = flat_ranges(first.ravel(), count.ravel())
+        pair, tail = concatenate_ranges(first.ravel(), count.ravel())
         sums = self.tail_words[tail]
         sums += shift.ravel()[pair]
         interval = pair // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
@@ -145,7 +150,7 @@ class Halves:
 
 
 def to_words(numbers: Exact) -> Ints:
-    """Reduce integers modulo 2^64 to signed 64-bit integers."""
+    """Convert integers to signed 64-bit integers, modulo 2^64."""
     if numbers.dtype == object:
         return (numbers & (2**64 - 1)).astype(np.uint64).view(np.int64)
     return np.asarray(numbers, dtype=np.int64)
@@ -153,18 +158,18 @@ def to_words(numbers: Exact) -> Ints:
 
 @lru_cache(maxsize=2)
 def make_halves(walk: Walk, cut: int, by_runs: bool) -> Halves:
-    """Make the two halves of an image; with `by_runs` also the number of runs of each value."""
+    """Make the two halves of an image; with `by_runs`, count the runs with each value."""
     heads = walk.start(by_runs)
     for rank in range(cut):
         heads = walk.values_down_to(heads, rank)
         if sum(counts.values.size for counts in heads) > MAX_HEADS:
-            raise too_many_runs(walk)
+            raise make_runs_error(walk)
     tails = walk.end(by_runs)
     for rank in reversed(range(cut, len(walk.gains))):
         tails = walk.values_from(tails, rank)
     halves = Halves.join(heads, tails)
     if halves.n_pairs > (MAX_WIDE_PAIRS if walk.dtype.hasobject else MAX_PAIRS):
-        raise too_many_runs(walk)
+        raise make_runs_error(walk)
     return halves
 
 
@@ -172,48 +177,48 @@ class TooManyRunsError(PolicyError):
     """Raised if there are too many sums to enumerate."""
 
 
-def too_many_runs(walk: Walk) -> TooManyRunsError:
+def make_runs_error(walk: Walk) -> TooManyRunsError:
     base, length = walk.gains[0].shape[1], len(walk.gains)
     max_pairs = MAX_WIDE_PAIRS if walk.dtype.hasobject else MAX_PAIRS
     longest = min(int((max_pairs.bit_length() - 1) / np.log2(base)), length - 1)
     return TooManyRunsError(
-        f"there are {base}^{length} runs of length {length} with {base} grades, too many to rank"
-        " all values of a measure in which the gain at a rank depends on other ranks; use a length"
-        f" of at most about {longest}"
+        f"{base}^{length} runs of length {length} with {base} grades are too many to rank the"
+        " values of a measure in which the gain at a rank depends on other ranks; use a length of"
+        f" at most about {longest}"
     )
 
 
 WINDOW_SIZE = 2**20
 """Approximate number of sums of a window."""
 MARK_SPACING = 2**12
-"""Number of sums between two marks."""
+"""Number of sums between two marks (values with a stored rank)."""
 MAX_WIDTH = 2**61
 """Maximum width of a window, so that its sums fit into 64 bits."""
 MAX_WINDOWS = 2**17
 """Maximum number of windows."""
 SAMPLE_SIZE = 2**21
-"""Number of sums from which the borders of windows are chosen."""
+"""Size of the sample of sums from which the borders of windows are chosen."""
 
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """Marks, size and extreme gaps of an image, from a pass over all windows."""
+    """Marks (values with a stored rank), size and extreme gaps of an image."""
 
     values: Exact
-    """Some values of the image, ascending, including the first of each window."""
+    """The marks, ascending, including the first value of each window."""
     below: Ints
     """Number of values of the image below each mark."""
     size: int
     """Number of values of the image."""
     min_gap: int
     max_gap: int
-    """Extreme gaps of the image."""
+    """Smallest and largest gap of the image."""
     last: int
     """Largest value of the image."""
 
 
 class Windows(ExactImage):
-    """The image of a stateful measure, counted in windows."""
+    """The image of a stateful measure, whose values are counted window by window."""
 
     def __init__(self, walk: Walk, rank: int, jobs: int | None) -> None:
         self.walk, self.rank, self.jobs = walk, rank, jobs
@@ -223,7 +228,7 @@ class Windows(ExactImage):
 
     @property
     def halves(self) -> Halves:
-        """The two halves, computed again if the cache was used for other images."""
+        """The two halves, from a cache shared by all images."""
         return make_halves(self.walk, self.rank, False)
 
     @property
@@ -232,7 +237,7 @@ class Windows(ExactImage):
 
     @cached_property
     def marks(self) -> Marks:
-        """Marks of all windows."""
+        """Marks of the image, from a pass over all windows."""
         borders = self._borders
         windows = list(zip(borders[:-1], borders[1:] - 1, strict=True))
         values, below = [], []
@@ -383,7 +388,7 @@ class Windows(ExactImage):
             x = unique[start : start + step]
             first, count = halves.find_tails(x, x)
             below = ((before[first] - start_runs) * halves.head_runs).sum(axis=1)
-            pair, tail = flat_ranges(first.ravel(), count.ravel())
+            pair, tail = concatenate_ranges(first.ravel(), count.ravel())
             query, head = np.divmod(pair, halves.heads.size)
             difference = halves.tail_words[tail] + halves.head_words[head] - to_words(x)[query]
             weight = halves.tail_runs[tail] * halves.head_runs[head]
@@ -416,7 +421,7 @@ class Windows(ExactImage):
 
 
 def _summarise_sums(sums: Ints) -> tuple[Ints, Ints, int, tuple[int, int], int]:
-    """Return marks of ascending sums, counts below, number of distinct sums, gaps > 0, last sum."""
+    """Return the marks of ascending sums, and the counts and gaps that `Marks` requires."""
     steps = np.diff(sums)
     # True if a sum differs from its predecessor; padded to full rows between marks.
     is_new = np.zeros(-(-sums.size // MARK_SPACING) * MARK_SPACING, dtype=bool)

@@ -43,7 +43,7 @@ class ClickMoves(Result):
     pages
         Number of pages with at least one move.
     excluded
-        Number of excluded moves, from or to a rank below the last rank included.
+        Number of moves excluded because they start or end below the last included rank.
     unknown
         Number of clicks with an unknown dwell time.
     """
@@ -67,11 +67,11 @@ class ClickMoves(Result):
         Parameters
         ----------
         stays
-            None for discrete time; `rank` or `grade` for continuous time, where users stay at each
-            rank, or at each document of a grade, for the mean dwell time in the log.
+            None for discrete time. For continuous time, `rank` or `grade`: users stay at each rank,
+            or at each document of a grade, for its mean dwell time in the log.
         prior
-            Number that is added to the counts of moves between different ranks, above 0; with
-            `loops=True` also to the counts of moves to the same rank.
+            Positive number that is added to each count of moves between different ranks and, with
+            `loops=True`, of moves to the same rank.
         options
             Other parameters of `MP`, such as `states='relevant'` or `recall=True`.
 
@@ -226,7 +226,8 @@ class Persistence(Result):
     columns: ClassVar[Columns] = {
         "by": Column("Source of the depth of reading: `lowest click`, or a click model.", key=True),
         "p": Column(
-            "Number of times that users continued, divided by the number of times that they could."
+            "Number of times that users continued to the next rank, divided by the number of times"
+            " that they could have."
         ),
         "error": Column("Standard error over units; NaN for one unit."),
         "low": Column("Lower bound of the confidence interval, computed on the logit scale."),
@@ -235,7 +236,7 @@ class Persistence(Result):
         "unit": Column("Kind of independent unit, such as `user`."),
         "units": Column("Number of units."),
         "pages": Column("Number of pages used."),
-        "excluded": Column("Number of pages excluded, as they have no click or no results."),
+        "excluded": Column("Number of pages excluded because they have no click or no results."),
     }
 
     by: str
@@ -283,21 +284,21 @@ def rbp_persistence(
 
     .. math:: \hat p = \sum_j (d_j - 1) \Big/ \sum_j \min(d_j, n_j - 1)
 
-    the number of times that users continued, divided by the number of times that they could have.
+    that is, the number of times that users continued to the next rank, divided by the number of
+    times that they could have.
 
     Parameters
     ----------
     log
-        Pages with clicks, and preferably all results, which determine the lengths of pages.
+        Pages with clicks, and preferably with all results, which give the lengths of the pages.
     model
-        By default users read down to their lowest click, and pages without a click, which carry
-        no information on depth, are excluded and counted. This underestimates p if users read on
-        without clicking. With a trained model of users who read from rank to rank (CM, SDBN, DCM,
-        DBN, CCM), d is replaced by the probabilities that ranks were examined, given all clicks of
-        the page.
+        Trained model of users who read from rank to rank (CM, SDBN, DCM, DBN, CCM); then d is
+        replaced by the probabilities that ranks were examined, given all clicks of the page. By
+        default users are assumed to read down to their lowest click, which underestimates p if they
+        read on without clicking, and pages without a click are excluded and counted.
     unit
         Independent unit of the standard error: `page`, `query`, `session` or `user`; a page without
-        one is a unit of its own. The standard error ignores the uncertainty of the model's
+        a known unit is a unit of its own. The standard error ignores the uncertainty of the model's
         parameters.
     confidence
         Confidence level of the interval.
@@ -305,7 +306,7 @@ def rbp_persistence(
     Raises
     ------
     InputError
-        For a log without a click, or in which no user could continue.
+        For a log without a click, or if no page with a click has several results.
     PolicyError
         For a model whose users do not read from rank to rank.
 
@@ -410,7 +411,8 @@ class TimeCalibration(TableResult):
         "error": Column("Standard error of the estimate; null if there is none."),
         "observations": Column("Number of pages, results or clicks in the estimate."),
         "source": Column(
-            "`log`, `no lengths` (0, as lengths are unknown), or the source of the published value."
+            "Source of the value: `log`, `no lengths` (the value is 0, because lengths are"
+            " unknown), or a publication."
         ),
     }
 
@@ -419,7 +421,7 @@ class TimeCalibration(TableResult):
     def measure(self, **options: Any) -> Measure:
         """Return TBG with these parameters and the given other parameters.
 
-        If the calibration had no lengths, all documents take the same time.
+        If the calibration had no lengths, all documents take the same time to read.
         """
         missing = {"missing": 0.0} if NO_LENGTHS in self.rows["source"] else {}
         return TimeBiasedGain(**{**self._estimates(), **missing, **options})
@@ -448,9 +450,10 @@ def calibrate_tbg(
     `h`                half-life: :math:`\ln 2` times the time from the first page of a unit to the
                        end of its last click, summed over units, divided by the number of units
                        whose end is known (maximum likelihood of an exponential distribution)
-    `summary`          total seconds from pages to their first clicks / total of their ranks
-    `click`,           proportion of clicked results, relevant and other, above the lowest click of
-    `click_other`      a page, which its user must have read; the lowest click itself does not count
+    `summary`          total seconds from pages to their first clicks / total rank of these clicks
+    `click`            proportion of relevant results above the lowest click of their page, which
+                       users must have read, that were clicked
+    `click_other`      the same proportion of results that are not relevant
     `save`             proportion of clicks on relevant documents that last `save` seconds or more
     `a`, `b`           least squares fit of dwell times to lengths; without lengths, b is the mean
     =================  ============================================================================
@@ -463,18 +466,18 @@ def calibrate_tbg(
     Parameters
     ----------
     log
-        Log with clicks, and if known times of pages and clicks, dwell times and grades.
+        Log with clicks. Times of pages and clicks, dwell times and grades are used if known.
     lengths
         Lengths of the documents, in any form that :func:`cranfield.judge` accepts, in the unit that
         the measure will use.
     rel
         Lowest relevant grade. Results without a grade count as not relevant.
     save
-        Seconds on a relevant document from which it counts as saved, such as 30; by default `save`
-        is not estimated.
+        Minimum number of seconds on a relevant document for it to count as saved, such as 30; by
+        default `save` is not estimated.
     unit
         Unit whose time is measured for the half-life: `page`, `query`, `session` or `user`; a page
-        without one is a unit of its own.
+        without a known unit is a unit of its own.
     last_click
         How to treat a last click with an unknown dwell time: `censored`, the unit ends at an
         unknown time after this click; or `end`, it ends with this click.
@@ -511,25 +514,25 @@ def calibrate_tbg(
     if "time" in log.pages.columns and "time" in clicks.columns:
         clicks = clicks.with_columns(start=log.pages["time"].gather(clicks["page"]))
         estimates |= _estimate_half_life(clicks, units, unit, last_click, notes)
-        first = clicks.drop_nulls(["start", "time"])
-        first = first.unique("page", keep="first", maintain_order=True)
+        first_clicks = clicks.drop_nulls(["start", "time"])
+        first_clicks = first_clicks.unique("page", keep="first", maintain_order=True)
         seconds = (pl.col("time") - pl.col("start")).dt.total_microseconds() / 1e6
-        first = first.with_columns(seconds=seconds).filter(pl.col("seconds") >= 0)
-        estimates |= _estimate_mean("summary", first["seconds"], first["rank"])
+        first_clicks = first_clicks.with_columns(seconds=seconds).filter(pl.col("seconds") >= 0)
+        estimates |= _estimate_mean("summary", first_clicks["seconds"], first_clicks["rank"])
     if "grade" in log.results.columns:
         estimates |= _estimate_click_probabilities(log, clicks, is_relevant)
         if save is not None:
             # A click is known to be long by its dwell time, censored or not.
             is_long = pl.col("dwell") >= save
-            decided = clicks.filter(pl.col("is_relevant") & (pl.col("is_known") | is_long))
-            estimates |= _estimate_mean("save", (decided["dwell"] >= save).cast(pl.Float64))
+            relevant_clicks = clicks.filter(pl.col("is_relevant") & (pl.col("is_known") | is_long))
+            estimates |= _estimate_mean("save", (relevant_clicks["dwell"] >= save).cast(pl.Float64))
     estimates |= _fit_dwell_times(clicks, lengths, notes)
     if not estimates:
         required = "times of pages and clicks, dwell times, or grades of results above clicks"
         reason = f"no parameter of TBG can be estimated; this requires {required}"
         raise InputError(reason, source=log.source)
     if defaults := [name for name in ORIGINAL_VALUES if name not in estimates]:
-        notes.append(f"not estimated, with the values of {ORIGINAL}: {', '.join(defaults)}")
+        notes.append(f"not estimated, set to the values of {ORIGINAL}: {', '.join(defaults)}")
     rows = []
     for name, original in ORIGINAL_VALUES.items():
         value, error, count = estimates.get(name, (original, float("nan"), 0))
@@ -550,7 +553,7 @@ def _estimate_half_life(
     units = groups.agg(seconds=duration, has_end=has_end)
     if (n_units := page_units.n_unique()) > units.height:
         excluded = counted(n_units - units.height, unit)
-        notes.append(f"{excluded} without clicks of known time excluded from the half-life")
+        notes.append(f"{excluded} excluded from the half-life: no click of known time")
     if n_censored := units.height - int(units["has_end"].sum()):
         censored = f"{counted(n_censored, unit)} censored at the last click"
         notes.append(f"half-life: {censored}, whose dwell time is unknown")
@@ -587,8 +590,8 @@ def _fit_dwell_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> di
     rows = clicks.join(doc_lengths, on="doc", how="left", maintain_order="left")
     rows = rows.drop_nulls("length")
     if n_unknown := clicks.height - rows.height:
-        unknown = f"{counted(n_unknown, 'click')} on documents without a known length"
-        notes.append(f"{unknown} excluded from the fit of the line of dwell by length")
+        excluded = f"{counted(n_unknown, 'click')} excluded from the fit of dwell time by length"
+        notes.append(f"{excluded}: the length of the document is unknown")
     if rows.height < 3 or rows["length"].n_unique() < 2:
         return {}
     return _fit_line(rows["length"].to_numpy(), rows["dwell"].to_numpy(), notes)

@@ -107,7 +107,7 @@ def test_units_without_a_timed_click_are_counted() -> None:
     queries = log.pages.with_columns(query=pl.Series(["a", "b", "c"]))
     log = replace(log, pages=queries, clicks=log.clicks.filter(pl.col("page") == 0))
     notes = cf.online.calibrate_tbg(log, unit="query").notes
-    assert notes[0] == "2 queries without clicks of known time excluded from the half-life"
+    assert notes[0] == "2 queries excluded from the half-life: no click of known time"
 
 
 def test_unknown_ends_are_censored_or_the_last_click() -> None:

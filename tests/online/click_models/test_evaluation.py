@@ -35,7 +35,7 @@ def test_figures_by_plain_sums() -> None:
         assert found.models["RMSE"][place] == pytest.approx(square**0.5)
     numbers = [sum(len(page[2]) > r for page in PAGES[200:]) for r in range(6)]
     assert found.ranks["pages"].to_list() == 3 * numbers
-    assert "3 models, likeliest" in repr(found)
+    assert "3 models, highest log-likelihood" in repr(found)
 
 
 def test_a_second_click_is_impossible_for_the_cascade_model() -> None:
@@ -78,7 +78,7 @@ def test_relevance_beside_judgments() -> None:
     found = cf.online.predict_relevance([model], qrels, ["nDCG@3", "P@1"])
     assert found.row(0) == ("DCTR", worth.height, 1.0, 1.0, 1.0)
     # The relevance of documents of other queries is not estimated, and does not count as 0.
-    with pytest.warns(CranfieldWarning, match="1 judged query not in the log excluded, such as"):
+    with pytest.warns(CranfieldWarning, match="1 judged query excluded: not in the log, such as"):
         other = cf.online.predict_relevance([model], qrels | {"?": {"z": 1}}, ["nDCG@3", "P@1"])
     assert other.row(0) == found.row(0)
     half = {query: dict.fromkeys(docs, 1) for query, docs in qrels.items()}

@@ -37,8 +37,8 @@ BLOCK_CELLS = 2**22  # Number of resampled queries in memory at the same time
 class ModelEvaluation(Result):
     r"""Quality of click models on a log; returned by :func:`evaluate_models`.
 
-    In the columns, :math:`q_r` is the probability of the observation at rank r given the clicks
-    above it, and :math:`p_r` is its marginal probability.
+    In the columns, :math:`q_r` is the probability of the observation (click or no click) at rank r
+    given the clicks above it, and :math:`p_r` is its marginal probability.
 
     Attributes
     ----------
@@ -53,16 +53,16 @@ class ModelEvaluation(Result):
         "models": {
             "model": Column("Click model.", key=True),
             "log-likelihood": Column(
-                r"Sum of :math:`\ln q_r` over all results, where q_r is the probability of what was"
-                " observed, given the clicks above.",
+                r"Sum over all results of :math:`\ln q_r`, for the probability q_r of the"
+                " observation (click or no click) given the clicks above.",
                 decimals=2,
             ),
             "by page": Column("Log-likelihood divided by the number of pages."),
             "by result": Column("Log-likelihood divided by the number of results."),
             "by rank of page": Column(
-                r"Mean over pages of their mean :math:`\ln q_r` (as PyClick)."
+                r"Mean over pages of their mean :math:`\ln q_r` (as in PyClick)."
             ),
-            "perplexity": Column("Mean over ranks; 1 is best."),
+            "perplexity": Column("Mean perplexity over ranks; 1 is best."),
             "conditional perplexity": Column(
                 "Mean over ranks of the perplexity given the clicks above; 1 is best."
             ),
@@ -81,8 +81,8 @@ class ModelEvaluation(Result):
             "rank": Column("Rank.", key=True),
             "pages": Column("Number of pages with this rank."),
             "perplexity": Column(
-                r":math:`2^{-\text{mean over pages of} \log_2 p_r}` for the probability p_r of what"
-                " was observed at the rank; 1 is best."
+                r"Perplexity :math:`2^{-\text{mean over pages of} \log_2 p_r}`, for the probability"
+                " p_r of the observation (click or no click) at the rank; 1 is best."
             ),
             "conditional perplexity": Column("Perplexity given the clicks above; 1 is best."),
         },
@@ -108,7 +108,7 @@ class ModelEvaluation(Result):
         pages = self.ranks["pages"].head(self.ranks.height // len(self.names)).to_numpy()
         sizes = {"page": pages[0], "result": pages.sum(), "click": self.clicks}
         return [
-            f"{counted(len(self.names), 'model')}, likeliest {best_model}",
+            f"{counted(len(self.names), 'model')}, highest log-likelihood: {best_model}",
             ", ".join(counted(int(number), noun) for noun, number in sizes.items()),
         ]
 
@@ -130,7 +130,7 @@ def evaluate_models(
     Notes
     -----
     An observation with probability 0, such as a second click under `CM`, makes the log-likelihood
-    minus infinity and the perplexity infinite; such observations are counted.
+    minus infinity and the perplexity infinite; the column `impossible` counts such observations.
 
     Sources: Dupret and Piwowarski (2008) for perplexity; PyClick for the mean over pages of means
     over ranks.
@@ -156,7 +156,7 @@ def evaluate_models(
 
 
 def parameter_table(models: Iterable[ClickModel]) -> pl.DataFrame:
-    """Return the parameters of several models; `of` has their keys, such as 'grade 1, rank 2'."""
+    """Return all values of several models; column `of` has their keys: 'grade 1, rank 2'."""
     frames = []
     value_columns = ("value", "error", "hits", "trials")
     for model in models:
@@ -175,7 +175,7 @@ def parameter_table(models: Iterable[ClickModel]) -> pl.DataFrame:
 
 
 def label(model: ClickModel) -> str:
-    """Name a trained model, with the variable that ties its parameters."""
+    """Return the name of a model, followed by `by grade` if its parameters are tied by grade."""
     return f"{model.model} by {model.items.tied}" if model.items.tied else str(model.model)
 
 
@@ -257,8 +257,8 @@ class PerplexityGain(Result):
         "baseline": Column("Click model A.", key=True),
         "gain": Column("(p_A - p_B) / (p_A - 1) for the mean perplexities p over ranks."),
         "low": Column(
-            "Lower bound of the confidence interval over queries drawn with replacement; NaN for"
-            " one query."
+            "Lower bound of the confidence interval from a bootstrap over queries; NaN for one"
+            " query."
         ),
         "high": Column("Upper bound of the same confidence interval as `low`."),
         "queries": Column("Number of queries."),
@@ -305,7 +305,8 @@ def perplexity_gain(
     .. math:: \frac{p_A - p_B}{p_A - 1}
 
     is the proportion by which B reduces the excess of A's perplexity over 1, the perplexity of a
-    perfect model. Intervals are percentiles over resampled queries, the same for both models.
+    perfect model. Intervals are percentiles over resamples of the queries; both models are
+    evaluated on the same resamples.
 
     Parameters
     ----------
@@ -385,7 +386,7 @@ def perplexity_gain(
 def perplexity_gains(
     models: Iterable[ClickModel], baseline: Model, log: QueryLog, **options: Any
 ) -> pl.DataFrame:
-    """Compute the gains of models over the baseline among them, one row per model."""
+    """Compute the gains over a baseline, which is one of the models; one row per other model."""
     model_list = list(models)
     [reference] = [model for model in model_list if model.model == baseline]
     compared_models = [model for model in model_list if model is not reference]
@@ -405,12 +406,12 @@ def predict_relevance(
     Parameters
     ----------
     models
-        One or several models with parameters of documents.
+        One or several trained models whose parameters are not tied by grade.
     qrels
         Judgments, in any form that :func:`cranfield.read_qrels` accepts.
     measures
-        Measures of the rankings of each query's documents by estimated relevance; their means are
-        over the judged queries of the log, with a warning if others are judged.
+        Measures of rankings of the documents of each query by estimated relevance. Means are over
+        the judged queries of the log; a warning reports judged queries that the log does not have.
     rel
         Lowest relevant grade for the area under the curve.
 
@@ -449,7 +450,7 @@ def predict_relevance(
         rows.append({"model": label(model), "judged": docs.height, "AUC": area, **means})
     if missing:
         number = counted(len(missing), "judged query")
-        warn(f"{number} not in the log excluded, such as {quoted(min(missing))}")
+        warn(f"{number} excluded: not in the log, such as {quoted(min(missing))}")
     return pl.DataFrame(rows)
 
 
@@ -491,9 +492,9 @@ class RatePrediction(TableResult):
 def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
     """Predict click rates at the first rank from pages with the document at other ranks.
 
-    For each document that is first on some pages of a query and lower on other pages, the model is
-    trained on the pages of the query where the document is not first, and predicts the probability
-    of a click on it at the first rank.
+    This is done for each document that is first on some pages of a query and lower on other pages.
+    The model is trained on the pages of the query where the document is not first, and predicts
+    the probability of a click on the document at the first rank.
 
     Parameters
     ----------

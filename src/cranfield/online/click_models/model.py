@@ -41,7 +41,7 @@ KEYS = {None: ("query", "doc"), "grade": ("grade",)}  # Columns that identify an
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Documents of queries, or grades, that have parameters in a model, numbered by row."""
+    """Items that have parameters in a model, numbered by row: documents of queries, or grades."""
 
     tied: str | None  # None, or `grade`
     # Data frame, one row per item: `query` and `doc`, or `grade`, null without a judgment
@@ -49,7 +49,7 @@ class Items:
 
     @classmethod
     def from_log(cls, log: QueryLog, tied: str | None) -> Items:
-        """Number the results of a log by first appearance, or by grade, unjudged first."""
+        """Number documents by first appearance; or grades in ascending order, unjudged first."""
         items = select_item_keys(log, tied).unique(maintain_order=True)
         return cls(tied, items if tied is None else items.sort("grade", nulls_last=False))
 
@@ -253,8 +253,8 @@ class Tally:
 
 Tallies = dict[str, Tally]
 Fit = tuple[Tallies, Floats]
-"""Counts, expected ones for EM; and the log-likelihood plus log-prior before each step of EM and
-after the last, empty for other models."""
+"""Tallies, which are expected for EM; and the log-likelihood plus log-prior before each step of EM
+and after the last step, which is empty for other models."""
 
 
 def values_at(values: Floats, rank: int | Indices) -> Floats:
@@ -351,7 +351,7 @@ class Model(Spec):
         """Return the relevance of each item: the product of its parameters; shape (items,)."""
         names = [name for name, variable in self.variables.items() if variable == "item"]
         if not names:
-            raise self.error(f"{self.name} has no relevance: no parameter is of documents")
+            raise self.error(f"{self.name} has no relevance: no parameter depends on documents")
         return np.asarray(np.prod([values[name][:-1] for name in names], axis=0))
 
     def standard_error(self, tally: Tally) -> Floats:
@@ -364,7 +364,7 @@ class Model(Spec):
         return {}
 
     def values(self, tallies: Tallies) -> dict[str, Floats]:
-        """Return the posterior modes (prior mean if without trials), followed by the prior mean."""
+        """Return posterior modes (the prior mean without trials), followed by the prior mean."""
         fixed_values, values = self.fixed_values(), {}
         prior_mean = float(self.alpha / (self.alpha + self.beta))
         for name, tally in tallies.items():
@@ -386,9 +386,9 @@ class Model(Spec):
 class EMModel(Model):
     """A model with hidden states, fitted by expectation-maximisation."""
 
-    iterations: int = parameter(50, integer(1, 10**6), "steps of expectation-maximisation")
+    iterations: int = parameter(50, integer(1, 10**6), "maximum steps of expectation-maximisation")
     tolerance: float = parameter(
-        0.0, number(0), "the iteration ends when a step improves the objective by less than this"
+        0.0, number(0), "minimum gain of the objective per step; a smaller gain ends the iteration"
     )
 
     def expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:

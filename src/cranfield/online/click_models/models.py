@@ -75,7 +75,7 @@ class DCTR(Rate):
 
 
 class ExaminationModel(EMModel):
-    """Base class of models where a click requires examination and attraction, otherwise hidden."""
+    """Base class of models where a click requires examination and attraction, both hidden."""
 
     def expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
         n_items = pages.items.size
@@ -107,7 +107,7 @@ class ExaminationModel(EMModel):
 
 
 class PBM(ExaminationModel):
-    """The position-based model: users click on a document that they examine and that attracts.
+    """The position-based model: users click on a document that they examine and that attracts them.
 
     .. math:: P(C_r = 1) = a_{q d_r} x_r
     """
@@ -271,26 +271,28 @@ def count_down_to(pages: Patterns, last_examined: Indices) -> tuple[Floats, Floa
 
 
 def count_to_last_click(pages: Patterns) -> tuple[Floats, Floats]:
-    """Return clicks and results down to the lowest click, or all results without a click."""
+    """Return clicks and results down to the lowest click, or on the whole page without a click."""
     lowest = pages.lowest_clicks
     return count_down_to(pages, np.where(lowest < 0, pages.lengths, lowest))
 
 
 class CM(CascadeModel):
-    """The cascade model: users go down to the first document that attracts, and stop.
+    """The cascade model: users go down to the first document that attracts them, and click it.
 
     .. math:: P(C_r = 1) = a_{q d_r} \\prod_{j<r} (1 - a_{q d_j})
 
-    A second click is impossible. With a floor, conditional probabilities are those of PyClick: as
-    above down to the first click, and the floor for all observations below it. They do not sum to
-    1, and are meant for comparisons with results computed in this way.
+    A second click is impossible. With a floor, conditional probabilities are computed as in
+    PyClick: as above down to the first click, and equal to the floor for all observations below it.
+    They do not sum to 1; use them only for comparisons with results of PyClick.
     """
 
     name = "CM"
     source = "Craswell et al. (2008)"
     variables: ClassVar = {"attractiveness": "item"}
 
-    floor: float = parameter(0.0, number(0, 1, open_high=True), "of conditional probabilities")
+    floor: float = parameter(
+        0.0, number(0, 1, open_high=True), "probability of observations below the first click"
+    )
 
     def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         return 1.0, 0.0
@@ -425,7 +427,7 @@ class DBN(DynamicModel):
 
 
 class CCM(DynamicModel):
-    """The click chain model: attraction and satisfaction have one probability, continuation three.
+    """The click chain model: one probability of attraction and satisfaction, three of continuation.
 
     .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = (1 - C_r)\\tau_1
         + C_r [(1 - a_{q d_r})\\tau_2 + a_{q d_r}\\tau_3]

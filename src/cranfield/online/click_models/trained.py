@@ -63,7 +63,7 @@ _MEASURES: dict[str, tuple[tuple[str, str], dict[str, str]]] = {
     "DBN": (("uM", "rrM"), {**_SATISFIED, "gamma": "continuation"}),
     "SDBN": (("uM", "rrM"), _SATISFIED),
 }
-"""Measures of utility and effort of each model, and the model's parameter for each argument."""
+"""Measures of utility and effort of each model, and the parameter for each of their arguments."""
 
 
 def _convert_parameter(
@@ -130,12 +130,12 @@ class ClickModel(Result):
 
     @cached_property
     def values(self) -> dict[str, Floats]:
-        """The parameters by name; each ends with the prior mean, for unseen results."""
+        """Values of each parameter, by name; the last is the prior mean, for unseen results."""
         return self.model.values(self.tallies)
 
     @cached_property
     def parameters(self) -> dict[str, pl.DataFrame]:
-        """The parameters by name, a data frame each.
+        """Data frame of the values of each parameter, by name.
 
         The first columns are the keys of a value: `query` and `doc`, or `grade` (null is unjudged),
         `rank` from 1, `last` (rank of the last click above, 0 for none) or `after`. Then come the
@@ -205,7 +205,7 @@ class ClickModel(Result):
         return np.asarray(is_new_item | is_new_rank)
 
     def relevance(self) -> pl.DataFrame:
-        """Estimate the relevance of documents: attractiveness times satisfaction, if modelled.
+        """Estimate the relevance of documents: attractiveness, times satisfaction if modelled.
 
         Returns
         -------
@@ -236,9 +236,8 @@ class ClickModel(Result):
     def relevance_by_document(self) -> pl.DataFrame:
         """Return the relevance; refuse a model that does not distinguish documents."""
         if self.items.tied is not None:
-            expected = "expected a model that distinguishes documents; use train(..., tied='none')"
-            model = "a model with one parameter for all documents of a grade"
-            raise PolicyError(f"{expected}, got {model}")
+            reason = "expected a model with parameters by document, got a model tied by grade"
+            raise PolicyError(f"{reason}; use train(..., tied='none')")
         return self.relevance()
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -267,7 +266,7 @@ class ClickModel(Result):
         Raises
         ------
         InputError
-            For a file that is not a model, or is inconsistent.
+            For a file that is not a trained click model, or whose values are inconsistent.
         """
         return ClickModel(**load(path))
 
@@ -303,7 +302,7 @@ class ClickModel(Result):
         Raises
         ------
         PolicyError
-            For parameters by query and document, and models without such a measure.
+            For a model that is not tied by grade, or that has no measure of this kind.
 
         Examples
         --------
@@ -350,9 +349,9 @@ class ClickModel(Result):
     def user_model(self, *, unjudged: bool = False, **options: Any) -> ContinuationModel:
         """Return the users of a model tied by grade as a C/W/L user model.
 
-        They continue with :math:`C(i) = \\gamma (1 - a_i s_i)` by DBN and SDBN, with
-        :math:`(1-a)\\tau_1 + a((1-a)\\tau_2 + a\\tau_3)` by CCM, and by PBM with
-        :math:`x_{i+1} / x_i`, if it is at most 1. All users of a user model read the first rank.
+        Users continue with probability :math:`C(i) = \\gamma (1 - a_i s_i)` in DBN and SDBN,
+        :math:`(1-a)\\tau_1 + a((1-a)\\tau_2 + a\\tau_3)` in CCM, and :math:`x_{i+1} / x_i` in PBM,
+        if it is at most 1. All users read the first rank.
 
         Parameters
         ----------
@@ -369,7 +368,7 @@ class ClickModel(Result):
         Raises
         ------
         PolicyError
-            For parameters by query and document, and models whose users do not continue by rank.
+            For a model that is not tied by grade, or whose users do not read from rank to rank.
         MeasureError
             For a PBM in which a rank is examined more often than the rank above it, and for DCM,
             whose users continue by both grade and rank.
@@ -391,10 +390,10 @@ class ClickModel(Result):
         Parameters
         ----------
         lists
-            Documents shown for each query; with parameters tied by grade, their grades, None for
-            unjudged documents.
+            Documents shown for each query; for a model tied by grade, the grades of these
+            documents, None for unjudged documents.
         n
-            Number of pages of each list.
+            Number of pages to draw for each list.
         seed
             Seed; page k of a list has the same clicks for every `n`.
 
@@ -476,8 +475,8 @@ class ModelUser:
     def clicks(self, grades: Ints, uniforms: Floats) -> Bools:
         """Draw clicks on pages, as :meth:`CascadeUser.clicks`.
 
-        For a model that is not tied by grade, `grades` are codes of its items: rows of its
-        parameters, -1 after the end of a list.
+        For a model that is not tied by grade, `grades` are codes of its items, which are rows of
+        its parameters; -1 after the end of a list.
         """
         codes = np.asarray(grades)
         if codes.ndim != 2 or uniforms.shape[0] != codes.shape[0]:
@@ -500,8 +499,8 @@ def train(
     Parameters
     ----------
     log
-        Pages with all their results and the clicks on them. Several clicks on a result count once,
-        clicks on no result are ignored; pages without results are skipped.
+        Pages with all their results and the clicks on them. Several clicks on a result count once.
+        Clicks that are not on a result, and pages without results, are ignored.
     model
         Click model, such as `DBN`, `DBN(gamma=0.9)` or `PBM(iterations=100)`; :func:`models` lists
         them. Each parameter is a probability with a Beta prior, whose `alpha` and `beta` are 2 by
@@ -560,7 +559,7 @@ def train_models(
     tied = "grade" if tied == "grade" else None
     if qrels is not None:
         if tied is None:
-            raise PolicyError("qrels requires tied='grade', for parameters by grade")
+            raise PolicyError("qrels requires tied='grade'")
         log = with_grades(log, qrels)
     pages = patterns_of(log, Items.from_log(log, tied))
     items, ranks, n_pages = pages.items, pages.ranks, int(pages.weights.sum())

@@ -84,7 +84,7 @@ def test_a_table_gives_what_tea_tasting_gives() -> None:
     shuffled = parts.sample(fraction=1, shuffle=True, seed=1)
     again = analyse_experiment(shuffled, METRICS, unit="user")
     np.testing.assert_allclose(again.pvalues, found.pvalues, 1e-9)
-    note = "400 rows summed by user: 200 units; a mean over rows requires a ratio"
+    note = "400 rows summed by user: 200 units; for a mean over rows, use a ratio"
     assert note in again.notes
     assert not any("count as one unit" in note for note in again.notes)
 
@@ -209,8 +209,8 @@ def test_units_in_two_variants_are_counted() -> None:
     table = {"user": [*"aabcdeff"], "variant": variants, "n": [1.0] * 8}
     found = analyse_experiment(table, "n", unit="user", control="x")
     assert found.units.tolist() == [2, 2]
-    assert any("1 unit in more than one variant excluded" in note for note in found.notes)
-    assert any("1 user without a variant" in note for note in found.notes)
+    assert any("1 unit excluded: in more than one variant" in note for note in found.notes)
+    assert any("1 user excluded: no variant" in note for note in found.notes)
     with pytest.raises(InputError, match="'a'"):
         analyse_experiment(table, "n", unit="user", mixed="error")
 
@@ -388,7 +388,7 @@ def test_clicks_on_no_pages_are_reported() -> None:
 def test_pages_without_a_variant_are_counted() -> None:
     none = simulated_log().pages["variant"].null_count()
     notes = analyse_experiment(simulated_log(), ["CTR"]).notes
-    assert f"{none} pages without a variant excluded" in notes
+    assert f"{none} pages excluded: no variant" in notes
 
 
 def anonymous(every: int) -> QueryLog:
@@ -408,13 +408,13 @@ def test_pages_without_a_user_are_excluded_and_counted() -> None:
     known = analyse_experiment(log.where(pl.col("user").is_not_null()), ["CTR", "UCTR"])
     np.testing.assert_array_equal(found.units, known.units)
     np.testing.assert_array_equal(found.means, known.means)
-    assert f"{number} pages ({share:.1%}) without a user excluded" in found.notes
+    assert f"{number} pages ({share:.1%}) excluded: no user" in found.notes
     assert not any("more than one variant" in note for note in found.notes)
     all_pages = log.pages["user"].null_count()
     past = f"{all_pages} pages before the experiment ({all_pages / log.pages.height:.1%})"
     earlier = replace(log, pages=log.pages.with_columns(pl.col("time").dt.offset_by("-1y")))
-    assert f"{past} without a user excluded" in analyse_experiment(log, "CTR", before=earlier).notes
-    with pytest.raises(InputError, match="before must end before the experiment begins"):
+    assert f"{past} excluded: no user" in analyse_experiment(log, "CTR", before=earlier).notes
+    with pytest.raises(InputError, match="before must end before the experiment starts"):
         analyse_experiment(log, "CTR", before=log)
     strangers = replace(earlier, pages=earlier.pages.with_columns(user="new " + pl.col("user")))
     with pytest.raises(InputError, match="the log before the experiment has no user"):
@@ -429,7 +429,7 @@ def test_sums_and_aa_tests_count_pages_without_a_user() -> None:
         sums = sums_by_unit(source, "UCTR")
         assert (sums.unassigned, sums.pages) == (nobody, log.pages.height)
     assert sums_by_unit(log, "UCTR", unit="query").unassigned == 0
-    with pytest.warns(CranfieldWarning, match=f"{nobody} pages .* without a user excluded"):
+    with pytest.warns(CranfieldWarning, match=f"{nobody} pages .* excluded: no user"):
         simulate_aa_tests(log, "UCTR", n_tests=2)
 
 

@@ -66,7 +66,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: analyse(errors="permutation", lift="linear"), "lift='linear'"),
         (lambda: analyse(errors="bootstrap", lift="fieller"), "lift='fieller'"),
         (lambda: analyse(oec={"q": 1}), "'q'"),
-        (lambda: analyse_experiment(AB, LOW, oec={"x": -1}), "at least 0, got -1: as lower is"),
+        (lambda: analyse_experiment(AB, LOW, oec={"x": -1}), "at least 0, got -1: lower is better"),
         (lambda: analyse_experiment(AB | {"x": [1] * 4}, "x", oec={"x": 1}), "x"),
         (lambda: analyse_experiment(AB, {"OEC": "x"}, oec={"OEC": 1}), "OEC"),
         (lambda: analyse(segments=["q"]), "no q column"),
@@ -122,5 +122,5 @@ def test_refused_in_one_line(topic: str) -> None:
 def test_users_of_both_variants_leave_one() -> None:
     rows = {"page": [*"123"], "query": ["q"] * 3, "user": [*"uuv"], "variant": [*"abb"]}
     log = read_log(rows | {"rank": [1] * 3, "doc": ["x"] * 3, "clicks": [1, 0, 1]})
-    with pytest.raises(CranfieldError, match="got one; .*1 unit in more than one variant excluded"):
+    with pytest.raises(CranfieldError, match="got one; .*1 unit excluded: in more than one"):
         analyse_experiment(log, "CTR")

@@ -80,7 +80,7 @@ def test_ids_that_do_not_repeat_and_columns_that_cross_variants_are_no_units() -
         "device": random.choice(["phone", "desk"], 200),
         "revenue": random.poisson(1, 200),
     }
-    with pytest.warns(CranfieldWarning, match="'bucket', whose values are each in one variant"):
+    with pytest.warns(CranfieldWarning, match="'bucket' is not used, but each of its values"):
         assert analyse_experiment(users, "x").units.tolist() == [100, 100]
     clusters = {name: column for name, column in users.items() if name != "user"}
     with pytest.raises(PolicyError, match="200 rows of 20 values of 'bucket'"):
@@ -153,7 +153,7 @@ LISTS = [{"user": "u0", "variant": "a", "x": 1}, {"user": ["u9"], "variant": "b"
         (SLASH, "clicks/view", {}, "'clicks/view' is read as a ratio: rename the column"),
         ({"variant": ["a", "b"], "x": [4, 5]}, "x", {}, "got one row per variant, so rows seem to"),
         (LISTS, "x", {}, "expected text or a number in 'user', got "),
-        (PAIRS, "x", {}, "in more than one variant, so it was not randomised; set unit='row' if"),
+        (PAIRS, "x", {}, "so 'user' was not randomised; set unit='row' if"),
         (TOTALS["'date'"][0], "orders", {"unit": "date"}, "'date': all 4 units in more than one"),
     ],
 )
@@ -215,7 +215,7 @@ def test_blanks_around_names_are_removed(tmp_path: Path) -> None:
             analyse_experiment(anonymous, "x", unit="user")
         dropped = analyse_experiment(anonymous, "x", unit="user", missing="drop")
         assert dropped.means.tolist() == found.means.tolist()
-        assert "1 row without a user excluded" in dropped.notes
+        assert "1 row excluded: no user" in dropped.notes
 
 
 @pytest.mark.parametrize("blank", [" ", "\t"])
@@ -353,7 +353,7 @@ def test_times_in_one_variant_each(name: str) -> None:
     times = [k % 20 for k in range(200)]
     arms = ["control" if k % 2 else "new" for k in times]
     table = {"user_id": range(200), "variant": arms, name: times, "x": [k % 7 for k in range(200)]}
-    with pytest.warns(CranfieldWarning, match=f"'{name}', whose values are each in one variant"):
+    with pytest.warns(CranfieldWarning, match=f"'{name}' is not used, but each of its"):
         analyse_experiment(table, "x")
     with pytest.raises(PolicyError, match=f"200 rows of 20 values of '{name}'"):
         analyse_experiment({k: v for k, v in table.items() if k != "user_id"}, "x")
@@ -363,7 +363,7 @@ def test_rows_that_occur_twice_are_reported() -> None:
     users = [*range(40), *range(6)]
     arms = ["control" if k % 2 else "new" for k in users]
     table = {"user": users, "variant": arms, "x": [k % 3 for k in users]}
-    with pytest.warns(CranfieldWarning, match="6 rows equal to another row in all columns"):
+    with pytest.warns(CranfieldWarning, match="6 rows summed with another row that is equal"):
         analyse_experiment(table, "x", unit="user")
     # Events of a user may be equal.
     events = {name: values * 3 for name, values in table.items()}
@@ -424,7 +424,7 @@ def test_a_row_of_totals_is_not_a_unit(total: str) -> None:
 def test_units_without_a_level_of_a_segment_are_counted() -> None:
     table = {"variant": ["control", "new"] * 15, "x": [*range(30)], "device": ["a", "b", ""] * 10}
     result = analyse_experiment(table, "x", segments=["device"])
-    assert "10 rows without a value of device, in none of its levels" in result.notes
+    assert "10 rows excluded from the levels of device: no value" in result.notes
     assert result.sample_ratios["units"].to_list() == [10, 10]
     full = analyse_experiment(table | {"device": ["a", "b", "c"] * 10}, "x", segments=["device"])
     assert not any("in none of its levels" in note for note in full.notes)
@@ -460,5 +460,5 @@ def test_no_interval_of_the_lift_to_zero(errors: str) -> None:
         assert report.lift[0, 0] == -1
         assert np.isnan([report.lift_low[0, 0], report.lift_high[0, 0]]).all()
         assert report.low[0, 0] < report.high[0, 0] < 0
-        note = "x: all values are 0 in treatment: no confidence interval of the lift can be"
+        note = "x: no confidence interval of the lift, because all values are 0 in treatment"
         assert any(line.startswith(note) for line in report.notes)

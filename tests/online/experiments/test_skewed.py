@@ -213,7 +213,7 @@ def test_what_does_not_vary_has_no_interval_and_an_exact_pvalue() -> None:
     table = {"variant": ["b"] * 6 + ["a"] * 6, "x": [3.5] * 6 + [2.5] * 6}
     found = analyse_experiment(table, "x")
     assert np.isnan([found.mean_low, found.mean_high]).all()
-    note = "all values equal in a, b: no confidence interval of the mean"
+    note = "no confidence interval of the mean, because all values are equal in a, b"
     assert any(note in one for one in found.notes)
     same = analyse_experiment({"variant": ["b"] * 6 + ["a"] * 6, "x": [2.5] * 12}, "x")
     assert same.pvalues.tolist() == [[1.0]]
@@ -249,7 +249,7 @@ def test_margins_are_absolute_or_relative() -> None:
     wide = analyse_experiment(table, {"x": Metric("x", margin=50)})
     [note] = [note for note in wide.notes if "margin" in note]
     assert note.startswith("x: the margin 50 is larger than the mean of the control, ")
-    assert note.endswith("; a percentage is written as '50%'")
+    assert note.endswith("; if it is a percentage, write '50%'")
 
 
 def test_margins_of_permuted_metrics_agree_with_their_intervals() -> None:

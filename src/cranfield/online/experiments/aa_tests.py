@@ -58,7 +58,7 @@ class AATests(Result):
         "low": Column("Lower bound of the 95% confidence interval of the proportion (Wilson)."),
         "high": Column("Upper bound of the same confidence interval as `low`."),
         "uniform p": Column(
-            "p-value of the Kolmogorov-Smirnov test for uniform p-values; NaN for many tied ones.",
+            "p-value of the Kolmogorov-Smirnov test for uniform p-values; NaN if many are tied.",
             pvalue=True,
         ),
     }
@@ -100,11 +100,11 @@ def simulate_aa_tests(
 ) -> AATests:
     """Simulate A/A tests, to check whether tests keep their significance level.
 
-    Units keep their data; their variants are hashed anew with the salts `replay-0`, `replay-1` and
-    so on. The null hypothesis is true, so p-values of a valid test are uniform: it is rejected in a
-    proportion alpha of the simulated tests. The tests are Welch's. If it is rejected more often,
-    dependent units are treated as independent, or there are too few units for the skewness of the
-    metric and an unequal split.
+    Units keep their data, and hashes with the salts `replay-0`, `replay-1` and so on assign them to
+    new variants. The null hypothesis is true, so the p-values of a valid test are uniform, and the
+    test rejects in a proportion alpha of the simulations. The tests are Welch's. A higher
+    proportion means that dependent units are treated as independent, or that there are too few
+    units for the skewness of the metric and an unequal split.
 
     Parameters
     ----------

@@ -177,10 +177,10 @@ def analyse_experiment(
 
     The p-value is from Welch's test. If a metric is skewed and the split is unequal, this test
     rejects too often in one tail; with few units, or a variant without variance, its Type I error
-    rate is unknown. Then the metric is tested by permutations of the same statistic instead, by all
-    of them if there are at most 50,000, and a note reports it. The interval of the lift, the
+    rate is unknown. Then a permutation test of the same statistic is used instead, with all
+    permutations if there are at most 50,000, and a note reports it. The interval of the lift, the
     difference relative to the mean of the control, is computed on the log scale, or by the method
-    `linear` or `fieller`. With a covariate from before the experiment, a mean is adjusted (CUPED).
+    `linear` or `fieller`. A covariate from before the experiment adjusts a mean (CUPED).
     Nothing is tested if the numbers of units are not as planned: a sample ratio mismatch at
     p < .0005, overall or at a level of a segment.
 
@@ -210,41 +210,40 @@ def analyse_experiment(
     weights
         Expected proportions of units by variant; by default equal.
     srm
-        How to treat a sample ratio mismatch: `stop`, without a verdict; or `warn`.
+        How to treat a sample ratio mismatch: `stop` gives no verdict; `warn` gives one.
     mixed
         How to treat units that occur in more than one variant: `drop`, or `error`.
     missing
         How to treat missing values of a table: `error`; `drop`, which excludes the unit from that
-        metric, even if it has a value in other rows; or `zero`. Rows without an id of their unit
-        are excluded, unless it is `error`.
+        metric, even if it has a value in other rows; or `zero`. With `drop` and `zero`, rows
+        without the id of a unit are excluded.
     before
         For a log, the log of the same users before the experiment; its measures are covariates.
     theta
-        Units from which to estimate the coefficient of a covariate: `pooled` over all, or `within`
-        variants. It requires a covariate.
+        Units from which to estimate the coefficient of a covariate: `pooled` over all variants, or
+        `within` variants, which requires a covariate.
     lift
         Method for the confidence intervals of relative lifts: `log`, `linear` or `fieller`.
     errors
-        Significance test of the differences: `delta`, Welch's test by the delta method;
-        `permutation` of its statistic, with the interval of the lift by Fieller's method; `auto`,
-        which is `permutation` for fewer than 10 units in a variant, for a variant without variance,
-        and for a metric whose difference has a skewness above :math:`1/\sqrt{355}`, and otherwise
-        `delta`; or `bootstrap` over units, with percentile intervals. Permutations assume that a
-        treatment without effect on the mean has no effect on the distribution.
+        Significance test of the differences. `delta`: Welch's test by the delta method.
+        `permutation`: permutation test of Welch's statistic, with Fieller's interval of the lift;
+        it assumes that a treatment without effect on the mean has no effect on the distribution.
+        `auto`: `permutation` for fewer than 10 units in a variant, a variant without variance, or a
+        difference with a skewness above :math:`1/\sqrt{355}`; otherwise `delta`. `bootstrap`:
+        bootstrap over units, with percentile intervals.
     correction
         Correction for multiple comparisons, over all metrics and variants: `holm`, `hommel`,
         `bonferroni`, `sidak`, `bh`, `by`, `none`.
     alpha
         Significance level.
     segments
-        Columns whose levels are analysed separately, with a test whether effects differ between
-        levels.
+        Columns whose levels are analysed separately, with a test of equal effects at all levels.
     time
         Column with the time of a unit, for sample ratios by day and the order of looks. A unit with
         several rows has the time, and the segments, of its earliest row.
     sequential
-        Method whose p-values and intervals are valid at every look, such as `CS(tuned=5000)` or
-        `mSPRT(tau=0.1)`, whose tau is in the unit of the metric. See :func:`always_valid`.
+        Method whose p-values and intervals are valid at every look, such as `CS(tuned=5000)`, or
+        `mSPRT(tau=0.1)` with tau in the unit of the metric. See :func:`always_valid`.
     looks
         Numbers of units after which the data are analysed, in order of time; by default the data
         are analysed only at the end. Requires `sequential`.
@@ -274,7 +273,7 @@ def analyse_experiment(
     InputError
         For a missing column, or values that are not numbers.
     CranfieldError
-        For fewer than two variants, or two units in a variant.
+        For fewer than two variants, or fewer than two units in a variant.
 
     Examples
     --------
@@ -368,7 +367,7 @@ def analyse_units(
         notes.append(f"{reached}: {', '.join(future_looks)}")
     notes += _note_skewness(units, metrics, rows, options)
     if options.lift == "linear" and any("permutation" in row["test"] for row in rows):
-        effect = "has no effect on metrics tested by permutation, whose intervals are Fieller's"
+        effect = "has no effect on metrics tested by permutation; their intervals are Fieller's"
         notes.append(f"lift='linear' {effect}")
     by_segment = interactions = None
     if options.segments and not is_stopped:
@@ -474,7 +473,7 @@ def _note_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
     remark = "; Welch's test assumes normal values" if "delta" in tests else ""
     for test, method in (("bootstrap", "a bootstrap"), ("always valid", "an always-valid method")):
         if test in tests:
-            remark = f"; {method} is not valid, so no test is made: errors='permutation' is exact"
+            remark = f"; {method} is not valid, so no test is made; errors='permutation' is valid"
     return [
         f"few units ({', '.join(small_variants)}): only large differences can be detected{remark}"
     ]
@@ -490,7 +489,7 @@ def _note_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> Iterato
         if not is_percentage and size > control:
             yield (
                 f"{name}: the margin {size:g} is larger than the mean of the control,"
-                f" {control:.4g}; a percentage is written as '{size:g}%'"
+                f" {control:.4g}; if it is a percentage, write '{size:g}%'"
             )
 
 
@@ -502,15 +501,15 @@ def _note_constants(
             is_exact = row["test"] == "exact permutation"
             origin = f"; p = {row['p']:.2g} is from the exact permutation test" if is_exact else ""
             yield (
-                f"{row['metric']}: all values equal in {units.variants[0]} and in"
-                f" {row['variant']}: no confidence interval of the difference can be computed"
-                f"{origin}"
+                f"{row['metric']}: no confidence interval of the difference, because all values are"
+                f" equal in {units.variants[0]} and in {row['variant']}{origin}"
             )
     for name, arm in arms.items():
         constants = ", ".join(units.variants[k] for k in np.flatnonzero(arm.squared == 0))
         columns = units.metric_columns.get(name)
         if constants and not (columns is not None and units.is_proportion(columns)):
-            yield f"{name}: all values equal in {constants}: no confidence interval of the mean"
+            cause = f"all values are equal in {constants}"
+            yield f"{name}: no confidence interval of the mean, because {cause}"
 
 
 def _note_undefined(
@@ -536,8 +535,8 @@ def _note_undefined(
             )
         if row["mean"] == 0 and np.isnan(row["lift low"]) and row["error"] > 0:
             yield (
-                f"{row['metric']}: all values are 0 in {row['variant']}: no confidence interval of"
-                " the lift can be computed"
+                f"{row['metric']}: no confidence interval of the lift, because all values are 0 in"
+                f" {row['variant']}"
             )
 
 
@@ -557,13 +556,13 @@ def _note_skewness(
             f" probability {worse:.2g} and better with {better:.2g}, instead of"
             f" {options.alpha / 2:g} each"
         )
-        remedy = "; a permutation test keeps its level" if options.errors == "delta" else ""
+        remedy = "; errors='permutation' keeps the level" if options.errors == "delta" else ""
         consequence = {
             "permutation": f"{effect}; the metric is tested by permutation, which is exact if the"
             " variants have the same distribution",
             "delta": effect + remedy,
-            "bootstrap": "a percentile bootstrap rejects far too often in one tail; a permutation"
-            " test keeps its level",
+            "bootstrap": "a percentile bootstrap rejects far too often in one tail;"
+            " errors='permutation' keeps the level",
             "always valid": "always-valid methods assume a nearly normal difference and may reject"
             " too often in one tail; analyse more units, or cap the values",
         }[row["test"]]
@@ -577,13 +576,13 @@ def _note_segments(rows: Sequence[Row], segments: pl.DataFrame, options: Options
         return
     if segments["p"].has_nulls() or segments["p"].is_nan().any():
         yield (
-            f"not tested: levels of segments with fewer than {MIN_UNITS} units, or no variance, in"
-            " a variant"
+            f"levels of segments are not tested if a variant has fewer than {MIN_UNITS} units or no"
+            " variance"
         )
     if {"bootstrap", "permutation", "exact permutation"} & {row["test"] for row in rows}:
         yield "p-values and intervals by segment are from Welch's test"
     if metrics := dict.fromkeys(row["metric"] for row in rows if row["distortion"].is_large):
         yield (
-            f"skewness of {', '.join(metrics)}: tests by segment may reject too often in one"
-            " direction"
+            f"skewed metrics: {', '.join(metrics)}; their tests by segment may reject too often in"
+            " one tail"
         )

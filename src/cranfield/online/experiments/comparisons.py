@@ -220,7 +220,7 @@ def permute_moments(
 
 
 ERRORS = ("auto", "delta", "permutation", "bootstrap")
-"""Tests of differences; `auto` is `delta`, or `permutation` if its standard error is unreliable."""
+"""Tests of differences; `auto` is `delta`, or `permutation` if Welch's test is unreliable."""
 
 # Methods for the interval of the lift that a test has; all methods for a test that is not listed.
 LIFTS_OF_TEST = {"permutation": ("log", "fieller"), "bootstrap": ("log",)}
@@ -424,7 +424,7 @@ def combine_metrics(
             raise PolicyError(f"oec weight of {metric} must be a number, got {quoted(weight)}")
         is_down = metrics[name].good == "down"
         if is_down and weight < 0:
-            reason = "as lower is better, the sign of its values is already reversed"
+            reason = "lower is better, and the sign of its values is reversed already"
             raise PolicyError(f"oec weight of {metric} must be at least 0, got {weight}: {reason}")
         means = arms[name]
         deviation = float(np.sqrt(means.squared[0] * means.count[0]))

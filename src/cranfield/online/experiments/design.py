@@ -90,10 +90,11 @@ class Experiment:
 
     .. math:: u = \text{MD5}(\text{salt}, \texttt{0x1f}, \text{unit}) / 2^{64}
 
-    from the first 8 bytes, with salt and unit in UTF-8. The number for the salt of the layer
-    decides whether a unit is in the experiment; the number for the name of the experiment decides
-    the variant. So experiments of different names are independent, and experiments in one layer
-    with disjoint parts of the traffic have no unit in common (Kohavi, Tang and Xu, 2020).
+    computed from the first 8 bytes of the hash, with salt and unit in UTF-8. The number for the
+    salt of the layer decides whether a unit is in the experiment; the number for the name of the
+    experiment decides the variant. So experiments of different names are independent, and
+    experiments in one layer with disjoint parts of the traffic have no unit in common (Kohavi, Tang
+    and Xu, 2020).
 
     Parameters
     ----------
@@ -109,9 +110,9 @@ class Experiment:
         Proportion of the units that are in the experiment, or the part of the layer that it uses,
         such as `(0.5, 1)`.
     hash
-        Hash function that assigns units. `md5` (default), or `growthbook-1` or `growthbook-2`,
-        which give the same variants as GrowthBook's SDKs: traffic is then their coverage, or with a
-        layer the part of their namespace.
+        Hash function that assigns units: `md5` (default), or `growthbook-1` or `growthbook-2` for
+        the same variants as GrowthBook's SDKs. With GrowthBook's hashes, traffic is the coverage
+        or, if a layer is set, the part of the namespace.
 
     Raises
     ------
@@ -196,8 +197,8 @@ class Experiment:
         if (start, stop) == (0.0, 1.0):
             is_inside = np.ones(len(variant_index), dtype=bool)
         elif self.hash != "md5" and self.layer is None:
-            limits = ends - proportions + stop * proportions
-            is_inside = (start == 0) & (u < limits[variant_index])
+            covered_ends = ends - proportions + stop * proportions
+            is_inside = (start == 0) & (u < covered_ends[variant_index])
         else:
             salt = f"{self.name}/traffic" if self.layer is None else self.layer
             is_md5 = self.hash == "md5"

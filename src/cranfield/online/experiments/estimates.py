@@ -113,12 +113,12 @@ class Metric:
     Parameters
     ----------
     value
-        A column such as `revenue`, or a ratio of two such as `clicks/pages`, the sum of the first
-        divided by the sum of the second; as a pair of names if a name has a slash.
+        A column such as `revenue`, or a ratio of two columns such as `clicks/pages`: the sum of the
+        first divided by the sum of the second. Names with a slash are set as a tuple of names.
     covariate
-        Pre-experiment values of the same units, for variance reduction (CUPED): a column, or the
-        ratio of two. It must be known before a unit is exposed: a quantity that the experiment can
-        change is not a valid covariate.
+        Pre-experiment values of the same units, for variance reduction (CUPED): a column, or a
+        ratio of two columns. They must be known before a unit is exposed; values that the
+        experiment can change are not a valid covariate.
     good
         Whether `up` or `down` is better; by default `up`, or for a log the direction of the
         measure.
@@ -187,7 +187,7 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
 
 @dataclass(frozen=True)
 class MetricColumns:
-    """Column numbers of a metric; `covariate` is -1 without a covariate."""
+    """Indices of the columns of a metric; `covariate` is -1 without a covariate."""
 
     numerator: int
     denominator: int = ONES_COLUMN
@@ -214,14 +214,14 @@ def arm_means(
     r"""Estimate a metric of each variant from moments of shape (..., variants).
 
     A ratio of means R = x/y has the variance of x - R y divided by the squared mean of y (delta
-    method: Deng et al., 2018). With a covariate C, itself a mean or a ratio,
+    method: Deng et al., 2018). With a covariate C, which is a mean or a ratio, the metric is
 
     .. math:: R_j - \theta (C_j - \bar{C}), \quad
         \theta = \frac{\mathrm{cov}(R, C)}{\mathrm{var}(C)}
 
-    (CUPED: Deng et al., 2013) with covariances of linearised values over all units, or over units
-    within their variant. `all_units` has the moments of all units, by default those of the
-    variants, merged.
+    (CUPED: Deng et al., 2013) with covariances of linearised values over all units, or within
+    variants. `all_units` has the moments of all units; by default the moments of the variants are
+    merged.
     """
     value, gradient = _ratio(groups, metric.numerator, metric.denominator)
     factor = pivot = np.zeros(groups.count.shape[:-1])[..., None]
@@ -427,9 +427,10 @@ class Sequential(Spec):
 
     .. math:: \log \Lambda = -\frac12 \log(1 + r) + \frac{d^2}{s^2} \frac{r}{2 (1 + r)}
 
-    Without a difference, the probability that it ever reaches :math:`\log(1/\alpha)` is at most
-    alpha for normal estimates with known variance (Robbins, 1970), and approximately so for means
-    of many units. So the p-value is the smallest :math:`1/\Lambda` at any look.
+    Without a difference, the probability that :math:`\log \Lambda` ever reaches
+    :math:`\log(1/\alpha)` is at most alpha for normal estimates with known variance (Robbins,
+    1970), and approximately so for means of many units. So the p-value is the smallest
+    :math:`1/\Lambda` at any look.
     """
 
     name: ClassVar[str]

@@ -82,11 +82,11 @@ def sample_ratio(
 
     .. math:: \chi^2 = \sum_j \frac{(n_j - w_j n)^2}{w_j n}
 
-    with k - 1 degrees of freedom for k variants. A mismatch means that units were lost or added in
-    one variant rather than in another, so that variants no longer differ by chance alone, and no
-    result can be trusted. The alarm is at p < .0005, as a test that runs daily should rarely give a
-    false alarm. Below 1,000 units the exact binomial test is used; with more than two variants, it
-    tests each against all others, with Bonferroni's correction.
+    with k - 1 degrees of freedom for k variants. A mismatch means that one variant lost or gained
+    more units than another. Then variants do not differ by chance alone, and no result can be
+    trusted. The alarm is at p < .0005, because a test that runs daily should rarely give a false
+    alarm. Below 1,000 units the exact binomial test is used; with more than two variants, each is
+    tested against all others, with Bonferroni's correction.
 
     Source: Fabijan et al. (2019); Kohavi, Tang and Xu (2020).
 

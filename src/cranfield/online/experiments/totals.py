@@ -25,8 +25,9 @@ MAX_ROWS = 1_000_000  # Maximum number of units with a row of 0 or 1 each
 
 Total = tuple[float, float] | tuple[float, float, float]  # Successes, units; or sum, squares, units
 
-_ASSUMPTION = "Welch's test assumes that the means are nearly normal"
-_UNKNOWN_SKEWNESS = f"totals do not show the skewness of the values: {_ASSUMPTION}"
+_UNKNOWN_SKEWNESS = (
+    "Welch's test assumes a small skewness of the values, which cannot be checked with totals"
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,7 +82,7 @@ def analyse_totals(
     .. math:: s^2 = \frac{\sum x^2 - (\sum x)^2 / n}{n - 1}
 
     Totals must be over the units that were randomised. If users were randomised, totals over
-    sessions or page views make intervals too short, and the totals do not reveal it.
+    sessions or page views make intervals too short, which cannot be detected from the totals.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ def analyse_totals(
     ------
     PolicyError
         For impossible totals, such as more successes than units; for means of fewer than ten units
-        in a variant, as their test requires the values; and as for :func:`analyse_experiment`.
+        in a variant, whose test requires all values; and as for :func:`analyse_experiment`.
 
     Examples
     --------
@@ -133,7 +134,7 @@ def analyse_totals(
             if is_mean and totals[variant][-1] < MIN_UNITS:
                 size = f"{totals[variant][-1]:g} in {quoted(variant)}"
                 reason = f"expected at least {MIN_UNITS} units in each variant, got {size}"
-                remedy = "fewer units require a permutation test of their values"
+                remedy = "for fewer units, use a permutation test on a table of their values"
                 raise PolicyError(f"{reason}; {remedy}")
         units = _Totals(
             arm=np.empty(0, dtype=np.intp),

@@ -21,7 +21,7 @@ Names = Sequence[str]
 CONTROLS = ("control", "baseline", "old", "a", "0")  # Default controls, in any case
 
 TIMES = frozenset({"date", "day", "week", "month", "quarter", "year", "hour", "period"})
-"""Columns that are labels of rows even if their values are numbers."""
+"""Names of columns of times, which are labels of rows even if their values are numbers."""
 
 
 class UnitTable:
@@ -52,7 +52,7 @@ class UnitTable:
         return ids.n_unique(), len(ids)
 
     def count_clusters(self, *keys: int) -> int:
-        """Return the number of values of columns if each repeats in one variant only; else 0."""
+        """Return the number of values of `keys` if all rows of a value have one variant; else 0."""
         values = self.count_arms(*keys)
         n_repeats = values["rows"].sum() - values.height
         n_arms = self.texts(self.variant).drop_nulls().n_unique()
@@ -60,7 +60,7 @@ class UnitTable:
         return values.height if is_cluster and values.height > 2 * n_arms else 0
 
     def count_arms(self, *keys: int, step: int = 1) -> pl.DataFrame:
-        """Return the numbers of variants and of every `step`-th row of each value of columns."""
+        """Count the variants and rows of each value of `keys`, over every `step`-th row."""
         columns = {str(k): self.texts(k) for k in keys}
         rows = pl.DataFrame({**columns, "arms": self.texts(self.variant)})
         rows = rows.gather_every(step).drop_nulls()
@@ -68,7 +68,7 @@ class UnitTable:
 
     @staticmethod
     def has_values_once(ids: pl.Series, labels: pl.Series, min_repeats: int) -> bool:
-        """Return True if no unit has a value twice; by chance, with probability 2^-min_repeats."""
+        """Return True if no id has a label twice, unless by chance (p > 2^-min_repeats)."""
         sizes = ids.value_counts()["count"]
         n_pairs = (sizes * (sizes - 1)).sum() / 2
         is_unlikely = n_pairs >= labels.n_unique() * min_repeats * log(2)
@@ -119,8 +119,8 @@ def check_rows(table: UnitTable, metrics: Names, denominators: Names) -> None:
             raise _make_cluster_error(table, k, height, n_values)
         if n_values:
             name = table.names[k]
-            note = f"column not used: {quoted(name)}, whose values are each in one variant only"
-            remedy = f"if it is the unit that was randomised, set unit={name!r}"
+            note = f"column {quoted(name)} is not used, but each of its values is in one variant"
+            remedy = f"if it is the unit of randomisation, set unit={name!r}"
             warn(f"{table.source}: {note}; {remedy}")
     if has_user_rows:
         return
@@ -159,20 +159,21 @@ def _check_cluster_pairs(table: UnitTable) -> None:
         has_arms = (table.count_arms(*pair, step=step)["arms"] > 1).any()
         if n_values := 0 if has_arms else table.count_clusters(*pair):
             names = " and ".join(quoted(table.names[k]) for k in pair)
-            sizes = f"{n_rows:,} rows of {n_values:,} pairs of {names}, each in one variant only"
-            problem = f"expected one row per unit, got {sizes}, as in a switchback experiment"
-            remedy = "join the two columns to one, and set it as the unit"
-            or_row = "or set unit='row' if rows were randomised"
-            raise PolicyError(f"{table.source}: {problem}: {remedy}, {or_row}")
+            sizes = f"{n_rows:,} rows of {n_values:,} pairs of {names}"
+            reason = "each pair is in one variant only, as in a switchback experiment"
+            remedy = "set a column of pairs as the unit, or unit='row' if rows were randomised"
+            raise PolicyError(
+                f"{table.source}: expected one row per unit, got {sizes}; {reason}: {remedy}"
+            )
 
 
 def _make_cluster_error(table: UnitTable, k: int, n_rows: int, n_values: int) -> PolicyError:
     name = table.names[k]
     sizes = f"{n_rows:,} rows of {n_values:,} values of {quoted(name)}"
-    problem = f"expected one row per unit, got {sizes}; rows of the same value are not independent"
+    problem = f"expected one row per unit, got {sizes}; rows with equal values are not independent"
     remedy = f"set the unit, such as unit={name!r}, or unit='row' if rows were randomised"
     if table.variant is not None and (table.count_arms(k)["arms"] > 1).all():
-        reason = f"each {name} is in more than one variant, so it was not randomised"
+        reason = f"each value is in more than one variant, so {quoted(name)} was not randomised"
         remedy = f"{reason}; set unit='row' if rows were randomised"
     return PolicyError(f"{table.source}: {problem}: {remedy}")
 
@@ -234,7 +235,7 @@ def check_second_variants(table: UnitTable) -> None:
 
 
 def warn_of_long_table(table: UnitTable, unit: str) -> None:
-    """Warn of a column of which each unit has each value once, such as names of metrics."""
+    """Warn of a column whose values, such as names of metrics, each occur once per unit."""
     ids = table.texts(table.places[unit])
     for k in (k for k in table.unused if table.spellings[k] not in TIMES - {"period"}):
         labels = table.texts(k)
@@ -248,27 +249,27 @@ def warn_of_long_table(table: UnitTable, unit: str) -> None:
             values = some_of(map(quoted, labels.unique(maintain_order=True)), 3)
             number = "one row" if is_complete else "at most one row"
             rows = f"each {unit} has {number} for each value of {quoted(table.names[k])} ({values})"
-            remedy = "if they are metrics or periods, keep the rows of one of them"
+            remedy = "if the values are metrics or periods, keep the rows of one value"
             warn(f"{table.source}: {rows}, and these rows are summed; {remedy}")
 
 
 def warn_of_repeated_rows(table: UnitTable, unit: str) -> None:
-    """Warn of rows that are equal in all columns, and are copies rather than events of a unit."""
+    """Warn of rows equal in all columns, if they seem to be copies rather than separate events."""
     rows = pl.DataFrame({str(k): table.texts(k) for k in range(len(table.names))})
     distinct = rows.unique()
     n_copies, id_name = len(rows) - len(distinct), str(table.places[unit])
     has_times = not _EXACT_TIMES.isdisjoint(table.spellings)
     is_table_of_units = distinct[id_name].is_unique().all() and 2 * n_copies < len(distinct)
     if n_copies and (has_times or is_table_of_units):
-        copies = f"{counted(n_copies, 'row')} equal to another row in all columns"
-        warn(f"{table.source}: {copies}, and summed with it; remove them if they are copies")
+        sums = f"{counted(n_copies, 'row')} summed with another row that is equal in all columns"
+        warn(f"{table.source}: {sums}; remove copies from the table")
 
 
 _EXACT_TIMES = {*map(spelt, " ".join(GROUPS["time"]).split())}
 
 
 def note_unused_labels(table: UnitTable, unit: str | None) -> list[str]:
-    """Return a note on unused columns that divide rows into groups; numbers are other metrics."""
+    """Return a note on unused columns of labels; columns of numbers are taken for other metrics."""
     ids = None if unit is None else table.texts(table.places[unit])
     schema = replace(table.schema, is_selected=False)
     unused, *_ = schema.unused(table.names, table.places.values())

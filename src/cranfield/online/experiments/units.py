@@ -171,7 +171,7 @@ def read_units(
         frame, unit_notes = _sum_by_unit(sorted_table, unit, variant, names, labels, mixed, once)
         notes += unit_notes
     if n_excluded := frame[variant].null_count():
-        notes.append(f"{counted(n_excluded, unit or 'row')} without a variant excluded")
+        notes.append(f"{counted(n_excluded, unit or 'row')} excluded: no variant")
         frame = frame.filter(pl.col(variant).is_not_null())
     notes += _note_values(frame, names, metrics, unit or "row")
     arms = order_variants(frame[variant], control, variants, source)
@@ -180,7 +180,7 @@ def read_units(
     for name, (_, level_codes) in levels.items():
         if n_without := int((level_codes < 0).sum()):
             rows = counted(n_without, unit or "row")
-            notes.append(f"{rows} without a value of {name}, in none of its levels")
+            notes.append(f"{rows} excluded from the levels of {name}: no value")
     if time is not None:
         day_levels, day_notes = _encode_days(frame[TIME], time, source)
         levels |= {name: day_levels[name] for name in day_levels if name not in levels}
@@ -256,7 +256,7 @@ def _read_table(
             if missing == "error":
                 problem = f"column {quoted(unit)} has no value in {rows}"
                 raise InputError(f"{problem}; missing='drop' excludes them", source=table.source)
-            notes.append(f"{rows} without a {unit} excluded")
+            notes.append(f"{rows} excluded: no {unit}")
             table = replace(table, frame=table.frame.drop_nulls(unit))
     return table, unit, notes
 
@@ -267,7 +267,8 @@ def _check_uses(exclusive: list[str | None], shared: list[str | None], variant: 
     names += [name for name in dict.fromkeys(shared) if name is not None and name in {"", variant}]
     if invalid := [name for name in names if not name or names.count(name) > 1]:
         expected = "unit, variant, metric, segment and time must be different columns"
-        raise PolicyError(f"{expected}, got {quoted(invalid[0])}")
+        columns = f"{quoted(invalid[0])} twice" if invalid[0] else "an empty name"
+        raise PolicyError(f"{expected}, got {columns}")
 
 
 _FIRST_YEAR = 1990  # Times since 1970 that are earlier are numbers of another origin
@@ -314,17 +315,17 @@ def _check_sums(
         if not covariate & summed_columns and all(is_constant[name].all() for name in covariate):
             once |= covariate
     sums = {part[k] for part in parts for k in (0, 2) if not part[k + 1]} - once - {""}
-    ratio = "a ratio such as clicks/impressions is one sum divided by another"
+    ratio = "divide two sums, such as clicks/impressions"
     for name in sorted(sums):
         values = frame[name].drop_nulls()
         if _is_rate(name):
             expected = f"a column of amounts, which are summed over the rows of each {unit}"
-            remedy = f"{ratio}; if {name} is an amount, rename it, such as total_{name}"
+            remedy = f"for a rate, {ratio}; if {name} is an amount, rename it, such as total_{name}"
             reason = f"expected {expected}, got {quoted(name)}; {remedy}"
             raise InputError(reason, source=source)
         if values.is_between(0, 1).all() and (values % 1 > 0).any():
             note = f"{quoted(name)} has values from 0 to 1, which are summed over the rows of each"
-            warn(f"{source}: {note} {unit}; if they are rates, {ratio}")
+            warn(f"{source}: {note} {unit}; for a rate, {ratio}")
     repeated = frame.filter(pl.col(unit).is_duplicated())
     for name in sorted(summed_columns - once - {""}):
         units = repeated.group_by(unit).agg(pl.first(name), pl.n_unique(name).alias("(n)"))
@@ -363,7 +364,7 @@ def _sum_by_unit(
     if units.height < table.frame.height:
         rows = counted(table.frame.height, "row")
         count = counted(units.height, "unit")
-        notes.append(f"{rows} summed by {unit}: {count}; a mean over rows requires a ratio")
+        notes.append(f"{rows} summed by {unit}: {count}; for a mean over rows, use a ratio")
         ids = table.frame[unit].cast(pl.String)
         placeholders = ids.filter(ids.str.to_lowercase().is_in([*NO_NAME]))
         for name, n_rows in placeholders.value_counts(sort=True).rows():
@@ -386,14 +387,14 @@ def _note_mixed_units(
     """Return a note on excluded units in several variants; refuse them if these are all units."""
     if mixed_units.is_empty():
         return []
-    count = f"{counted(len(mixed_units), 'unit')} in more than one variant"
-    example = f"such as {quoted(mixed_units[0])}"
+    count = counted(len(mixed_units), "unit")
+    problem = f"{count} in more than one variant, such as {quoted(mixed_units[0])}"
     if mixed == "error":
-        raise InputError(f"{count}, {example}", source=source)
+        raise InputError(f"{problem}; mixed='drop' excludes such units", source=source)
     if len(mixed_units) == n_units:
-        reason = f"unit must be what was randomised, got {unit!r}: all {count}, {example}"
+        reason = f"unit must be the unit of randomisation, got {unit!r}: all {problem}"
         raise InputError(reason, source=source)
-    return [f"{count} excluded"]
+    return [f"{count} excluded: in more than one variant"]
 
 
 def order_variants(
@@ -496,8 +497,8 @@ def units_from_log(
     """
     for name, metric in metrics.items():
         if metric.covariate is not None:
-            remedy = "(in Python, before=... takes an earlier log)"
-            raise PolicyError(f"{name}: covariate requires a table of units {remedy}")
+            remedy = "for a log, set before=... to an earlier log (in Python)"
+            raise PolicyError(f"{name}: a covariate requires a table of units; {remedy}")
     measures = parse_measures(metrics)
     texts = {name: str(measure) for name, measure in measures.items()}
     source, notes = "sums by unit", list[str]()
@@ -544,7 +545,7 @@ def _check_periods(log: QueryLog, before: Any) -> None:
         end: Any = before.pages["time"].max()
         start: Any = log.pages["time"].min()
         if end is not None and start is not None and end >= start:
-            expected = f"before must end before the experiment begins, {start:%Y-%m-%dT%H:%M:%S}"
+            expected = f"before must end before the experiment starts at {start:%Y-%m-%dT%H:%M:%S}"
             raise InputError(f"{expected}, got {end:%Y-%m-%dT%H:%M:%S}", source=log.source)
 
 
@@ -554,7 +555,7 @@ def _select_assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryL
     notes = [count_phrase(number, kind) for kind, number in log.anomalies.items() if number]
     pages = log.pages.filter(pl.col("variant").is_not_null())
     if n_excluded := log.pages.height - pages.height:
-        notes.append(f"{counted(n_excluded, 'page')} without a variant excluded")
+        notes.append(f"{counted(n_excluded, 'page')} excluded: no variant")
     groups = pages.drop_nulls(unit).group_by(unit, maintain_order=True)
     n_variants = groups.agg(pl.col("variant").n_unique())
     mixed_units = n_variants.filter(pl.col("variant") > 1)[unit]
@@ -579,9 +580,9 @@ def units_from_sums(
     for table, period in ((sums, ""), (before, " before the experiment")):
         if table is not None and table.unassigned:
             pages, proportion = counted(table.unassigned, "page"), table.unassigned / table.pages
-            messages.append(f"{pages}{period} ({proportion:.1%}) without a {table.kind} excluded")
+            messages.append(f"{pages}{period} ({proportion:.1%}) excluded: no {table.kind}")
     if n_excluded := int((~has_variant).sum()):
-        messages.append(f"{counted(n_excluded, sums.kind)} with no variant or several excluded")
+        messages.append(f"{counted(n_excluded, sums.kind)} excluded: no variant, or several")
     labels = pl.Series([sums.variants[k] for k in sums.variant[has_variant]], dtype=pl.String)
     ids = pl.Series(sums.units, dtype=pl.String).filter(pl.Series(has_variant))
     arms = order_variants(labels, control, variants, source)

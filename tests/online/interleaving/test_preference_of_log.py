@@ -108,7 +108,7 @@ def test_simulated_log_against_a_loop() -> None:
         by_user[users[page]] = by_user.get(users[page], 0) + sign
     ahead = np.sign(list(by_user.values()))
     assert (found.unit_wins, found.unit_losses) == ((ahead > 0).sum(), (ahead < 0).sum())
-    assert "2,501 pages without teams excluded" in found.notes
+    assert "2,501 pages excluded: no teams" in found.notes
 
 
 def test_pairs_of_which_not_both_took_part() -> None:
@@ -116,7 +116,7 @@ def test_pairs_of_which_not_both_took_part() -> None:
     found = preference_matrix_by_credits(credits, names=["a", "b", "c"])
     rows = found.to_polars()["wins", "losses", "ties"].rows()
     assert rows == [(1, 2, 0), (1, 0, 0), (1, 0, 0)]
-    note = "2 impressions excluded, in which the two rankers did not both take part"
+    note = "2 impressions excluded: not both rankers took part"
     assert note in found.pairs[0].notes
     with pytest.raises(PolicyError, match="no impression has credits of both '1' and '3'"):
         preference_matrix_by_credits([[1, 0, np.nan]])
@@ -226,7 +226,7 @@ def test_teams_and_team_draft_say_the_same() -> None:
 def test_lists_have_the_names_of_the_teams() -> None:
     log, lists, _ = _interleaved("TeamDraft")
     renamed = {q: {"old": by["old"], "newer": by["new"]} for q, by in lists.items()}
-    message = "lists named like the teams in the log, such as 'new', got lists of 'newer', 'old'"
+    message = "lists named like the teams in the log, such as 'new', got lists named 'newer', 'old'"
     with pytest.raises(CranfieldError, match=message):
         preference(log, lists=renamed)
     no_teams = log_from_tables(log.pages, log.results.drop("team"), log.clicks)
@@ -235,7 +235,7 @@ def test_lists_have_the_names_of_the_teams() -> None:
 
 def test_the_first_click_without_times_is_noted() -> None:
     log = small_log()
-    note = "first click: clicks have no times; on 2 pages with several clicks, their order"
+    note = "first click: clicks have no times; on 2 pages with several clicks, the order"
     assert any(note in line for line in preference(log, clicks="first", resamples=10).notes)
     assert not preference(log, resamples=10).notes
     noted = measure(log, ["ClickRank", "UCTR"]).notes
@@ -261,7 +261,7 @@ def test_wrong_lists() -> None:
     half = {"q": lists["q"]}
     found = preference(log, lists=half, resamples=10)
     assert found.impressions == 20
-    assert "20 pages without a method, or without lists of their query, excluded" in found.notes
+    assert "20 pages excluded: no method, or no lists of the query" in found.notes
     of_log = partial(preference, log)
     other = {"q": {"old": ["a"], "new": ["b"]}}
     check_refused(

@@ -197,7 +197,7 @@ def test_equal_topics_have_no_interval() -> None:
     rows = [("1", "x", "y", "a"), ("1", "x", "y", "b"), ("2", "x", "y", "tie")]
     result = side_by_side(rows, resamples=50)
     assert result.strengths.select("low", "high").rows() == [(None, None)] * 2
-    note = "no confidence interval of strengths that are equal in all resamples of topics"
+    note = "no confidence interval of strengths that are equal in all resamples"
     assert note in str(result)
 
 

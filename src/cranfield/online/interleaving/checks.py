@@ -66,7 +66,7 @@ class CascadeUser:
     click, stop
         Probabilities by grade, from 0 on.
     stop_after
-        `examined`: users may stop at every result that they examine, as in most programs;
+        `examined`: users may stop at every result that they examine, as in most implementations;
         `clicked`: only after a click, as in the papers.
     name
         Name of the user.
@@ -152,7 +152,7 @@ class CascadeUser:
 
 
 def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> CascadeUser:
-    """Return a simulated user of the literature.
+    """Return a simulated user with click probabilities from the literature.
 
     Parameters
     ----------
@@ -170,8 +170,8 @@ def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> Cascad
 
     Notes
     -----
-    A user of the cascade model (Guo, Liu and Wang, 2009), with the probabilities that studies of
-    interleaving have used since Hofmann, Whiteson and de Rijke (2011).
+    The cascade model is by Guo, Liu and Wang (2009). Studies of interleaving have used these
+    probabilities since Hofmann, Whiteson and de Rijke (2011).
 
     Examples
     --------
@@ -234,8 +234,8 @@ class Bias(Result):
         return float(np.abs(self.outcomes).max())
 
     def heading(self) -> list[str]:
-        outcome = f"largest expected outcome of random clicks {self.largest:.6g}"
-        return [f"{self.method}: {outcome}, 0 without bias"]
+        outcome = f"largest expected outcome under random clicks {self.largest:.6g}"
+        return [f"{self.method}: {outcome} (0 without bias)"]
 
     def _frame(self) -> pl.DataFrame:
         rows = [
@@ -268,15 +268,14 @@ def bias(
     Raises
     ------
     PolicyError
-        For more lists than `limit`, lists longer than 12, or sets of clicks that would take
-        minutes.
+        For more lists than `limit`, lists longer than 12, or a computation of minutes.
 
     Examples
     --------
     >>> import cranfield as cf
     >>> rankings = [["a", "b", "c"], ["b", "c", "a"]]
     >>> cf.online.bias(rankings, "Balanced")
-    Bias(Balanced: largest expected outcome of random clicks 0.333333, 0 without bias)
+    Bias(Balanced: largest expected outcome under random clicks 0.333333 (0 without bias))
     >>> cf.online.bias(rankings, "TeamDraft").largest
     0.0
     """
@@ -320,11 +319,11 @@ def bias(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fidelity(TableResult):
-    """Outcomes for pairs of rankers of which one dominates; returned by :func:`fidelity`.
+    """Outcomes for a better and a worse ranker; returned by :func:`fidelity`.
 
-    A case is a pair of orders of the same documents and a set of relevant documents, none of which
-    the better ranker ranks lower, and at least one of which it ranks higher. All relevant documents
-    that are shown are clicked.
+    A case is a pair of orders of the same documents, and a set of relevant documents. The better
+    ranker ranks no relevant document lower, and at least one higher. All relevant documents that
+    are shown are clicked.
 
     Attributes
     ----------

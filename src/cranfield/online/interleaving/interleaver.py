@@ -236,7 +236,7 @@ class Interleaver:
         if (is_clicked & (codes < 0)).any():
             raise PolicyError("clicks must be on documents, got a click below the end of its list")
         if teams is None and self.method.has_team_credit:
-            raise PolicyError(f"{self.method} credits teams; set the teams drawn with the lists")
+            raise PolicyError(f"{self.method} requires teams, which are drawn with the lists")
         owners = np.full_like(codes, NOBODY)
         if teams is not None:
             owners = _check_codes(teams, "teams", len(self.rankers))

@@ -63,7 +63,7 @@ def _check_pair(names: Sequence[str]) -> tuple[str, str]:
 def weigh_clicks(
     log: QueryLog, clicks: str, results: pl.DataFrame
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Return results with the largest `weight` of their clicks, 0 without clicks, and notes."""
+    """Add the largest `weight` of its clicks to each result (0 without a click); return notes."""
     log.require("clicks", purpose="a preference")
     rows = log.clicks.filter(pl.col("rank").is_not_null())
     rows = rows.join(results, on="page", how="semi", maintain_order="left")
@@ -91,7 +91,7 @@ def weigh_clicks(
         check_choice("clicks", clicks, [*CLICKS, *numeric_columns[2:]])
         weight = pl.col(clicks).cast(pl.Float64).fill_null(0.0)
         if n_missing := rows[clicks].null_count():
-            notes.append(f"{counted(n_missing, 'click')} without {clicks} counted as 0")
+            notes.append(f"{counted(n_missing, 'click')} without a value of {clicks} counted as 0")
     best_clicks = rows.group_by("page", "rank").agg(weight.max().alias("weight"))
     weighted = results.join(best_clicks, on=["page", "rank"], how="left", maintain_order="left")
     return weighted.with_columns(pl.col("weight").fill_null(0.0)), notes
@@ -126,7 +126,7 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     """Credit each ranker with the clicks on the results of its team.
 
     Two rankers take part in every interleaved page (Radlinski et al., 2008: the team with more
-    clicks wins). Of more rankers, which pages may mix, those that own a result take part.
+    clicks wins). If there are more rankers, those that own a result of a page take part in it.
     """
     rankers = list_teams(log)
     results, notes = weigh_clicks(log, clicks, log.results.drop_nulls("team"))
@@ -143,7 +143,7 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     row = np.searchsorted(pages, weights["page"].to_numpy())
     values[row, weights["team"].to_numpy()] = weights["weight"].to_numpy()
     if n_excluded := log.pages.height - len(pages):
-        notes.append(f"{counted(n_excluded, 'page')} without teams excluded")
+        notes.append(f"{counted(n_excluded, 'page')} excluded: no teams")
     if "method" in log.pages.columns:
         methods = log.pages["method"].drop_nulls()
         other_methods = methods.filter(~methods.str.starts_with("TeamDraft")).unique().sort()
@@ -158,11 +158,7 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
 def number_units(
     log: QueryLog, credits: LogCredits, unit: str | None
 ) -> tuple[str, Indices, list[str]]:
-    """Number the units of pages from 0.
-
-    Returns the name of the unit, the number of each page's unit, and the notes of the credits with
-    one on pages without a unit.
-    """
+    """Return the name of the unit, the number of each page's unit from 0, and all notes."""
     pages = log.pages[credits.pages]
     if unit is None:
         check_independence(pages, "page", "impression")
@@ -201,8 +197,8 @@ def impressions_needed(
 
     Notes
     -----
-    The number n of untied impressions is the smallest from which on the exact test has the power,
-    by the binomial distribution; above 2,000 it is the normal approximation
+    The exact test has the power with n or more untied impressions, by the binomial distribution.
+    If n is above 2,000, the normal approximation is used:
 
     .. math:: n = \left( \frac{z_{1-\alpha/2} / 2 + z_{power} \sqrt{p (1 - p)}}{p - 1/2} \right)^2
 
@@ -271,7 +267,7 @@ def method_credits(
     if "team" in results.columns and (teams := {*results["team"].drop_nulls()} - {*rankers}):
         raise InputError(
             "expected ranked lists named like the teams in the log, such as"
-            f" {quoted(min(teams))}, got lists of {some_of(map(quoted, rankers), 5)}",
+            f" {quoted(min(teams))}, got lists named {some_of(map(quoted, rankers), 5)}",
             source=log.source,
         )
     if "team" not in results.columns:
@@ -290,10 +286,8 @@ def method_credits(
     # A page without results has no clicks, so it is a tie.
     page_rows = used_pages["page"].to_numpy()
     if n_excluded := log.pages.height - len(page_rows):
-        notes.append(
-            f"{counted(n_excluded, 'page')} without a method, or without lists of their query,"
-            " excluded"
-        )
+        excluded = f"{counted(n_excluded, 'page')} excluded"
+        notes.append(f"{excluded}: no method, or no lists of the query")
     return LogCredits(pair, values[page_rows], page_rows, tuple(notes))
 
 
@@ -351,13 +345,13 @@ def preference(
         Log with teams of results.
     unit
         Independent unit, for the test and the bootstrap: `user`, `session`, `query` or
-        `impression`. It must be set if users or sessions have several pages.
+        `impression`. A unit must be set if users or sessions have several pages.
     names
         The rankers A and B; by default the two teams of the log, in order.
     clicks
-        Clicks that count, `all`, the `first` or `last` of a page, `sat` (a dwell time of at least
-        30 seconds), or `dwell`, which weighs each click by its dwell time. A log made in Python may
-        have other numeric columns of `clicks` with weights.
+        Clicks that count: `all`; the `first` or `last` of a page; `sat` (a dwell time of at least
+        30 seconds); or `dwell`, which weights each click by its dwell time. In Python, any numeric
+        column that was added to `log.clicks` can also be the weight.
     lists
         Documents by query and ranker, best first. With lists, pages are compared by the method that
         interleaved them; by default they are compared by teams, which is correct for team draft.

@@ -44,7 +44,7 @@ def find_best_available_docs(rankings: Rankings, prefixes: Prefixes) -> Indices:
 
 
 def weigh_turns(prefixes: Prefixes, has_docs: Bools) -> Floats:
-    """Return weight 1 for rankers that may yet give a document in this round, else 0."""
+    """Return weight 1 for rankers that have not given a document in this round, else 0."""
     teams = prefixes.teams[:, : prefixes.rank]
     rankers = range(has_docs.shape[1])
     counts = np.stack([np.count_nonzero(teams == k, axis=1) for k in rankers], axis=1)
@@ -54,7 +54,7 @@ def weigh_turns(prefixes: Prefixes, has_docs: Bools) -> Floats:
 
 
 class Balanced(InterleavingMethod):
-    """The ranking whose pointer is behind gives the next document; a coin breaks ties.
+    """The ranking whose pointer is behind gives the next document; ties are broken at random.
 
     The list ends with the shorter ranking. A pointer also moves if its document is already in the
     list (algorithm 1 as printed in Ferro and Maistro, 2024, leaves it there and never ends).
@@ -89,10 +89,10 @@ class Balanced(InterleavingMethod):
 
 
 class TeamDraft(InterleavingMethod):
-    """In each round each ranker, in random order, gives its best document not shown, and owns it.
+    """In each round, rankers in random order each add and own their best document not yet shown.
 
-    A ranker without documents left is skipped. Credit is the number of clicks on its documents.
-    With more than two rankers it is team draft multileaving.
+    A ranker without documents left is skipped. The credit of a ranker is the number of clicks on
+    its documents. With more than two rankers, the method is team draft multileaving.
     """
 
     name = "TeamDraft"
@@ -120,7 +120,7 @@ class TeamDraft(InterleavingMethod):
 
 
 class SOSM(TeamDraft):
-    """Lists of team draft; the credit of a click is r^-3, r the document's rank among those shown.
+    """Lists of team draft; the credit of a click is r^-3 for the rank r among documents shown.
 
     In sample-only scored multileaving each ranker orders the documents of the list; documents that
     its ranking lacks are last.
@@ -309,12 +309,13 @@ def _sum_weights(mask: Bools, weights: Floats) -> Floats:
 
 
 class PairwisePreference(InterleavingMethod):
-    """Rank k shows any document of the rankers' top k, all equally likely; pairs are compared.
+    """Rank k shows a random document of the rankers' top k; credit is by pairs of documents.
 
-    A clicked document is preferred to unclicked documents above it, and to the one directly below.
-    A pair counts if both documents are shown at r or below, r being the first rank where both could
-    be shown; its weight is 1 / P(neither is shown above r). A ranker gets the weights of the pairs
-    that it orders in the same way, minus those of the pairs that it orders in the opposite way.
+    A clicked document is preferred to unclicked documents above it, and to an unclicked document
+    directly below. A pair counts if both documents are shown at rank r or below, where r is the
+    first rank at which both could be shown; its weight is 1 / P(neither is shown above r). A ranker
+    gets the weights of the pairs that it orders in the same way, minus the weights of the pairs
+    that it orders in the opposite way.
     """
 
     name = "PairwisePreference"
@@ -323,8 +324,9 @@ class PairwisePreference(InterleavingMethod):
     pairs: str = parameter(
         "joachims",
         choice("joachims", "all"),
-        "unclicked documents to which a clicked one is preferred: 'joachims', those above"
-        " it; 'all', all down to one rank below the last click, as in the authors' code",
+        "unclicked documents to which a clicked document is preferred: 'joachims', those above it"
+        " and the next one; 'all', all down to the rank below the lowest click, as in the authors'"
+        " code",
     )
     outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME)
     mean: bool = parameter(False, flag, "divide by the number of pairs, as in the authors' code")
@@ -374,11 +376,11 @@ class PairwisePreference(InterleavingMethod):
 
 
 def weigh_pairs(rankings: Rankings, length: int) -> Floats:
-    """Compute the weights of pairs of documents, by the best ranks of the better and the worse one.
+    """Compute weights of pairs of documents, by the better and the worse of their best ranks.
 
-    The weight is 1 / w, where w is the product over ranks x, from
-    the better rank to just before the worse, of 1 - 1 / n(x), and n(x) is the number of documents
-    in the top x of any ranker minus the x - 1 that are shown above.
+    The weight is 1 / w, where w is the product of 1 - 1 / n(x) over the ranks x from the better
+    rank to just before the worse rank, and n(x) is the number of documents in the top x of any
+    ranker minus the x - 1 documents shown above.
     """
     best_ranks = np.minimum(rankings.best_ranks, length + 1)
     union_sizes: Ints = np.bincount(best_ranks, minlength=length + 2).cumsum()
@@ -395,7 +397,7 @@ _ZERO_TOLERANCE = 1e-9  # Reduced costs and probabilities up to this value count
 
 
 def minimise_in_order(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> Floats:
-    """Minimise the first costs for x >= 0 and matrix @ x = sums, then the second, and so on."""
+    """Minimise costs in lexicographic order, subject to x >= 0 and matrix @ x = sums."""
     from scipy.optimize import linprog
 
     # Variables with a positive reduced cost are 0 in every optimum, so that each later program has
@@ -431,7 +433,7 @@ class _OptimisedMethod(InterleavingMethod):
     slack: float | None = parameter(
         None,
         optional(number(0)),
-        "cost of a unit of bias, at each rank; None: no bias, if that is possible",
+        "cost of one unit of bias at each rank; None: no bias, unless it is unavoidable",
     )
     infeasible: str = parameter(
         "relax",
@@ -442,10 +444,10 @@ class _OptimisedMethod(InterleavingMethod):
     candidates: int = parameter(
         2_000,
         integer(1, 100_000),
-        "maximum number of lists that get a probability; if more are allowed, a random"
+        "maximum number of lists that get a probability; if more are possible, a random"
         " sample of this size is used",
     )
-    seed: int = parameter(0, integer(0), "seed of this sample")
+    seed: int = parameter(0, integer(0), "seed of the random sample of lists")
 
     def click_credits(self, rankings: Rankings) -> Floats:
         """Return the credit for a click on each document, shape (rankers, documents)."""
@@ -511,14 +513,14 @@ def _list_candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
 
 
 class Optimised(_OptimisedMethod):
-    """The most sensitive distribution of lists of two rankers for which random clicks are unbiased.
+    """The most sensitive distribution of lists of two rankers that is unbiased for random clicks.
 
-    Every prefix of a list is a union of prefixes of the rankings. Down to each rank the expected
-    credits of both rankers are equal: a linear program, in which the sensitivity s(L) = (1 - w_T)
-    H(w_A / (w_A + w_B)) is maximised, where H is the entropy, and w_A, w_B and w_T are the
-    proportions of attention (1 / rank) to documents that A ranks higher, that B ranks higher, and
-    that both rank equally. Among several optima, the one with the smallest sum of
-    p_i sqrt(i) is chosen, with lists in the order of the first ranking.
+    Every prefix of a list is a union of prefixes of the rankings. A linear program maximises the
+    sensitivity s(L) = (1 - w_T) H(w_A / (w_A + w_B)), under the constraint that the expected
+    credits of both rankers are equal down to each rank. H is the entropy, and w_A, w_B and w_T are
+    the proportions of attention (1 / rank) to documents that A ranks higher, that B ranks higher,
+    and that both rank equally. Among several optima, the one with the smallest sum of p_i sqrt(i)
+    is chosen, with lists in the order of the first ranking.
     """
 
     name = "Optimised"
@@ -528,8 +530,8 @@ class Optimised(_OptimisedMethod):
     credit: str = parameter(
         "linear",
         choice("linear", "inverse"),
-        "credit of a click: 'linear', minus the rank, or 'inverse', 1 / rank; documents that"
-        " a ranking lacks count as after its last rank",
+        "credit of a click: 'linear', minus the rank, or 'inverse', 1 / rank; a document that a"
+        " ranking lacks has the rank after its last document",
     )
 
     def cost(self, credits: Floats) -> Floats:
@@ -545,9 +547,10 @@ class Optimised(_OptimisedMethod):
 class OptimisedMultileaving(_OptimisedMethod):
     """The distribution of lists with equal expected credits of all rankers and the least variance.
 
-    The variance of a list is the sum over rankers of (credit weighted by attention 1 / rank, minus
-    its mean over rankers)^2. Its expectation is minimised, whereas Radlinski and Craswell maximise
-    sensitivity. With `slack` this is roughly optimised multileaving (Manabe et al. 2017).
+    The variance of a list is the sum over rankers of the squared deviation of their credit,
+    weighted by attention 1 / rank, from its mean over rankers. The expected variance is minimised,
+    whereas Radlinski and Craswell maximise sensitivity. With `slack` this is roughly optimised
+    multileaving (Manabe et al. 2017).
     """
 
     name = "OptimisedMultileaving"

@@ -53,23 +53,23 @@ class PreferenceOptions(NamedTuple):
 class Preference(Result):
     r"""Preference of users between two rankers A and B, with tests and confidence intervals.
 
-    Each interval inverts the test of the p-value of the same name: it excludes the value of equal
-    rankers if and only if this p-value is at most 1 - confidence.
+    Each interval inverts the test of the same name: it excludes the value that equal rankers have
+    if and only if the p-value is at most 1 - confidence.
 
     Attributes
     ----------
     names, unit
         Names of A and B (wins are wins of A), and the unit of the sign test and the bootstrap.
     wins, losses, ties
-        Numbers of impressions in which A had more credit than B, less, and equal credit.
+        Numbers of impressions in which A had more credit than B, less credit, and equal credit.
     unit_wins, unit_losses, unit_ties
         Numbers of units with more wins than losses, with fewer, and with equally many.
     expected
         Expected proportion of wins among wins and losses of two equal rankers.
     pvalue, z, unit_interval
-        Exact sign test by unit, without ties: its p-value, twice the smaller tail of the binomial
-        distribution; the excess of wins divided by its standard deviation; and the interval of
-        `unit_outcome` that inverts the test (Clopper and Pearson, 1934).
+        Exact sign test by unit, without ties: the p-value, which is twice the smaller tail of the
+        binomial distribution; z, the excess of wins divided by its standard deviation; and the
+        interval of `unit_outcome` that inverts the test (Clopper and Pearson, 1934).
     outcome_interval, delta_interval, outcome_pvalue, delta_pvalue
         Intervals and p-values of `outcome` and `delta`. If each unit has one impression, they are
         those of the sign test, given the number of ties; otherwise they are percentiles of a
@@ -149,7 +149,7 @@ class Preference(Result):
 
     @property
     def sampling(self) -> str:
-        """The resamples of a bootstrap, as text that follows its intervals; else empty."""
+        """Number of resamples and seed of the bootstrap, as text; empty without a bootstrap."""
         return f" ({self.resamples:,} resamples, seed {self.seed})" if self.resamples else ""
 
     @property
@@ -172,7 +172,7 @@ class Preference(Result):
 
     @property
     def verdict(self) -> str:
-        """One sentence with the result of the sign test or, without one, of the bootstrap."""
+        """Result of the sign test in words, or of the bootstrap if there is no sign test."""
         a, b = self.names
         n = self.wins + self.losses
         if not n:
@@ -248,13 +248,13 @@ def preference_of(
 ) -> Preference:
     r"""Test the preference between two rankers from counts of wins, losses and ties.
 
-    Impressions are assumed to be independent. If users return, they are not, and the test rejects
-    too often; :func:`preference_by_credits` and :func:`preference` test by user.
+    Impressions are assumed to be independent. If users return, impressions are dependent, and the
+    test rejects too often; then use :func:`preference_by_credits` or :func:`preference` by user.
 
     Parameters
     ----------
     wins, losses, ties
-        Numbers of impressions in which A had more credit than B, less, and equal credit.
+        Numbers of impressions in which A had more credit than B, less credit, and equal credit.
     names
         Names of A and B.
     expected
@@ -271,8 +271,8 @@ def preference_of(
     Notes
     -----
     The p-value is twice the smaller tail of the binomial distribution, given the number of ties.
-    The interval of the outcome by Clopper and Pearson (1934) inverts this test. The interval of
-    Delta follows from it: given t ties, :math:`\Delta = (1 - t/n)(o - 1/2)`.
+    The interval of the outcome o by Clopper and Pearson (1934) inverts this test. It determines the
+    interval of Delta, because :math:`\Delta = (1 - t/n)(o - 1/2)` for t ties of n impressions.
 
     Examples
     --------
@@ -340,7 +340,7 @@ def preference_by_credits(
     values = check_credits(values)
     if values.shape[1] != 2:
         reason = f"expected credits of two rankers, got {values.shape[1]}"
-        raise PolicyError(f"{reason}; preference_matrix_by_credits compares more")
+        raise PolicyError(f"{reason}; for more rankers, use preference_matrix_by_credits")
     code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
     options = PreferenceOptions(expected, confidence, resamples, seed)
     return preference_between(values[:, 0], values[:, 1], code, names, unit_name, (), options)
@@ -350,7 +350,7 @@ def check_credits(credits: Any) -> Floats:
     """Check credits, and return them as floats, shape (impressions, rankers)."""
     values = as_numbers(credits, "credits")
     if values.ndim != 2 or values.shape[1] < 2 or np.isinf(values).any():
-        shape = "a row per impression and a column per ranker"
+        shape = "with a row per impression and a column per ranker"
         raise PolicyError(f"credits must be finite numbers or NaN, {shape}")
     return values
 
@@ -384,7 +384,7 @@ def preference_between(
     is_compared = ~np.isnan(difference)
     if not is_compared.all():
         excluded = counted(int((~is_compared).sum()), "impression")
-        notes = [*notes, f"{excluded} excluded, in which the two rankers did not both take part"]
+        notes = [*notes, f"{excluded} excluded: not both rankers took part"]
     difference = difference[is_compared]
     unit_ids, code = np.unique(units[is_compared], return_inverse=True)
     sign = np.where(np.abs(difference) <= TIE, 0, np.sign(difference))
@@ -427,8 +427,8 @@ def _preference(
             # The probability that a unit with several impressions has more wins is unknown.
             z, pvalue = np.nan if n else 0.0, np.nan
             notes.append(
-                f"no sign test by {unit}: an expected proportion other than 0.5 is by impression,"
-                f" not by {unit}; use the bootstrap p-value of the outcome"
+                f"no sign test by {unit}: the expected proportion {expected:g} is by impression;"
+                " use the bootstrap p-value of the outcome"
             )
         samples = _resample_units(unit_outcomes, unit_counts, resamples, seed)
         outcomes = win_proportion(samples)
@@ -436,12 +436,12 @@ def _preference(
         delta_interval, delta_pvalue = _bootstrap_interval(win_margin(samples), 0.0, confidence)
         n_empty = int(np.isnan(outcomes).sum())
         if n_empty and n:
-            notes.append(f"{counted(n_empty, 'bootstrap sample')} without a win or a loss excluded")
+            notes.append(f"{counted(n_empty, 'bootstrap sample')} excluded: no win and no loss")
         constants = ["outcome"] if n and np.isnan(outcome_pvalue) else []
         constants += ["Delta"] if np.isnan(delta_pvalue) else []
         if constants:
-            reason = f"{' and '.join(constants)} equal in all bootstrap samples"
-            notes.append(f"{reason}: no confidence interval can be computed")
+            statistics = " and ".join(constants)
+            notes.append(f"no confidence interval of {statistics}: equal in all bootstrap samples")
     else:
         resamples = seed = 0
         low, high = unit_interval
@@ -454,11 +454,8 @@ def _preference(
         delta_pvalue = np.nan
     mean, credit_interval, credit_pvalue = _test_credit(credit, confidence)
     if np.isnan(credit_pvalue) and not np.isnan(mean):
-        if unit_counts.sum() == 1:
-            notes.append(f"only one {unit}: the difference of credit has no confidence interval")
-        else:
-            reason = f"difference of credit equal for each {unit}"
-            notes.append(f"{reason}: no confidence interval can be computed")
+        reason = f"only one {unit}" if unit_counts.sum() == 1 else f"equal for each {unit}"
+        notes.append(f"no confidence interval of the difference of credit: {reason}")
     return Preference(
         (pair[0], pair[1]),
         unit,

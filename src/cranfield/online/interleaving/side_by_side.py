@@ -397,16 +397,15 @@ def _bootstrap_strengths(
     samples = np.concatenate([bradley_terry(block.reshape(shape)) for block in blocks])
     is_finite = ~np.isnan(samples).any(axis=1)
     n_excluded = int((~is_finite).sum())
-    excluded = f"{n_excluded:,} of {counted(resamples, 'resample')} without finite strengths"
+    excluded = f"{n_excluded:,} of {counted(resamples, 'resample')}"
     if n_topics < 2 or n_excluded / resamples > (1 - confidence) / 2:
-        cause = excluded if n_topics > 1 else "only one topic"
+        cause = f"{excluded} without finite strengths" if n_topics > 1 else "only one topic"
         return *np.full((2, n_systems), np.nan), [f"no confidence intervals of strengths: {cause}"]
-    notes = [f"{excluded} excluded"] if n_excluded else []
+    notes = [f"{excluded} excluded: no finite strengths"] if n_excluded else []
     bounds = np.array([percentiles(column, confidence) for column in samples[is_finite].T])
     is_constant = np.ptp(samples[is_finite], axis=0) <= _MIN_RANGE
     if is_constant.any():
-        equal = "that are equal in all resamples of topics"
-        notes.append(f"no confidence interval of strengths {equal}")
+        notes.append("no confidence interval of strengths that are equal in all resamples")
         bounds[is_constant] = np.nan
     return *bounds.T, notes
 
@@ -420,7 +419,7 @@ class SideBySide(Result):
     strengths
         Table of the systems with their strengths.
     matrix
-        Preferences of the pairs of systems, with sign tests by topic.
+        Preferences between all pairs of systems, with sign tests by topic.
     position
         Preference for the system that the judge saw first; None if orders are unknown.
     topics
@@ -510,10 +509,9 @@ def side_by_side(
     Notes
     -----
     Comparisons of one topic may depend on each other; topics are resampled, and the sign test of a
-    pair is by topic. Resamples without finite strengths are excluded, with a note; if there are
-    more of them than one tail of the interval holds, there are no intervals. If the better system
-    is often shown first, the preference for the first position is not a bias: show each pair in
-    both orders.
+    pair is by topic. Resamples without finite strengths are excluded, with a note; if their
+    proportion exceeds a tail of the interval, there are no intervals. If the better system is often
+    shown first, the preference for the first position is not a bias: show each pair in both orders.
 
     Examples
     --------

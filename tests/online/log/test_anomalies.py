@@ -73,9 +73,9 @@ def test_users_clocks_and_documents() -> None:
 
 def test_words_for_an_unknown_user() -> None:
     pages = {"page": [1, 2, 3, 4], "query": ["a"] * 4, "user": ["NA", "u", "anonymous", "NA"]}
-    with pytest.warns(match="pages of users called 'NA', 'anonymous'"):
+    with pytest.warns(match="pages of users named 'NA', 'anonymous'"):
         log = cf.online.read_log(pages, {"page": [1, 2], "rank": [1, 1], "doc": ["a", "b"]})
-    assert log.anomalies["pages of users called 'NA', 'anonymous'"] == 3
+    assert log.anomalies["pages of users named 'NA', 'anonymous'"] == 3
 
 
 def test_sessions_numbered_by_user_are_not_joined(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_row_of_totals_is_not_a_page() -> None:
 def test_dwell_in_milliseconds_is_reported() -> None:
     clicks = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "dwell": [12_000, 8_000, 30_000]}
     with pytest.warns(
-        match="dwell is in seconds, but its median is 12,000; divide milliseconds by 1000"
+        match="dwell must be in seconds, but its median is 12,000; divide milliseconds by 1000"
     ):
         cf.online.read_log(PAGES, RESULTS, clicks)
     # One page may be left open for hours.
@@ -235,7 +235,7 @@ def test_reading_by_loops(ids: list[str], shown: Any, clicked: Any) -> None:
 def test_times_of_one_table_with_and_without_a_zone() -> None:
     times = ["2026-03-01T08:00:00+02:00", "2026-03-01T08:00:00", "2026-03-01 09:00Z"]
     pages = {"page": ["p", "q", "r"], "query": ["cats"] * 3, "time": times}
-    with pytest.warns(cf.CranfieldWarning, match="1 of 3 times without a time zone, read as UTC"):
+    with pytest.warns(cf.CranfieldWarning, match="1 of 3 times without a time zone read as UTC"):
         cf.online.read_log(pages, None, {"page": ["p"], "rank": [1]})
 
 
@@ -303,7 +303,7 @@ def test_three_tables() -> None:
     ):
         cf.online.read_log({"page": ["p"], "query": ["cats"]}, results)
     assert log_of({"page": ["p"], "query": ["cats"]}, results).results["doc"].len() == 3
-    with pytest.raises(InputError, match="requires a column rank, as the table of pages"):
+    with pytest.raises(InputError, match="requires a column rank, because the table of pages"):
         log_of({"page": ["p", "p"], "query": ["cats", "cats"]}, results)
 
 

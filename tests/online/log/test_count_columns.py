@@ -147,7 +147,7 @@ def test_files(tmp_path: Path, format: str) -> None:
 def test_row_numbers_are_not_pages() -> None:
     rows = {"id": range(1, 6), "query": ["a", "a", "a", "b", "b"], "rank": [1, 2, 3, 1, 2]}
     rows |= {"session": ["s"] * 5, "doc": [*"uvwxy"], "clicks": [0, 1, 0, 1, 0]}
-    with pytest.raises(InputError, match="column 'id' is not the id of a page"):
+    with pytest.raises(InputError, match="column 'id' differs in each row"):
         read_log(rows)
     log = read_log({**rows, "id": [*"pppqq"]})
     assert log.pages.height == 2

@@ -79,7 +79,7 @@ def logs(draw: st.DrawFn) -> cf.online.QueryLog:
 @pytest.mark.filterwarnings(
     "ignore:.* read as text, not as missing",
     "ignore:.* of users called",
-    "ignore:.*dwell is in seconds",
+    "ignore:.*dwell must be in seconds",
 )
 @given(logs(), st.sampled_from(FORMATS))
 def test_any_log_is_read_back(log: cf.online.QueryLog, form: str) -> None:

@@ -277,7 +277,7 @@ def test_variants_may_be_true_and_false() -> None:
 def test_ids_of_queries_are_not_ids_of_pages(unit: str) -> None:
     rows = {"query_id": [7] * 4, "query": ["q"] * 4, "rank": [1, 2] * 2, "doc": ["a", "b"] * 2}
     with pytest.raises(
-        InputError, match=f"'query_id' is not the id of a page, .* in several {unit}s"
+        InputError, match=f"'query_id' is not the id of a page: .* in several {unit}s"
     ):
         cf.online.read_log(rows | {unit: ["x", "x", "y", "y"]}, on_anomaly="count")
 

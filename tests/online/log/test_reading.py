@@ -158,7 +158,7 @@ def test_files_with_a_mark_and_no_text_are_empty(tmp_path: Path) -> None:
     for name in ("pages.jsonl", "pages.csv", "pages.tsv"):
         with pytest.raises(InputError, match="is empty: a table of pages"):
             cf.online.read_log(text(tmp_path / name, "\ufeff"), RESULTS)
-    with pytest.raises(InputError, match="is empty: a log has"):
+    with pytest.raises(InputError, match="is empty; expected a log"):
         cf.online.read_log(text(tmp_path / "log.jsonl", "\ufeff"), format="living-labs")
     clicks = text(tmp_path / "clicks.jsonl", "\ufeff")
     assert cf.online.read_log(PAGES, RESULTS, clicks).clicks.is_empty()

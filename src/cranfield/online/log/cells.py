@@ -283,7 +283,7 @@ def _describe_invalid_rank(cell: Any) -> str:
 
 def _describe_invalid_clicks(cell: Any) -> str:
     is_nested = isinstance(cell, (list, tuple, dict, pl.Series))
-    remedy = "; give the clicks as a table with a row for each click" if is_nested else ""
+    remedy = "; pass the clicks as a table with a row for each click" if is_nested else ""
     return f"not true, false or an integer from 0 to 1,000,000{remedy}"
 
 

@@ -311,7 +311,7 @@ def rank_from_one(table: Table) -> Table:
         return table
     lowest = table.frame.select(pl.col("rank").min().over("page")).to_series()
     if (lowest == 1).any():
-        reason = "rank is 0, but the ranks of other pages count from 1; use one of the two"
+        reason = "rank is 0, but the ranks of other pages count from 1; count all ranks from 1"
         table.refuse(is_zero, lambda row: reason)
     warn(f"{table.source}: ranks count from 0, and are read as ranks from 1")
     return replace(table, frame=table.frame.with_columns(pl.col("rank") + 1))
@@ -341,7 +341,7 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
     n_clicks, click_table = _count_clicks(table, has_doc), None
     is_single = frame["page"].filter(has_doc).is_unique().all() and has_doc.sum() > 1
     if is_single and n_clicks is not None and (n_clicks.filter(has_doc) > 0).all():
-        effect = "other results seem to be missing, so that rates of clicks are too high"
+        effect = "results without a click seem to be missing, so click rates are too high"
         warn(f"{table.source}: pages have at most one result, which is clicked; {effect}")
     if n_clicks is None and has_doc.any() and not has_click_table:
         note = "has no column of clicks with values; clicks are treated as unknown"
@@ -414,7 +414,7 @@ _MAX_SECONDS = 1e11  # Approximate maximum number of seconds since 1970 in a Pyt
 
 
 def read_sessions_as_log(sessions: Sessions, anomalies: Anomalies) -> SourceTables:
-    """Convert sessions to pages, named by session and query, such as `3-1`, results and clicks."""
+    """Convert sessions to pages (with ids of session and query: `3-1`), results and clicks."""
     if len(sessions.systems) > 1:
         raise InputError("expected sessions of one system, got several", source=sessions.source)
     for frame in (sessions.queries, sessions.clicks):
@@ -588,8 +588,8 @@ def read_yandex(raw: bytes, source: str, anomalies: Anomalies) -> SourceTables:
     is_query, is_click = pl.col("kind") == "Q", pl.col("kind") == "C"
     is_valid = (is_query & (pl.col("size") >= 5)) | (is_click & (pl.col("size") == 4))
     if (frame["time"] == "M").any():
-        form = "of the Yandex challenge of 2014 (session M day user), which are not read"
-        remedy = "write tables of pages, results and clicks"
+        form = "of the Yandex challenge of 2014 (session M day user), which are not supported"
+        remedy = "convert them to tables of pages, results and clicks"
         raise InputError(f"has lines {form}; {remedy}", source=source)
     line_format = "Yandex (session time Q query region doc…, or session time C doc)"
     _refuse_lines(frame, ~is_valid.fill_null(False), line_format, source)

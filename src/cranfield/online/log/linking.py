@@ -97,7 +97,7 @@ def _check_overlap(contents: str, table: Table, rows: pl.DataFrame, pages: Table
         elif row.get("rank") is not None:
             location = f"rank {row['rank']} of {location}"
         expected = f"{contents} on pages of {pages.source}, such as page"
-        first = f"the first of {table.frame.height:,} is on {location}"
+        first = f"the first of {counted(table.frame.height, 'row')} is on {location}"
         reason = f"expected {expected} {quoted(pages.frame['id'][0])}, got none; {first}"
         raise InputError(reason, source=table.source)
 
@@ -152,7 +152,7 @@ def _check_pages(table: Table, anomalies: Anomalies) -> pl.DataFrame:
     if "user" in frame.columns:
         is_unnamed = frame["user"].str.to_lowercase().is_in([*NO_NAME])
         names = frame["user"].filter(is_unnamed).unique().sort().to_list()
-        kind = f"pages of users called {some_of(map(quoted, names), 3)}"
+        kind = f"pages of users named {some_of(map(quoted, names), 3)}"
         anomalies.add(kind, is_unnamed, table.source, "each name counts as one user")
     if {"user", "variant"} <= {*frame.columns}:
         users = frame.select("user", "variant").drop_nulls().unique()["user"]
@@ -196,7 +196,7 @@ def _check_results(
 ) -> pl.DataFrame:
     """Return results by page and rank; ranks are required if pages were recorded twice."""
     if "rank" not in table.names and has_repeated_pages:
-        reason = "requires a column rank, as the table of pages has repeated pages"
+        reason = "requires a column rank, because the table of pages has repeated pages"
         raise InputError(reason, source=table.source)
     table = keep_first_records(table, anomalies)
     frame = number_pages(_select_columns(table), pages)
@@ -275,7 +275,7 @@ def _check_clicks(
     if "dwell" in frame.columns:
         median: Any = frame["dwell"].median()
         if "dwell" in table.names and median is not None and median > _LONG_DWELL:
-            note = f"dwell is in seconds, but its median is {median:,.0f}"
+            note = f"dwell must be in seconds, but its median is {median:,.0f}"
             warn(f"{source}: {note}; divide milliseconds by 1000")
         # A dwell of 0 or less is unknown.
         frame = frame.with_columns(dwell=pl.when(pl.col("dwell") > 0).then(pl.col("dwell")))
@@ -285,7 +285,8 @@ def _check_clicks(
         is_early = (frame["time"] < pages["time"].gather(frame["page"])).fill_null(False)
         if anomalies.is_strict:
             problem = "expected clicks after their page, got a click before the time of page"
-            table.refuse(is_early, lambda row: f"{problem} {quoted(row['page'])}")
+            remedy = "; on_anomaly='count' treats its time as unknown"
+            table.refuse(is_early, lambda row: f"{problem} {quoted(row['page'])}{remedy}")
         treatment = "their times are treated as unknown"
         anomalies.add("clicks before their page", is_early, source, treatment)
         frame = frame.with_columns(time=pl.when(~is_early).then(pl.col("time")))

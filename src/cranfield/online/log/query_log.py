@@ -146,7 +146,7 @@ class QueryLog(Plotted):
         Raises
         ------
         InputError
-            With the missing column, and the purpose for which it is required.
+            If a column is missing; the message names the column and the purpose.
         """
         check_choice("table", table, _TABLES)
         frame = getattr(self, table)
@@ -166,7 +166,7 @@ class QueryLog(Plotted):
             return []
         pages = counted(int((ranks > 1).sum()), "page")
         note = f"clicks have no times; on {pages} with several clicks"
-        return [f"{purpose}: {note}, their order in the source decides"]
+        return [f"{purpose}: {note}, the order of clicks in the source decides"]
 
     @cached_property
     def results_with_clicks(self) -> pl.DataFrame:
@@ -224,7 +224,7 @@ class QueryLog(Plotted):
         format
             `"csv"`, `"parquet"` or `"jsonl"`: files `pages`, `results` and `clicks`. `"ubi"`: files
             `ubi_queries.jsonl` and `ubi_events.jsonl` in the format of User Behavior Insights
-            1.3.0; values for which it has no field are written as attributes of queries and events.
+            1.3.0; values without a field in this format become attributes of queries and events.
 
         Raises
         ------
@@ -283,7 +283,7 @@ def log_from_tables(
 def join_by_document(
     log: QueryLog, results: pl.DataFrame, table: pl.DataFrame, problem: str, noun: str
 ) -> pl.DataFrame:
-    """Add the query of each result, and the other column of a table of queries and documents."""
+    """Add the query of each result, and the value of its query and document in a table."""
     results = results.with_columns(log.pages["query"].gather(results["page"]))
     keys = ["query", "doc"]
     joined = results.join(table, on=keys, how="left", maintain_order="left")
@@ -310,7 +310,7 @@ def check_independence(rows: pl.DataFrame, noun: str, unit: str, source: str = "
 
 
 def number_page_units(pages: pl.DataFrame, unit: str) -> tuple[Indices, list[str]]:
-    """Number the units of pages from 0; pages without one are units of their own, with a note."""
+    """Number the units of pages from 0; each page without a unit becomes a unit, with a note."""
     codes = pages[unit].rank("dense").to_numpy() - 1.0
     notes: list[str] = []
     if n_missing := int(np.isnan(codes).sum()):
@@ -325,12 +325,11 @@ _MAX_SECONDS = 366 * 86400.0  # Maximum timeout, and maximum dwell that counts
 
 
 def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> QueryLog:
-    """Divide the pages of each user into sessions, which replace existing ones.
+    """Divide the pages of each user into sessions, which replace existing sessions.
 
-    A page starts a new session if it comes more than `timeout` after all earlier actions of its
-    user: pages, clicks on them, and, if known, the time spent on clicked results
-    (Ferro and Sanderson's *Evaluation of IR Systems*, section 6.1; 30 minutes are common: He and
-    Göker 2000).
+    A page starts a new session if it is more than `timeout` later than all earlier pages and clicks
+    of its user; a click lasts for its dwell time, if known (Ferro and Sanderson's *Evaluation of IR
+    Systems*, section 6.1). A timeout of 30 minutes is common (He and Göker 2000).
 
     Parameters
     ----------

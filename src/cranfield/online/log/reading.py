@@ -59,22 +59,22 @@ def read_log(
         Table of clicks, with `page`, `rank` or `doc`, and optionally `time`, `dwell` (seconds) or
         `end`, and `censored`.
     format
-        Format of the log. `"auto"` (default): detected. `"tables"`: the three tables, or a folder
+        Format of the log; `"auto"` (default) detects it. `"tables"`: the three tables, or a folder
         with files `pages`, `results` and `clicks`. `"flat"`: one table with a row per result shown,
         the columns of pages and results, and optionally `clicks` (number or boolean), `click_time`
         and `dwell`. `"sessions"`: the XML of the TREC Session track, or
-        :class:`~cranfield.sessions.Sessions`. `"ubi"`: queries as JSON lines and, as `clicks`,
-        events, or a folder with `ubi_queries.jsonl` and `ubi_events.jsonl`. `"living-labs"`: JSON
+        :class:`~cranfield.sessions.Sessions`. `"ubi"`: JSON lines of queries, and of events as
+        `clicks`; or a folder with `ubi_queries.jsonl` and `ubi_events.jsonl`. `"living-labs"`: JSON
         lines `{sid, qid, time, ranking: [{docid, clicked, team}]}`, as in TREC OpenSearch.
         `"yandex"`: `session time Q query region doc...` and `session time C doc`, separated by
         tabs. `"pyclick"`: `query TAB doc,doc : clicked , clicked ;`.
     on_anomaly
         How to treat pages that were recorded twice, clicks before their page, and sessions of
         several users. `"refuse"` (default) refuses the log; `"count"` counts them, keeps the first
-        record of a page, treats the time of such clicks as unknown, and separates the sessions.
+        record of a page, treats the time of early clicks as unknown, and splits sessions by user.
     max_queries
-        Exclude users (or sessions, if users are unknown) with more pages than this in the whole
-        log, whatever its period, as robots.
+        Maximum number of pages of a user (or of a session, if users are unknown) in the whole log.
+        Users with more pages are excluded as robots.
     click_actions
         Actions that count as clicks in a log of UBI (User Behavior Insights of OpenSearch); by
         default `click`.
@@ -82,10 +82,10 @@ def read_log(
     Returns
     -------
     QueryLog
-        The log, with numbers of anomalies in `anomalies`. Clicks that are on no result or page, and
-        clicks logged twice, equal in all values, are excluded with a warning; a dwell of 0 or
-        less is unknown. A log without results causes a warning, except for a table of pages alone
-        that is read with format `"tables"`.
+        The log, with numbers of anomalies in `anomalies`. Clicks that are not on a result of a
+        page, and clicks that equal another click in all values, are excluded with a warning; a
+        dwell of 0 or less is unknown. A log without results causes a warning, except for a table of
+        pages alone that is read with format `"tables"`.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def read_files(files: Sequence[str], **options: Any) -> QueryLog:
     expected_counts = {1} if named_paths else {1, 2, 3}
     if len(paths) not in expected_counts or len(paths) + len(named_paths) < len(files):
         choices = "PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
-        raise PolicyError(f"expected one file, {choices}")
+        raise PolicyError(f"expected a log in one file, or files {choices}")
     all_paths = [*paths, *named_paths.values()]
     if all_paths.count("-") > 1:
         raise PolicyError("standard input (-) can be only one of the files")
@@ -199,9 +199,7 @@ def _read_one_source(
         name = columns.names[FLAT.columns[0].named_in(columns.names)[0]]
         ranks, is_row_id = flat_table.frame["rank"], flat_table.frame["page"].is_unique().all()
         if spelt(name) == "id" and ranks.n_unique() > 1 and ranks.min() == 1 and is_row_id:
-            reason = (
-                f"column {quoted(name)} is not the id of a page, as its value differs in each row"
-            )
+            reason = f"column {quoted(name)} differs in each row, so it is not the id of a page"
             remedy = "rename the column with the ids of pages to 'page'"
             raise InputError(f"{reason}; {remedy}", source=flat_table.source)
         if spelt(name) == "queryid":
@@ -229,7 +227,7 @@ def _check_query_ids(table: Table, name: object) -> None:
     """Refuse ids of queries as ids of pages if several sessions or users have the same one."""
     units = pl.col("session", "user")
     is_other = table.frame.select(units.ne_missing(units.first().over("page")))
-    problem = f"column {quoted(name)} is not the id of a page, as it is the same in several"
+    problem = f"column {quoted(name)} is not the id of a page: an id occurs in several"
     remedy = "add a column page with an id for each page view"
     table.refuse(is_other["session"], lambda row: f"{problem} sessions; {remedy}")
     table.refuse(is_other["user"], lambda row: f"{problem} users; {remedy}")
@@ -272,7 +270,7 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any
         if has_more_rows and _looks_like_results(click_table):
             cause = f"has more rows than {result_table.source}, all ranks of its pages and no times"
             expected = "expected pages, results and clicks in this order"
-            reason = f"seems to be the table of results, as it {cause}; {expected}"
+            reason = f"seems to be the table of results, because it {cause}; {expected}"
             raise InputError(reason, source=click_table.source)
     if result_table is not None and result_table.frame.is_empty():
         _warn_of_no_results(result_table)
@@ -294,8 +292,7 @@ def _warn_of_zones(pages: Columns, clicks: Columns) -> None:
                 zones[columns.source] = bool(has_zone.any())
                 if has_zone.any() and (n_local := int((~has_zone).sum())):
                     sizes = f"{n_local:,} of {counted(texts.len(), 'time')}"
-                    note = f"{sizes} without a time zone, read as UTC"
-                    warn(f"{columns.source}: {note}")
+                    warn(f"{columns.source}: {sizes} without a time zone read as UTC")
     if {*zones.values()} == {True, False}:
         zoned, other = sorted(zones, key=zones.__getitem__, reverse=True)
         note = f"times of {zoned} have a time zone, but those of {other} have none"
@@ -340,7 +337,7 @@ def _read_raw(source: Any, log_format: str, may_be_empty: bool = False) -> tuple
     return raw, file.name
 
 
-_EMPTY_LOG = "is empty: a log has at least one page"
+_EMPTY_LOG = "is empty; expected a log with at least one page"
 
 
 def find_tables(folder: Path) -> tuple[str, str | None, str | None]:

@@ -82,7 +82,7 @@ def test_what_has_no_variant_is_told_in_every_format(logged: Path, form: str) ->
     (logged / "pages.csv").write_text(pages.replace("</b>,v,2026-03-01T15:00:00Z,b", "</b>,v,,"))
     command = ("online", "measure", *TABLES, "-m", "CTR", "--by", "variant", "--format", form)
     out, err = cranfield(logged, *command)
-    assert "1 page without a variant excluded" in (err if form == "csv" else out)
+    assert "1 page excluded: no variant" in (err if form == "csv" else out)
 
 
 def test_times_and_sessions(logged: Path) -> None:
@@ -93,7 +93,7 @@ def test_times_and_sessions(logged: Path) -> None:
     assert "QueriesPerSession" in out
     assert "Kaplan-Meier" in out
     assert "Log-rank tests, holm" in out
-    assert "TimeToClick: mean of 2 pages, biased as 50.0% (2) are censored" in out
+    assert "TimeToClick: mean of 2 pages, biased because 50.0% (2) are censored" in out
 
 
 def test_times_that_are_nothing_beside_times_that_are_something(logged: Path) -> None:
@@ -131,13 +131,13 @@ pages.csv results=results.csv -m UCTR | UCTR requires clicks, but the log has no
 pages.csv --log-format tables -m Abandonment | Abandonment requires clicks, but the log has no table
 --list pages.csv | LOG cannot be combined with --list
 --list -m CTR | --measure cannot be combined with --list
-pages.csv clicks=clicks.csv clicks=results.csv | expected one file
+pages.csv clicks=clicks.csv clicks=results.csv | expected a log in one file
 pages.csv results.csv clicks.csv -m QueriesPerUser --by query | is a measure of users and cannot be
 pages.csv results.csv clicks.csv --by session | requires the column session of pages
 pages.csv results.csv clicks.csv -m CTR --survival | --survival requires a measure of time
 pages.csv results.csv clicks.csv --table survival | survival
 pages.csv results.csv clicks.csv -o pages.csv | would overwrite an input file
-pages.csv results.csv clicks.csv clicks.csv | expected one file
+pages.csv results.csv clicks.csv clicks.csv | expected a log in one file
 pages.csv results.csv results.csv | distinct files, got results.csv twice
 pages.csv clicks.csv -m TimeToSAT --labels clicks.csv | label
 """

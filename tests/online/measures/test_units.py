@@ -81,7 +81,7 @@ def test_pages_of_no_user_are_said() -> None:
     clicks = pl.DataFrame({"page": [1], "rank": [1], "doc": ["d"]})
     found = cf.online.measure(log_from_tables(pages, None, clicks), "UCTR", "user")
     assert found.n_without_unit == {"page": 1}
-    assert "1 page without a user excluded" in str(found)
+    assert "1 page excluded: no user" in str(found)
     assert found["UCTR"].tolist() == [0.0]
 
 
@@ -91,7 +91,7 @@ def test_rows_without_a_unit_are_counted_by_kind() -> None:
     log = log_from_tables(pages, None, pl.DataFrame({"page": [0], "rank": [1], "doc": ["d"]}))
     found = cf.online.measure(log, ["UCTR", "QueriesPerSession", "SessionClicks"], "variant")
     assert found.n_without_unit == {"page": 1, "session": 2}
-    assert "1 page, 2 sessions without a variant or with several excluded" in found.notes
+    assert "1 page, 2 sessions excluded: no variant, or several" in found.notes
 
 
 @pytest.mark.parametrize("pages", [1, 2])

@@ -53,7 +53,7 @@ def test_clicks_as_they_should_be(method: str) -> None:
     # Both queries say the same: their spread is no evidence, but rank 1 is 1 by definition.
     assert (found.low[0], found.high[0]) == (1, 1)
     assert np.isnan([found.low[1:], found.high[1:]]).all()
-    assert any("propensity of rank 2, 3 equal in all queries" in note for note in found.notes)
+    assert any("rank 2, 3: propensity equal in all queries" in note for note in found.notes)
 
 
 def test_orders_shown_unequally_often_weigh_the_same() -> None:
@@ -119,11 +119,11 @@ def test_what_nothing_links_is_unknown() -> None:
     log = exact_log([1.0, 0.5, 0.25], ATTRACTS, ["abc", "bac"])
     found = rank_propensities(log, depth=4)
     assert np.isnan(found.propensity[2:]).all()
-    cause = "no document was shown there and at rank 1, or at ranks that link them"
-    assert f"rank 3, 4: unknown, as {cause}" in found.notes
+    cause = "no document shown at several ranks links this rank with rank 1"
+    assert f"rank 3, 4: propensity unknown, because {cause}" in found.notes
     swaps, model = (rank_propensities(log, method, depth=4).notes for method in ("swaps", "EM"))
-    assert "rank 3, 4: unknown, as no documents were swapped with rank 1" in swaps
-    assert "rank 4: unknown, as no page has a result at this rank" in model
+    assert "rank 3, 4: propensity unknown, because no documents were swapped with rank 1" in swaps
+    assert "rank 4: propensity unknown, because no page has a result at this rank" in model
     none = log_of([("q", "ab", "b"), ("q", "ba", "b")])
     # What rank 2 would be worth, rank 1 without clicks of a cannot tell; rank 2 has no zero.
     assert rank_propensities(none, depth=2).propensity[0] == 1
@@ -163,7 +163,7 @@ def test_what_is_told_of_a_run() -> None:
     found = run_value(log, run, "DCG@2", {1: 1.0})
     assert found.estimate == 0
     assert "1 page of queries without a ranking" in found.warnings[0]
-    assert "1 click at ranks of unknown examination" in found.warnings[1]
+    assert "1 click excluded: probability of examining" in found.warnings[1]
     share = (1 / np.log2(3)) / (1 + 1 / np.log2(3))
     assert found.unseen == pytest.approx(share)
     assert found.warnings[-1] == "no clicked document has a gain in the run"
@@ -238,7 +238,7 @@ def test_queries_without_pairs_do_not_narrow_intervals(method: str) -> None:
 
 def test_logs_without_propensities() -> None:
     unclicked, once = log_of([("q", "ab", ""), ("q", "ba", "")]), log_of([("q", "ab", "b")])
-    reason = "a propensity of ranks requires clicks, got none"
+    reason = "an estimate of propensities requires clicks, got none"
     methods = ("swaps", "AllPairs", "EM")
     check_refused(
         *[(partial(rank_propensities, unclicked, method, depth=2), reason) for method in methods],

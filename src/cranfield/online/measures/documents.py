@@ -62,7 +62,7 @@ class ExpectedClicks(TableResult):
     rates: dict[int, float]
 
     def to_qrels(self, cuts: Sequence[float] = (0.5, 1.0), *, min_impressions: int = 1) -> Qrels:
-        """Convert COEC to judgments, with the number of cuts that it reaches as grade.
+        """Convert COEC to judgments; the grade is the number of cuts that COEC reaches.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ def coec(log: Log) -> ExpectedClicks:
 def coec_of_totals(data: Any) -> ExpectedClicks:
     """Compute clicks over expected clicks from totals of impressions and clicks.
 
-    This is :func:`coec`, except that repeated clicks on a result count as often as in the table.
+    This is :func:`coec`, except that repeated clicks on a result are counted as in the table.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ UNKNOWN_DWELL = parameter(
     " or `drop` the units whose value they could change",
 )
 _REPEATS = choice("once", "count"), "repeated clicks on a result: count them `once`, or `count` all"
-_ABANDONED = choice("zero", "drop"), "pages without a click: count as `zero`, or `drop` them"
+_ABANDONED = choice("zero", "drop"), "pages without a click: count them as `zero`, or `drop` them"
 ONCE, COUNT = parameter("once", *_REPEATS), parameter("count", *_REPEATS)
 ZERO, DROP = parameter("zero", *_ABANDONED), parameter("drop", *_ABANDONED)
 
@@ -84,7 +84,7 @@ def CTR(
     ranks: str = parameter(
         "top",
         choice("top", "at"),
-        "with a cutoff @k: all results down to rank k (`top`), or only the result `at` rank k",
+        "results that a cutoff @k includes: all down to rank k (`top`), or only that `at` rank k",
     ),
     over: str = OVER_RESULTS,
     repeats: str = ONCE,
@@ -298,7 +298,7 @@ def Abandonment() -> Sums:
     return Sums(_indicator(CLICKS == 0))
 
 
-_NO_RESULTS = "'shown': pages that show no result; 'found': pages with 0 in column found"
+_NO_RESULTS = "pages that count: if they show no result (`shown`), or have 0 in column `found`"
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p [S_p = \emptyset]", LOGS, "lower")
@@ -323,10 +323,10 @@ def GoodAbandonment(
 
 @online_measure(
     r"\frac{1}{|P|} \sum_p [C_p = \emptyset] [p = \mathit{last}(s_p)]",
-    "a proxy of good abandonment, Li, Huffman and Tokuda (2009)",
+    "proxy of the good abandonment of Li, Huffman and Tokuda (2009)",
 )
 def AbandonedLast() -> Sums:
-    """Proportion of the pages without a click or a later query in the session.
+    """Proportion of the pages with neither a click nor a later query in the session.
 
     On such pages users may have found the answer, or given up: this is only a proxy.
     """
@@ -344,7 +344,7 @@ def Reformulation(
     shares: str = parameter(
         "any",
         choice("any", "term"),
-        "next query: any different query, or a different query with a common `term`",
+        "next queries that count: `any` different query, or only with a common `term`",
     ),
 ) -> Sums:
     """Proportion of the pages that are soon followed by a different query of the session."""

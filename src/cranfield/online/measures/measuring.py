@@ -45,7 +45,7 @@ class UnitSums:
     """Sums of measures by unit, such as a user.
 
     The mean of a measure over pages is the sum of `totals` divided by the sum of `numbers`. If
-    users are randomised and values belong to pages, it is a ratio of two random sums.
+    users are randomised and values belong to pages, this mean is a ratio of two random sums.
 
     Attributes
     ----------
@@ -111,12 +111,12 @@ class OnlineMeasurements(TableResult):
     measures
         The measures.
     n_without_unit
-        Number of rows without a unit by kind of row, such as `{"page": 3}`. A session of several
-        variants has none.
+        Number of rows without a unit by kind of row, such as `{"page": 3}`. A session with several
+        variants, for example, has no variant.
     source
         Source of the log.
     order_notes
-        Notes on clicks without times, whose order decides.
+        Notes on measures that depend on the order of clicks without times.
     """
 
     name: ClassVar[str] = "measures"
@@ -209,18 +209,17 @@ class OnlineMeasurements(TableResult):
 
     @property
     def notes(self) -> list[str]:
-        """Numbers of censored values, and of rows without a unit."""
+        """Notes on the order of clicks, on censored values, and on rows without a unit."""
         notes = [*self.order_notes]
         totals = self.values.sum(axis=0), self.censored.sum(axis=0)
         for measure, n_values, n_censored in zip(self.measures, *totals, strict=True):
             if n_censored:
                 values = counted(int(n_values), measure.value_kind)
                 censored = f"{n_censored / (n_values + n_censored):.1%} ({n_censored:,})"
-                notes.append(f"{measure}: mean of {values}, biased as {censored} are censored")
+                notes.append(f"{measure}: mean of {values}, biased because {censored} are censored")
         if rows := [counted(number, kind) for kind, number in self.n_without_unit.items()]:
-            several = "" if {*self.n_without_unit} == {"page"} else " or with several"
-            unit = " and ".join(self.by)
-            notes.append(f"{', '.join(rows)} without a {unit}{several} excluded")
+            several = "" if {*self.n_without_unit} == {"page"} else ", or several"
+            notes.append(f"{', '.join(rows)} excluded: no {' and '.join(self.by)}{several}")
         return notes
 
     def tables(self) -> list[Table]:
@@ -270,8 +269,8 @@ def measure(
         several of them; by default the whole log is one group. A session belongs to a user, variant
         or query if all its pages do.
     labels
-        Labels of pages, for measures of good abandonment. A mapping from the id of a page, or a
-        table with columns `page` and `label`, in memory or a file.
+        Labels of pages, for measures of good abandonment: a mapping from ids of pages to labels, or
+        a table with columns `page` and `label`, in memory or in a file.
 
     Returns
     -------

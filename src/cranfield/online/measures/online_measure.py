@@ -326,9 +326,9 @@ class OnlineMeasure(Spec):
     Its text form is its identity: :func:`parse_online_measure` parses it, and `measure @ 3` sets
     the last rank to consider.
 
-    A measure is a ratio of two sums over rows, which are pages, sessions or users: a mean has the
-    number 1 in each row with a value. Columns in its formulas, such as `clicked@3`, are computed as
-    required.
+    A measure is a ratio of two sums, total and number, over rows, which are pages, sessions or
+    users. For a mean, the number is 1 in each row with a value. Columns in the formulas, such as
+    `clicked@3`, are computed if required.
 
     Examples
     --------

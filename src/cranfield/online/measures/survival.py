@@ -36,8 +36,8 @@ class SurvivalCurve:
     def median(self) -> float:
         """First time after which at most half survive; NaN if more than half survive.
 
-        If exactly half survive until the next time, it is the midpoint of the two times, as in R's
-        survival.
+        If exactly half survive until the next time, the median is the midpoint of the two times, as
+        in R's package survival.
         """
         candidates = np.flatnonzero(self.survivors <= 0.5 + _TOLERANCE)
         if not candidates.size:
@@ -137,7 +137,7 @@ class Survival(Result):
         """Assumptions of the tests, and the number of values without a variant."""
         notes = [INDEPENDENCE_NOTE] if self.tests.height else []
         if self.n_without_variant:
-            notes.append(f"{counted(self.n_without_variant, 'value')} without a variant excluded")
+            notes.append(f"{counted(self.n_without_variant, 'value')} excluded: no variant")
         return tuple(notes)
 
     def heading(self) -> list[str]:
@@ -166,9 +166,9 @@ def survival(
     log
         As for :func:`measure`.
     measure
-        `TimeToClick`, `TimeToSAT`, `Dwell`, `QueriesToSAT` or `AbsenceTime`. A page without such a
-        click is censored at the next page of its session, or at 0 without a next page. An absence
-        is censored at the end of the log.
+        `TimeToClick`, `TimeToSAT`, `Dwell`, `QueriesToSAT` or `AbsenceTime`. For the first two, a
+        page without such a click is censored at the next page of its session, or at 0 if there is
+        none. An absence is censored at the end of the log.
     by
         `variant`; by default all values are one group.
     horizon
@@ -192,7 +192,7 @@ def survival(
 
     Notes
     -----
-    The mean of the uncensored values is biased low, as long values are censored more often.
+    The mean of the uncensored values is biased low, because long values are censored more often.
     Log-rank tests and standard errors assume independent values; several pages or absences of a
     user are not independent.
 

@@ -46,11 +46,11 @@ class Means(NamedTuple):
 
     def notes(self, n_units: int, unit: str) -> list[str]:
         """Return notes on missing intervals of the policy, the log, or their difference."""
+        if n_units < 2:
+            return [f"no confidence intervals: only one {unit}"]
         names = np.array(VALUES)[np.isnan(self.low) & ~np.isnan(self.estimate)]
-        cause = f"{', '.join(names)}: value equal for each {unit}"
-        cause = f"only one {unit}" if n_units < 2 else cause
-        note = f"{cause}: no confidence interval can be computed"
-        return [note] if names.size or n_units < 2 else []
+        note = f"no confidence interval of {', '.join(names)}: value equal for each {unit}"
+        return [note] if names.size else []
 
 
 VALUES = ("policy", "logged", "difference")  # Names of the means
@@ -115,7 +115,7 @@ class WeightSummary:
     mean, largest
         Mean and largest weight; the expected mean is 1 if weights are not clipped.
     heaviest
-        Proportion of the sum of weights in the largest 1% of weights.
+        Proportion of the sum of all weights that belongs to the largest 1% of weights.
     clip, clipped
         Maximum weight, None for no limit, and the proportion of clipped weights.
     """
@@ -376,7 +376,7 @@ def _read_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     _check_probabilities(table, "target_probability", allows_zero=True)
     has_pages, position = "page" in table.names, table.frame["position"]
     if has_pages and "position" not in table.names:
-        raise InputError("a column page (lists) requires a column position", source=table.source)
+        raise InputError("a column page requires a column position", source=table.source)
     for row in (position < 0).arg_true():
         raise table.wrong(row, f"position must be at least 0, got {position[row]}")
     if has_pages or not position.is_null().all():
@@ -407,7 +407,7 @@ def _read_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     frame = frame.with_columns(log.pages[name].gather(frame["page"]) for name in keys)
     frame = frame.with_columns(list=pl.col("page").rank("dense") - 1).drop("page")
     n_empty = log.pages.height - frame["list"].n_unique()
-    notes = (f"{counted(n_empty, 'page')} without results",) if n_empty else ()
+    notes = (f"{counted(n_empty, 'page')} excluded: no results",) if n_empty else ()
     return frame, log.source, notes
 
 
@@ -498,8 +498,9 @@ def pseudo_inverse_weights(logged: LoggedActions, candidates: int, repeats: bool
 
     With q(k, a) the probability that the policy shows a at position k, a logged list s of L
     positions has the weight :math:`1_s^\top \Gamma^+ q`, where Gamma is the matrix of second
-    moments of lists. As its eigenvectors are known, the weight is, with A the sum of q(k, s_k), and
-    B the sum over the actions of s of the probability that the policy shows them at any position,
+    moments of lists. Let A be the sum of q(k, s_k), and B the sum over the actions of s of the
+    probability that the policy shows them at any position. By the eigenvectors of Gamma, the weight
+    is
 
     .. math:: 1 + \frac{m(m-1)}{m-L} \left(\frac BL - \frac Lm\right)
         + (m-1)\left(A - \frac BL\right)
@@ -571,9 +572,9 @@ def policy_value(
 
     where :math:`\hat q` is the predicted reward of the action, and :math:`\hat e` its expectation
     under the policy; DM is the mean of :math:`\hat e`. The rewards of the positions of a list are
-    added. If a reward depends on the action at its `position`, it has the weight of this action; if
-    also on the actions `above`, the product of the weights down to it; if on the whole `list`, the
-    product of all weights.
+    added. A reward that depends on the action at its `position` only has the weight of this action;
+    a reward that also depends on the actions `above` has the product of the weights down to this
+    action; and a reward that depends on the whole `list` has the product of all weights.
 
     IPS and DR are unbiased if propensities are correct, rewards do not depend on other actions, and
     each action of the policy has a propensity above 0. Clipped weights, SNIPS and DM are biased.
@@ -585,12 +586,13 @@ def policy_value(
     Parameters
     ----------
     logged
-        A :class:`QueryLog` whose results have a `propensity`, in which clicks are rewards; or a
-        table with one row per action: `reward`, `propensity` in (0, 1], and `target_probability`
-        under the policy if `policy` is not set; for lists, `page` and `position`; for DM and DR,
-        `expected`; for DR, `predicted`; optionally `action`, `query`, `user`, `session`. If rewards
-        depend on more than the position, propensities and probabilities are conditional on the
-        actions above. For a cascade, `predicted` is the sum of rewards from the position down.
+        A :class:`QueryLog` whose results have a `propensity`; clicks are the rewards. Or a table
+        with one row per action, and columns `reward` and `propensity` in (0, 1];
+        `target_probability` under the policy, if `policy` is not set; for lists, `page` and
+        `position`; for DM and DR, `expected`; for DR, `predicted`; and optionally `action`,
+        `query`, `user`, `session`. If rewards depend on more than the position, propensities and
+        probabilities are conditional on the actions above. If they depend on the actions `above`,
+        `predicted` is the sum of rewards from the position down.
     policy
         A run, which shows its documents at their ranks with probability 1; or a table with
         `action`, `target_probability`, and `query` and `position` if probabilities depend on them.
@@ -606,8 +608,8 @@ def policy_value(
         For PI: number of actions from which each list was drawn, and whether lists could repeat
         actions.
     unit
-        Independent unit: `list`, or `query`, `session` or `user` if the log has them. It must be
-        set if users or sessions have several lists.
+        Independent unit: `list`, or `query`, `session` or `user` if the log has them. A unit must
+        be set if users or sessions have several lists.
     confidence
         Confidence level of the intervals.
     resamples, seed
@@ -641,10 +643,10 @@ def policy_value(
         if estimator == "DM":
             raise PolicyError("clip cannot be used with the estimator DM, which has no weights")
     interval = confidence, resamples, seed
-    if (estimator == "PI") != (candidates is not None):
-        raise PolicyError("candidates and the estimator PI require each other")
-    if repeats and estimator != "PI":
-        raise PolicyError("repeats can be used with the estimator PI only")
+    if estimator == "PI" and candidates is None:
+        raise PolicyError("the estimator PI requires candidates")
+    if estimator != "PI" and (repeats or candidates is not None):
+        raise PolicyError("candidates and repeats can be used with the estimator PI only")
     actions = read_actions(logged, policy)
     code = actions.rows["list"].to_numpy()
     n_lists = int(code[-1]) + 1

@@ -80,8 +80,8 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
     Documents shown at ranks k and k' are clicked at k with probability :math:`x_k r_{kk'}`, where r
     is the same at both ranks. The likelihood of all pairs (Agarwal et al., 2019, AllPairs) is
     concave in logarithms, and is maximised by Newton's method. Errors are sandwich estimates over
-    queries. Estimates are NaN for ranks that no pairs link with rank 1, or if it has no click, and
-    0 for other ranks without a click in any pair.
+    queries. An estimate is 0 for a rank without a click in any pair. It is NaN for other ranks that
+    no pairs link with rank 1, and for all lower ranks if rank 1 has no click.
     """
     value, error = np.full(depth, np.nan), np.full(depth, np.nan)
     clicks = np.bincount(pair_sums.rank, weights=pair_sums.clicks, minlength=depth + 1)
@@ -188,8 +188,8 @@ class RankPropensities(TableResult):
     columns: ClassVar[Columns] = {
         "rank": Column("Rank, from 1.", key=True),
         "propensity": Column(
-            "Probability of examining the rank, relative to rank 1; null if the log does not"
-            " determine it."
+            "Probability of examining the rank, relative to rank 1; null if it cannot be estimated"
+            " from the log."
         ),
         "low": Column(
             "Lower bound of the confidence interval, not adjusted for the number of ranks."
@@ -220,12 +220,12 @@ def rank_propensities(
     A click requires examination of the rank, with probability :math:`x_k`, and an attractive
     document, independently of each other (the position-based model).
 
-    **swaps**: for pairs of documents that a query showed at ranks 1 and k in both orders, the ratio
-    of clicks at k to clicks at 1, with equal weights for both orders. If the order was random, this
-    is an experiment (Joachims, Swaminathan and Schnabel, 2017, section 6).
-    **AllPairs**: intervention harvesting, without an experiment, from documents that several
-    rankers, or versions of a ranker, showed at different ranks; maximum likelihood over all pairs
-    of ranks (Agarwal et al., 2019). It assumes that rankers have the same users and queries.
+    **swaps**: the ratio of clicks at rank k to clicks at rank 1, for pairs of documents that a
+    query showed at these ranks in both orders, with equal weights for both orders. If the order was
+    random, this is an experiment (Joachims, Swaminathan and Schnabel, 2017, section 6).
+    **AllPairs**: intervention harvesting, which needs no experiment: maximum likelihood over all
+    pairs of ranks, for documents that several rankers, or versions of a ranker, showed at different
+    ranks (Agarwal et al., 2019). It assumes that rankers have the same users and queries.
     **EM**: examination of the position-based model as fitted by :func:`train`, with its priors.
 
     Parameters
@@ -237,9 +237,9 @@ def rank_propensities(
     depth
         Number of ranks, at least 2.
     confidence
-        Confidence level of the intervals, computed from logarithms over queries (for `swaps` by
-        Student's t for a ratio of sums, for `AllPairs` by a sandwich), with the number of queries
-        that have pairs, minus 1, as degrees of freedom. `EM` has no intervals.
+        Confidence level of the intervals. They are computed for logarithms by Student's t, with
+        errors over queries (for `swaps` of a ratio of sums, for `AllPairs` by a sandwich estimate);
+        degrees of freedom are the number of queries with pairs, minus 1. `EM` has no intervals.
 
     Raises
     ------
@@ -253,9 +253,10 @@ def rank_propensities(
     RankPropensities(AllPairs, 5 ranks, ... pairs)
     """
     check_arguments(rank_propensities, locals())
-    log.require("results", purpose="a propensity of ranks")
+    log.require("results", purpose="an estimate of propensities")
     if log.has_clicks and log.clicks.is_empty():
-        raise InputError("a propensity of ranks requires clicks, got none", source=log.source)
+        reason = "an estimate of propensities requires clicks, got none"
+        raise InputError(reason, source=log.source)
     n_queries = log.pages["query"].n_unique()
     notes: list[str] = []
     n_queries_by_rank: Indices = np.full(depth, n_queries)
@@ -279,8 +280,7 @@ def rank_propensities(
     is_constant = (error <= TOLERANCE) & (np.arange(depth) > 0)
     if is_constant.any():
         ranks = ", ".join(map(str, np.flatnonzero(is_constant) + 1))
-        reason = f"propensity of rank {ranks} equal in all queries"
-        notes.append(f"{reason}: no confidence interval can be computed")
+        notes.append(f"no confidence interval of rank {ranks}: propensity equal in all queries")
         error = np.where(is_constant, np.nan, error)
     low = high = np.full(depth, np.nan)
     if n_queries > 1:
@@ -289,15 +289,15 @@ def rank_propensities(
         low, high = np.exp(t_interval(logarithm, error, df, confidence))
         notes += _note_concentration(pairs_by_query)
     else:
-        notes.append("only one query: no confidence intervals can be computed")
+        notes.append("no confidence intervals: only one query")
     if np.isnan(value).any():
         missing = ", ".join(map(str, np.flatnonzero(np.isnan(value)) + 1))
         cause = {
             "swaps": "no documents were swapped with rank 1",
-            "AllPairs": "no document was shown there and at rank 1, or at ranks that link them",
+            "AllPairs": "no document shown at several ranks links this rank with rank 1",
             "EM": "no page has a result at this rank",
         }[method]
-        notes.append(f"rank {missing}: unknown, as {cause}")
+        notes.append(f"rank {missing}: propensity unknown, because {cause}")
     columns = [np.arange(1, depth + 1), value, low, high]
     rows = pl.DataFrame(dict(zip(RankPropensities.columns, columns, strict=True)))
     rows = rows.with_columns(pl.selectors.float().fill_nan(None))
@@ -372,8 +372,8 @@ def run_value(
 ) -> PolicyValue:
     r"""Estimate the value of a measure for a ranker from clicks on pages of other rankers.
 
-    A click at rank r means that the document is relevant and that r was examined, with probability
-    :math:`x_r`. Clicks weighted by its inverse are unbiased:
+    A click at rank r means that the document is relevant and that rank r was examined, which has
+    the probability :math:`x_r`. Clicks with the weight :math:`1 / x_r` give an unbiased estimate:
 
     .. math:: \frac1n \sum_{\text{pages}} \sum_{\text{clicked } d} \frac{w(k_d)}{x_{r_d}}
 
@@ -461,10 +461,11 @@ def run_value(
         unranked = counted(n_unranked, "page")
         warnings.append(f"{unranked} of queries without a ranking in the run count as 0")
     if n_excluded := int((is_clicked & ~is_known).sum()):
-        warnings.append(f"{counted(n_excluded, 'click')} at ranks of unknown examination excluded")
+        excluded = f"{counted(n_excluded, 'click')} excluded"
+        warnings.append(f"{excluded}: probability of examining the rank unknown")
     if unseen > 1e-9:
-        fraction = f"{unseen:.1%} of the weight of {measure} is on documents of the run"
-        warnings.append(f"{fraction} that pages do not show and counts as 0")
+        fraction = f"{unseen:.1%} of the weight of {measure} counts as 0"
+        warnings.append(f"{fraction}, because pages do not show these documents of the run")
     warnings += means.notes(n_units, unit)
     click_weights = weight[is_clicked & is_known & (new_gain > 0)]
     summary = WeightSummary.from_weights(click_weights, clip) if click_weights.size else None
@@ -500,7 +501,7 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
             probabilities = dict(enumerate(numbers, 1))
         has_ranks = all(isinstance(rank, Integral) for rank in probabilities)
         if not has_ranks or not all(isinstance(x, Real) for x in probabilities.values()):
-            raise PolicyError("examination must be a list of numbers, or numbers by rank")
+            raise PolicyError("examination must be a list of numbers, or map ranks to numbers")
         if (first := min(probabilities, default=1)) < 1:
             raise PolicyError(f"ranks of examination must be at least 1, got {first}")
         values = {rank: float(x) for rank, x in probabilities.items() if x > 0 or x <= 0}

@@ -160,7 +160,7 @@ def test_runs_alone_are_scored_by_the_judgments_of_sessions() -> None:
 
 def test_topics_of_runs_without_a_session_are_reported() -> None:
     sessions = read_sessions(XML)
-    with pytest.warns(CranfieldWarning, match="x: 1 topic without a session, such as '77'"):
+    with pytest.warns(CranfieldWarning, match="x: 1 topic excluded: not a session, such as '77'"):
         both = sessions.followed_by({"x": dict.fromkeys(("77", "33", "54"), {"a": 1.0})})
     assert both.counts.queries == 8
 

@@ -158,7 +158,7 @@ def test_refused_in_one_line(topic: str) -> None:
         (read_session_topics, "t.txt", "s1\tt1\ns 2\t\n", ":2: has no topic"),
         (read_session_topics, "t.txt", "1 2\n\n3\n", "3: expected 2 columns"),
         (read_session_topics, "t.txt", "1 2\n1 3\n", "more than one topic: '2' and '3'"),
-        (read_session_topics, "t.json", '{"topic": "1"}', "is one record; write an array"),
+        (read_session_topics, "t.json", '{"topic": "1"}', "expected an array of records, got one"),
     ],
 )
 def test_wrong_files(

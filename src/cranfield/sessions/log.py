@@ -84,7 +84,7 @@ class SessionCounts:
     repeated_in_list
         Number of results whose document has a higher rank in the same list.
     lost_clicks
-        Number of excluded clicks, on ranks without a result.
+        Number of clicks excluded because their rank has no result.
     """
 
     sessions: int
@@ -255,8 +255,7 @@ class Sessions:
             seconds = pl.col("end") - pl.col("start")
             n_unknown = clicks.height - clicks.filter(seconds.is_finite()).height
             if n_unknown:
-                clicks_of_unknown = f"{counted(n_unknown, 'click')} of unknown dwell time"
-                warn(f"{self.source}: {clicks_of_unknown} excluded")
+                warn(f"{self.source}: {counted(n_unknown, 'click')} excluded: dwell time unknown")
             median: Any = clicks.select(seconds.filter(seconds.is_finite()).median()).item()
             if median is not None and median > _LONG_DWELL:
                 note = f"the median dwell time is {median:,.0f} seconds"
@@ -386,7 +385,7 @@ class ConcatenatedSessions(Sequence[Run]):
         qrels
             Judgments by topic: any input of :func:`cranfield.read_qrels`.
         policies
-            As for :func:`cranfield.judge`, except `ties`, as ranks are known here.
+            As for :func:`cranfield.judge`, except `ties`, because results of sessions have ranks.
 
         Returns
         -------
@@ -404,9 +403,8 @@ class ConcatenatedSessions(Sequence[Run]):
         if is_condensed:
             policies = policies | {"unjudged": "nonrelevant"}
         if policies.setdefault("ties", "input") != "input":
-            raise PolicyError(
-                f"ties {quoted(policies['ties'])} has no effect, as results of sessions have ranks"
-            )
+            ties = quoted(policies["ties"])
+            raise PolicyError(f"ties {ties} has no effect, because results of sessions have ranks")
         if policies.get("aspects"):
             aspects = policies["aspects"].items()
             policies["aspects"] = {name: self.sessions.qrels(labels) for name, labels in aspects}
@@ -599,8 +597,8 @@ def followed_by(
     -------
     Sessions
         The sessions with a current query or a ranking by any run, or all sessions if the log names
-        no current query; each run is a system. A run without a ranking for a session has an empty
-        list there.
+        no current query. Each run is a system, with an empty list in sessions that it does not
+        rank.
 
     Raises
     ------
@@ -662,7 +660,7 @@ def followed_by(
     for name, codes in zip(run_names, answered, strict=True):
         if missing := [quoted(sessions.names[i]) for i in indices if i not in codes]:
             number = f"no results for {counted(len(missing), 'session')}, such as {missing[0]}"
-            warn(f"{name}: {number}; the list of the last query is empty there")
+            warn(f"{name}: {number}; its list of results is empty in such sessions")
     return replace(
         sessions,
         runs_read=dict(collection.settings),
@@ -690,7 +688,7 @@ def _rank_results(run: Run, names: Sequence[str], system: int, ties: str) -> pl.
     if is_unknown.any():
         first = quoted(run.topics[int(np.argmax(is_unknown))])
         number = counted(int(is_unknown.sum()), "topic")
-        warn(f"{run.name}: {number} without a session, such as {first}, excluded")
+        warn(f"{run.name}: {number} excluded: not a session, such as {first}")
     order = order_documents(run, ties)
     rows = order.rows
     session, ranks = session_codes[run.codes[rows]], order.ranks_of(rows)

@@ -93,7 +93,7 @@ QUERY = Column("query", replace(ID, read=_parse_query, exact=None), "query of se
 def _topic_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     if all(isinstance(topic, (str, int)) for topic in data.values()):
         if TOPIC.named_in([*data]):
-            raise InputError("is one record; write an array of records", source=source)
+            raise InputError("expected an array of records, got one record", source=source)
         return two_columns("session", "topic")(data, source)
     return columns_of_mapping(data, source)
 
@@ -195,20 +195,20 @@ def read_sessions(
     data
         A log of the TREC Session track in XML; or a table with a row for each result and columns
         `session`, `query`, `doc`, `rank` or `score`, and optionally `system`, `topic`, `title`,
-        `snippet` and `time`, which only checks the order of queries: a CSV, TSV, JSON or Parquet
-        file, a data frame of any library, a dict of columns, or an iterable of mappings or named
-        tuples. Files may be compressed (gz, bz2, xz, zst).
+        `snippet` and `time` (to check the order of queries): a CSV, TSV, JSON or Parquet file, a
+        data frame of any library, a dict of columns, or an iterable of mappings or named tuples.
+        Files may be compressed (gz, bz2, xz, zst).
         Queries are numbered from 1; if they are not all integers, they are numbered in order of
         appearance. Equal scores are ordered by document, descending, as in trec_eval.
     clicks
         A table in any of these forms with a row for each click: `session`, `query`, `rank` or
         `doc`, and optionally `system`, `start` (or `time`), and `end` or `dwell`, in seconds or as
-        times of ISO 8601. Rows with 0 in a column `clicks` or `clicked` are not clicks. Not with
-        XML, which contains the clicks.
+        times of ISO 8601. Rows with 0 in a column `clicks` or `clicked` are not clicks. A log in
+        XML has its own clicks and cannot be combined with this table.
     topics
         The topic of each session: a dict, a table with columns `session` and `topic`, or a text
-        file with a session and its topic on each line, such as the track's `sessiontopicmap`. It
-        takes precedence over topics in the log, which remain for sessions without an entry.
+        file with a session and its topic on each line, such as the track's `sessiontopicmap`. A
+        topic set here replaces the topic of the session in the log.
     on_duplicate
         How to treat a rank that occurs twice in a list of a table: `error` (default), or `first`,
         which keeps the first result and reports the number of excluded ones.
@@ -248,7 +248,7 @@ def read_sessions(
         sessions = _sessions_of_table(data, clicks, topics, on_duplicate)
     counts, name = sessions.counts, sessions.source
     if counts.lost_clicks:
-        warn(f"{name}: {counted(counts.lost_clicks, 'click')} on ranks without a result excluded")
+        warn(f"{name}: {counted(counts.lost_clicks, 'click')} excluded: no result at the rank")
     if counts.repeated_in_list:
         warn(f"{name}: {counted(counts.repeated_in_list, 'document')} repeated in one list")
     if empty := counts.without_queries:
@@ -433,7 +433,7 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
     if "user" in table.names:
         _value_by_session(frame.drop_nulls("user"), "user", source)
         if frame["user"].n_unique() > 1:
-            warn(f"{source}: columns not used: 'user', as each session has one user")
+            warn(f"{source}: columns not used: 'user', because each session has one user")
     topic_of |= {} if topics is None else read_session_topics(topics)
     names = frame["session"].unique(maintain_order=True).to_list()
     systems = frame["system"].unique(maintain_order=True).to_list()
@@ -453,7 +453,7 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
         raise InputError(f"query numbers must be distinct, {got}", source=source)
     if (first_number := min(keys["number"])) > 1:
         warn(
-            f"{source}: query numbers are positions in the session, but the lowest is"
+            f"{source}: query numbers must be positions in the session, but the lowest is"
             f" {first_number}; if they are ids, number the queries of each session from 1"
         )
     results = _encode(frame, keys, names, systems)
@@ -466,8 +466,8 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
     repeats = (~is_first).arg_true()
     if len(repeats) and on_duplicate == "first":
         warn(
-            f"{source}: {counted(len(repeats), 'result')} excluded, whose rank occurs before in the"
-            " list; the first result at each rank is kept"
+            f"{source}: {counted(len(repeats), 'result')} excluded: an earlier result of the list"
+            " has the same rank"
         )
         results = results.filter(is_first)
     elif len(repeats):
@@ -512,7 +512,7 @@ def _warn_of_times(frame: pl.DataFrame, keys: pl.DataFrame, source: str) -> None
     """Warn if the numbers of the queries of a session contradict their times."""
     group = ["system", "session"]
     if frame["time"].null_count() == frame.height:
-        warn(f"{source}: column of times not used, as none could be read")
+        warn(f"{source}: column of times not used, because no time could be read")
     times = frame.group_by(LIST_KEY).agg(pl.col("time").min()).drop_nulls()
     queries = keys.join(times, on=LIST_KEY).sort(*group, "number")
     previous = pl.col("query").shift().over(group)
@@ -537,7 +537,7 @@ def _read_clicks(
     has_no_key = pl.all_horizontal(pl.col("rank", "doc").is_null())
     table.check({"a click must have a rank or a document": has_no_key})
     if "system" not in table.names and len(systems) > 1:
-        reason = f"expected a column system, as the sessions are of {len(systems)} systems"
+        reason = f"expected a column system, because the sessions are of {len(systems)} systems"
         raise InputError(reason, source=table.source)
     if "clicks" in table.names:
         table = table.gather(table.frame.select(pl.arg_where(pl.col("clicks") > 0)).to_series())
@@ -557,8 +557,8 @@ def _read_clicks(
         has_rank = frame["rank"].is_not_null()
         frame = frame.with_columns(rank=pl.when(is_other).then("doc_rank").otherwise("rank"))
         if n_moved := int((is_other & has_rank & frame["rank"].is_not_null()).sum()):
-            number = f"{counted(n_moved, 'click')} whose document is at another rank"
-            warn(f"{table.source}: {number}, counted at the rank of the document")
+            number = f"{counted(n_moved, 'click')} counted at the rank of the document"
+            warn(f"{table.source}: {number}, which differs from the rank of the click")
     return frame
 
 

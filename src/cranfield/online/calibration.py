@@ -38,7 +38,7 @@ class ClickMoves(Result):
         result is a move to its own rank. Shape (ranks, ranks).
     stays
         Data frame of dwell times, one row per rank and per grade: `by`, `value`, `mean` (seconds),
-        number of `clicks` with a dwell time, and number of `censored` ones. It has no rows if the
+        number of `clicks` with a dwell time, and number of `censored` clicks. It has no rows if the
         log has no dwell times.
     pages
         Number of pages with at least one move.

@@ -628,12 +628,12 @@ def followed_by(
         raise InputError("expected at least one run, got none")
     run_list = list(collection)
     rankings = [_rank_results(run, sessions.names, i, ties) for i, run in enumerate(run_list)]
-    answered = [{*frame["session"]} for frame in rankings]
-    is_open = [query is not None for query in sessions.current]
-    if not any(is_open):  # as in a table, which does not name current queries
-        is_open = [True] * len(is_open)
-    by_any_run = set().union(*answered)
-    indices = [i for i, has_query in enumerate(is_open) if has_query or i in by_any_run]
+    ranked_by_run = [{*frame["session"]} for frame in rankings]
+    has_queries = [query is not None for query in sessions.current]
+    if not any(has_queries):  # as in a table, which does not name current queries
+        has_queries = [True] * len(has_queries)
+    ranked_sessions = set().union(*ranked_by_run)
+    indices = [i for i, has_query in enumerate(has_queries) if has_query or i in ranked_sessions]
     last_query = np.zeros(len(sessions.names), dtype=np.int64)
     session_codes, numbers = (sessions.queries[name].to_numpy() for name in ("session", "query"))
     np.maximum.at(last_query, session_codes, numbers)
@@ -657,10 +657,10 @@ def followed_by(
     results = pl.concat([repeat_rows(sessions.results), results.select(*RESULT_SCHEMA)])
     stems = [collection.stem(i) for i in range(len(collection)) if i not in collection.skipped]
     run_names = distinct_names([run.name for run in run_list], stems)
-    for name, codes in zip(run_names, answered, strict=True):
+    for name, codes in zip(run_names, ranked_by_run, strict=True):
         if missing := [quoted(sessions.names[i]) for i in indices if i not in codes]:
-            number = f"no results for {counted(len(missing), 'session')}, such as {missing[0]}"
-            warn(f"{name}: {number}; its list of results is empty in such sessions")
+            problem = f"no results for {counted(len(missing), 'session')}, such as {missing[0]}"
+            warn(f"{name}: {problem}; its list of results is empty in such sessions")
     return replace(
         sessions,
         runs_read=dict(collection.settings),

@@ -251,9 +251,9 @@ def read_sessions(
         warn(f"{name}: {counted(counts.lost_clicks, 'click')} excluded: no result at the rank")
     if counts.repeated_in_list:
         warn(f"{name}: {counted(counts.repeated_in_list, 'document')} repeated in one list")
-    if empty := counts.without_queries:
-        number = f"{counted(len(empty), 'session')} without queries"
-        warn(f"{name}: {number}, such as {quoted(empty[0])}")
+    if empty_sessions := counts.without_queries:
+        number = f"{counted(len(empty_sessions), 'session')} without queries"
+        warn(f"{name}: {number}, such as {quoted(empty_sessions[0])}")
     return sessions
 
 
@@ -499,9 +499,9 @@ def _warn_of_query_ids(keys: pl.DataFrame, source: str) -> None:
         is_out_of_order=(pl.col("number").diff() < 0).over(group),
         n_prefixes=pl.col("prefix").n_unique().over(group),
     )
-    wrong = ids.filter("is_out_of_order", pl.col("n_prefixes") == 1)
-    if wrong.height:
-        pair = f"{quoted(wrong['previous'][0])} before {quoted(wrong['query'][0])}"
+    misordered = ids.filter("is_out_of_order", pl.col("n_prefixes") == 1)
+    if misordered.height:
+        pair = f"{quoted(misordered['previous'][0])} before {quoted(misordered['query'][0])}"
         warn(
             f"{source}: queries are numbered in order of appearance, which contradicts the numbers"
             f" in their ids ({pair}); sort the rows, or number the queries from 1"
@@ -557,8 +557,8 @@ def _read_clicks(
         has_rank = frame["rank"].is_not_null()
         frame = frame.with_columns(rank=pl.when(is_other).then("doc_rank").otherwise("rank"))
         if n_moved := int((is_other & has_rank & frame["rank"].is_not_null()).sum()):
-            number = f"{counted(n_moved, 'click')} counted at the rank of the document"
-            warn(f"{table.source}: {number}, which differs from the rank of the click")
+            moved = f"{counted(n_moved, 'click')} counted at the rank of the document"
+            warn(f"{table.source}: {moved}, which differs from the rank of the click")
     return frame
 
 

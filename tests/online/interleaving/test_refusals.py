@@ -48,7 +48,7 @@ REFUSALS: dict[str, list[Refusal]] = {
     ],
     "clicks on lists": [
         (lambda: DRAFT.credits(LISTS, NONE, None), "teams"),
-        (lambda: DRAFT.credits(LISTS, NONE[:1], TEAMS), "booleans of shape"),
+        (lambda: DRAFT.credits(LISTS, NONE[:1], TEAMS), "booleans of the shape"),
         (lambda: DRAFT.credits(LISTS + 4, NONE, TEAMS), "from -1 to 3"),
         (lambda: DRAFT.credits(LISTS, NONE, TEAMS + 2), "teams must be integers from -1 to 1"),
         (lambda: DRAFT.credits(np.full_like(LISTS, -1), ~NONE, TEAMS), "end of its list"),

@@ -420,9 +420,9 @@ def order_variants(
     if control not in names:
         raise PolicyError(f"unknown variant {quoted(control)}; expected one of: {variant_list}")
     spellings = [name.casefold() for name in names]
-    alike = [name for name in names if spellings.count(name.casefold()) > 1]
-    if alike and variants is None:
-        pair = " and ".join(map(quoted, alike[:2]))
+    case_variants = [name for name in names if spellings.count(name.casefold()) > 1]
+    if case_variants and variants is None:
+        pair = " and ".join(map(quoted, case_variants[:2]))
         warn(f"{source}: {pair} differ only in case, and count as two variants")
     return (control, *(name for name in names if name != control))
 

@@ -231,7 +231,7 @@ class Interleaver:
         codes = _check_codes(lists, "lists", len(self.docs))
         is_clicked = as_array(clicks, "clicks must be booleans, one row per impression")
         if is_clicked.dtype != bool or is_clicked.shape != codes.shape:
-            expected = f"clicks must be booleans of shape {codes.shape}, as the lists"
+            expected = f"clicks must be booleans of the shape of the lists, {codes.shape}"
             raise PolicyError(f"{expected}, got {is_clicked.dtype} of shape {is_clicked.shape}")
         if (is_clicked & (codes < 0)).any():
             raise PolicyError("clicks must be on documents, got a click below the end of its list")

@@ -63,7 +63,7 @@ class Preference(Result):
     wins, losses, ties
         Numbers of impressions in which A had more credit than B, less credit, and equal credit.
     unit_wins, unit_losses, unit_ties
-        Numbers of units with more wins than losses, with fewer, and with equally many.
+        Numbers of units with more wins than losses, with fewer wins, and with equally many.
     expected
         Expected proportion of wins among wins and losses of two equal rankers.
     pvalue, z, unit_interval

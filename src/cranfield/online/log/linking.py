@@ -22,7 +22,7 @@ from cranfield.sources.values import NO_NAME
 
 
 class Anomalies:
-    """Numbers of anomalous records, and warnings of those that change the log, by kind."""
+    """Numbers of anomalous records by kind, and warnings of anomalies that change the log."""
 
     def __init__(self, is_strict: bool) -> None:
         self.is_strict = is_strict  # Repeated records and early clicks are errors
@@ -176,13 +176,13 @@ def _separate_sessions(frame: pl.DataFrame, table: Table, anomalies: Anomalies) 
     first_user = users.select(pl.col("user").drop_nulls().first().over("session"))["user"]
     is_other = (users["user"] != first_user).fill_null(False)
     if anomalies.is_strict:
-        first = dict(zip(users["session"], first_user, strict=True))
+        user_of_session = dict(zip(users["session"], first_user, strict=True))
         remedy = "; on_anomaly='count' counts a session for each user"
         table.refuse(
             is_other,
             lambda row: (
                 f"session {quoted(row['session'])} has more than one user:"
-                f" {quoted(first[row['session']])} and {quoted(row['user'])}{remedy}"
+                f" {quoted(user_of_session[row['session']])} and {quoted(row['user'])}{remedy}"
             ),
         )
     treatment = "counted as separate sessions of their users"

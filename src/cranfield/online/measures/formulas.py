@@ -224,7 +224,7 @@ def TimeToClick(click: str = parameter("first", choice("first", "last"), _CLICK)
 
 @online_measure(r"\frac{1}{|P_s|} \sum_{p \in P_s} (t_{p,s} - t_p)", FOX, "lower", **TIME_TO_CLICK)
 def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
-    """Seconds from the page to its first satisfied click; censored for pages without one."""
+    """Seconds from the page to its first satisfied click; censored without a satisfied click."""
     sat, unsure = pl.col(f"first_sat@{seconds}"), pl.col(f"first_unsure@{seconds}")
     n_untimed = pl.col(f"untimed_sat@{seconds}")
     if unknown == "not":
@@ -317,7 +317,7 @@ def GoodAbandonment(
         "good", any_name, "label of pages that answered the query without a click"
     ),
 ) -> Sums:
-    """Proportion of the abandoned pages with a label that are labelled good."""
+    """Proportion of the labelled pages without a click that are labelled good."""
     return Sums(pl.when(CLICKS == 0).then(_indicator(pl.col("label") == label)))
 
 
@@ -405,7 +405,7 @@ _TO_SAT = r"\frac{1}{|S_s|} \sum_{s \in S_s} k_s"
 
 @online_measure(_TO_SAT, FOX, "lower", level="session", may_be_censored=True, **QUERIES)
 def QueriesToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
-    """Number of queries of a session until its first satisfied click; censored without one."""
+    """Number of queries of a session until its first satisfied click; censored if there is none."""
     sat = _satisfied(seconds, unknown) > 0
     unsure = (_unsure(seconds) > 0) & pl.lit(unknown == "drop")
     # arg_max would not always return the first of equal values.

@@ -405,15 +405,15 @@ def prepare_pages(
         if keys.count(key) > 1:
             raise PolicyError(f"by must name distinct columns, got {quoted(key)} twice")
     selection = _parse_measures(measures, keys, tables, labels is not None)
-    timed = [m for m in selection if m.unit == "seconds" and ("pages", "time") in m.needs]
+    timed_measures = [m for m in selection if m.unit == "seconds" and ("pages", "time") in m.needs]
     columns = {name for measure in selection for name in measure.columns()} | {*keys} - {"page"}
     if with_bounds:  # Columns for the lower bounds of censored values, if the log has them
         until_names = {name for measure in selection for name in measure.columns(until=True)}
         columns |= {n for n in until_names if not tables.missing_column(required_columns([n]))}
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
-    days = pages["time"].dt.truncate("1d") if timed else pl.Series([], dtype=pl.Datetime)
+    days = pages["time"].dt.truncate("1d") if timed_measures else pl.Series([], dtype=pl.Datetime)
     if len(days) and (pages["time"] == days).all() and (days.dt.year() > 1970).any():
-        note = f"all times of pages are midnight, so {timed[0]} is rounded to days"
+        note = f"all times of pages are midnight, so {timed_measures[0]} is rounded to days"
         warn(f"{tables.source}: {note}")
     if labels is not None:
         measures = [measure for measure in selection if measure.name == "GoodAbandonment"]

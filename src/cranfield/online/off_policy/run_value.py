@@ -331,9 +331,9 @@ def _find_swaps(results: pl.DataFrame) -> pl.DataFrame:
     columns = ["page", "query", "doc", "clicked"]
     top = results.filter(pl.col("rank") == 1).select(columns)
     lower = results.filter(pl.col("rank") > 1).select("page", "rank", other="doc", below="clicked")
-    both = pl.min_horizontal("doc", "other"), pl.max_horizontal("doc", "other")
     rows = top.join(lower, on="page", maintain_order="left_right")
-    rows = rows.with_columns(first=both[0], second=both[1])
+    docs = ("doc", "other")
+    rows = rows.with_columns(first=pl.min_horizontal(docs), second=pl.max_horizontal(docs))
     pair = ["query", "rank", "first", "second"]
     groups = rows.group_by(*pair, "doc", maintain_order=True)
     orders = groups.agg(pl.col("clicked", "below").mean(), times=pl.len())
@@ -502,8 +502,8 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
         has_ranks = all(isinstance(rank, Integral) for rank in probabilities)
         if not has_ranks or not all(isinstance(x, Real) for x in probabilities.values()):
             raise PolicyError("examination must be a list of numbers, or map ranks to numbers")
-        if (first := min(probabilities, default=1)) < 1:
-            raise PolicyError(f"ranks of examination must be at least 1, got {first}")
+        if (lowest := min(probabilities, default=1)) < 1:
+            raise PolicyError(f"ranks of examination must be at least 1, got {lowest}")
         values = {rank: float(x) for rank, x in probabilities.items() if x > 0 or x <= 0}
         probability = pl.col("rank").replace_strict(values, default=None, return_dtype=pl.Float64)
     results = log.results_with_clicks.with_columns(probability=probability)

@@ -156,7 +156,7 @@ def evaluate_models(
 
 
 def parameter_table(models: Iterable[ClickModel]) -> pl.DataFrame:
-    """Return all values of several models; column `of` has their keys: 'grade 1, rank 2'."""
+    """Return all values of several models; column `of` has keys such as 'grade 1, rank 2'."""
     frames = []
     value_columns = ("value", "error", "hits", "trials")
     for model in models:

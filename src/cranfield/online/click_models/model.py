@@ -49,7 +49,7 @@ class Items:
 
     @classmethod
     def from_log(cls, log: QueryLog, tied: str | None) -> Items:
-        """Number documents by first appearance; or grades in ascending order, unjudged first."""
+        """Return the items of a log: documents by first appearance, or grades, unjudged first."""
         items = select_item_keys(log, tied).unique(maintain_order=True)
         return cls(tied, items if tied is None else items.sort("grade", nulls_last=False))
 

@@ -104,7 +104,7 @@ def analyse_totals(
     ------
     PolicyError
         For impossible totals, such as more successes than units; for means of fewer than ten units
-        in a variant, whose test requires all values; and as for :func:`analyse_experiment`.
+        in a variant, because their test requires values; and as for :func:`analyse_experiment`.
 
     Examples
     --------

@@ -335,9 +335,9 @@ def preference(
 ) -> Preference:
     """Test which of two rankers the users of a log prefer.
 
-    Each result of an interleaved page has a `team`, its ranker. The credit of a ranker is the sum
-    of the weights of clicks on its results; on each page the ranker with more credit wins. Several
-    clicks on a result count once, with the largest weight.
+    Each result of an interleaved page has a `team`, the ranker that owns it. The credit of a ranker
+    is the sum of the weights of clicks on its results; on each page the ranker with more credit
+    wins. Several clicks on a result count once, with the largest weight.
 
     Parameters
     ----------

@@ -356,7 +356,7 @@ def check_credits(credits: Any) -> Floats:
 
 
 def unit_codes(units: Any, n_impressions: int) -> Indices:
-    """Number the units of impressions; by default each impression is its own unit."""
+    """Return the number of each impression's unit; by default each impression is a unit."""
     if units is None:
         return np.arange(n_impressions)
     requirement = "units must have one id (text or integer) for each impression"

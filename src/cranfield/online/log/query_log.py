@@ -310,7 +310,7 @@ def check_independence(rows: pl.DataFrame, noun: str, unit: str, source: str = "
 
 
 def number_page_units(pages: pl.DataFrame, unit: str) -> tuple[Indices, list[str]]:
-    """Number the units of pages from 0; each page without a unit becomes a unit, with a note."""
+    """Return the number of each page's unit, and a note on pages that become units of their own."""
     codes = pages[unit].rank("dense").to_numpy() - 1.0
     notes: list[str] = []
     if n_missing := int(np.isnan(codes).sum()):

@@ -423,7 +423,7 @@ class OnlineMeasure(Spec):
 def online_measure(
     formula: str, source: str, better: str = "", **attributes: Any
 ) -> Callable[[Callable[..., Sums]], type[OnlineMeasure]]:
-    """Declare a measure by a function of its parameters; without a unit it is a proportion."""
+    """Declare a measure by a function of its parameters; without `unit` it is a proportion."""
     members = {"formula": formula, "source": source, "better": better, **attributes}
     if "unit" not in members:
         members.setdefault("range", (0.0, 1.0))

@@ -143,7 +143,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: read_log(PAGES, RESULTS, on_anomaly="drop"), "on_anomaly"),
         (lambda: read_log(PAGES, RESULTS, max_queries=0), "max_queries"),
         (lambda: read_log(PAGES, RESULTS, max_queries=cast(Any, 1.5)), "max_queries"),
-        (lambda: read_log(PAGES, max_queries=1), "max_queries requires users or sessions"),
+        (lambda: read_log(PAGES, max_queries=1), "max_queries requires a column user or session"),
         (lambda: read_log(PAGES, click_actions=["tap"]), "requires a log of format ubi, got flat"),
     ],
     "sources": [

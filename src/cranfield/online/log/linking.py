@@ -339,7 +339,7 @@ def _drop_bots(log: QueryLog, max_queries: int) -> QueryLog:
     """Drop users (or sessions, if users are unknown) with too many queries."""
     unit = next((name for name in ("user", "session") if name in log.pages.columns), None)
     if unit is None:
-        raise InputError("max_queries requires users or sessions of pages", source=log.source)
+        raise InputError("max_queries requires a column user or session", source=log.source)
     has_many = (pl.len().over(unit) > max_queries) & pl.col(unit).is_not_null()
     is_bot = log.pages.select(has_many).to_series()
     if not is_bot.any():

@@ -98,9 +98,9 @@ def power_anova(
 ) -> Floats:
     r"""Compute the power of the F-test that all systems have equal means.
 
-    The F-test does not test which systems differ: to compare the best with the worst system, more
+    The F-test does not show which systems differ: to compare the best with the worst system, more
     topics are required. The power is the minimum over all true means with a difference of D between
-    the best and the worst system, which is reached if all others are in the middle.
+    the best and the worst system. This minimum occurs if all other systems are in the middle.
 
     .. math:: P(F > F_\alpha(m-1, \phi)), \quad F \sim F(m-1, \phi; \lambda),
         \quad \lambda = \frac{n D^2}{2 \sigma^2}
@@ -130,7 +130,7 @@ def power_anova(
         Significance level.
     epsilon
         Departure from sphericity, from 1 / (m - 1) to 1 (sphericity, the default), for `anova-2`
-        only: see the line above the table of a comparison, or `comparison.anova.sphericity`.
+        only. Estimates for existing scores are in `comparison.anova.sphericity`.
 
     Returns
     -------

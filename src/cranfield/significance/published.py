@@ -87,7 +87,7 @@ class PublishedPower(TableResult):
         return [
             f"{counted(self.rows.height, 'paired t-test')}{side}, alpha {self.alpha:g}; topics"
             f" needed for a power of {self.goal:g}",
-            "the power for an observed effect follows from its p-value and adds nothing to it;"
+            "the power for an observed effect follows from the p-value and adds no information;"
             " effects of significant results are overestimated: plan with `needed at bound`",
         ]
 
@@ -130,7 +130,8 @@ def power_of_published(
     Raises
     ------
     InputError
-        For a test of fewer than 2 topics, or of other options, with file and line.
+        For a test with fewer than 2 topics, or with a `test`, `alternative` or `alpha` that differs
+        from the options; the message names file and line.
 
     References
     ----------
@@ -174,7 +175,7 @@ def power_of_published(
         f"{name}: the effect is opposite to the alternative {alternative!r}, so no number of topics"
         " is enough"
         if orient(effect, alternative) < 0
-        else f"{name}: the required power for this effect takes more than {MAX_TOPICS:,} topics"
+        else f"{name}: the required power for this effect needs more than {MAX_TOPICS:,} topics"
         for name, effect in unreachable["name", "effect"].rows()
     )
     return PublishedPower(rows, alpha, power, alternative, notes)

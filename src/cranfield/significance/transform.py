@@ -106,11 +106,12 @@ def standardise(
     -------
     Scores
         Standardised scores, aggregated by the mean. If all reference scores of a topic are equal,
-        its z are 0. `settings["standardisation"]` has the method, the number of reference systems,
-        these constant topics, and the number of scores that `linear` clipped. The scale of `z`,
-        `normal` and `linear` is the scale of the scores, but at most interval: they are invariant
-        under changes of unit and zero on each topic. `empirical` scores have an interval scale:
-        they are invariant under any increasing function of the scores of a topic.
+        the z of this topic are 0. `settings["standardisation"]` has the method, the number of
+        reference systems, the topics with equal reference scores, and the number of scores that
+        `linear` clipped. The scale of `z`, `normal` and `linear` is the scale of the scores, but at
+        most interval, as changes of the unit and of the zero on a topic do not change the result.
+        `empirical` scores have an interval scale, as increasing functions of the scores of a topic
+        do not change the result.
 
     Raises
     ------
@@ -118,7 +119,7 @@ def standardise(
         For an unknown method, a slope that is not positive, or scores by shard.
     CranfieldError
         For infinite scores, a reference with other topics or another measure, or a topic with too
-        few reference scores: one for `empirical`, two for the others.
+        few reference scores: `empirical` requires one, the other methods two.
 
     Examples
     --------
@@ -202,7 +203,7 @@ def _align_reference(scores: Scores, reference: Scores) -> Floats:
     if (topic := first_missing_label(scores.topics, reference.topics)) is not None:
         raise CranfieldError(f"the reference scores lack topic {quoted(topic)}")
     if (topic := first_missing_label(reference.topics, scores.topics)) is not None:
-        raise CranfieldError(f"topic {quoted(topic)} of the reference is not among the scores")
+        raise CranfieldError(f"the scores lack topic {quoted(topic)} of the reference")
     return reference.select(scores.topics).values
 
 

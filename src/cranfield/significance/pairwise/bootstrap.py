@@ -96,9 +96,10 @@ def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         differ at least as much as observed?
     null: The mean difference is zero.
     assumes: Topics are a random sample, large enough that the mean varies as in resamples of it.
-    when: To compare with studies that used it. With few topics its Type I errors are too frequent:
-        resampled means have a smaller variance than the mean, by a factor of 1 - 1/n, and thinner
-        tails than t. Use the test bootstrap, which divides by the error of each resample.
+    when: Only to compare with studies that used this test. With few topics its Type I errors are
+        too frequent: resampled means have a smaller variance than the mean, by a factor of 1 - 1/n,
+        and thinner tails than t. The test bootstrap, which divides by the error of each resample,
+        avoids both problems.
     formula: p = \frac{|\{b : |\bar{w}^{*b}| \ge |\bar{z}|\}| + 1}{B + 1}, \quad w_i = z_i -
         \bar{z}
     statistic: mean difference
@@ -270,7 +271,7 @@ def bound_by_sign_flips(
 
 @declared_correction("bootstrap-max", families=("medians",), resamples_topics=True, random=True)
 def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
-    r"""the largest difference of each resample.
+    r"""the bootstrap distribution of the largest difference.
 
     does: topics are drawn with replacement from centred scores; each difference is compared, in a
         single step, with the largest difference of all pairs, not divided by an error
@@ -290,9 +291,7 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-INTERVAL_KEY = 0
-"""First key of the random streams of intervals, whose second key is the index of a system; random
-streams of the test have a single key."""
+INTERVAL_KEY = 0  # streams of intervals have this key and the index of a system; tests have one key
 
 
 @declared_test(
@@ -354,7 +353,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 def sort_missing_last(values: Floats) -> tuple[Floats, Indices]:
-    """Move missing scores behind all others; also return the number of scores by system."""
+    """Move missing scores of each system to the end; also return the number of scores by system."""
     is_missing = np.isnan(values)
     order = np.argsort(is_missing, axis=0, kind="stable")
     return np.take_along_axis(values, order, axis=0), (~is_missing).sum(axis=0)

@@ -200,7 +200,7 @@ def test_a_column_of_models_stands_beside_systems() -> None:
         ("a,-1\nb,2", "costs.csv:2: seconds must be at least 0, got -1"),
         ("a,1\nb,2s", "costs.csv:3: seconds '2s' is not a finite number"),
         ("a,1\na,2", "costs.csv:3: system 'a' occurs twice"),
-        ("a,\nb,x", "a column of costs, got none"),
+        ("a,\nb,x", "expected costs besides column"),
         ("x,1\ny,2", "no system with scores has a cost; expected costs of systems such as 'a'"),
     ],
 )

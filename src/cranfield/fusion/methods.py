@@ -137,7 +137,7 @@ class LogInverseSquareRank(InverseSquareRank):
 
 
 class Borda(Fusion):
-    """Borda count: rank r of n documents gets n - r + 1 points; unranked ones share the rest."""
+    """Borda count: n - r + 1 points for rank r of n; unranked documents share the other points."""
 
     name = "Borda"
     aliases = ("bordafuse", "Borda-count")
@@ -154,7 +154,7 @@ class Borda(Fusion):
 
 
 def borda_points(rankings: Rankings) -> Ints:
-    """Return twice the points of each row above those of documents that its run does not rank."""
+    """Return twice the points of each row, minus those of documents that its run does not rank."""
     size = np.diff(rankings.starts)[rankings.topic[rankings.ranked]]
     return np.asarray(size - 2 * rankings.rank + _list_lengths(rankings) + 1)
 

@@ -108,11 +108,11 @@ def label_indices(selection: Any, labels: Sequence[str], kind: str = "system") -
 def _check_frame_labels(data: Any, labels: Mapping[str, Sequence[str]]) -> None:
     """Refuse a data frame whose columns or rows have the same labels in another order."""
     for name, axis in (("columns", "system"), ("index", "topic")):
-        own = [str(plain_id(label)) for label in getattr(data, name, ())]
-        if own != [*labels[axis]] and {*own} in ({*labels["topic"]}, {*labels["system"]}):
+        expected = [str(plain_id(label)) for label in getattr(data, name, ())]
+        if expected != [*labels[axis]] and {*expected} in ({*labels["topic"]}, {*labels["system"]}):
             raise CranfieldError(
                 f"{axis}s must be in the order of the {name} of the data frame: expected"
-                f" {some_of(own, 5)}, got {some_of(labels[axis], 5)}"
+                f" {some_of(expected, 5)}, got {some_of(labels[axis], 5)}"
             )
 
 
@@ -185,8 +185,7 @@ class Scores(Averages, FrameMixin, Plotted):
         empty.
     axis
         Meaning of the third axis: `shard`, the default, or `replicate` for several rankings or
-        answers of each system; empty if there is no third axis. Systems with fewer replicates than
-        others are padded with NaN.
+        answers of each system, padded with NaN; empty if there is no third axis.
 
     Examples
     --------
@@ -267,9 +266,9 @@ class Scores(Averages, FrameMixin, Plotted):
 
     def _check_direction(self, definition: Definition, lower_is_better: bool) -> None:
         if definition.info.lower_is_better != lower_is_better:
-            own, requested = ("higher", "lower") if lower_is_better else ("lower", "higher")
+            actual, requested = ("higher", "lower") if lower_is_better else ("lower", "higher")
             raise PolicyError(
-                f"{own} scores of {self.measure} are better, but the options state that"
+                f"{actual} scores of {self.measure} are better, but the options state that"
                 f" {requested} is better; if the scores are of another measure, rename the measure"
             )
 

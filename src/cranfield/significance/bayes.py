@@ -145,9 +145,7 @@ def _differences(
         )
     x, y = x[~is_missing], y[~is_missing]
     if x.size < 2:
-        raise CranfieldError(
-            f"a Bayesian comparison requires at least two topics with scores, got {x.size}"
-        )
+        raise CranfieldError(f"a Bayesian comparison requires at least two topics, got {x.size}")
     pair = all_pairs(np.stack([x, y], axis=1))
     return pair.differences()[0], float(pair.rounding[0]), int(is_missing.sum())
 

@@ -98,9 +98,7 @@ def _check_digits(inputs: _ChecklistInput) -> Decision:
             return CANNOT_TELL, f"the standard error of a {comparison.mean_of} is not computed"
         rows = summarise(comparison.scores).rows.filter((pl.col("sd") > 0) & (pl.col("topics") > 1))
         if rows.is_empty():
-            findings.append(
-                f"{label}all standard errors are 0, so they do not limit the number of decimals"
-            )
+            findings.append(f"{label}all standard errors are 0 and do not limit the decimals")
             continue
         errors = (rows["sd"] / rows["topics"].sqrt()).to_numpy()
         k = int(errors.argmax())

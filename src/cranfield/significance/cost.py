@@ -82,10 +82,7 @@ class CostEffectiveness(TableResult):
         "system": Column("System, in ascending order of the cost.", key=True),
         "mean": Column("Mean score over topics."),
         "amount": Column("Cost of the system, in the unit of the input; lower is better."),
-        "on front": Column(
-            "Whether the system is on the Pareto front: no other system is at least as good in"
-            " mean and cost and better in one of them."
-        ),
+        "on front": Column("Whether the system is on the Pareto front of mean and cost."),
         "dominated by": Column(
             "Most effective system that dominates the system (the cheapest if several are equally"
             " effective); null on the front."
@@ -292,7 +289,7 @@ def _read_amounts(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats]
         if name not in names:
             notes.append(f"column {quoted(name)} of {table.source} is not a cost and is not used")
     if not names:
-        raise InputError("expected 'system' and a column of costs, got none", source=table.source)
+        raise InputError("expected costs besides column 'system', got none", source=table.source)
     amounts = {}
     for name in names:
         is_spending = _SPENDING.search(name) or _ENERGY.search(name)

@@ -134,7 +134,7 @@ def with_values(pairs: pl.DataFrame, columns: Columns, *values: Any) -> pl.DataF
 
 
 def make_pairs(values: Floats, baselines: Sequence[int]) -> Pairs:
-    """Pair each other system (first) with each baseline (second); all systems without baselines."""
+    """Pair each baseline (second) with all other systems (first); without baselines, pair all."""
     if not baselines:
         return all_pairs(values)
     others = np.setdiff1d(np.arange(values.shape[1]), baselines)

@@ -135,8 +135,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     Raises
     ------
     PolicyError
-        For an invalid level, or if `table` is not an ANOVA table. Comparisons by tests of pairs,
-        such as the t-test, have no ANOVA table.
+        For an invalid level, or if `table` is not an ANOVA table, as for a test of pairs.
 
     Examples
     --------

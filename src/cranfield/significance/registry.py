@@ -203,8 +203,7 @@ class TestInfo:
     samples_topics
         Whether topics are a sample of all topics; otherwise results hold for these topics only.
     shards
-        `needed` if the test requires scores with a third axis, `taken` if it accepts such scores,
-        otherwise empty.
+        `needed` if the test requires scores with a third axis, `taken` if it accepts them, or "".
     axis
         Third axis of the scores: `shard` or `replicate`.
     correction, baseline_correction

@@ -138,7 +138,7 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
         - s_w^2 \, \frac1n \sum_i \frac{1}{R_i}, \quad
         \rho = \frac{s_b^2}{s_b^2 + s_w^2}
 
-    with the mean :math:`\bar{y}_i` of the :math:`R_i` replicates of topic i of n.
+    with means :math:`\bar{y}_i` of the :math:`R_i` replicates of each topic i.
 
     Parameters
     ----------

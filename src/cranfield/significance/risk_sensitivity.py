@@ -126,7 +126,7 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
     if not values.size:
         raise CranfieldError("risk requires scores of at least one system on one topic, got none")
     if table.lower_is_better:
-        raise CranfieldError("risk requires scores where higher is better, got lower is better")
+        raise CranfieldError("risk requires that higher is better, got lower_is_better=True")
     if (values < 0).any():
         raise CranfieldError(f"risk requires scores of at least 0, got {values.min():g}")
     topics = len(values)

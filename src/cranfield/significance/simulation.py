@@ -91,7 +91,7 @@ def _maximise(
     return first, second
 
 
-def _shapes(log_shapes: Floats) -> Floats:
+def _compute_shapes(log_shapes: Floats) -> Floats:
     """Return the shapes of beta distributions from their logarithms, at most exp(12)."""
     return np.asarray(np.exp(np.minimum(log_shapes, 12.0)))
 
@@ -110,12 +110,12 @@ def _fit_beta(values: Floats, points: Floats) -> FittedFamily:
     mean_log_1_minus_x = np.log1p(-interior).mean(axis=0)
 
     def loglike(log_a: Floats, log_b: Floats) -> Floats:
-        a, b = _shapes(log_a), _shapes(log_b)
+        a, b = _compute_shapes(log_a), _compute_shapes(log_b)
         return np.asarray((a - 1) * mean_log_x + (b - 1) * mean_log_1_minus_x - betaln(a, b))
 
     start = _estimate_log_shapes(values.mean(axis=0), values.var(axis=0))
     estimates = _maximise(loglike, *start, lower=0.0)
-    a, b = (_shapes(log_shapes)[:, None] for log_shapes in estimates)
+    a, b = (_compute_shapes(log_shapes)[:, None] for log_shapes in estimates)
     weights = np.exp(xlogy(a - 1, points) + xlog1py(b - 1, -points) - betaln(a, b))
     return FittedFamily("beta", len(values) * loglike(*estimates), np.full(len(a), 2.0), weights)
 
@@ -200,7 +200,7 @@ def _fit_beta_binomial(counts: Floats) -> FittedFamily:
     log_binomial = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
 
     def log_probabilities(log_a: Floats, log_b: Floats) -> Floats:
-        a, b = _shapes(log_a)[..., None], _shapes(log_b)[..., None]
+        a, b = _compute_shapes(log_a)[..., None], _compute_shapes(log_b)[..., None]
         return np.asarray(log_binomial + betaln(a + k, b + n - k) - betaln(a, b))
 
     def loglike(log_a: Floats, log_b: Floats) -> Floats:
@@ -270,9 +270,9 @@ class Resampled:
     def with_means(self, means: ArrayLike) -> Resampled:
         """Return a population with these true means: each system's scores shift by a constant.
 
-        Equal means satisfy the null hypothesis, and keep all other differences between the real
-        systems. Scores may leave the range of their measure. Two systems with equal scores on most
-        topics differ by a constant on these topics, which is unrealistic.
+        With equal means, the population satisfies the null hypothesis and keeps all other
+        differences between the real systems. Scores may leave the range of their measure. Two
+        systems with equal scores on most topics then differ by a constant, which is unrealistic.
         """
         shift = as_numbers(means, "means") - self.means
         return replace(self, values=self.values + shift.reshape(-1, *[1] * (self.values.ndim - 2)))
@@ -349,8 +349,8 @@ class Simulator:
     def with_means(self, means: ArrayLike) -> Simulator:
         r"""Return a population with these true means.
 
-        Equal means satisfy the null hypothesis exactly, while shapes, variances and correlations
-        change as little as possible. A CDF F becomes
+        With equal means, the population satisfies the null hypothesis exactly, while shapes,
+        variances and correlations change as little as possible. A CDF F becomes
 
         .. math:: F^a \text{ for a higher mean}, \quad 1 - (1 - F)^b \text{ for a lower mean,}
             \quad a, b \ge 1

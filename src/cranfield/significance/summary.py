@@ -140,7 +140,7 @@ def summarise(
     notes = replicate_notes(score_table)
     frames = []
     for group, topics in _split_topics(groups, table.topics, notes):
-        frame = _summary(table, topics, baseline_index, confidence)
+        frame = _summarise_topics(table, topics, baseline_index, confidence)
         if group is not None:
             frame = frame.select(pl.lit(group).alias("group"), pl.all())
         frames.append(frame)
@@ -224,7 +224,7 @@ def _split_topics(
         yield str(name), np.array([index_of[topic] for topic in group["topic"]])
 
 
-def _summary(
+def _summarise_topics(
     table: Scores, topics: Indices, baseline: int | None, confidence: float
 ) -> pl.DataFrame:
     """Return the summary of each system over a group of topics."""
@@ -241,7 +241,7 @@ def _summary(
     if baseline is not None:
         difference = values - values[:, [baseline]]
         gain = -difference if table.lower_is_better else difference
-        pvalues = [_pvalue(values[:, [k, baseline]]) for k in range(len(n))]
+        pvalues = [_compute_paired_pvalue(values[:, [k, baseline]]) for k in range(len(n))]
         pvalues[baseline] = np.nan
         columns |= {
             "difference": Averages(difference).mean(),
@@ -253,7 +253,7 @@ def _summary(
     return pl.DataFrame(columns).fill_nan(None)
 
 
-def _pvalue(values: Floats) -> float:
+def _compute_paired_pvalue(values: Floats) -> float:
     """Return the p-value of the paired t-test of scores of shape (topics, 2)."""
     complete = values[~np.isnan(values).any(axis=1)]
     return float(paired_t_pvalues(all_pairs(complete))[0]) if len(complete) > 1 else np.nan

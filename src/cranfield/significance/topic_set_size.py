@@ -116,9 +116,8 @@ def topics_needed(
     Parameters
     ----------
     design
-        `t`: paired t-test of two systems; `anova-1`, `anova-2`: F-test of one-way or two-way ANOVA,
-        with the null hypothesis that all systems are equal; `interval`: confidence interval of the
-        difference of two systems.
+        `t`: paired t-test of two systems; `anova-1`, `anova-2`: F-test of one-way or two-way ANOVA
+        that all systems are equal; `interval`: confidence interval of a difference.
     variance
         Variance of a score, above 0: see :func:`variance`.
     difference
@@ -474,7 +473,7 @@ def power_pairs(
         correct, differs, has_error, tests, corrections = map(np.array, zip(*results, strict=True))
         if not differs.any():
             raise CranfieldError(
-                "power requires systems with different true means, got equal means"
+                "power requires different true means, got the same for all systems"
             )
         average = correct.sum() / differs.sum()
         any_and_every = correct.any(axis=1).mean(), (correct == differs).all(axis=1).mean()

@@ -109,9 +109,8 @@ def standardise(
         the z of this topic are 0. `settings["standardisation"]` has the method, the number of
         reference systems, the topics with equal reference scores, and the number of scores that
         `linear` clipped. The scale of `z`, `normal` and `linear` is the scale of the scores, but at
-        most interval, as changes of the unit and of the zero on a topic do not change the result.
-        `empirical` scores have an interval scale, as increasing functions of the scores of a topic
-        do not change the result.
+        most interval, as they do not depend on the unit and the zero of a topic. `empirical` scores
+        have an interval scale, as they depend only on the order of the scores of a topic.
 
     Raises
     ------
@@ -154,9 +153,9 @@ def standardise(
     # and its transformations are invariant under positive affine functions.
     scale = Scale.INTERVAL if method == "empirical" else _limit_scale(Scale.INTERVAL, scores)
     if method == "empirical":
-        result = _empirical(values, reference_values)
+        result = _compute_proportions(values, reference_values)
     else:
-        result = _z(values, reference_values, is_constant)
+        result = _compute_z_scores(values, reference_values, is_constant)
     if method == "normal":
         result = ndtr(result)
     elif method == "linear":
@@ -168,7 +167,7 @@ def standardise(
     return _replace_values(scores, result, "standardised", scale, settings, method)
 
 
-def _z(values: Floats, reference_values: Floats, is_constant: Bools) -> Floats:
+def _compute_z_scores(values: Floats, reference_values: Floats, is_constant: Bools) -> Floats:
     """Standardise by mean and sample standard deviation; 0 on constant topics."""
     counts = (~np.isnan(reference_values)).sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -179,7 +178,7 @@ def _z(values: Floats, reference_values: Floats, is_constant: Bools) -> Floats:
     return np.asarray(np.where(is_constant[:, None], values * 0.0, z))
 
 
-def _empirical(values: Floats, reference_values: Floats) -> Floats:
+def _compute_proportions(values: Floats, reference_values: Floats) -> Floats:
     """Return the proportion of reference scores that are at most each score, within rounding."""
     proportions = np.full_like(values, np.nan)
     for row, (topic_scores, reference) in enumerate(zip(values, reference_values, strict=True)):

@@ -195,8 +195,8 @@ def compare(
     is_applicable = not uses_one_error or model.error != 0
     applied_correction = selected_correction if is_applicable else CORRECTIONS["bonferroni"]
     corrected = applied_correction.run(outcome, pairs, options)
-    drawn = {"resamples": options.resamples, "seed": options.seed}
-    details = {**outcome.details, **(drawn if selected_correction.random else {})}
+    sampling = {"resamples": options.resamples, "seed": options.seed}
+    details = {**outcome.details, **(sampling if selected_correction.random else {})}
     _warn_of_exact(exact, details)
     means, difference, mean_kind = model.means, model.differences(pairs), model.location
     notes = list(inputs.notes)
@@ -317,12 +317,11 @@ def rank_sets(
 
     .. math:: \{1 + |N^-|, \dots, S - |N^+|\}
 
-    where N- are the systems that are significantly better than this system, and N+ the systems
-    that are significantly worse. Pairs are compared as :func:`cranfield.compare` does by default,
-    by simultaneous intervals of Tukey's HSD bootstrapped over topics. Simultaneous sets use one
-    family of all pairs; together they contain all true ranks with probability 1 - alpha. The
-    marginal set of a system uses only the pairs of this system as its family. It contains the true
-    rank of this system with probability 1 - alpha, and is never larger than the simultaneous set.
+    if the systems N- are significantly better and the systems N+ significantly worse. Pairs are
+    compared as by the default of :func:`cranfield.compare`, Tukey's HSD bootstrapped over topics.
+    Simultaneous sets, from one family of all pairs, contain all true ranks with probability
+    1 - alpha. The marginal set of a system, from the family of its own pairs, contains the true
+    rank of this system with that probability, and is never larger than the simultaneous set.
 
     Source: Mogstad, Romano, Shaikh and Wilhelm (2024), who use the variance of each pair. Topics
     are assumed to be a random sample of at least a dozen.

@@ -51,9 +51,7 @@ PAIRS: Columns = {
         "Mean of the first system minus mean of the second; for geometric means, the"
         " logarithm of their ratio."
     ),
-    **interval_columns(
-        "confidence interval", "; NaN if the interval would contradict the test decision"
-    ),
+    **interval_columns("confidence interval", "; NaN if it would contradict the test decision"),
     "statistic": Column("Test statistic, such as t; its formula depends on the test."),
     "raw p": Column("p-value before the correction for multiple comparisons.", pvalue=True),
     "p": Column("Adjusted p-value.", pvalue=True),
@@ -499,9 +497,9 @@ class ComparedPairs:
     def ranking(self) -> pl.DataFrame:
         """Return the systems from best to worst, with means, intervals, rank sets and groups.
 
-        The columns `low` and `high` require half-widths; the column `groups` requires a two-sided
-        comparison of all pairs. The column `ranks` has the confidence sets of :meth:`rank_sets`,
-        such as `2-5`; it also requires a correction that controls the family-wise error rate.
+        The columns `low` and `high` require half-widths, the columns `groups` and `ranks` a
+        two-sided comparison of all pairs. Confidence sets of ranks, such as `2-5`, also require a
+        correction that controls the family-wise error rate.
         """
         order = self.order
         names, means = [self.systems[k] for k in order], self.means[order]

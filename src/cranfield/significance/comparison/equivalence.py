@@ -164,12 +164,10 @@ class Equivalence(Result):
     def verdicts(self) -> tuple[str, ...]:
         """Verdict on the first system of each pair, compared with the second.
 
-        `superior` and `inferior` systems differ significantly by the test of the comparison, as do
-        systems that are `different within the margin`, but these by less than the margin.
-        `equivalent` systems do not differ significantly, and their difference is significantly
-        below the margin. `non-inferior` means significantly not worse by the margin or more,
-        `non-superior` significantly not better by the margin or more, and `undecided` none of
-        these.
+        `superior`, `inferior`: significantly different by the test of the comparison. `different
+        within the margin`: significantly different, but by less than the margin. `equivalent`: not
+        significantly different, and by less than the margin. `non-inferior`: not worse by the
+        margin or more. `non-superior`: not better by the margin or more. `undecided`: otherwise.
         """
         comparison = self.comparison
         not_worse, not_better = self._margin_masks
@@ -246,10 +244,7 @@ class Equivalence(Result):
             " interval",
         ]
         if comparison.mean_of not in LINEAR:
-            return [
-                *lines,
-                f"the margin is in {comparison.mean_of}s, not in the unit of the scores",
-            ]
+            return [*lines, f"the margin is in {comparison.mean_of}s, not in units of the scores"]
         if "%" not in self.requested_margin:
             return lines
         meaning = (

@@ -98,9 +98,7 @@ class AppliedTest:
         has_one_error = self.correction.pooled or self.correction.one_variance
         if has_one_error and self.corrected.interval_kind == BONFERRONI:
             title = self.correction.title
-            notes.insert(
-                0, f"Bonferroni's correction is used instead of {title}, as the error is 0"
-            )
+            notes.insert(0, f"Bonferroni's correction replaces {title}, as the error is 0")
         if alpha > MAX_ALPHA:
             notes.append(
                 f"alpha is the probability of a false positive, here {alpha:g}; for a confidence"

@@ -30,12 +30,12 @@ from cranfield.significance.resampling import (
     CentredRows,
     Counts,
     as_integers,
+    count_in_tail,
     draw_topic_counts,
     monte_carlo_pvalues,
     orient_inplace,
     random_signs,
     studentise,
-    tail_rank,
 )
 
 BLOCK_MEANS = 2**18  # resampled means (systems by resamples) in a block, which fit in the cache
@@ -44,12 +44,11 @@ BLOCK_MEANS = 2**18  # resampled means (systems by resamples) in a block, which 
 class PooledErrors:
     r"""Mean differences of pairs, and their common standard error.
 
-    With v the variance over topics of the difference of a pair, the common variance is the mean
-    over all pairs of m systems
+    The common variance is the mean of the variances v of the differences of all pairs,
 
     .. math:: c = \frac{2}{m (m - 1)} \sum_{i < j} v_{ij} = 2\,\mathit{MS}_{Error}
 
-    where MS is the mean square of the error of two-way ANOVA (topic + system).
+    for m systems, with the mean square of the error of two-way ANOVA (topic + system).
     """
 
     def __init__(self, pairs: Pairs) -> None:
@@ -185,7 +184,7 @@ def simultaneous_interval(
     """Return simultaneous intervals, which exclude 0 exactly if the adjusted p-value is small."""
     tail = (1 - level) / (1 if options.two_sided else 2)
     # The k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0.
-    rank = tail_rank(tail, maxima.size)
+    rank = count_in_tail(tail, maxima.size)
     critical = np.append(maxima, np.inf)[maxima.size - np.maximum(rank, 0)]
     with np.errstate(invalid="ignore"):
         # Wider by the tolerance of ties.

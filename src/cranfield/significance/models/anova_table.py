@@ -19,9 +19,9 @@ from cranfield.tabular import Cell, Table, format_number, format_pvalue
 class Sphericity:
     r"""Estimated departure from sphericity, and corrected p-values of the F of all systems.
 
-    F assumes sphericity: the differences of all pairs of systems have the same variance. From the
-    eigenvalues lambda of the covariance matrix of m systems over n topics, centred by row and
-    column, two estimates of epsilon are computed (Greenhouse-Geisser, Huynh-Feldt):
+    F assumes sphericity: the differences of all pairs of systems have the same variance. The two
+    estimates of the departure epsilon are, with the eigenvalues lambda of the covariance of m
+    systems over n topics, centred by row and column,
 
     .. math:: \hat\varepsilon = \frac{(\sum \lambda)^2}{(m - 1) \sum \lambda^2}, \quad
         \tilde\varepsilon = \min\left(1, \frac{n (m - 1) \hat\varepsilon - 2}
@@ -34,9 +34,8 @@ class Sphericity:
     Attributes
     ----------
     greenhouse_geisser, huynh_feldt
-        The two estimates of epsilon, above 0 and at most 1 (sphericity). Greenhouse and Geisser's
-        estimate is at most (n - 1) / (m - 1): with fewer topics than systems it is too low, and the
-        p-value corrected by it is too high.
+        The two estimates of epsilon, above 0 and at most 1 (sphericity). The first is at most
+        (n - 1) / (m - 1): with fewer topics than systems it is too low and its p-value too high.
     p_greenhouse_geisser, p_huynh_feldt
         P-values of the F of all systems, corrected by each estimate.
     """

@@ -117,7 +117,7 @@ class Assumptions(Result):
     ----------
     normality
         Shapiro and Wilk's test, or D'Agostino and Pearson's for more than 5,000 residuals. None if
-        the test is not possible; the reason is in `skipped`, as for the other tests.
+        the test is not possible; `skipped` has the reason, as for the other tests.
     brown_forsythe, bartlett
         Tests of equal variances over systems. Bartlett's test assumes normality.
     additivity
@@ -206,9 +206,8 @@ class Assumptions(Result):
         if ADDITIVE in self.violated:
             lines.append(
                 "The effects of topics and systems are not additive: differences between systems"
-                " depend on the difficulty of the topic. Try a transformation of the scores, and"
-                " check the transformed scores again; or use scores by shard of the collection and"
-                " a model with the interaction of topics and systems."
+                " depend on the difficulty of the topic. Transform the scores and check them again,"
+                " or use scores by shard, for which a model can include the interaction."
             )
         if not self.violated:
             lines.append("No test rejects an assumption at this level.")

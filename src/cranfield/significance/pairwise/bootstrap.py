@@ -37,14 +37,14 @@ from cranfield.significance.resampling import (
     CentredRows,
     as_integers,
     bootstrap_t_interval,
-    count_as_extreme,
     count_extreme,
+    count_extreme_values,
     draw_counts,
     draw_topic_counts,
+    find_bound_ranks,
     monte_carlo_pvalues,
     smallest_sign_flip_pvalue,
     studentise,
-    tail_ranks,
 )
 
 
@@ -123,7 +123,7 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) ->
     def test_block(rows: slice, block: Pairs) -> tuple[Indices, Indices]:
         statistics, side = resample(block), options.alternative
         n_infinite = np.isinf(statistics).sum(axis=1)
-        n = count_as_extreme(statistics, statistic[rows], side, rtol=RELATIVE_TOLERANCE)
+        n = count_extreme_values(statistics, statistic[rows], side, rtol=RELATIVE_TOLERANCE)
         return n, n_infinite
 
     # Blocks fit into the cache, and are large enough for a matrix product.
@@ -249,7 +249,7 @@ def median_interval(
     pairs: Pairs, difference: Floats, centred: Floats, options: Options, level: Level
 ) -> Bounds:
     """Return the unadjusted interval of each pair, by the quantile of its resampled differences."""
-    rank = tail_ranks(pairs, level, options)
+    rank = find_bound_ranks(pairs, level, options)
     half_width = np.full(len(pairs), np.inf)
     for rows, block in pairs.blocks(options.resamples):
         draws = np.sort(orient(block.subtract(centred), options.alternative))

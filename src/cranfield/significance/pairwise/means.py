@@ -28,10 +28,10 @@ from cranfield.significance.registry import Options, TestInfo, declared_test
 from cranfield.significance.resampling import (
     as_integers,
     count_extreme,
+    find_bound_ranks,
     monte_carlo_pvalues,
     random_signs,
     smallest_sign_flip_pvalue,
-    tail_ranks,
 )
 
 STUDENTISED_FAMILIES = ("t", "bootstrap", "anova")
@@ -334,11 +334,10 @@ def _count_pairs(first: Floats, second: Floats, threshold: Floats) -> Floats:
 def subset_interval(pairs: Pairs, options: Options, all_subsets: bool, level: Level) -> Bounds:
     """Return the interval of shifts that the randomisation test does not reject.
 
-    Differences are shifted, and the signs of a subset of the topics are flipped. The sum of the
-    differences becomes at least as large exactly if the mean of the subset is at most the shift. In
-    a two-sided test it becomes at most minus the observed sum exactly if the mean of the other
-    topics is at most the shift. A bound is therefore such a mean of a certain rank, over all
-    subsets (`all_subsets`) or over the subsets that the test drew.
+    If the signs of a subset of the shifted differences are flipped, their sum becomes at least as
+    large exactly if the mean of the subset is at most the shift. In a two-sided test, it becomes at
+    most minus the observed sum exactly if the mean of the other topics is at most the shift. A
+    bound is such a mean of a certain rank, over all subsets (`all_subsets`) or those drawn.
     """
     n = pairs.n_topics
     low, high = infinite_bounds(len(pairs))
@@ -349,7 +348,7 @@ def subset_interval(pairs: Pairs, options: Options, all_subsets: bool, level: Le
     # All subsets include the observed arrangement, random subsets do not.
     n_subsets = len(is_flipped) - all_subsets
     size = is_flipped.sum(axis=1)
-    rank = tail_ranks(pairs, level, options, n_subsets)
+    rank = find_bound_ranks(pairs, level, options, n_subsets)
     # The empty subset, and in a two-sided test the full one, are extreme for any shift.
     is_proper = (size > 0) & (size < n) if options.two_sided else size > 0
     rank = rank - int((~is_proper).sum()) + all_subsets

@@ -129,8 +129,7 @@ class JointComparison(Result, WithProse):
     def verdicts(self) -> Ints:
         """Verdicts on the first system of each pair, shape (pairs, measures).
 
-        A verdict is 1 if the first system is significantly better, -1 if it is significantly worse,
-        else 0.
+        1 if the first system is significantly better, -1 if it is significantly worse, else 0.
         """
         sign = np.sign(self.difference) * np.where(self.lower_is_better, -1, 1)
         return np.where(self.pvalues <= self.alpha, sign, 0).astype(np.int64)
@@ -194,10 +193,10 @@ def compare_measures(
     .. math:: T^*_{mp} = \frac{|\bar{d}^*_{mp} - \bar{d}_{mp}|}{s^*_{mp} / \sqrt{n}}
 
     Observed statistics are compared with the largest statistic of each resample, over all measures
-    and pairs. By default all pairs of a measure have the same standard deviation s, as in Tukey's
-    HSD, and the procedure has a single step; with `bootstrap-max-t` each pair has its own s, and
-    the procedure is step-down. As measures of the same runs are highly correlated, one family costs
-    less power than a correction of the p-values of each measure for the number of measures.
+    and pairs. By default s is common to all pairs of a measure, as in Tukey's HSD, in a single
+    step; with `bootstrap-max-t` each pair has its own s, in a step-down procedure. As measures of
+    the same runs are highly correlated, one family costs less power than correcting the p-values of
+    each measure for the number of measures.
 
     Sources: Westfall and Young (1993); Romano and Wolf (2005). Topics are assumed to be a random
     sample of at least a dozen; no distributional form or correlation of scores is assumed.

@@ -157,7 +157,7 @@ def _mean_and_squares(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return mean, (weights * (y - mean[..., None]) ** 2).sum(axis=-1)
 
 
-def _by_moments(y: Floats, v: Floats, df: Floats) -> Floats:
+def _estimate_by_moments(y: Floats, v: Floats, df: Floats) -> Floats:
     """Estimate tau^2 by DerSimonian and Laird (1986), equation 8."""
     weights = 1 / v
     _, q = _mean_and_squares(y, weights)
@@ -165,7 +165,7 @@ def _by_moments(y: Floats, v: Floats, df: Floats) -> Floats:
     return np.asarray((q - df) / (total - (weights**2).sum(axis=1) / total))
 
 
-def _by_paule_mandel(y: Floats, v: Floats, df: Floats) -> Floats:
+def _estimate_by_paule_mandel(y: Floats, v: Floats, df: Floats) -> Floats:
     """Estimate tau^2 such that the weighted sum of squares is k - 1 (Paule and Mandel, 1982)."""
 
     def excess(tau2: Floats) -> Floats:
@@ -175,7 +175,7 @@ def _by_paule_mandel(y: Floats, v: Floats, df: Floats) -> Floats:
     return _find_root(excess, np.zeros(len(y)), largest)
 
 
-def _by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
+def _estimate_by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
     """Estimate tau^2 by restricted maximum likelihood (Viechtbauer, 2005)."""
     has_estimate = np.isfinite(v)
     highest = np.where(has_estimate, y, -np.inf).max(axis=1)
@@ -225,9 +225,9 @@ class Estimator(NamedTuple):
 
 
 TAU2_BY = {
-    "reml": Estimator("restricted maximum likelihood", _by_reml),
-    "paule-mandel": Estimator("Paule and Mandel", _by_paule_mandel),
-    "dersimonian-laird": Estimator("DerSimonian and Laird", _by_moments),
+    "reml": Estimator("restricted maximum likelihood", _estimate_by_reml),
+    "paule-mandel": Estimator("Paule and Mandel", _estimate_by_paule_mandel),
+    "dersimonian-laird": Estimator("DerSimonian and Laird", _estimate_by_moments),
 }
 """Estimators of the variance between collections, by name."""
 

@@ -255,13 +255,13 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
     """
     check_choice("ties", ties, TIES)
     a, b = paired_values(x, truth)
-    values = _tau_ap(a, b, ties)
+    values = _compute_tau_ap(a, b, ties)
     if symmetric:
-        values = (values + _tau_ap(b, a, ties)) / 2
+        values = (values + _compute_tau_ap(b, a, ties)) / 2
     return values[0] if np.ndim(x) == 1 and np.ndim(truth) == 1 else values
 
 
-def _tau_ap(a: Floats, truth: Floats, ties: str) -> Floats:
+def _compute_tau_ap(a: Floats, truth: Floats, ties: str) -> Floats:
     """Return tau AP of each set, the mean over items of the proportion of correct items above."""
     n_sets, n_items = a.shape
     total, n_counted = np.zeros((2, n_sets))

@@ -160,7 +160,7 @@ def fuse(
     tops = list(map_runs(collection, top, progress, jobs=jobs))
     names = distinct_names([run.name for run in tops], [run.stem for run in tops])
     warn_of_runs(names, tops)
-    run_weights = _run_weights(weights, names)
+    run_weights = _read_weights(weights, names)
     topics = all_topics(tops)
     _warn_of_single_topics(tops, topics)
     _warn_of_scores(fusion, norm, names, tops)
@@ -185,7 +185,7 @@ def fuse(
 
     blocks = (
         (first, [run.slice_topics(first, stop) for run in numbered_tops], topics[first:stop])
-        for first, stop in _topic_blocks(numbered_tops, len(topics))
+        for first, stop in _iterate_topic_blocks(numbered_tops, len(topics))
     )
     fused_blocks = list(ordered_results(fuse_block, blocks, jobs or available_threads()))
     del numbered_tops
@@ -222,7 +222,7 @@ def fusion_methods() -> pl.DataFrame:
     )
 
 
-def _run_weights(
+def _read_weights(
     weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]
 ) -> Floats:
     """Return the weight of each run, in the order of names."""
@@ -313,7 +313,7 @@ def _warn_of_other_documents(
         )
 
 
-def _topic_blocks(tops: Sequence[NumberedTop], n_topics: int) -> Iterator[tuple[int, int]]:
+def _iterate_topic_blocks(tops: Sequence[NumberedTop], n_topics: int) -> Iterator[tuple[int, int]]:
     """Yield the bounds of blocks of topics with about `_BLOCK_ROWS` rows each."""
     ends = np.sum([top.starts[1:] for top in tops], axis=0)
     first = 0

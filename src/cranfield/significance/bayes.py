@@ -92,7 +92,7 @@ def compare_bayes(
     low, high: 95% credible interval, equal-tailed
     """
     check_arguments(compare_bayes, locals())
-    difference, rounding, excluded = _differences(scores, first, second, missing)
+    difference, rounding, excluded = _compute_differences(scores, first, second, missing)
     n, mean = difference.size, float(difference.mean())
     if np.ptp(difference) <= rounding:
         # The posterior would be a point mass, even with only two topics.
@@ -126,7 +126,7 @@ def compare_bayes(
     )
 
 
-def _differences(
+def _compute_differences(
     scores: Scores, first: str, second: str, missing: str
 ) -> tuple[Floats, float, int]:
     """Return first minus second by topic, its rounding error, and the number of excluded topics."""

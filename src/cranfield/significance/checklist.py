@@ -78,7 +78,7 @@ def _check_map_user(inputs: _ChecklistInput) -> Decision:
         return CANNOT_TELL, "the measure of the scores is unknown"
     names = ", ".join(map(plain, inputs.comparisons))
     if all(map(_is_average_precision, inputs.comparisons)):
-        reason = f"average precision is the only measure ({names}); add one of another user model"
+        reason = f"AP is the only measure ({names}); add a measure with another user model"
         return DISPUTED, reason
     return AVOIDED, f"measures other than average precision are used: {names}"
 
@@ -165,7 +165,7 @@ def _check_null(inputs: _ChecklistInput) -> Decision:
         rows = np.flatnonzero(~comparison.is_significant())
         n_not_significant += len(rows)
         pairs = counted(len(comparison), "pair")
-        text = f"{label}{len(rows)} of {pairs} not significantly different"
+        text = f"{label}{len(rows)} of {pairs} without a significant difference"
         low, high = (bounds[rows] for bounds in comparison.interval)
         half_widths = (high - low) / 2
         is_finite = np.isfinite(half_widths)
@@ -257,7 +257,7 @@ def _check_best_baseline(inputs: _ChecklistInput) -> Decision:
 
 _FUHR, _ZOBEL = "Fuhr (2017)", "Zobel (2022)"
 _FUHR_AND_SAKAI = "Fuhr (2017), Sakai (2020)"
-_DISPUTE = "objection: Fuhr (2017); reply: Sakai (2020)"
+_DISPUTED = "objection: Fuhr (2017); reply: Sakai (2020)"
 _OWN = "not from a paper; this checklist sets the threshold"
 _NO_PAPER = "not from a paper"
 
@@ -268,9 +268,9 @@ ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] =
         "objection: Fuhr (2017), Ferrante, Ferro and Fuhr (2021, 2022); reply: Sakai (2020),"
         " Moffat (2022)",
     ),
-    "map-user": ("AP as the only measure", _check_map_user, _DISPUTE),
+    "map-user": ("AP as the only measure", _check_map_user, _DISPUTED),
     "digits": ("More digits than the topics support", _check_digits, _FUHR),
-    "relative": ("Relative improvements of means", _check_relative, _DISPUTE),
+    "relative": ("Relative improvements of means", _check_relative, _DISPUTED),
     "one-split": (
         "Parameters tuned and tested on a single split",
         "were parameters tuned, and if so, on more than one split of the data?",

@@ -62,7 +62,7 @@ def power_t(
     """
     check_arguments(power_t, locals())
     n = _check_topics(topics)
-    return t_power(_half_noncentrality(n, difference, variance), n - 1, alpha, alternative)
+    return t_power(_compute_half_noncentrality(n, difference, variance), n - 1, alpha, alternative)
 
 
 def t_power(
@@ -162,7 +162,7 @@ def power_anova(
         raise PolicyError("epsilon (sphericity) requires model='anova-2', got model='anova-1'")
     n = _check_topics(topics)
     error_df = (n - 1) * (systems if model == "anova-1" else systems - 1)
-    half_noncentrality = _half_noncentrality(n, difference, variance)
+    half_noncentrality = _compute_half_noncentrality(n, difference, variance)
     return _tail(epsilon * (systems - 1.0), epsilon * error_df, epsilon * half_noncentrality, alpha)
 
 
@@ -209,7 +209,7 @@ def expected_width(
     return np.asarray(2 * stdtrit(n - 1, 1 - alpha / 2) * bias * np.sqrt(2 * variance / n))
 
 
-def _half_noncentrality(topics: Floats, difference: float, variance: float) -> Floats:
+def _compute_half_noncentrality(topics: Floats, difference: float, variance: float) -> Floats:
     # An infinite noncentrality gives a power of 1.
     with np.errstate(over="ignore"):
         return topics * difference**2 / (4 * variance)

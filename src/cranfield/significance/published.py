@@ -168,7 +168,7 @@ def power_of_published(
         pl.col("name").fill_null(numbers), "t", pl.col("topics").cast(pl.Int64)
     )
     values = t_pvalue(t, df, alternative), effect, low, high
-    powers = _power(effect, topics, alpha, alternative), needed, needed_at_bound
+    powers = _compute_power(effect, topics, alpha, alternative), needed, needed_at_bound
     rows = with_values(names, PublishedPower.columns, *values, *powers)
     unreachable = rows.filter(needed.is_null(), pl.col("effect") != 0)
     notes = tuple(
@@ -197,7 +197,7 @@ def _check_settings(table: Table, alpha: float, alternative: str) -> None:
         raise table.wrong(row, f"expected alpha {alpha:g}, as in the options, got {value:g}")
 
 
-def _power(effect: Any, topics: Any, alpha: float, alternative: str) -> Floats:
+def _compute_power(effect: Any, topics: Any, alpha: float, alternative: str) -> Floats:
     """Compute the power for an effect; below alpha if it contradicts a one-sided alternative."""
     half, df = np.asarray(topics * effect**2 / 2), np.asarray(topics - 1.0)
     sign = np.where(orient(np.asarray(effect), alternative) < 0, -1.0, 1.0)
@@ -208,6 +208,6 @@ def _find_topics_needed(effect: float, alpha: float, power: float, alternative: 
     """Find the smallest sufficient number of topics; None if even the largest is not enough."""
 
     def is_enough(topics: int) -> bool:
-        return bool(_power(effect, topics, alpha, alternative) >= power)
+        return bool(_compute_power(effect, topics, alpha, alternative) >= power)
 
     return find_smallest(is_enough) if effect and is_enough(MAX_TOPICS) else None

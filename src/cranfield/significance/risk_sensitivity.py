@@ -43,7 +43,7 @@ class Risk(TableResult):
         ),
         "pvalue": Column(
             "Two-sided p-value of the null hypothesis that the mean weighted difference is 0, by"
-            " Student's t-test. With an alpha above 0 this does not test whether the systems"
+            " Student's t-test. With an alpha above 0 the p-value does not test whether the systems"
             " differ: the mean weighted difference of two equally good systems is negative."
         ),
         "wins": Column("Number of topics on which the system is better than the baseline.", 0),

@@ -109,7 +109,7 @@ def topics_needed(
     alternative: str = "two-sided",
     epsilon: Annotated[float, RealNumber()] = 1.0,
 ) -> TopicsNeeded:
-    """Find the smallest number of topics that reaches a power, or a width of the interval.
+    """Find the smallest number of topics that reaches a power, or an expected interval width.
 
     Source: Sakai (2016), Topic set size design; Sakai (2018).
 

@@ -1,6 +1,6 @@
 """Transformed scores: the arcsine of the square root, and standardisation topic by topic.
 
-Each function takes :class:`Scores` and returns others with the same topics and systems.
+Each function takes :class:`Scores` and returns new ones with the same topics and systems.
 """
 
 from __future__ import annotations

@@ -182,8 +182,8 @@ def compare(
     pairs = make_pairs(inputs.topic_scores, baselines)
     if not (options.two_sided or baselines or len(pairs) == 1):
         raise PolicyError(
-            f"alternative={alternative!r} requires a baseline: for all pairs it would depend on the"
-            " order of the systems"
+            f"alternative={alternative!r} requires a baseline: for all pairs, results would depend"
+            " on the order of the systems"
         )
     pairs = replace(pairs, by_shard=inputs.scores.values if scores.shards else None)
     selected_correction = _find_correction(info, correction, pairs, baselines, options)
@@ -317,11 +317,11 @@ def rank_sets(
 
     .. math:: \{1 + |N^-|, \dots, S - |N^+|\}
 
-    if the systems N- are significantly better and the systems N+ significantly worse. Pairs are
-    compared as by the default of :func:`cranfield.compare`, Tukey's HSD bootstrapped over topics.
-    Simultaneous sets, from one family of all pairs, contain all true ranks with probability
-    1 - alpha. The marginal set of a system, from the family of its own pairs, contains the true
-    rank of this system with that probability, and is never larger than the simultaneous set.
+    if N- are the systems that are significantly better, and N+ the systems that are significantly
+    worse. Pairs are compared by the default of :func:`cranfield.compare`, Tukey's HSD bootstrapped
+    over topics. Simultaneous sets, from one family of all pairs, contain all true ranks with
+    probability 1 - alpha. The marginal set of a system, from the family of its own pairs, contains
+    its true rank with probability 1 - alpha, and is never larger than its simultaneous set.
 
     Source: Mogstad, Romano, Shaikh and Wilhelm (2024), who use the variance of each pair. Topics
     are assumed to be a random sample of at least a dozen.

@@ -276,7 +276,7 @@ class ComparedPairs:
 
     @property
     def without_interval(self) -> int:
-        """Number of pairs without an interval, since it would contradict the decision."""
+        """Number of pairs without an interval, which would contradict the test decision."""
         return int(self.contradicted(*self.bounds_at(self.alpha), self.alpha).sum())
 
     def bounds_at(self, alpha: float) -> tuple[Floats, Floats]:
@@ -329,8 +329,8 @@ class ComparedPairs:
     def direction(self) -> Floats:
         """1 for pairs whose first system is better by the tested quantity, -1 if worse, else 0.
 
-        The sign and the rank tests can favour the system with the worse mean. The sign of their
-        effect size is the direction of the test.
+        Sign and rank tests can favour the system with the worse mean; the direction of these tests
+        is the sign of the effect size.
         """
         estimate = self.difference if self.tests_difference else self.effect
         return np.sign(estimate) * (-1.0 if self.lower_is_better else 1.0)

@@ -210,7 +210,7 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
         len(table.systems),
         alpha,
         anova,
-        _frames(anova, cube, grid, alpha),
+        _make_frames(anova, cube, grid, alpha),
         tuple(notes),
     )
 
@@ -290,7 +290,7 @@ def _error_and_hsd(
     return standard_error, standard_error * studentised_range_isf(alpha, n_levels, table.df_error)
 
 
-def _frames(
+def _make_frames(
     table: AnovaTable, cube: Floats, grid: Mapping[str, Sequence[str]], alpha: float
 ) -> dict[str, pl.DataFrame]:
     """Return the data frame of each table of the result, by name."""

@@ -87,9 +87,9 @@ class RandomGroups:
     def fit(self) -> GroupsFit:
         """Estimate by restricted maximum likelihood.
 
-        The variance of the mean follows from the mean square between groups if all have one size;
-        otherwise from the model, with Satterthwaite's degrees of freedom from the observed
-        information, as in lmerTest, where a variance of 0 between groups is treated as known.
+        If all groups have one size, the mean square between groups gives the variance of the mean.
+        Otherwise the model gives it, with Satterthwaite's degrees of freedom from the observed
+        information, as in lmerTest; a variance of 0 between groups is treated as known.
         """
         n, groups = self.counts, self.counts.size
         total, df = float(n.sum()), self.copies * (groups - 1.0)

@@ -156,7 +156,7 @@ def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
     convention: If the scores of each system are all equal, their variance is 0, and p is from exact
         permutations.
     """
-    return _unpaired(pairs, options, pooled=True)
+    return _compare_unpaired(pairs, options, pooled=True)
 
 
 @declared_test("welch", aliases=("welch-t",), family="t", paired=False)
@@ -175,10 +175,10 @@ def welch_test(pairs: Pairs, options: Options) -> Outcome:
     convention: Degrees of freedom by Welch and Satterthwaite. If the scores of each system are all
         equal, their variance is 0, and p is from exact permutations.
     """
-    return _unpaired(pairs, options, pooled=False)
+    return _compare_unpaired(pairs, options, pooled=False)
 
 
-def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
+def _compare_unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
     counts = (~np.isnan(pairs.values)).sum(axis=0)
     mean = np.nanmean(pairs.values, axis=0)
     centred = pairs.values - mean

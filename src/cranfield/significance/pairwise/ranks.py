@@ -61,10 +61,10 @@ def binomial_pvalues(
 
 def count_cells(n: int) -> int:
     """Return the number of values that :func:`kth_sum` stores per row, for lists of n numbers."""
-    return (n // _side(n) + 1) ** 2 + 8 * n
+    return (n // _square_side(n) + 1) ** 2 + 8 * n
 
 
-def _side(n: int) -> int:
+def _square_side(n: int) -> int:
     return max(1, int(np.rint(np.cbrt(n))))
 
 
@@ -101,7 +101,7 @@ class _SumTables:
     """
 
     def __init__(self, x: Floats, y: Floats, triangle: bool) -> None:
-        self.shift, self.side = int(triangle), _side(x.shape[1])
+        self.shift, self.side = int(triangle), _square_side(x.shape[1])
         height, self.columns = (-(-rows.shape[1] // self.side) * self.side for rows in (x, y))
         self.x, self.y = (
             np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.inf)

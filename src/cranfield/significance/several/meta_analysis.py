@@ -563,11 +563,11 @@ def meta_analysis(
         prediction=predict(y, v, 1 - alpha, resamples, seed),
         resamples=resamples,
         seed=seed,
-        notes=(*common.notes, *_notes(common, has_error, pooled, errors)),
+        notes=(*common.notes, *_describe_exclusions(common, has_error, pooled)),
     )
 
 
-def _notes(pairs: CommonPairs, has_error: Bools, pooled: Pooled, errors: str) -> list[str]:
+def _describe_exclusions(pairs: CommonPairs, has_error: Bools, pooled: Pooled) -> list[str]:
     notes = []
     varies = pairs.deviation > 0
     if n_constant := int((~varies & ~np.isnan(pairs.mean)).sum()):

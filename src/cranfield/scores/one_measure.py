@@ -268,8 +268,8 @@ class Scores(Averages, FrameMixin, Plotted):
         if definition.info.lower_is_better != lower_is_better:
             actual, requested = ("higher", "lower") if lower_is_better else ("lower", "higher")
             raise PolicyError(
-                f"{actual} scores of {self.measure} are better, but the options state that"
-                f" {requested} is better; if the scores are of another measure, rename the measure"
+                f"expected '{actual} is better' for {self.measure}, got '{requested} is better'; if"
+                " the scores are of another measure, rename the measure"
             )
 
     @property

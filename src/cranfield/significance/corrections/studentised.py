@@ -76,11 +76,11 @@ _LARGE, _INFINITE = 1e6, 1e12  # df above which the density of S is narrow, and 
 
 
 class Studentised:
-    """Distribution of X / S of the module docstring; `tail` returns P(X >= w) for w >= 0."""
+    """Distribution of X / S: a maximum of normal variables, divided by an estimate of their SD."""
 
     def __init__(self, tail: Tail, df: float) -> None:
         self.df = df
-        self._tail = tail
+        self._tail = tail  # P(X >= w) for w >= 0
         self._interpolated_tail = Interpolator(tail)
         self._interpolator = Interpolator(self._exact)
 

@@ -165,14 +165,14 @@ def test_bad_scores() -> None:
 def test_labels_and_masks_of_scores() -> None:
     new_scores: Any = cf.Scores  # Takes data frames and lists
     frame = pd.DataFrame({"b": [0.1, 0.2], "a": [0.8, 0.9]}, index=["q2", "q1"])
-    message = "systems must be in the order of the columns of the data frame, b, a; got a, b"
+    message = "in the order of the columns of the data frame: expected b, a, got a, b"
     with pytest.raises(cf.CranfieldError, match=message):
         new_scores(frame, frame.index, ["a", "b"])
-    with pytest.raises(cf.CranfieldError, match="the index of the data frame, q2, q1; got q1, q2"):
+    with pytest.raises(cf.CranfieldError, match="the index .* expected q2, q1, got q1, q2"):
         new_scores(frame, ["q1", "q2"], frame.columns)
-    with pytest.raises(cf.CranfieldError, match="the columns of the data frame, q2, q1; got b, a"):
+    with pytest.raises(cf.CranfieldError, match="the columns .* expected q2, q1, got b, a"):
         new_scores(frame.T, frame.index, frame.columns)
-    with pytest.raises(cf.CranfieldError, match="columns of the data frame, b, a; got a, b"):
+    with pytest.raises(cf.CranfieldError, match="columns .* expected b, a, got a, b"):
         new_scores(pl.DataFrame({"b": [0.1], "a": [0.8]}), ["q1"], ["a", "b"])
     assert new_scores(frame, frame.index, frame.columns)["a"] == {"q2": 0.8, "q1": 0.9}
     # Other names, and numbers that are no labels, may stand for the same order.

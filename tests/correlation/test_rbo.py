@@ -212,7 +212,7 @@ def test_ids_are_text() -> None:
 
 
 def test_numbers_and_names_have_nothing_in_common() -> None:
-    with pytest.warns(CranfieldWarning, match="the ids of one ranking are numbers"):
+    with pytest.warns(CranfieldWarning, match="the ids of only one ranking are numbers"):
         assert rbo([0, 1], ["d1", "d2"]).ext == 0.0
     # Rankings of other documents, and ids of both kinds, are quiet.
     assert rbo(["a", "b"], ["c", "d"]).ext == rbo([1, 2], [3, 4]).ext == 0.0

@@ -123,7 +123,7 @@ def test_notes_of_what_is_not() -> None:
     found = two_way_check(skewed())
     assert found.violated[:2] == ("normal errors", "equal variances")
     notes = " ".join(found.notes)
-    assert "With 50 topics a test of means hardly depends on normality;" in notes
+    assert "With 50 topics a test of means hardly depends on normality" in notes
     assert "use the p of System corrected" in notes and "Independence" in notes
     few = two_way_check(np.random.default_rng(0).exponential(size=(12, 6)) ** 2)
     assert "With 12 topics, fewer than 20, this may matter" in " ".join(few.notes)

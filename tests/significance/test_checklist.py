@@ -117,7 +117,7 @@ def test_effect_and_null_are_those_of_scipy() -> None:
     status, finding = found["null"]
     assert outcome.pvalue > 0.05
     assert status == "cannot tell"
-    assert finding.startswith("1 of 1 pair not significantly different")
+    assert finding.startswith("1 of 1 pair without a significant difference")
     assert f"up to {max(abs(low), abs(high)):.4f} (" in finding
     smallest = stats.t.ppf(0.975, 7) * stats.sem(difference)
     assert f"could be significant is about {smallest:.4f}" in finding
@@ -157,7 +157,7 @@ def test_checklist_and_comparison_of_bundled_runs_agree() -> None:
     assert str(against).startswith("checklist of nDCG@20: Dunnett's test on the two-way ANOVA")
     by_name = items(found)
     n_open = len(comparison) - comparison.count()
-    assert by_name["null"][1].startswith(f"{n_open} of 6 pairs not significantly different")
+    assert by_name["null"][1].startswith(f"{n_open} of 6 pairs without a significant difference")
     assert any("is declared ordinal" in note for note in comparison.notes)
     assert by_name["scale-mean"][0] == "disputed"
     k = int(np.abs(comparison.difference).argmax())

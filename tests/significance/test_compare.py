@@ -215,7 +215,7 @@ def test_an_error_of_0_gives_no_pvalue_of_all_systems(base: list[float]) -> None
     assert found.anova is not None and found.anova.sphericity is None
     assert found.anova.f_of("System") == pytest.approx((np.inf, np.nan), nan_ok=True)
     assert found.adjusted_pvalues.tolist() == [0.75] * 3
-    assert any("the correction is Bonferroni's" in note for note in found.notes)
+    assert any("Bonferroni's correction replaces" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("step", [0.1, 0.125, 0.25])
@@ -275,7 +275,7 @@ def test_systems_on_different_topics(name: str) -> None:
     with pytest.raises(CranfieldError, match="no topic has a score of every system"):
         cf.compare(scores_of(apart), test=name, missing="drop")
     with pytest.raises(
-        CranfieldError, match="^no topic has .* alike in all sources, missing='zero' counts"
+        CranfieldError, match="^no topic has .* in the same way, missing='zero' counts"
     ):
         cf.compare(scores_of(apart), test="t")
 

@@ -58,7 +58,7 @@ def test_rates_and_measures_of_quality_are_no_costs(names: str, refused: str) ->
     for name in (word.replace("+", " ") for word in names.split()):
         costs = {"system": ["a", "b"], "seconds": [2, 1], name: [200, 10]}
         if refused:
-            message = f"less is better, got '{re.escape(name)}'; .*{refused}"
+            message = f"higher values of '{re.escape(name)}' are better; .*{refused}"
             with pytest.raises(cf.InputError, match=message):
                 cf.cost_effectiveness({"a": [0.5, 1.0], "b": [0.25, 1.0]}, costs)
         else:
@@ -158,7 +158,7 @@ def test_missing_values_and_one_topic() -> None:
         "'n_topics' of",
         "'year' of",
         "1 row of",
-        "0 in column joules is treated as not measured: 'a'",
+        "0 in column joules is treated as missing: 'a'",
         "2 systems excluded from the front of joules: no value for 'a', 'c'",
         "1 system excluded from the front of weight: no value for 'c'",
         "1 topic excluded, as a score is missing",
@@ -200,7 +200,7 @@ def test_a_column_of_models_stands_beside_systems() -> None:
         ("a,-1\nb,2", "costs.csv:2: seconds must be at least 0, got -1"),
         ("a,1\nb,2s", "costs.csv:3: seconds '2s' is not a finite number"),
         ("a,1\na,2", "costs.csv:3: system 'a' occurs twice"),
-        ("a,\nb,x", "expected a column of costs"),
+        ("a,\nb,x", "expected costs besides column"),
         ("x,1\ny,2", "no system with scores has a cost; expected costs of systems such as 'a'"),
     ],
 )

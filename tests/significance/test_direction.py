@@ -224,11 +224,11 @@ def test_scores_of_a_known_measure_have_its_definition() -> None:
     assert residual.lower_is_better
     assert ap.with_direction(lower_is_better=False).has_direction
     refused: list[tuple[Callable[[], Any], str]] = [
-        (lambda: ap.with_direction(lower_is_better=True), "higher is better for AP"),
-        (lambda: residual.with_direction(False), "lower is better for RBPResidual.*, but higher"),
+        (lambda: ap.with_direction(lower_is_better=True), "expected 'higher is better' for AP"),
+        (lambda: residual.with_direction(False), "'lower is better' for RBPResidual"),
         (
             lambda: cf.Scores(*labels, "AP", lower_is_better=True),
-            "higher is better for AP, but lower is better was",
+            "for AP, got 'lower is better'",
         ),
         (lambda: cf.Scores(*labels, "AP", aggregate="sum"), "of AP must be 'mean', got 'sum'"),
     ]

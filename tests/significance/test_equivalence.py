@@ -112,6 +112,6 @@ def test_nothing_differs() -> None:
 
 
 def test_a_margin_of_mean_ranks_is_named() -> None:
-    unit = "the margin is in mean ranks, not in the unit of the scores"
+    unit = "the margin is in mean ranks, not in units of the scores"
     assert unit in compare(scores(), test="friedman").equivalence(0.5).heading()
     assert unit not in compare(scores(), test="t").equivalence(0.5).heading()

@@ -111,7 +111,7 @@ def test_separated_topics_are_excluded_and_reported() -> None:
     assert (glm.topics, glm.df) == (without.topics, without.df)
     n = len(values)
     assert any(
-        note == "glm excludes 3 topics on which all scores are 0, or all are 1:"
+        note == "glm excludes 3 topics with only scores of 0, or only scores of 1:"
         f" 'q{n}', 'q{n + 1}', 'q{n + 2}'"
         for note in glm.notes
     )
@@ -129,7 +129,7 @@ def test_a_system_with_zeros_only_has_no_test() -> None:
         assert glm.estimate[has_test] == pytest.approx(without.estimate, rel=1e-9)
         if correction != "tukey":  # its distribution counts all systems of the model
             assert glm.p[has_test] == pytest.approx(without.p, rel=1e-9)
-        assert any("are not tested, as all scores of such a system" in note for note in glm.notes)
+        assert any("are not tested, as these systems have" in note for note in glm.notes)
     verdict = read_choice("glm", alpha=0.9, missing=None, resamples=1)(with_zeros)
     assert not verdict.significant[~has_test].any()
     assert (verdict.order[~has_test] == 1).all()
@@ -222,5 +222,5 @@ def test_studies_of_tests() -> None:
 def test_a_study_names_topics_that_the_model_excludes() -> None:
     values = np.vstack([noise(8, 12, 4), np.zeros((1, 4))])
     study = cf.meta.split_topics(scored(values), ["glm", "t"], sizes=[5], repeats=4)
-    assert "on which all scores are 0, or all are 1: 'q12'" in "\n".join(study.note_lines())
+    assert "with only scores of 0, or only scores of 1: 'q12'" in "\n".join(study.note_lines())
     assert not cf.meta.split_topics(scored(values), ["t"], sizes=[5], repeats=4).note_lines()

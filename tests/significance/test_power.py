@@ -325,7 +325,7 @@ def test_no_effect_needs_no_number_of_topics() -> None:
     result = power_of_published([(0.0, 10, "none"), (1e-4, 10, "tiny")])
     assert result.to_polars()["needed"].to_list() == [None, None]
     assert result.notes == (
-        "tiny: the required power for this effect takes more than 10,000,000 topics",
+        "tiny: the required power for this effect needs more than 10,000,000 topics",
     )
 
 

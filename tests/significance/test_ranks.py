@@ -246,7 +246,7 @@ def test_nemenyi_is_found_by_name_and_equals_scikit_posthocs() -> None:
         *(0.8998835057401947, 0.8998835057401947, 0.5083531516134436),
     ]
     assert found.adjusted_pvalues == pytest.approx(expected, abs=1e-12)
-    with pytest.raises(cf.PolicyError, match="'Nemenyi': Nemenyi's test is friedman"):
+    with pytest.raises(cf.PolicyError, match="'Nemenyi': for Nemenyi's test use"):
         cf.compare(scores, test="friedman", correction="Nemenyi")
 
 

@@ -112,7 +112,7 @@ REFUSALS: Refusals = {
         (lambda: SOME.geometric_mean(-1), "floor must be a number >= 0"),
         (
             lambda: compare({"1": [0.1, 0.2], "2": [0.3, 0.1]}, baseline=1),
-            "name of a system, as one is called '1'",
+            "an index or a name, as a system is called '1'",
         ),
     ],
     "comparison": [
@@ -299,7 +299,7 @@ REFUSALS: Refusals = {
         (lambda: standardise(scored([[0.1, 0.2], [0.3, np.nan]])), "got 1 for topic 'q1'"),
         (lambda: standardise(TABLE, scored(TABLE.values, measure="P@5")), "'P@5'"),
         (lambda: standardise(TABLE, scored([[0.1, 0.2]], measure="AP")), "lack topic 'q1'"),
-        (lambda: standardise(TABLE, scored([[0.1, 0.2]] * 3)), "topic 'q2' of the reference"),
+        (lambda: standardise(TABLE, scored([[0.1, 0.2]] * 3)), "lack topic 'q2' of the reference"),
     ],
 }
 
@@ -331,7 +331,7 @@ def test_advised_one_sided_corrections_support_the_test(test: str, correction: s
 
 
 def test_exact_without_effect_is_reported() -> None:
-    said = "exact has no effect: this test has no choice between exact and approximate p-values"
+    said = "exact has no effect: this test computes p-values in only one way"
     scores = {"a": [0.1, 0.2, 0.4], "b": [0.2, 0.2, 0.3]}
     for exact in (True, False):
         with pytest.warns(cf.CranfieldWarning, match=said):

@@ -229,7 +229,7 @@ def test_refused_options(scores: cf.Scores, options: str, message: str) -> None:
     ("scores", "options", "message"),
     [
         (SINGLE, "independent-replicates", "several replicates of a system, got one of each"),
-        (SINGLE, "shared-replicates", "ignores how training varies"),
+        (SINGLE, "shared-replicates", "ignores the variation between trainings"),
         (unequal(), "independent-replicates", "'A' on topic 't4' in replicate 2 has no score"),
         (unequal(), "shared-replicates tukey drop", "same number .* of each system, got 2 to"),
         (NO_ERROR, "shared-replicates", "estimated error of system means is too small"),
@@ -287,7 +287,7 @@ def test_replicates_without_a_score_for_every_topic() -> None:
     values[0, 1, 2] = np.nan
     found = cf.summarise_replicates(cf.Scores(values, TOPICS, SYSTEMS, axis="replicate"))
     assert found.notes == (
-        "B: 1 of 3 replicates without a score for every topic, not used in lowest, highest and SD",
+        "B: lowest, highest and SD exclude 1 of 3 replicates without a score for every topic",
     )
 
 
@@ -315,7 +315,7 @@ def test_names_and_tables_of_runs(tmp_path: Path) -> None:
         cf.by_replicate(renamed, table(*rows, "y,A,s1"))
     for kind, message, refused, lines in (
         (cf.PolicyError, "expected runs called SYSTEM@REPLICATE", renamed, None),
-        (cf.PolicyError, "got scores by replicate", folded, rows),
+        (cf.PolicyError, "got scores also by replicate", folded, rows),
         (cf.PolicyError, "run 'p' is not in", renamed, rows[1:]),
         (cf.InputError, "runs.csv:11: run 'p' occurs twice", renamed, [*rows, "p,A,s9"]),
         (cf.InputError, "are replicate 's1' of system 'A'", renamed, [*rows[:-1], "x,A,s1"]),

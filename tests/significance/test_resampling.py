@@ -26,8 +26,8 @@ from cranfield.significance.resampling import (
     CentredRows,
     as_integers,
     bootstrap_t_interval,
-    count_as_extreme,
-    tail_rank,
+    count_extreme_values,
+    count_in_tail,
 )
 from tests.significance.helpers import scored
 
@@ -269,7 +269,7 @@ def test_a_t_that_is_reached_but_for_rounding_is_not_left_out() -> None:
             )
             assert (low[0] <= 0 <= high[0]) == reached
             found = np.array([[3.0 * t]])
-            count = count_as_extreme(
+            count = count_extreme_values(
                 found, difference / error, "two-sided", rtol=RELATIVE_TOLERANCE
             )
             assert count[0] == reached
@@ -330,8 +330,8 @@ def test_ranks_of_tails_are_not_one_off() -> None:
     for alpha in (0.05, 0.1, 0.01, 0.001):
         for number in (999, 9999, 99_999):
             whole = round(alpha * (number + 1))
-            assert tail_rank(1 - (1 - alpha), number) == whole
-            assert tail_rank((1 - (1 - 2 * alpha)) / 2, number) == whole
+            assert count_in_tail(1 - (1 - alpha), number) == whole
+            assert count_in_tail((1 - (1 - 2 * alpha)) / 2, number) == whole
 
 
 def test_differences_that_are_all_but_constant_have_an_interval() -> None:

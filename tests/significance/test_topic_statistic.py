@@ -88,7 +88,7 @@ def test_intervals_of_sums_by_tests_of_medians() -> None:
     scores = {"a": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "b": [0.2, 0.5, 0.4, 0.9, 0.9, 0.8]}
     by_mean, by_sum = (cf.compare(scores, test="sign", statistic=of) for of in ("mean", "sum"))
     np.testing.assert_allclose(by_sum.interval, 6 * np.array(by_mean.interval), rtol=1e-12)
-    assert by_sum.interval_of == f"{by_mean.interval_of}, times the topics"
+    assert by_sum.interval_of == f"{by_mean.interval_of} times number of topics"
 
 
 @pytest.mark.parametrize("correction", ["none", "holm", "bootstrap-max"])

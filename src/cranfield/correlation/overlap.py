@@ -24,12 +24,12 @@ from cranfield.base.errors import (
 from cranfield.correlation.tau import paired_values
 
 MAX_TERMS = 100_000
-"""Maximum number of terms of an infinite sum; beyond it the closed form is as exact."""
+"""Maximum number of terms to add for an infinite sum; longer sums use an equally exact formula."""
 
 
 @dataclass(frozen=True, eq=False)
 class TieGroups:
-    """First and last rank of the tie group of each item, from 1; 0 for unranked items."""
+    """First and last rank, from 1, of the group of ties of each item; 0 for unranked items."""
 
     top: Ints
     bottom: Ints
@@ -173,17 +173,16 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
         A mapping of ids to scores is ranked by score in descending order; equal scores are tied.
     p
         Persistence, between 0 and 1: the probability of going on to the next depth. The first 10
-        ranks have 86% of the weight at 0.9, and all but 0.01% at 0.5.
+        ranks have 86% of the weight for p = 0.9, and 99.99% for p = 0.5.
     ties
         Treatment of ties. `a`: the order is unknown, and RBO is the mean over all ways to break the
-        ties. `b`: the same, corrected for ties, so that a ranking agrees fully with itself. `w`:
-        tied items are at the same rank, the first of their group. Without ties the results are
-        equal.
+        ties. `b`: as `a`, but corrected such that a ranking with ties agrees fully with itself.
+        `w`: all tied items have the first rank of their group. Without ties the results are equal.
 
     Returns
     -------
     RBO
-        With `ext`, `min`, `res` and `max`, all from 0 to 1.
+        Values from 0 to 1: `ext` (extrapolated), `min`, `max`, and `res`, which is max - min.
 
     Raises
     ------
@@ -197,11 +196,12 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     .. math::
         \mathrm{RBO} = (1-p) \sum_{d=1}^{\infty} p^{d-1} A_d
 
-    where the agreement :math:`A_d` is the overlap of the first d items divided by d (Webber, Moffat
-    and Zobel 2010). For rankings of s and l items, :math:`s \le l`, the items below are unknown:
-    `min` assumes no overlap there (their equation 11, over the items of both rankings), `res` is
-    equation 30, and `ext` equation 32. For `ext`, the unseen items of the shorter ranking are
-    assumed to agree with the longer ranking in a proportion :math:`A_s`.
+    where the agreement :math:`A_d` is the number of common items among the first d items, divided
+    by d (Webber, Moffat and Zobel 2010). For rankings of s and l items, :math:`s \le l`, the items
+    below the ends are unknown: `min` assumes no overlap there (equation 11 of the paper, over the
+    items of both rankings), `res` is equation 30, and `ext` equation 32. For `ext`, the unseen
+    items of the shorter ranking are assumed to agree with the longer ranking in a proportion
+    :math:`A_s`.
 
     With ties (Corsi and Urbano 2024), an item whose tie group has ranks t to b in ranking S belongs
     to the first d items in the proportion
@@ -209,12 +209,12 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     .. math::
         c_{S,d} = 0 \; (d < t), \qquad \frac{d-t+1}{b-t+1} \; (t \le d < b), \qquad 1 \; (d \ge b)
 
-    for `a` and `b`; for `w` it is 1 for :math:`d \ge t`. The overlap is
+    for `a` and `b`; for `w` the proportion is 1 for :math:`d \ge t`. The overlap with ranking L is
     :math:`X_d = \sum c_{S,d} \, c_{L,d}`, and the agreement is :math:`X_d / d` for `a`,
     :math:`X_d / \sqrt{\sum c_{S,d}^2 \sum c_{L,d}^2}` for `b`, and
     :math:`2 X_d / (\sum c_{S,d} + \sum c_{L,d})` for `w`. Unseen items of the shorter ranking have
-    no ties. Each matches, of the items of the longer ranking that are not in the shorter one, the
-    mean c at that depth for `ext`, and the highest c for `max`.
+    no ties. Each unseen item is matched with items that are only in the longer ranking: it counts
+    the mean c of these items at depth d for `ext`, and the highest c for `max`.
 
     Examples
     --------
@@ -232,10 +232,7 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
         for ranking in (first_groups, second_groups)
     ]
     if are_numbers in ([{True}, {False}], [{False}, {True}]):
-        warn(
-            "rbo: the ids of one ranking are numbers and those of the other are not, so the"
-            " rankings have no item in common"
-        )
+        warn("rbo: the rankings have no item in common, as the ids of only one ranking are numbers")
     codes = {item: code for code, item in enumerate(items)}
     first_ranks, second_ranks = (_index_groups(g, codes) for g in (first_groups, second_groups))
     return RBO(*compute_rbo(first_ranks, second_ranks, p, ties), p, ties)
@@ -367,9 +364,9 @@ def rbo_of_runs(
     Returns
     -------
     polars.DataFrame
-        A row for each topic, in order of the first run, then of the second: `topic`; `ext`, `min`
-        and `res`, null for a topic of only one run; and the number of documents of the `first` and
-        the `second` run.
+        A row for each topic, in order of the first run, then of the second. Columns: `topic`;
+        `ext`, `min` and `res`, null for a topic of only one run; and the number of documents of the
+        `first` and the `second` run.
 
     Raises
     ------

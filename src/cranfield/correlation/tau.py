@@ -78,7 +78,7 @@ def _match_items(x: Any, y: Any) -> Ints | slice:
 
 
 def iterate_blocks(n_sets: int, n_items: int) -> Iterator[tuple[slice, slice]]:
-    """Yield slices of sets and of items, such that comparisons with all items fit into caches."""
+    """Yield slices of sets and of items; the comparisons of a slice with all items fit a cache."""
     block_sets = max(1, BLOCK_SIGNS // max(1, n_items * n_items))
     block_rows = max(1, BLOCK_SIGNS // max(1, n_items * min(block_sets, n_sets)))
     for start in range(0, n_sets, block_sets):
@@ -105,8 +105,8 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
         Values of the same items, shape (items,), or (sets, items) for several sets; a single set is
         broadcast. Two data frames or pandas series are paired by the labels of their items.
     rounding
-        Pairs whose values of x differ by at most this number, but not by 0, are excluded, as they
-        may be tied except for rounding errors.
+        Largest rounding error of differences of x. Pairs whose values of x differ by at most this
+        number, but are not equal, are excluded, as they may be ties.
     variant
         `b` or `a`.
 
@@ -129,11 +129,9 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
         \tau_b = \frac{P - Q}{\sqrt{(P + Q + T)(P + Q + U)}} \qquad
         \tau_a = \frac{P - Q}{m(m-1)/2}
 
-    with P concordant and Q discordant pairs of m items, T pairs tied only in x and U only in y
-    (Kendall 1945; Ferrante, Ferro and Fuhr 2021, section 3.3; Sakai 2013, equation 51). A tied pair
-    is neither concordant nor discordant, so that tau-a is below 1 if there are ties.
-
-    Up to 1,000 items, or with `rounding`, all pairs are compared; otherwise items are sorted.
+    with P concordant and Q discordant pairs of m items, T pairs tied only in x, and U pairs tied
+    only in y (Kendall 1945; Ferrante, Ferro and Fuhr 2021, section 3.3; Sakai 2013, equation 51). A
+    tied pair is neither concordant nor discordant, so that tau-a is below 1 if there are ties.
 
     Examples
     --------
@@ -217,10 +215,11 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
         Scores of the same items in the reference order; a single set is broadcast. Two data
         frames or pandas series are paired by the labels of their items.
     symmetric
-        Whether to average over both directions, with each order as reference once.
+        Whether to return the mean of both directions, with each order once as the reference.
     ties
-        Treatment of equal scores. `b`: the items are equal. `a`: their order is unknown, and the
-        result is the mean over all ways to break the ties. Without ties the two are the same.
+        Treatment of equal scores. `b`: the items are equal. `a`: the order of the items is unknown,
+        and the result is the mean over all ways to break the ties. Without ties `a` and `b` are the
+        same.
 
     Returns
     -------
@@ -243,11 +242,11 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
     where correct(r) is the number of items above rank r in x that are above the item at rank r in
     the truth (Yilmaz, Aslam and Robertson 2008; Sakai 2013, equation 52).
 
-    With `b`, an item is compared with the items of higher scores, whose number replaces r - 1;
-    items without higher scores do not count, and a pair that is ordered in x but tied in the truth
-    is not correct. The symmetric version is :math:`\tau_{ap,b}` of Urbano and Marrero (2017). For
-    a truth without ties, `a` is their :math:`\tau_{ap,a}`; here ties in the truth are broken in all
-    ways as well.
+    With `b`, an item is compared with the items that have higher scores, and r - 1 becomes the
+    number of these items. Items with the highest score do not count, and a pair that is ordered in
+    x but tied in the truth is not correct. The symmetric version is :math:`\tau_{ap,b}` of Urbano
+    and Marrero (2017). For a truth without ties, `a` is their :math:`\tau_{ap,a}`; in addition,
+    ties in the truth are broken in all ways.
 
     Examples
     --------
@@ -256,13 +255,13 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
     """
     check_choice("ties", ties, TIES)
     a, b = paired_values(x, truth)
-    values = _tau_ap(a, b, ties)
+    values = _compute_tau_ap(a, b, ties)
     if symmetric:
-        values = (values + _tau_ap(b, a, ties)) / 2
+        values = (values + _compute_tau_ap(b, a, ties)) / 2
     return values[0] if np.ndim(x) == 1 and np.ndim(truth) == 1 else values
 
 
-def _tau_ap(a: Floats, truth: Floats, ties: str) -> Floats:
+def _compute_tau_ap(a: Floats, truth: Floats, ties: str) -> Floats:
     """Return tau AP of each set, the mean over items of the proportion of correct items above."""
     n_sets, n_items = a.shape
     total, n_counted = np.zeros((2, n_sets))

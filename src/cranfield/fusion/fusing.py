@@ -80,7 +80,7 @@ def fuse(
         Normalisation of the scores of each run and topic, for methods that use scores. By default
         `min-max`.
     weights
-        Weights of the runs above 0, in the order of the runs or by name; by default 1.
+        Weights of the runs, above 0, in the order of the runs or by name. By default all are 1.
     depth
         Number of top documents to use from each ranking. By default all.
     limit
@@ -108,13 +108,14 @@ def fuse(
 
     Notes
     -----
-    A run that does not rank a document adds nothing to its score, with two exceptions: with method
-    `Borda` or norm `borda` it gives the document the mean of the remaining points, and with
-    `CombMIN` and `CombMED` a score of 0. Fused scores are rounded to 12 significant digits, so that
-    equal sums are tied; ties are broken by document id in descending order, as by trec_eval.
+    A run that does not rank a document adds nothing to the score of the document, with two
+    exceptions: with method `Borda` or norm `borda` the run gives the document the mean of the
+    remaining points, and with `CombMIN` and `CombMED` a score of 0. Fused scores are rounded to 12
+    significant digits, so that equal sums are tied. Ties are broken by document id in descending
+    order, as by trec_eval.
 
-    Cormack, Clarke and Büttcher (2009); Fox and Shaw (1994); Lee (1997); Aslam and Montague
-    (2001); Montague and Aslam (2001, 2002); Renda and Straccia (2003); Mourão, Martins and
+    Sources: Cormack, Clarke and Büttcher (2009); Fox and Shaw (1994); Lee (1997); Aslam and
+    Montague (2001); Montague and Aslam (2001, 2002); Renda and Straccia (2003); Mourão, Martins and
     Magalhães (2015); Bailey, Moffat, Scholer and Thomas (2017).
 
     Examples
@@ -140,7 +141,7 @@ def fuse(
         )
     fusion = FUSIONS.parse(method)
     if norm is not None and not fusion.by_score:
-        raise PolicyError(f"norm requires a method that uses scores; {fusion.name} uses ranks")
+        raise PolicyError(f"norm requires a method that uses scores, but {fusion.name} uses ranks")
     check_choice("ties", ties, TIES)
     if name is not None and not str(name).strip():
         raise PolicyError(f"name must not be empty, got {quoted(name)}")
@@ -159,7 +160,7 @@ def fuse(
     tops = list(map_runs(collection, top, progress, jobs=jobs))
     names = distinct_names([run.name for run in tops], [run.stem for run in tops])
     warn_of_runs(names, tops)
-    run_weights = _run_weights(weights, names)
+    run_weights = _read_weights(weights, names)
     topics = all_topics(tops)
     _warn_of_single_topics(tops, topics)
     _warn_of_scores(fusion, norm, names, tops)
@@ -184,7 +185,7 @@ def fuse(
 
     blocks = (
         (first, [run.slice_topics(first, stop) for run in numbered_tops], topics[first:stop])
-        for first, stop in _topic_blocks(numbered_tops, len(topics))
+        for first, stop in _iterate_topic_blocks(numbered_tops, len(topics))
     )
     fused_blocks = list(ordered_results(fuse_block, blocks, jobs or available_threads()))
     del numbered_tops
@@ -221,7 +222,7 @@ def fusion_methods() -> pl.DataFrame:
     )
 
 
-def _run_weights(
+def _read_weights(
     weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]
 ) -> Floats:
     """Return the weight of each run, in the order of names."""
@@ -231,10 +232,10 @@ def _run_weights(
         unknown_runs = [name for name in weights if name not in names]
         missing_runs = [name for name in names if name not in weights]
         if unknown_runs or missing_runs:
-            reason = "weight for an unknown run" if unknown_runs else "no weight for run"
+            reason = "got a weight for unknown run" if unknown_runs else "got no weight for run"
             raise PolicyError(
-                f"{reason} {quoted((unknown_runs or missing_runs)[0])}; expected a weight for each"
-                f" of: {', '.join(names)}"
+                f"expected a weight for each of: {', '.join(names)}; {reason}"
+                f" {quoted((unknown_runs or missing_runs)[0])}"
             )
         weights = [weights[name] for name in names]
     if len(weights) != len(names):
@@ -258,7 +259,7 @@ def _warn_of_single_topics(tops: Sequence[RunTop], topics: Sequence[str]) -> Non
         names = some_of((quoted(topic) for topic in topics if topic in single), 3)
         warn(
             f"{len(single)} of {counted(len(topics), 'topic')} {verb} in one run only ({names}),"
-            " which alone determines the fused ranking"
+            " so that a single run determines the fused ranking"
         )
 
 
@@ -269,14 +270,14 @@ _MANY_TIES = 0.5  # proportion of tied documents above which ids determine most 
 def _warn_of_scores(
     fusion: Fusion, norm: str | None, names: Sequence[str], tops: Sequence[RunTop]
 ) -> None:
-    """Warn of ranks that ids of documents determine, and of missing scores or raw ones below 0."""
+    """Warn of mostly tied scores, of missing scores, and of raw scores below 0."""
     tied = [k for k, top in enumerate(tops) if top.tied > _MANY_TIES]
     if tied and not fusion.by_score:
         worst = max(tied, key=lambda k: tops[k].tied)
         warn(
             f"{count_runs(tied, names)} mostly tied scores ({tops[worst].tied:.0%} of the"
-            f" documents of {quoted(names[worst])}), whose ranks depend on the ids of documents;"
-            " ties='rank' or ties='input' ranks them as in the run"
+            f" documents of {quoted(names[worst])}), so that document ids determine most ranks;"
+            " ties='rank' or ties='input' keeps the order of the run"
         )
 
     unscored = [k for k, top in enumerate(tops) if not top.has_scores]
@@ -289,9 +290,9 @@ def _warn_of_scores(
     negative = [k for k, top in enumerate(tops) if top.has_scores and (top.scores < 0).any()]
     if negative and norm == "none":
         warn(
-            f"{count_runs(negative, names)} scores below 0 ({quoted(names[negative[0]])}), so that"
-            f" norm 'none' with {fusion.name} places their documents below others that they do not"
-            " rank; min-max and the other norms avoid this"
+            f"{count_runs(negative, names)} scores below 0 ({quoted(names[negative[0]])}), which"
+            f" norm 'none' with {fusion.name} places below documents that the run does not rank;"
+            " min-max and the other norms avoid this"
         )
 
 
@@ -308,11 +309,11 @@ def _warn_of_other_documents(
         example = f"{quoted(names[alone[0]])} has {quoted(ids[int(tops[alone[0]].docs[0])])}"
         warn(
             f"{count_runs(alone, names)} no document in common with any other run ({example});"
-            " check whether their ids have the same form"
+            " check that document ids have the same form in all runs"
         )
 
 
-def _topic_blocks(tops: Sequence[NumberedTop], n_topics: int) -> Iterator[tuple[int, int]]:
+def _iterate_topic_blocks(tops: Sequence[NumberedTop], n_topics: int) -> Iterator[tuple[int, int]]:
     """Yield the bounds of blocks of topics with about `_BLOCK_ROWS` rows each."""
     ends = np.sum([top.starts[1:] for top in tops], axis=0)
     first = 0

@@ -28,7 +28,7 @@ from cranfield.fusion.rankings import Rankings
 
 
 def refuse_infinite(scores: Floats) -> Floats:
-    """Return the scores; refuse infinite ones."""
+    """Return the fused scores; raise if one is infinite."""
     if not np.isfinite(scores).all():
         raise PolicyError(
             "fused scores are too large; use smaller weights, or a norm such as min-max"
@@ -60,7 +60,7 @@ _BLOCK_PAIRS = 1 << 22  # maximum number of document pairs to compare at a time
 
 
 class RankSum(Fusion):
-    """Base class of fusion methods that sum a weight of the rank of a document over its runs."""
+    """Base class of fusion methods that sum the weights of a document's ranks over the runs."""
 
     def rank_weights(self, n_ranks: int) -> list[Fraction]:
         """Return the exact weight of each rank from 1 to `n_ranks`."""
@@ -73,7 +73,7 @@ class RankSum(Fusion):
         return total * self.factor(rankings.holders)
 
     def factor(self, n_runs: Ints) -> Floats:
-        """Return the factor of the sum, from the number of runs that have the document."""
+        """Return the factor that multiplies the sum, given the number of runs with the document."""
         return np.ones(n_runs.size)
 
 
@@ -137,7 +137,7 @@ class LogInverseSquareRank(InverseSquareRank):
 
 
 class Borda(Fusion):
-    """Borda count: of n documents rank r gets n - r + 1 points; unranked ones share the rest."""
+    """Borda count: n - r + 1 points for rank r of n; unranked documents share the other points."""
 
     name = "Borda"
     aliases = ("bordafuse", "Borda-count")
@@ -154,7 +154,7 @@ class Borda(Fusion):
 
 
 def borda_points(rankings: Rankings) -> Ints:
-    """Return the doubled points of each row, minus those of unranked documents of its run."""
+    """Return twice the points of each row, minus those of documents that its run does not rank."""
     size = np.diff(rankings.starts)[rankings.topic[rankings.ranked]]
     return np.asarray(size - 2 * rankings.rank + _list_lengths(rankings) + 1)
 
@@ -162,7 +162,7 @@ def borda_points(rankings: Rankings) -> Ints:
 class Condorcet(Fusion):
     """The number of documents that the document beats by a majority of votes.
 
-    Ranked documents are above unranked ones; a run that ranks neither document does not vote.
+    Runs rank ranked documents above unranked ones; a run that ranks neither does not vote.
     """
 
     name = "Condorcet"
@@ -292,12 +292,12 @@ def _reduce_rankings(rankings: Rankings, values: Floats, reduce: np.ufunc) -> Fl
     return reduced
 
 
-_ABSENT = parameter("zero", choice("zero", "out"), "score of a run without the document: 0 or none")
+_ABSENT = parameter("zero", choice("zero", "out"), "score of unranked documents: 0 or none")
 
 
 @dataclass(frozen=True, eq=False)
 class DocumentScores:
-    """Scores of all documents, sorted by document, then ascending."""
+    """Scores of all documents, in order of the documents; the scores of a document ascend."""
 
     values: Floats
     starts: Ints  # index of the first score of each document
@@ -311,7 +311,7 @@ class DocumentScores:
 
 
 class Combination(Fusion):
-    """Base class of combinations of the scores of each document.
+    """Base class of methods that combine the scores of each document.
 
     Runs without any document for the topic do not count.
     """

@@ -90,7 +90,7 @@ def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:
     if alone and len(tops) > 1:
         runs = count_runs(alone, names)
         example = f"{quoted(names[alone[0]])} has {some_of(map(quoted, tops[alone[0]].topics), 3)}"
-        notes.append(f"{runs} no topic in common with any other run ({example})")
+        notes.append(f"{runs} no topic in common with any other run ({example}); check topic ids")
     for note in notes:
         warn(note)
 
@@ -130,7 +130,7 @@ def _align_topics(top: RunTop, docs: Ints, topic_numbers: Mapping[str, int]) -> 
 
 
 _MAX_SPARSITY = 4
-"""Maximum cells per value of a documents-by-systems table; sparser values are sorted as a list."""
+"""Largest ratio of cells to values of a table of documents and systems; else a list is sorted."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,8 +146,8 @@ class Rankings(Pairs):
     ranked: NDArray[np.int32]
     """Document at each rank, in order of topic, system and rank; shape (rows,)."""
     lists: Ints
-    """The ranking `ranked[lists[i]:lists[i + 1]]` with `i = topic * len(systems) + system` is that
-    of a system for a topic, the best document first; shape (topics * systems + 1,)."""
+    """The ranking of a topic by a system, best document first, is `ranked[lists[i]:lists[i + 1]]`
+    with `i = topic * len(systems) + system`; shape (topics * systems + 1,)."""
     scores: Floats  # score of each row of `ranked`; shape (rows,)
 
     @property
@@ -241,7 +241,7 @@ class Rankings(Pairs):
         )
 
     def ascending(self, values: Floats) -> Floats:
-        """Sort values of rows by document, then ascending, so that sums depend on no order."""
+        """Sort the values of rows by document, then by value, so that sums have one fixed order."""
         cells = self.size * len(self.systems)
         if cells > _MAX_SPARSITY * values.size:
             return values[np.lexsort((values, self.ranked))]

@@ -72,7 +72,7 @@ class Averages:
 
 
 MISSING = ("error", "drop", "zero")
-"""Policies for missing scores: refuse them, exclude topics that lack a score, or count 0."""
+"""Policies for missing scores: raise an error, exclude topics that lack a score, or count 0."""
 
 
 def fill_missing(
@@ -82,10 +82,10 @@ def fill_missing(
     hint: str = "",
     suffix: str = "",
 ) -> tuple[list[Floats], Bools, tuple[str, ...]]:
-    """Apply a policy for missing scores; return the tables, the mask of kept topics, and notes.
+    """Apply a policy for missing scores; return the tables, a mask of included topics, and notes.
 
-    `cell` describes a gap, given the number of its table and its index. `hint` ends the error for
-    missing scores, and `suffix` the error if no topic is complete.
+    `cell` describes a missing score, given the index of the table and the index of the cell. The
+    error for missing scores ends with `hint`, the error for no complete topic with `suffix`.
     """
     check_choice("missing", missing, MISSING)
     masks = [np.isnan(table) for table in tables]
@@ -101,7 +101,7 @@ def fill_missing(
         problem, advice = gap, "missing='drop' excludes topics that lack a score"
         if not is_complete.any():
             problem = f"{incomplete}: {gap}"
-            advice = "check that ids of topics are spelt alike in all sources"
+            advice = "check that all sources spell topic ids in the same way"
         raise CranfieldError(
             f"{problem}; {advice}, missing='zero' counts missing scores as 0{hint}"
         )

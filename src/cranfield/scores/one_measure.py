@@ -68,7 +68,7 @@ def suggests_lower(name: str) -> bool:
 
 
 def direction_note(name: str, reader: str = " to read_scores") -> str:
-    """Return the note for scores of unstated direction whose name suggests lower is better.
+    """Return the note on a measure without a stated direction if its name suggests lower is better.
 
     `reader` ends the advice for users of Python; commands name their option instead.
     """
@@ -108,16 +108,16 @@ def label_indices(selection: Any, labels: Sequence[str], kind: str = "system") -
 def _check_frame_labels(data: Any, labels: Mapping[str, Sequence[str]]) -> None:
     """Refuse a data frame whose columns or rows have the same labels in another order."""
     for name, axis in (("columns", "system"), ("index", "topic")):
-        own = [str(plain_id(label)) for label in getattr(data, name, ())]
-        if own != [*labels[axis]] and {*own} in ({*labels["topic"]}, {*labels["system"]}):
+        expected = [str(plain_id(label)) for label in getattr(data, name, ())]
+        if expected != [*labels[axis]] and {*expected} in ({*labels["topic"]}, {*labels["system"]}):
             raise CranfieldError(
-                f"{axis}s must be in the order of the {name} of the data frame, {some_of(own, 5)};"
-                f" got {some_of(labels[axis], 5)}"
+                f"{axis}s must be in the order of the {name} of the data frame: expected"
+                f" {some_of(expected, 5)}, got {some_of(labels[axis], 5)}"
             )
 
 
 def first_missing_label(labels: Sequence[str], other_labels: Sequence[str]) -> str | None:
-    """Return the first label that is not among the other labels, or None."""
+    """Return the first of the labels that is not among the other labels, or None."""
     present = set(other_labels)
     return next((label for label in labels if label not in present), None)
 
@@ -133,7 +133,7 @@ AXES = ("shard", "replicate")
 
 
 class Definition(Protocol):
-    """The properties of a measure that scores use; measures are defined in a higher layer.
+    """Properties of a measure that `Scores` uses; :class:`cranfield.measures.Measure` has them.
 
     info: declaration of the measure, with `aggregate` and `lower_is_better`.
     scale, scale_source: measurement scale, and who declared it: `measure` or `user`.
@@ -157,8 +157,8 @@ class Scores(Averages, FrameMixin, Plotted):
     Attributes
     ----------
     values
-        Shape (topics, systems), or (topics, systems, shards or replicates); NaN is 'no score'. A
-        read-only copy.
+        Read-only array of shape (topics, systems), or (topics, systems, shards or replicates); NaN
+        means no score.
     topics, systems
         Labels of the first two axes.
     measure
@@ -185,8 +185,7 @@ class Scores(Averages, FrameMixin, Plotted):
         empty.
     axis
         Meaning of the third axis: `shard`, the default, or `replicate` for several rankings or
-        answers of each system, where NaN fills up systems with fewer replicates than others; empty
-        if there is no third axis.
+        answers of each system, padded with NaN; empty if there is no third axis.
 
     Examples
     --------
@@ -267,10 +266,10 @@ class Scores(Averages, FrameMixin, Plotted):
 
     def _check_direction(self, definition: Definition, lower_is_better: bool) -> None:
         if definition.info.lower_is_better != lower_is_better:
-            own, requested = ("higher", "lower") if lower_is_better else ("lower", "higher")
+            actual, requested = ("higher", "lower") if lower_is_better else ("lower", "higher")
             raise PolicyError(
-                f"{own} is better for {self.measure}, but {requested} is better was requested; if"
-                " the scores are of another measure, rename it"
+                f"expected '{actual} is better' for {self.measure}, got '{requested} is better'; if"
+                " the scores are of another measure, rename the measure"
             )
 
     @property
@@ -371,8 +370,8 @@ class Scores(Averages, FrameMixin, Plotted):
         Parameters
         ----------
         scale
-            `nominal`, `ordinal`, `interval` or `ratio`. Comparisons use it instead of the scale of
-            the measure, and report that.
+            `nominal`, `ordinal`, `interval` or `ratio`. Comparisons use this scale instead of the
+            scale of the measure, and say so in a note.
 
         Examples
         --------
@@ -421,7 +420,7 @@ class Scores(Averages, FrameMixin, Plotted):
         return replace(self, values=values, topics=topics), notes
 
     def flat(self, reason: str = "scores by shard are not supported here") -> Floats:
-        """Return the values by topic and system; refuse scores by shard, for this reason."""
+        """Return the values by topic and system; raise if there is a third axis, such as shards."""
         if self.axis == "replicate":
             raise PolicyError(
                 "scores by replicate are not supported here, as replicates are neither topics nor"
@@ -432,7 +431,7 @@ class Scores(Averages, FrameMixin, Plotted):
         return self.values
 
     def finite(self, suffix: str = "") -> Scores:
-        """Return the scores; refuse infinite ones, with `suffix` after the cell in the message."""
+        """Return the scores; raise if one is infinite, with `suffix` after the cell in the text."""
         infinite_cells = np.argwhere(np.isinf(self.values))
         if infinite_cells.size:
             raise CranfieldError(f"{self.cell(infinite_cells[0])}{suffix} has an infinite score")
@@ -469,7 +468,7 @@ class Scores(Averages, FrameMixin, Plotted):
     def summary(self, by: str = "system") -> pl.DataFrame:
         """Return mean, median, geometric mean and standard deviation by system, topic or shard.
 
-        With `by="system"`, scores by shard are refused: shards of a topic are not separate topics.
+        `by="system"` requires scores without shards, as shards of a topic are not separate topics.
         """
         check_choice("by", by, self.labels)
         if by == "system":
@@ -530,7 +529,7 @@ class Scores(Averages, FrameMixin, Plotted):
         )
 
     def to_xarray(self) -> xr.DataArray:
-        """Return an xarray data array with dimensions topic, system (and shard)."""
+        """Return an xarray data array with dimensions topic, system, and the third axis if any."""
         return optional_module("xarray").DataArray(  # type: ignore[no-any-return]
             self.values,
             dims=tuple(self.labels),
@@ -549,7 +548,7 @@ class Scores(Averages, FrameMixin, Plotted):
 
 
 def combine_systems(scores_by_system: Mapping[str, Scores]) -> Scores:
-    """Combine the scores of systems that were scored separately, under the names of the mapping.
+    """Combine the scores of separately evaluated systems, named by the keys of the mapping.
 
     Missing scores are NaN, and topics are in order of appearance. The measure is that of the first
     scores, and the settings are those that all scores have in common.
@@ -571,7 +570,9 @@ def combine_systems(scores_by_system: Mapping[str, Scores]) -> Scores:
     for k, table in enumerate(tables):
         values[[rows[topic] for topic in table.topics], k] = table.values[:, 0]
     if any(table.lower_is_better != first.lower_is_better for table in tables):
-        raise CranfieldError("expected one measure, but lower is better for some systems only")
+        raise CranfieldError(
+            "expected one measure, but lower scores are better for some systems only"
+        )
     settings = common_settings(scores_by_system)
     systems = tuple(scores_by_system)
     return replace(first, values=values, topics=topics, systems=systems, settings=settings)
@@ -591,7 +592,7 @@ def align_scores(
 ) -> dict[Any, Scores]:
     """Align the scores of each measure with the topics and systems of the first.
 
-    Infinite scores are refused, and by default scores by shard.
+    Infinite scores raise an error, and so do scores by shard, unless `shards` is True.
     """
     (first, like), *_ = scores.items()
     aligned = {}
@@ -621,7 +622,7 @@ def complete_scores(
 
 
 def overall_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
-    """Return the mean, sum or geometric mean of each system (rows) for each measure (columns)."""
+    """Return the aggregated score of each system (rows) by each measure (columns)."""
     systems = next(iter(scores.values())).systems
     for table in scores.values():
         table.flat("a table of systems does not take scores by shard")
@@ -630,7 +631,7 @@ def overall_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
 
 
 def long_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
-    """Return a row for each score: measure, topic, system, shard if any, score or null."""
+    """Return a row for each score: measure, topic, system, third axis if any, score or null."""
     return pl.concat(
         table.to_long().select(pl.lit(name).alias("measure"), pl.all())
         for name, table in scores.items()

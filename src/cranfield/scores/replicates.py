@@ -60,7 +60,7 @@ def replicate_labels(
     table.check({"several runs are replicate {replicate} of system {system}": is_shared})
     if n_unknown := frame.filter(~is_known).height:
         n_rows = counted(n_unknown, "row")
-        warn(f"{table.source}: {n_rows} ignored, as the scores have no such run")
+        warn(f"{table.source}: {n_rows} ignored: runs without scores")
     labels = {run: (system, name) for run, system, name in frame.iter_rows()}
     for run in runs:
         if run not in labels:
@@ -81,7 +81,7 @@ def _split_name(run: str, single: bool) -> tuple[str, str]:
 
 
 def replicate_warning(systems: Sequence[str]) -> str:
-    """Return a warning if names of several systems look like replicates of one, else ''."""
+    """Return a warning if several systems are named like replicates of one system, else ''."""
     runs_of: dict[str, list[str]] = {}
     for run, (system, name) in zip(systems, replicate_labels(systems, single=True), strict=True):
         if name:

@@ -1,6 +1,6 @@
 """Significance tests of systems, by their scores on the same or on different topics.
 
-Everything here takes `Scores`. `TESTS` and `CORRECTIONS` describe each test and each correction for
+The functions take `Scores`. `TESTS` and `CORRECTIONS` describe each test and each correction for
 multiple comparisons; :func:`compare` applies them to all pairs of systems.
 """
 

@@ -34,20 +34,20 @@ def compare_bayes(
 ) -> BayesianComparison:
     r"""Compare two systems on the same topics, with a region of practical equivalence.
 
-    A p-value is the probability of scores at least as extreme if the systems were the same.
-    Posterior probabilities are probabilities of the statements of interest: that a system is
-    better, or that the difference is negligible.
+    A p-value is the probability of a difference at least as extreme as the observed one if the
+    systems did not differ. A posterior probability is the probability of the statement of interest
+    itself: that a system is better, or that the difference is negligible. The posteriors of the
+    mean difference mu and of the effect size are
 
     .. math:: \mu \mid d \sim \bar{d} + \frac{s}{\sqrt{n}}\, t_{n-1}, \quad
         \frac{\mu}{\sigma} \mid d \sim
         \frac{\bar{d}}{s} \sqrt{\frac{\chi^2_{n-1}}{n-1}} + \frac{1}{\sqrt{n}} N(0, 1)
 
-    are the posteriors of the mean difference and of the effect size, for normal differences d with
-    mean mu and standard deviation sigma, and the prior that is flat in mu and in the logarithm of
-    sigma.
+    where d are the differences by topic, assumed to be normal with mean mu and standard deviation
+    sigma. The prior is flat in mu and in the logarithm of sigma.
 
-    Source: Benavoli, Corani, Demšar and Zaffalon (2017), with correlation 0, since topics are
-    independent; Carterette (2015). Of the effect size: Lecoutre (1999).
+    Sources: Benavoli, Corani, Demšar and Zaffalon (2017), with correlation 0, since topics are
+    independent; Carterette (2015); for the effect size, Lecoutre (1999).
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def compare_bayes(
     PolicyError
         For an unknown system, or an option out of its range.
     CranfieldError
-        For scores that are missing, infinite, by shard, or of fewer than two topics, and for a
-        difference that is the same on all topics.
+        If scores are missing, infinite, by shard, or of fewer than two topics, or if the difference
+        is the same on all topics.
 
     Examples
     --------
@@ -92,13 +92,12 @@ def compare_bayes(
     low, high: 95% credible interval, equal-tailed
     """
     check_arguments(compare_bayes, locals())
-    difference, rounding, excluded = _differences(scores, first, second, missing)
+    difference, rounding, excluded = _compute_differences(scores, first, second, missing)
     n, mean = difference.size, float(difference.mean())
     if np.ptp(difference) <= rounding:
         # The posterior would be a point mass, even with only two topics.
         raise CranfieldError(
-            f"expected a difference of scores that varies between topics, got {difference[0]:g} on"
-            f" all {n} topics"
+            f"expected differences that vary by topic, got {difference[0]:g} on all {n} topics"
         )
     error = float(difference.std(ddof=1) / np.sqrt(n))
     below = float(stdtr(n - 1, (-rope - mean) / error))
@@ -127,7 +126,7 @@ def compare_bayes(
     )
 
 
-def _differences(
+def _compute_differences(
     scores: Scores, first: str, second: str, missing: str
 ) -> tuple[Floats, float, int]:
     """Return first minus second by topic, its rounding error, and the number of excluded topics."""
@@ -146,14 +145,14 @@ def _differences(
         )
     x, y = x[~is_missing], y[~is_missing]
     if x.size < 2:
-        raise CranfieldError(f"a comparison requires at least two topics, got {x.size}")
+        raise CranfieldError(f"a Bayesian comparison requires at least two topics, got {x.size}")
     pair = all_pairs(np.stack([x, y], axis=1))
     return pair.differences()[0], float(pair.rounding[0]), int(is_missing.sum())
 
 
 @dataclass(frozen=True, repr=False)
 class BayesianComparison(Result):
-    """Posterior of the difference of two systems, and of the effect size.
+    """Posterior distributions of the difference between two systems and of its effect size.
 
     Attributes
     ----------
@@ -168,13 +167,14 @@ class BayesianComparison(Result):
     difference
         Posterior mean of the difference, first system minus second.
     p_worse, p_equivalent, p_better
-        Posterior probabilities that the first system is worse than the second by more than
-        `rope`, that they are practically equivalent, and that the first is better; their sum is 1.
+        Posterior probabilities that the first system is worse than the second by more than `rope`,
+        that the systems are practically equivalent, and that the first is better by more than
+        `rope`. Their sum is 1.
     rope, level
         Options of :func:`compare_bayes`.
     interval
-        Credible interval of the mean difference, first minus second: equal-tailed, and of the
-        highest density.
+        Credible interval of the mean difference, first minus second. It is both the equal-tailed
+        and the highest-density interval.
     effect
         Posterior mean of the effect size: the mean difference divided by the standard deviation of
         the differences over topics.

@@ -25,8 +25,7 @@ from cranfield.tabular import Table, format_pvalue
 AVOIDED, MADE, DISPUTED, CANNOT_TELL = "avoided", "made", "disputed", "cannot tell"
 
 MAX_UNJUDGED_DIFFERENCE = 0.05
-"""Largest difference between two proportions of unjudged documents that is acceptable; our
-choice."""
+"""Largest acceptable difference between two systems' proportions of unjudged documents."""
 
 MIN_TOPICS, USUAL_TOPICS = 25, 50  # below these, a comparison is a mistake, or unusual
 
@@ -76,10 +75,10 @@ def _check_scale_mean(inputs: _ChecklistInput) -> Decision:
 
 def _check_map_user(inputs: _ChecklistInput) -> Decision:
     if not all(inputs.comparisons):
-        return CANNOT_TELL, "the scores do not name their measure"
+        return CANNOT_TELL, "the measure of the scores is unknown"
     names = ", ".join(map(plain, inputs.comparisons))
     if all(map(_is_average_precision, inputs.comparisons)):
-        reason = f"average precision is the only measure ({names}); add one of another user model"
+        reason = f"AP is the only measure ({names}); add a measure with another user model"
         return DISPUTED, reason
     return AVOIDED, f"measures other than average precision are used: {names}"
 
@@ -99,9 +98,7 @@ def _check_digits(inputs: _ChecklistInput) -> Decision:
             return CANNOT_TELL, f"the standard error of a {comparison.mean_of} is not computed"
         rows = summarise(comparison.scores).rows.filter((pl.col("sd") > 0) & (pl.col("topics") > 1))
         if rows.is_empty():
-            findings.append(
-                f"{label}no mean has a standard error above 0, which would limit its decimals"
-            )
+            findings.append(f"{label}all standard errors are 0 and do not limit the decimals")
             continue
         errors = (rows["sd"] / rows["topics"].sqrt()).to_numpy()
         k = int(errors.argmax())
@@ -124,7 +121,7 @@ def _check_multiple(inputs: _ChecklistInput) -> Decision:
     comparisons = inputs.comparisons.values()
     n_tests = sum(map(len, comparisons))
     if n_tests == 1:
-        return AVOIDED, "one pair is tested by one measure, which needs no correction"
+        return AVOIDED, "a single test, of one pair by one measure, needs no correction"
     alpha, n_families = inputs.first_comparison.alpha, len(comparisons)
     correction = CORRECTIONS[inputs.first_comparison.correction]
     measures, independent = counted(n_families, "measure"), "measures"
@@ -168,7 +165,7 @@ def _check_null(inputs: _ChecklistInput) -> Decision:
         rows = np.flatnonzero(~comparison.is_significant())
         n_not_significant += len(rows)
         pairs = counted(len(comparison), "pair")
-        text = f"{label}{len(rows)} of {pairs} not significantly different"
+        text = f"{label}{len(rows)} of {pairs} without a significant difference"
         low, high = (bounds[rows] for bounds in comparison.interval)
         half_widths = (high - low) / 2
         is_finite = np.isfinite(half_widths)
@@ -260,8 +257,8 @@ def _check_best_baseline(inputs: _ChecklistInput) -> Decision:
 
 _FUHR, _ZOBEL = "Fuhr (2017)", "Zobel (2022)"
 _FUHR_AND_SAKAI = "Fuhr (2017), Sakai (2020)"
-_DISPUTE = "objection: Fuhr (2017); reply: Sakai (2020)"
-_OWN = "not from a paper; the threshold is that of this checklist"
+_DISPUTED = "objection: Fuhr (2017); reply: Sakai (2020)"
+_OWN = "not from a paper; this checklist sets the threshold"
 _NO_PAPER = "not from a paper"
 
 ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] = {
@@ -271,9 +268,9 @@ ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] =
         "objection: Fuhr (2017), Ferrante, Ferro and Fuhr (2021, 2022); reply: Sakai (2020),"
         " Moffat (2022)",
     ),
-    "map-user": ("AP as the only measure", _check_map_user, _DISPUTE),
+    "map-user": ("AP as the only measure", _check_map_user, _DISPUTED),
     "digits": ("More digits than the topics support", _check_digits, _FUHR),
-    "relative": ("Relative improvements of means", _check_relative, _DISPUTE),
+    "relative": ("Relative improvements of means", _check_relative, _DISPUTED),
     "one-split": (
         "Parameters tuned and tested on a single split",
         "were parameters tuned, and if so, on more than one split of the data?",
@@ -296,7 +293,7 @@ ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] =
         _FUHR,
     ),
     "effect": ("p-values without effect sizes", _check_effect, _FUHR),
-    "null": ("No significant difference read as equality", _check_null, _NO_PAPER),
+    "null": ("Lack of significance interpreted as equality", _check_null, _NO_PAPER),
     "topics": ("Few topics", _check_topics, _OWN),
     "baseline-weak": (
         "Weak baseline",
@@ -317,12 +314,12 @@ ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] =
     "unjudged": ("Systems with unequal proportions of unjudged documents", _check_unjudged, _OWN),
     "aggregate-only": ("Only aggregated scores analysed", _check_aggregate_only, _ZOBEL),
     "goodhart": (
-        "The measure that was optimised reported alone",
+        "Only the optimised measure reported",
         "was a system optimised for a measure that is reported here?",
         _ZOBEL,
     ),
 }
-"""By id: the mistake, the function that decides on it or the question to answer, the source."""
+"""Items by id: the mistake, the function that checks for it or a question, and the source."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -338,7 +335,7 @@ class Checklist(TableResult):
     seed
         Seed of a test that draws random numbers, else None.
     notes
-        Notes of the comparisons, except on scales, which an item describes.
+        Notes of the comparisons, without the notes on scales: the item `scale-mean` covers these.
     method
         Names of the test and its correction, in words.
     """
@@ -383,8 +380,8 @@ def checklist(scores: Any, **options: Any) -> Checklist:
     Parameters
     ----------
     scores
-        An evaluation, whose coverage by judgments is checked, too; a mapping of measures to
-        :class:`Scores`; or any scores of one measure that :func:`compare` takes.
+        An evaluation, whose proportions of unjudged documents are also checked; a mapping of
+        measures to :class:`Scores`; or any scores of one measure that :func:`compare` accepts.
     options
         Options of :func:`compare`.
 
@@ -396,15 +393,16 @@ def checklist(scores: Any, **options: Any) -> Checklist:
     Raises
     ------
     CranfieldError, PolicyError
-        As by :func:`compare`, and for an empty mapping.
+        For the same reasons as :func:`compare`, and for an empty mapping.
 
     Notes
     -----
-    Sources: the mistakes of Fuhr (2017); the objections of Sakai (2020) and Moffat (2022), with
-    the reply of Ferrante, Ferro and Fuhr (2022); limits of batch evaluation, Zobel (2022). Items on
-    which papers disagree are `disputed`. The means of n topics with standard error s support
-    :math:`\lceil -\log_{10} s \rceil + 1` decimals; c independent uncorrected tests at level alpha
-    have a Type I error with probability :math:`1 - (1 - \alpha)^c` if all null hypotheses hold.
+    Sources: Fuhr (2017) lists most of the mistakes; Sakai (2020) and Moffat (2022) object, and
+    Ferrante, Ferro and Fuhr (2022) reply; Zobel (2022) describes limits of batch evaluation. Items
+    on which papers disagree are `disputed`. A mean with standard error s supports
+    :math:`\lceil -\log_{10} s \rceil + 1` decimals. If all null hypotheses hold, c independent
+    uncorrected tests at level alpha make a Type I error with probability
+    :math:`1 - (1 - \alpha)^c`.
 
     Examples
     --------

@@ -29,7 +29,7 @@ _AMOUNT = replace(NUMBER, missing=lambda cell: absent(cell, NO_GRADE))
 """Value type of costs; a cost that was not measured is missing."""
 
 _ENERGY = re.compile(r"joule|energy|kwh|\bwh\b|\bj\b", re.IGNORECASE)
-"""Pattern of names of energy costs, whose counters show 0 for a failed measurement."""
+"""Pattern of names of energy costs; energy counters show 0 for a failed measurement."""
 
 _TIME = r"(s|sec|second|min|minute|h|hr|hour)s?(?![a-z])"
 _RATE = re.compile(
@@ -41,7 +41,7 @@ _SPENDING = re.compile(
     r"[$€£]|usd|eur|dollar|cost|price|watt|co2|emission|time|latency|duration|delay|[cg]pu",
     re.IGNORECASE,
 )
-"""Patterns of names of rates, and of amounts that are costs: dollars per hour, or latency/s."""
+"""Patterns of names of rates, and of costs, which may look like rates: dollars per hour."""
 
 _QUALITY = re.compile(
     r"(n?dcg|m?ap|m?rr|err|rbp|bpref|recall|precision|accuracy|success([\W_]?rate)?|hit[\W_]?rate"
@@ -82,7 +82,7 @@ class CostEffectiveness(TableResult):
         "system": Column("System, in ascending order of the cost.", key=True),
         "mean": Column("Mean score over topics."),
         "amount": Column("Cost of the system, in the unit of the input; lower is better."),
-        "on front": Column("Whether no system is as good in mean and cost, and better in one."),
+        "on front": Column("Whether the system is on the Pareto front of mean and cost."),
         "dominated by": Column(
             "Most effective system that dominates the system (the cheapest if several are equally"
             " effective); null on the front."
@@ -142,8 +142,8 @@ def cost_effectiveness(
     costs
         Costs by system, at least 0: a file or data frame with a column `system` and a column of
         numbers for each cost, such as seconds or joules, or a mapping `{system: cost}` or
-        `{system: {name: cost}}`. Empty values are missing, and so is 0 in a column of energy
-        (joules, energy, kWh): counters show it for a failed measurement.
+        `{system: {name: cost}}`. Empty values are missing. In a column of energy (joules, energy,
+        kWh) 0 is missing, too, as energy counters show 0 for a failed measurement.
     resamples, seed
         Number of bootstrap samples of topics, and the seed.
 
@@ -155,15 +155,15 @@ def cost_effectiveness(
     Raises
     ------
     InputError
-        For costs below 0 or that are not numbers, no column of costs, or a system that occurs
-        twice.
+        For costs that are below 0 or not numbers, a table without a column of costs, or a system
+        that occurs twice.
     CranfieldError
         If no system has both scores and a cost, or no topic has scores of all these systems.
 
     Notes
     -----
-    Systems without a cost are excluded from its front and named in a note. Costs measured on
-    different machines, or with other work running, are not comparable.
+    Systems that lack a value of a cost are excluded from the front of this cost and named in a
+    note. Costs measured on different machines, or with other work running, are not comparable.
 
     Examples
     --------
@@ -289,14 +289,14 @@ def _read_amounts(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats]
         if name not in names:
             notes.append(f"column {quoted(name)} of {table.source} is not a cost and is not used")
     if not names:
-        raise InputError("expected a column of costs besides 'system'", source=table.source)
+        raise InputError("expected costs besides column 'system', got none", source=table.source)
     amounts = {}
     for name in names:
         is_spending = _SPENDING.search(name) or _ENERGY.search(name)
         is_rate = _RATE.search(name) and not is_spending
         if is_rate or _QUALITY.fullmatch(name):
             reason = (
-                f"expected costs, of which less is better, got {quoted(name)};"
+                f"lower costs must be better, but higher values of {quoted(name)} are better;"
                 f" {'pass its inverse' if is_rate else 'remove the column'}"
             )
             raise InputError(reason, source=table.source)
@@ -304,7 +304,7 @@ def _read_amounts(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats]
         values = table.frame[name].gather(system_table.rows).fill_null(np.nan).to_numpy().copy()
         if _ENERGY.search(name) and (values == 0).any():
             zeros = [quoted(systems[int(k)]) for k in np.flatnonzero(values == 0)]
-            notes.append(f"0 in column {name} is treated as not measured: {some_of(zeros, 10)}")
+            notes.append(f"0 in column {name} is treated as missing: {some_of(zeros, 10)}")
             values[values == 0] = np.nan
         amounts[name] = values
     return amounts, notes

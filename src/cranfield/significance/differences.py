@@ -113,7 +113,7 @@ PAIR_COLUMNS: Columns = {
     "first": Column("First system of the pair.", key=True),
     "second": Column("Second system of the pair.", key=True),
 }
-"""Columns of :func:`pair_names`, the first ones of every table of pairs."""
+"""Columns of :func:`pair_names`, with which every table of pairs begins."""
 
 
 def pair_names(
@@ -128,13 +128,13 @@ def pair_names(
 
 
 def with_values(pairs: pl.DataFrame, columns: Columns, *values: Any) -> pl.DataFrame:
-    """Return names of pairs with values, in the order of the other declared columns."""
+    """Return the names of pairs with columns of values, named by the other declared columns."""
     names = [name for name in columns if name not in pairs.columns]
     return pairs.hstack(pl.DataFrame(dict(zip(names, values, strict=True))))
 
 
 def make_pairs(values: Floats, baselines: Sequence[int]) -> Pairs:
-    """Pair all other systems with each baseline, the second system; without one, all systems."""
+    """Pair each baseline (second) with all other systems (first); without baselines, pair all."""
     if not baselines:
         return all_pairs(values)
     others = np.setdiff1d(np.arange(values.shape[1]), baselines)
@@ -272,8 +272,8 @@ def fieller_interval(
     .. math:: \frac{(a - r b)^2}{v_a - 2 r c + r^2 v_b} \le t^2
 
     with the squared standard errors v of the means, their covariance c, and the squared quantile
-    `t2`. It is infinite if b does not differ significantly from 0, and NaN if b and its standard
-    error are 0.
+    `t2`. The interval is infinite if b does not differ significantly from 0, and NaN if b and its
+    standard error are 0.
     """
     # p r^2 - 2 q r + s <= 0
     p = b**2 - t2 * v_b
@@ -359,7 +359,7 @@ def t_outcome(
     unit: Floats,
     **results: Any,
 ) -> Outcome:
-    """Return the outcome of a test by Student's t, with an effect in the unit `unit`."""
+    """Return the outcome of a test by Student's t; the effect is the difference over `unit`."""
     t = standardised_difference(difference, error)
     return Outcome(
         statistic=t,

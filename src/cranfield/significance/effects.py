@@ -109,14 +109,14 @@ def find_f_noncentrality(
 def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.DataFrame:
     r"""Compute partial eta squared and omega squared of each factor of an analysis of variance.
 
-    The proportion of variance of a factor in the population, relative to factor and error, is
+    In the population, the proportion of variance of a factor, relative to factor and error, is
 
     .. math:: \omega^2 = \frac{\lambda}{\lambda + N}
 
-    with the noncentrality lambda of F and N scores. Its confidence interval follows from the
-    interval of lambda, by the noncentral F distribution (Steiger, 2004). Its estimates are partial
-    eta squared (biased upwards) and omega squared (nearly unbiased). For power analysis, Cohen's
-    f^2 is omega^2 / (1 - omega^2).
+    with the noncentrality lambda of F and N scores. Partial eta squared (biased upwards) and omega
+    squared (nearly unbiased) estimate this proportion. The confidence interval of the proportion
+    follows from the interval of lambda, by the noncentral F distribution (Steiger, 2004). For power
+    analysis, Cohen's f^2 is omega^2 / (1 - omega^2).
 
     Parameters
     ----------
@@ -129,13 +129,13 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     -------
     DataFrame
         Columns `source`, `eta2`, `omega2`, `low`, `high`, a row for each factor. Like F, the bounds
-        assume independent normal errors with equal variance. They are null if the denominator of F
-        is not the mean square of the error, or if scores do not vary.
+        assume independent normal errors with equal variance. The bounds are null if the denominator
+        of F is not the mean square of the error, or if scores do not vary.
 
     Raises
     ------
     PolicyError
-        For an invalid level, or if `table` is not an ANOVA table; tests of pairs have none.
+        For an invalid level, or if `table` is not an ANOVA table, as for a test of pairs.
 
     Examples
     --------
@@ -245,7 +245,7 @@ class EffectSizes(TableResult):
         ),
         **interval_columns(
             "confidence interval of the effect size, unadjusted",
-            "; NaN if the standard deviation that divides the difference is 0",
+            "; NaN if the standard deviation of the effect size is 0",
         ),
     }
 
@@ -261,13 +261,13 @@ class EffectSizes(TableResult):
 
     def heading(self) -> list[str]:
         kind = KINDS[self.kind]
-        scope = "exact" if self.exact else "approximate, for many topics,"
+        scope = "exact for" if self.exact else "approximate, for many topics and"
         bias = ", corrected for bias" if kind.is_unbiased else ""
         return [
             f"{measure_prefix(self.measure)}{kind.title}, {counted(self.topics, 'topic')}",
             f"effect: mean difference divided by {kind.unit}{bias}",
             f"low, high: {100 * self.confidence:.4g}% confidence interval of the true effect,"
-            f" unadjusted; {scope} for normal scores",
+            f" unadjusted; {scope} normal scores",
         ]
 
 
@@ -287,14 +287,14 @@ def effect_sizes(
     where s is a standard deviation with nu degrees of freedom, and J corrects the bias of small
     samples (Hedges, 1981). The kind determines s:
 
-    - `hedges`: the standard deviation of the differences, nu = n - 1. Tests and power are based on
-      this effect, which is large if systems agree on which topics are hard. `cohen` is the same
-      without J.
-    - `average`: the root mean variance of the two systems, nu by the first two moments; this effect
-      is the difference relative to the variation between topics. `glass`: the standard deviation of
-      the second system, the baseline.
-    - `anova`: the root mean square of the error of two-way ANOVA, for all pairs, without J (Sakai,
-      2018).
+    - `hedges`: the standard deviation of the differences, with nu = n - 1. Tests and power are
+      based on this effect, which is large if systems agree on which topics are hard.
+    - `cohen`: as `hedges`, but without J.
+    - `average`: the square root of the mean of the variances of both systems, with nu from the
+      first two moments of this mean. This effect is relative to the variation between topics.
+    - `glass`: the standard deviation of the second system, the baseline.
+    - `anova`: the root mean square of the error of two-way ANOVA, which all pairs share, without J
+      (Sakai, 2018).
 
     Intervals of `hedges`, `cohen` and `anova` are exact for normal differences, from the noncentral
     t distribution. Intervals of `average` and `glass` are the effect without J plus and minus a
@@ -319,8 +319,8 @@ def effect_sizes(
     Returns
     -------
     EffectSizes
-        If the differences of a pair do not vary, its effect is infinite, or 0 for equal means, and
-        it has no interval.
+        A row for each pair. A pair whose differences do not vary has no interval, and its effect is
+        infinite, or 0 for equal means.
 
     Raises
     ------
@@ -362,8 +362,8 @@ def effect_sizes(
     notes = [*inputs.notes, *table.direction_notes()]
     if n_constant := int((~varies).sum()):
         notes.append(
-            f"{counted(n_constant, 'pair')} without a confidence interval: the standard deviation"
-            " that divides the difference is 0"
+            f"{counted(n_constant, 'pair')} without a confidence interval, as the standard"
+            " deviation is 0"
         )
     rows = pair_names(table.systems, pairs.first, pairs.second).with_columns(
         difference=difference, effect=raw * correction, low=low, high=high
@@ -383,7 +383,7 @@ def effect_sizes(
 
 
 def bias_correction(df: Floats) -> Floats:
-    """Return Hedges' J: 1 for infinite degrees of freedom, NaN for 1, where no mean exists."""
+    """Return Hedges' J: 1 for infinite df; NaN for df of at most 1, as the mean does not exist."""
     valid_df = np.where(np.isinf(df) | (df <= 1), 2.0, df)
     factor = poch((valid_df - 1) / 2, 0.5) / np.sqrt(valid_df / 2)
     return np.asarray(np.where(np.isinf(df), 1.0, np.where(df <= 1, np.nan, factor)))

@@ -62,7 +62,7 @@ def power_t(
     """
     check_arguments(power_t, locals())
     n = _check_topics(topics)
-    return t_power(_half_noncentrality(n, difference, variance), n - 1, alpha, alternative)
+    return t_power(_compute_half_noncentrality(n, difference, variance), n - 1, alpha, alternative)
 
 
 def t_power(
@@ -98,9 +98,9 @@ def power_anova(
 ) -> Floats:
     r"""Compute the power of the F-test that all systems have equal means.
 
-    The F-test does not test which systems differ: to compare the best with the worst system, more
+    The F-test does not show which systems differ: to compare the best with the worst system, more
     topics are required. The power is the minimum over all true means with a difference of D between
-    the best and the worst system, which is reached if all others are in the middle.
+    the best and the worst system. This minimum occurs if all other systems are in the middle.
 
     .. math:: P(F > F_\alpha(m-1, \phi)), \quad F \sim F(m-1, \phi; \lambda),
         \quad \lambda = \frac{n D^2}{2 \sigma^2}
@@ -130,7 +130,7 @@ def power_anova(
         Significance level.
     epsilon
         Departure from sphericity, from 1 / (m - 1) to 1 (sphericity, the default), for `anova-2`
-        only: see the line above the table of a comparison, or `comparison.anova.sphericity`.
+        only. Estimates for existing scores are in `comparison.anova.sphericity`.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def power_anova(
         raise PolicyError("epsilon (sphericity) requires model='anova-2', got model='anova-1'")
     n = _check_topics(topics)
     error_df = (n - 1) * (systems if model == "anova-1" else systems - 1)
-    half_noncentrality = _half_noncentrality(n, difference, variance)
+    half_noncentrality = _compute_half_noncentrality(n, difference, variance)
     return _tail(epsilon * (systems - 1.0), epsilon * error_df, epsilon * half_noncentrality, alpha)
 
 
@@ -209,7 +209,7 @@ def expected_width(
     return np.asarray(2 * stdtrit(n - 1, 1 - alpha / 2) * bias * np.sqrt(2 * variance / n))
 
 
-def _half_noncentrality(topics: Floats, difference: float, variance: float) -> Floats:
+def _compute_half_noncentrality(topics: Floats, difference: float, variance: float) -> Floats:
     # An infinite noncentrality gives a power of 1.
     with np.errstate(over="ignore"):
         return topics * difference**2 / (4 * variance)

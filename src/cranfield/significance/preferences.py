@@ -27,8 +27,8 @@ NOT_RETRIEVED = np.inf  # rank of a relevant document that a system did not retr
 _ROUNDING = 1e-12  # largest rounding error of a mean of signs
 
 Preference = Callable[[Floats, Floats], Floats]
-"""Compares ascending ranks of relevant documents, shape (pairs, documents), by pair of systems;
-positive if the first system is preferred."""
+"""Takes ascending ranks of relevant documents by the first and by the second system of each pair,
+shape (pairs, documents); returns a preference by pair, positive for the first system."""
 
 
 def _recall_paired(weight_of: Callable[[Floats], Floats]) -> Preference:
@@ -47,7 +47,7 @@ def _signs(first: Floats, second: Floats) -> Floats:
     return (first < second).astype(float) - (first > second)
 
 
-def _at_first_difference(differences: Floats) -> Floats:
+def _select_first_nonzero(differences: Floats) -> Floats:
     rows = np.arange(len(differences))
     return np.asarray(differences[rows, (differences != 0).argmax(axis=1)])
 
@@ -56,14 +56,14 @@ PREFERENCES: dict[str, Preference] = {
     "RPP": _recall_paired(np.ones_like),
     "RPP-inverse": _recall_paired(lambda level: 1 / level),
     "RPP-DCG": _recall_paired(lambda level: 1 / np.log2(level + 1)),
-    "lexiprecision": lambda first, second: _at_first_difference(_signs(first, second)),
-    "lexirecall": lambda first, second: _at_first_difference(_signs(first, second)[:, ::-1]),
-    "rr-lexiprecision": lambda first, second: _at_first_difference(1 / first - 1 / second),
+    "lexiprecision": lambda first, second: _select_first_nonzero(_signs(first, second)),
+    "lexirecall": lambda first, second: _select_first_nonzero(_signs(first, second)[:, ::-1]),
+    "rr-lexiprecision": lambda first, second: _select_first_nonzero(1 / first - 1 / second),
 }
 """Preferences by name."""
 
-DEFAULT = ("RPP", "lexiprecision", "lexirecall", "innate@10")
-OF_PAIR = ("system", "other")  # columns with the names of a pair
+DEFAULT_PREFERENCES = ("RPP", "lexiprecision", "lexirecall", "innate@10")
+NAME_COLUMNS = ("system", "other")  # columns with the names of a pair
 OPEN = 2  # code of two rankings without an innate order
 
 
@@ -134,7 +134,7 @@ class PreferenceComparison(TableResult):
 
 def compare_preferences(
     judged: JudgedRuns,
-    preferences: str | Iterable[str] = DEFAULT,
+    preferences: str | Iterable[str] = DEFAULT_PREFERENCES,
     *,
     rel: Annotated[int, Integer(1)] = 1,
     baseline: str | int | None = None,
@@ -153,9 +153,9 @@ def compare_preferences(
     - `lexiprecision`: 1 or -1, decided at the lowest level i at which the ranks differ, 0 if they
       are equal. `rr-lexiprecision` is the difference of reciprocal ranks at that level.
     - `lexirecall`: 1 or -1, decided at the highest level at which the ranks differ.
-    - `innate@10`: 1 or -1 if all measures that reward more relevant documents, and swaps that move
-      them upwards, agree on the order of the first ten ranks; 0 if the rankings are the same or
-      measures may disagree (see :func:`cranfield.meta.innate_orders`).
+    - `innate@10`: 1 or -1 if the first ten ranks of one ranking are better by all measures that
+      increase if a document becomes more relevant, or if a more relevant document moves up; 0 if
+      the grades are the same or measures disagree (see :func:`cranfield.meta.innate_orders`).
 
     Parameters
     ----------
@@ -187,13 +187,14 @@ def compare_preferences(
     Notes
     -----
     Sources: RPP, Diaz and Ferraro (2022); lexiprecision, Diaz (2023); lexirecall, Diaz, Ekstrand
-    and Mitra (2025); the sign test of innate orders, Moffat and Mackenzie (2024). The first three
-    are defined as in the authors' software, with binary relevance (grades of at least `rel`);
-    innate orders use all grades. Topics without a relevant document are excluded.
+    and Mitra (2025); the sign test of innate orders, Moffat and Mackenzie (2024). RPP,
+    lexiprecision and lexirecall are defined as in the authors' software, with binary relevance
+    (grades of at least `rel`); innate orders use all grades. Topics without a relevant document are
+    excluded.
 
-    Neither RPP nor its mean over topics is transitive, so they do not rank more than two systems.
-    A longer run is preferred below the end of a shorter one, so compare runs of the same depth. The
-    sign test assumes that topics are independent; it ignores the size of preferences.
+    Neither RPP nor its mean over topics is transitive, so neither can rank more than two systems.
+    Below the end of a shorter run the longer run is preferred, so compare runs of the same depth.
+    The sign test assumes that topics are independent; it ignores the size of preferences.
 
     Examples
     --------
@@ -226,7 +227,7 @@ def compare_preferences(
     if not has_relevant.any():
         raise CranfieldError(f"no topic has a relevant document (grade {rel} or higher)")
     topics, ranks = int(has_relevant.sum()), list(_iterate_ranks(judged, rel))
-    labels = pair_names(systems, first, second, OF_PAIR)
+    labels = pair_names(systems, first, second, NAME_COLUMNS)
     frames = []
     for name in names:
         if depth := _parse_depth(name):
@@ -340,13 +341,12 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     r"""Test differences by one measure, and corroborate them by the innate sign test.
 
     Instead of a table of many measures, choose one measure and test whether all others agree. On a
-    topic they agree if one of two rankings is innately better: every measure that rewards more
-    relevant documents, and swaps that move them upwards, prefers this ranking or ties the two
-    (:func:`cranfield.meta.innate_orders`). The sign test of these topics requires no measure,
+    topic they agree if one of two rankings is innately better: no reasonable measure prefers the
+    other ranking. Reasonable measures increase if a document becomes more relevant, or if a more
+    relevant document moves up (:func:`cranfield.meta.innate_orders`). If the first ranking is
+    innately better on b topics, and innately worse on w topics, the p-value of the sign test is
 
     .. math:: p = \min\Bigl(1, \; 2 \sum_{i=0}^{\min(b, w)} \binom{b + w}{i} 2^{-(b + w)}\Bigr)
-
-    for b topics on which the first ranking is innately better, and w on which it is worse.
 
     Parameters
     ----------
@@ -403,7 +403,7 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     )
     outcomes = pl.Series(np.array(["contradicted", "no", "yes"])[agreement.astype(int) + 1])
     outcomes = outcomes.set(pl.Series(~comparison.is_significant()), None)
-    names = pair_names(comparison.systems, first, second, OF_PAIR)
+    names = pair_names(comparison.systems, first, second, NAME_COLUMNS)
     counts = better, worse, same, open_
     columns = difference, comparison.adjusted_pvalues, *counts, pvalues, outcomes
     rows = with_values(names, Corroboration.columns, *columns)

@@ -39,7 +39,7 @@ def check_squarable(scores: Scores) -> Scores:
 
 @dataclass(frozen=True, eq=False)
 class PreparedScores:
-    """Scores for a test."""
+    """Scores that a test can use."""
 
     scores: Scores  # after the policy for missing scores
     notes: tuple[str, ...] = ()  # on excluded or imputed scores
@@ -237,7 +237,7 @@ def index_of_baseline(systems: Sequence[str], baseline: Any) -> int:
         raise PolicyError(f"a baseline must be the name of a system, got {baseline!r}")
     if str(baseline) in systems:
         raise PolicyError(
-            f"baseline {baseline} may be the index or the name of a system, as one is called"
+            f"baseline {baseline} may be an index or a name, as a system is called"
             f" {quoted(str(baseline))}; pass the name of the baseline as text"
         )
     if not 0 <= baseline < len(systems):
@@ -297,9 +297,9 @@ def name_interval(info: TestInfo, statistic: str) -> str:
     """Return the name of the quantity of a test's intervals, for a statistic."""
     is_of_means = info.interval in ("mean difference", "difference of means")
     if statistic == "sum":
-        return "difference of sums" if is_of_means else f"{info.interval}, times the topics"
+        return "difference of sums" if is_of_means else f"{info.interval} times number of topics"
     if statistic == "geometric-mean":
-        return LOG_RATIO if is_of_means else f"{info.interval}, of log scores"
+        return LOG_RATIO if is_of_means else f"{info.interval} of log scores"
     return info.interval
 
 
@@ -313,8 +313,8 @@ def by_cluster(
 
     Query variants of a topic, or sessions of a user, are not independent observations: a test that
     treats them as topics has far too many Type I errors. The sampled units are the clusters, so a
-    test must count clusters, and a bootstrap must draw whole clusters. After this aggregation each
-    cluster is one topic, so that every test of means does so.
+    test must count clusters, and a bootstrap must draw whole clusters. Every test of means does so
+    after this aggregation, as each cluster is one topic.
 
     With `weight="cluster"` the score of a topic is the mean of its rows, and the mean over topics
     is a mean of means: all clusters have the same weight. With `weight="row"` all rows have the
@@ -322,16 +322,16 @@ def by_cluster(
 
     .. math:: y_g = \bar{x} + \frac{G}{N} \sum_{i \in g} (x_i - \bar{x})
 
-    whose mean is the mean of the rows, and whose variance makes the paired t-test equal to
-    the test of means with cluster-robust standard errors (Liang and Zeger, 1986, with the CR1
-    factor G / (G - 1)) and G - 1 degrees of freedom. If all clusters have the same size, both
-    weights give the same scores. The aggregated scores are for tests of means only; with few
-    clusters of very different sizes their standard errors are too small.
+    The mean of these scores is the mean of the rows. The paired t-test of these scores equals the
+    test of means with cluster-robust standard errors (Liang and Zeger, 1986, with the CR1 factor
+    G / (G - 1)) and G - 1 degrees of freedom. If all clusters have the same size, both weights give
+    the same scores. The aggregated scores are for tests of means only; with few clusters of very
+    different sizes their standard errors are too small.
 
     Parameters
     ----------
     scores
-        Shape (rows, systems), complete.
+        Scores without gaps, with rows as topics, shape (rows, systems).
     clusters
         Cluster of each row: a mapping from the label of the row, or a function of the label.
     weight

@@ -87,7 +87,7 @@ class PublishedPower(TableResult):
         return [
             f"{counted(self.rows.height, 'paired t-test')}{side}, alpha {self.alpha:g}; topics"
             f" needed for a power of {self.goal:g}",
-            "the power for an observed effect follows from its p-value and adds nothing to it;"
+            "the power for an observed effect follows from the p-value and adds no information;"
             " effects of significant results are overestimated: plan with `needed at bound`",
         ]
 
@@ -130,7 +130,8 @@ def power_of_published(
     Raises
     ------
     InputError
-        For a test of fewer than 2 topics, or of other options, with file and line.
+        For a test with fewer than 2 topics, or with a `test`, `alternative` or `alpha` that differs
+        from the options; the message names file and line.
 
     References
     ----------
@@ -167,14 +168,14 @@ def power_of_published(
         pl.col("name").fill_null(numbers), "t", pl.col("topics").cast(pl.Int64)
     )
     values = t_pvalue(t, df, alternative), effect, low, high
-    powers = _power(effect, topics, alpha, alternative), needed, needed_at_bound
+    powers = _compute_power(effect, topics, alpha, alternative), needed, needed_at_bound
     rows = with_values(names, PublishedPower.columns, *values, *powers)
     unreachable = rows.filter(needed.is_null(), pl.col("effect") != 0)
     notes = tuple(
         f"{name}: the effect is opposite to the alternative {alternative!r}, so no number of topics"
         " is enough"
         if orient(effect, alternative) < 0
-        else f"{name}: the required power for this effect takes more than {MAX_TOPICS:,} topics"
+        else f"{name}: the required power for this effect needs more than {MAX_TOPICS:,} topics"
         for name, effect in unreachable["name", "effect"].rows()
     )
     return PublishedPower(rows, alpha, power, alternative, notes)
@@ -196,7 +197,7 @@ def _check_settings(table: Table, alpha: float, alternative: str) -> None:
         raise table.wrong(row, f"expected alpha {alpha:g}, as in the options, got {value:g}")
 
 
-def _power(effect: Any, topics: Any, alpha: float, alternative: str) -> Floats:
+def _compute_power(effect: Any, topics: Any, alpha: float, alternative: str) -> Floats:
     """Compute the power for an effect; below alpha if it contradicts a one-sided alternative."""
     half, df = np.asarray(topics * effect**2 / 2), np.asarray(topics - 1.0)
     sign = np.where(orient(np.asarray(effect), alternative) < 0, -1.0, 1.0)
@@ -207,6 +208,6 @@ def _find_topics_needed(effect: float, alpha: float, power: float, alternative: 
     """Find the smallest sufficient number of topics; None if even the largest is not enough."""
 
     def is_enough(topics: int) -> bool:
-        return bool(_power(effect, topics, alpha, alternative) >= power)
+        return bool(_compute_power(effect, topics, alpha, alternative) >= power)
 
     return find_smallest(is_enough) if effect and is_enough(MAX_TOPICS) else None

@@ -113,15 +113,15 @@ CORRECTIONS: Registry[Correction] = Registry(
     """,
     package="cranfield.significance",
     decorators="declared_correction",
-    reasons={"nemenyi": "Nemenyi's test is friedman with the correction tukey, its default"},
+    reasons={"nemenyi": "for Nemenyi's test use the test friedman with the correction tukey"},
 )
 """Corrections by name."""
 
 RECOMMENDED = "bootstrap-tukey"
 """Default correction of :func:`cranfield.compare` for the tests that it supports.
 
-Its error rates on real scores are in docs/calibration.md. Studies of tests follow the papers and
-repeat a test thousands of times; their default is `TestInfo.correction`.
+Its error rates on real scores are in docs/calibration.md. Studies of tests repeat a test thousands
+of times; by default they use `TestInfo.correction`, as the papers do.
 """
 
 
@@ -166,11 +166,11 @@ class TestInfo:
     symbol
         Symbol of the statistic, as heading of its column; empty for a difference of means.
     interval
-        Quantity of the confidence intervals.
+        Quantity whose confidence intervals the test provides.
     source
         Source of the definition.
     convention
-        Conventions that differ between programs.
+        Details in which programs differ.
     scale
         Lowest scale of measurement for which the result is meaningful.
     paired
@@ -180,7 +180,7 @@ class TestInfo:
     error
         Name of the error that all pairs share, for headings.
     fits
-        Whether the model can be fitted without its table.
+        Whether the model can be fitted alone, without the test.
     additive
         Whether the model is the sum of a topic effect and a system effect.
     unequal_variances
@@ -205,7 +205,7 @@ class TestInfo:
     shards
         `needed` if the test requires scores with a third axis, `taken` if it accepts them, or "".
     axis
-        Third axis of these scores: `shard` or `replicate`.
+        Third axis of the scores: `shard` or `replicate`.
     correction, baseline_correction
         Default correction for all pairs, and for comparisons with one baseline.
     default_for
@@ -287,13 +287,13 @@ class TestInfo:
 
     @property
     def bound(self) -> bool:
-        """Whether it rejects for any difference: an upper bound, not a test."""
+        """Whether the test is only an upper bound, which rejects for any difference."""
         return self.family == "bound"
 
 
 @dataclass(frozen=True)
 class Test:
-    """A test: its declaration, the function that compares pairs, and one that fits its model."""
+    """A test: its declaration, and functions that compare pairs and fit the model of the test."""
 
     __test__ = False  # not for pytest
 

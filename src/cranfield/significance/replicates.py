@@ -48,9 +48,9 @@ def by_replicate(scores: Any, replicates: Any = None) -> Scores:
     Raises
     ------
     InputError
-        For a run that occurs twice or is not in the table, or two runs of one replicate.
+        For a run that occurs twice in the table, or two runs of one replicate.
     PolicyError
-        For names without a replicate, or a table for scores by replicate or shard.
+        For a run without a replicate, and for scores by shard, or by replicate with a table.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def by_replicate(scores: Any, replicates: Any = None) -> Scores:
     if table.axis == "replicate" and replicates is None:
         return table
     if table.shards:
-        raise PolicyError(f"expected scores by topic and run, got scores by {table.axis}, too")
+        raise PolicyError(f"expected scores by topic and run, got scores also by {table.axis}")
     labels = replicate_labels(table.systems, replicates)
     systems, names = (tuple(dict.fromkeys(label[k] for label in labels)) for k in (0, 1))
     values = np.full((len(table.topics), len(systems), len(names)), np.nan)
@@ -131,12 +131,14 @@ class ReplicateSummary(TableResult):
 def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummary:
     r"""Estimate the variance of each system's scores between topics and between replicates.
 
-    With the mean :math:`\bar{y}_i` of :math:`R_i` replicates of topic i of n, for each system,
+    For each system, the variances within and between topics and the intraclass correlation are
 
     .. math:: s_w^2 = \frac{\sum_i \sum_k (y_{ik} - \bar{y}_i)^2}{\sum_i (R_i - 1)}, \quad
         s_b^2 = \frac{\sum_i (\bar{y}_i - \bar{y})^2}{n - 1}
         - s_w^2 \, \frac1n \sum_i \frac{1}{R_i}, \quad
         \rho = \frac{s_b^2}{s_b^2 + s_w^2}
+
+    with means :math:`\bar{y}_i` of the :math:`R_i` replicates of each topic i.
 
     Parameters
     ----------
@@ -155,9 +157,8 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
 
     Notes
     -----
-    Analysis of variance with one random factor, for each system alone (Scheffé, 1959, chapter 7).
-    The score of the best replicate is a biased estimate of the expected score of a system, and so
-    is the median; use the mean.
+    Source: Scheffé (1959), chapter 7, for the one-way random effects model of each system. The best
+    and the median replicate give biased estimates of the expected score of a system; use the mean.
 
     Examples
     --------
@@ -176,15 +177,15 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
         rows.append({"measure": table.measure, "system": name, **row})
         if row["between topics"] < 0:
             notes.append(
-                f"{name}: the estimated variance between topics is below 0, counted as 0 in the"
-                " intraclass correlation"
+                f"{name}: the estimated variance between topics is below 0; the intraclass"
+                " correlation counts it as 0"
             )
         has_score = ~np.isnan(table.values[:, k])
         n_partial = int((has_score.any(axis=0) & ~has_score.all(axis=0)).sum())
         if n_partial:
             notes.append(
-                f"{name}: {n_partial} of {counted(int(row['replicates']), 'replicate')} without a"
-                " score for every topic, not used in lowest, highest and SD"
+                f"{name}: lowest, highest and SD exclude {n_partial} of"
+                f" {counted(int(row['replicates']), 'replicate')} without a score for every topic"
             )
         if row["within"] == 0:
             notes.append(f"{name}: all replicates have the same scores")
@@ -283,7 +284,7 @@ def fit_shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     if counts.max() < 2:
         raise CranfieldError(
             "shared-replicates requires several replicates of each system, got one of each; compare"
-            " the systems by the test anova-2, which ignores how training varies"
+            " the systems by the test anova-2, which ignores the variation between trainings"
         )
     if counts.min() < counts.max():
         raise CranfieldError(
@@ -322,8 +323,8 @@ def fit_shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
             "Error": ms_error,
         },
         notes=(
-            f"denominator of F of System: System:Replicate + Topic:System - Error, {error:.4g} with"
-            f" {df_error:.1f} degrees of freedom (Satterthwaite); of Topic: Topic:System",
+            f"denominator of F: System:Replicate + Topic:System - Error for System, {error:.4g}"
+            f" with {df_error:.1f} degrees of freedom (Satterthwaite); Topic:System for Topic",
         ),
     )
     n = np.full(systems, float(topics * replicates))
@@ -362,8 +363,8 @@ def _variance_notes(table: AnovaTable, component: str, reduction: float) -> tupl
 def independent_replicates_test(pairs: Pairs, options: Options) -> Outcome:
     r"""ANOVA with independent replicates.
 
-    asks: Do the mean scores of the systems differ, where each topic has several rankings or answers
-        of each system?
+    asks: Do the mean scores of the systems differ, if each system has several rankings or answers
+        for each topic?
     null: All systems have the same effect.
     assumes: Topics are a random sample of all topics; replicates of each topic and system are drawn
         independently; effects of topics, of topics by systems, and errors are independent and

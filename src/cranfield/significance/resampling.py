@@ -50,7 +50,7 @@ def random_signs(resamples: int, n_topics: int, seed: int) -> NDArray[np.int8]:
     return 2 * bits - 1
 
 
-def count_as_extreme(
+def count_extreme_values(
     resampled: Floats, observed: Floats, alternative: str, *, atol: float = 0.0, rtol: float = 0.0
 ) -> Indices:
     """Count, by pair, the resampled values that are at least as extreme as the observed value.
@@ -75,7 +75,7 @@ def count_extreme(
 
     def count(rows: slice, block: Pairs) -> tuple[Indices]:
         statistics, side = resample(block), options.alternative
-        return (count_as_extreme(statistics, observed[rows], side, **tolerance),)
+        return (count_extreme_values(statistics, observed[rows], side, **tolerance),)
 
     # Blocks fit into the cache.
     [n_extreme] = pairs.map_blocks(count, options.resamples, 2**17, options.jobs)
@@ -89,18 +89,18 @@ def orient_inplace(values: Floats, alternative: str) -> Floats:
     return np.negative(values, out=values) if alternative == "less" else values
 
 
-def tail_rank(tail: Floats | float, resamples: int) -> Indices:
-    """Return the number of values in a tail of the resampled values and the observed one."""
+def count_in_tail(tail: Floats | float, resamples: int) -> Indices:
+    """Return how many of the B resampled values and the observed value are in a tail."""
     # 1 - level differs from alpha by rounding.
     return np.asarray(np.floor(np.asarray(tail) * (resamples + 1) + 1e-9).astype(np.intp))
 
 
-def tail_ranks(
+def find_bound_ranks(
     pairs: Pairs, level: Level, options: Options, resamples: int | None = None
 ) -> Indices:
-    """Return, by pair, the rank of the bound of an interval among the most extreme resamples."""
+    """Return, by pair, the rank of the resample that bounds an interval; 1 is the most extreme."""
     tail = (1 - level) / (1 if options.two_sided else 2)
-    return np.broadcast_to(tail_rank(tail, resamples or options.resamples), (len(pairs),))
+    return np.broadcast_to(count_in_tail(tail, resamples or options.resamples), (len(pairs),))
 
 
 def smallest_sign_flip_pvalue(n_topics: int, options: Options) -> float:
@@ -109,14 +109,14 @@ def smallest_sign_flip_pvalue(n_topics: int, options: Options) -> float:
 
 
 def monte_carlo_pvalues(count: Indices, resamples: int) -> Floats:
-    """Return (count + 1) / (B + 1), which counts the observed arrangement, too."""
+    """Return (count + 1) / (B + 1): the observed arrangement counts, too."""
     return np.asarray((count + 1.0) / (resamples + 1.0))
 
 
 RELATIVE_TOLERANCE = 1e-12  # relative difference of statistics that are equal within rounding
 
 MIN_RELATIVE_VARIANCE = 2.0**-44
-"""Smallest variance of a sample, divided by n times the largest square, above rounding error.
+"""Smallest variance of n numbers above rounding error, divided by n times the largest square.
 
 Numbers of at most 1 are rounded to multiples of 2^-(52 - ceil(log2 n)) < n 2^-51, and so are their
 squares. The mean square minus the squared mean of a constant sample then has an error of up to
@@ -217,12 +217,13 @@ def bootstrap_t_interval(
 ) -> Bounds:
     """Return bootstrap-t intervals, with order statistics of resampled t statistics.
 
-    The test rejects at level alpha if at most floor(alpha (B + 1)) - 1 resampled t are as extreme
-    as the observed one. Bounds use the t of that rank, and are infinite with too few resamples. The
-    interval of a two-sided test, which counts absolute values, is symmetric.
+    The test rejects at level alpha if at most k - 1 resampled t are as extreme as the observed t,
+    with k = floor(alpha (B + 1)). Bounds use the k-th most extreme t; with too few resamples k is 0
+    and bounds are infinite. The interval of a two-sided test, which counts absolute values, is
+    symmetric.
     """
     resamples = options.resamples
-    rank = tail_ranks(pairs, level, options)
+    rank = find_bound_ranks(pairs, level, options)
     low, high = infinite_bounds(len(pairs))
     for rows, block in pairs.blocks(resamples) if (rank >= 1).any() else ():
         t = resample(block)

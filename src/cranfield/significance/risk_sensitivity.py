@@ -37,25 +37,25 @@ class Risk(TableResult):
 
     columns: ClassVar[Columns] = {
         "system": Column("System.", key=True),
-        "u_risk": Column("Mean difference from the baseline, losses weighted by 1 + alpha."),
+        "u_risk": Column("Mean difference from the baseline, with losses weighted by 1 + alpha."),
         "t_risk": Column(
             "u_risk divided by its standard error; null if the error is 0, as for the baseline."
         ),
         "pvalue": Column(
-            "Two-sided p-value that the mean weighted difference is 0, by Student's t"
-            " distribution of t_risk with n - 1 degrees of freedom. With an alpha above 0 this does"
-            " not test whether the systems differ: the mean weighted difference of two equally good"
-            " systems is negative."
+            "Two-sided p-value of the null hypothesis that the mean weighted difference is 0, by"
+            " Student's t-test. With an alpha above 0 the p-value does not test whether the systems"
+            " differ: the mean weighted difference of two equally good systems is negative."
         ),
         "wins": Column("Number of topics on which the system is better than the baseline.", 0),
         "losses": Column("Number of topics on which the system is worse than the baseline.", 0),
         "z_risk": Column(
-            "Sum of standardised differences from the scores expected from the sums of system and"
-            " topic, losses weighted by 1 + alpha."
+            "Sum over topics of the standardised differences from the expected scores, with losses"
+            " weighted by 1 + alpha. A score is expected to be the sum of the system times the sum"
+            " of the topic, divided by the sum of all scores."
         ),
         "geo_risk": Column(
-            "Geometric mean of the mean score and of the standard normal distribution function at"
-            " z_risk divided by the number of topics."
+            "Geometric mean of two numbers: the mean score, and the standard normal distribution"
+            " function at z_risk divided by the number of topics."
         ),
     }
 
@@ -81,7 +81,7 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
         System to compare all others with, by name or by index from 0; without a baseline only
         z_risk and geo_risk are computed.
     alpha
-        Additional weight of a loss, relative to a gain; with 0 losses and gains weigh the same.
+        Additional weight of a loss, relative to a gain; with 0 losses and gains have equal weight.
 
     Raises
     ------
@@ -92,15 +92,15 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
 
     Notes
     -----
-    With :math:`\Delta` the difference to the baseline, n topics and :math:`w = 1 + \alpha` for
-    losses and 1 for gains (Wang, Bennett and Collins-Thompson 2012; Dinçer, Macdonald and Ounis
-    2014):
+    Against a baseline (Wang, Bennett and Collins-Thompson 2012; Dinçer, Macdonald and Ounis 2014),
+    with :math:`\Delta` the difference from the baseline, n topics and :math:`w = 1 + \alpha` for
+    losses and 1 for gains:
 
     .. math:: U_{risk} = \frac{1}{n} \sum_t w_t \Delta_t, \quad
         T_{risk} = \frac{U_{risk}}{s(w \Delta) / \sqrt{n}}
 
-    With the score :math:`x_{st}`, sums :math:`S_s` over topics, :math:`T_t` over systems and N over
-    all, and :math:`e_{st} = S_s T_t / N` (Dinçer, Macdonald and Ounis 2016):
+    Among many systems (Dinçer, Macdonald and Ounis 2016), with scores :math:`x_{st}`, their sums
+    :math:`S_s` by system, :math:`T_t` by topic and N over all, and :math:`e_{st} = S_s T_t / N`:
 
     .. math:: Z_{risk}(s) = \sum_t w_{st} \frac{x_{st} - e_{st}}{\sqrt{e_{st}}}, \quad
         Geo_{risk}(s) = \sqrt{\frac{S_s}{n} \, \Phi\!\left(\frac{Z_{risk}(s)}{n}\right)}
@@ -126,7 +126,7 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
     if not values.size:
         raise CranfieldError("risk requires scores of at least one system on one topic, got none")
     if table.lower_is_better:
-        raise CranfieldError("risk requires scores where higher is better; lower is better here")
+        raise CranfieldError("risk requires that higher is better, got lower_is_better=True")
     if (values < 0).any():
         raise CranfieldError(f"risk requires scores of at least 0, got {values.min():g}")
     topics = len(values)

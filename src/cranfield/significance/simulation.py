@@ -64,7 +64,7 @@ def fit_continuous(values: Floats) -> tuple[Floats, list[FittedFamily]]:
 
 
 def fit_discrete(values: Floats, support: Floats) -> list[FittedFamily]:
-    """Fit the discrete families to scores that are values of the support."""
+    """Fit the discrete families to scores that are all in the support."""
     nearest = np.abs(support[:, None, None] - values).argmin(axis=0)
     counts = np.stack([(nearest == k).sum(axis=0) for k in range(len(support))], axis=1) * 1.0
     return [_fit_beta_binomial(counts), _fit_discrete_kernel(counts)]
@@ -91,7 +91,7 @@ def _maximise(
     return first, second
 
 
-def _shapes(log_shapes: Floats) -> Floats:
+def _compute_shapes(log_shapes: Floats) -> Floats:
     """Return the shapes of beta distributions from their logarithms, at most exp(12)."""
     return np.asarray(np.exp(np.minimum(log_shapes, 12.0)))
 
@@ -110,12 +110,12 @@ def _fit_beta(values: Floats, points: Floats) -> FittedFamily:
     mean_log_1_minus_x = np.log1p(-interior).mean(axis=0)
 
     def loglike(log_a: Floats, log_b: Floats) -> Floats:
-        a, b = _shapes(log_a), _shapes(log_b)
+        a, b = _compute_shapes(log_a), _compute_shapes(log_b)
         return np.asarray((a - 1) * mean_log_x + (b - 1) * mean_log_1_minus_x - betaln(a, b))
 
     start = _estimate_log_shapes(values.mean(axis=0), values.var(axis=0))
     estimates = _maximise(loglike, *start, lower=0.0)
-    a, b = (_shapes(log_shapes)[:, None] for log_shapes in estimates)
+    a, b = (_compute_shapes(log_shapes)[:, None] for log_shapes in estimates)
     weights = np.exp(xlogy(a - 1, points) + xlog1py(b - 1, -points) - betaln(a, b))
     return FittedFamily("beta", len(values) * loglike(*estimates), np.full(len(a), 2.0), weights)
 
@@ -200,7 +200,7 @@ def _fit_beta_binomial(counts: Floats) -> FittedFamily:
     log_binomial = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
 
     def log_probabilities(log_a: Floats, log_b: Floats) -> Floats:
-        a, b = _shapes(log_a)[..., None], _shapes(log_b)[..., None]
+        a, b = _compute_shapes(log_a)[..., None], _compute_shapes(log_b)[..., None]
         return np.asarray(log_binomial + betaln(a + k, b + n - k) - betaln(a, b))
 
     def loglike(log_a: Floats, log_b: Floats) -> Floats:
@@ -270,10 +270,9 @@ class Resampled:
     def with_means(self, means: ArrayLike) -> Resampled:
         """Return a population with these true means: each system's scores shift by a constant.
 
-        With one mean for all systems, it satisfies the null hypothesis of equal means and keeps
-        all other differences between the real systems. Scores may leave the range of their measure,
-        and two systems with equal scores on most topics differ by a constant on these topics, which
-        is unrealistic.
+        With equal means, the population satisfies the null hypothesis and keeps all other
+        differences between the real systems. Scores may leave the range of their measure. Two
+        systems with equal scores on most topics then differ by a constant, which is unrealistic.
         """
         shift = as_numbers(means, "means") - self.means
         return replace(self, values=self.values + shift.reshape(-1, *[1] * (self.values.ndim - 2)))
@@ -297,7 +296,7 @@ class Simulator:
     Attributes
     ----------
     systems
-        Names.
+        Names of the systems.
     families
         The selected family of distributions of each system.
     points
@@ -312,7 +311,7 @@ class Simulator:
     shrinkage
         Shrinkage of correlations towards their mean, from 0 to 1.
     df
-        Degrees of freedom of the t copula; None for the Gaussian one.
+        Degrees of freedom of the t copula; None for the other copulas.
     ranks
         For the empirical copula, ranks of the real topics from 0, shape (real topics, systems).
     """
@@ -350,8 +349,8 @@ class Simulator:
     def with_means(self, means: ArrayLike) -> Simulator:
         r"""Return a population with these true means.
 
-        With one mean for all systems, it satisfies the null hypothesis of equal means exactly,
-        while shapes, variances and correlations change as little as possible. A CDF F becomes
+        With equal means, the population satisfies the null hypothesis exactly, while shapes,
+        variances and correlations change as little as possible. A CDF F becomes
 
         .. math:: F^a \text{ for a higher mean}, \quad 1 - (1 - F)^b \text{ for a lower mean,}
             \quad a, b \ge 1
@@ -402,9 +401,9 @@ class Simulator:
         """Return a population in which all systems have the marginal distribution of `system`.
 
         This is the null hypothesis of Urbano, Lima and Hanjalic (2019b), section 3: means and
-        variances are equal. Under a Gaussian or a t copula two such systems are exchangeable, so
-        that their differences are symmetric, and tests that assume symmetry, such as the
-        signed-rank test, have no excess of Type I errors, unlike with the empirical copula.
+        variances are equal. Under a Gaussian or a t copula two such systems are exchangeable and
+        their differences symmetric, so that tests that assume symmetry, such as the signed-rank
+        test, keep their Type I error rate. Under the empirical copula they do not.
         """
         margin = self.cdf[label_index(system, self.systems)]
         return replace(self, cdf=np.tile(margin, (len(self.systems), 1)))
@@ -481,9 +480,9 @@ def fit_simulator(
     The scores of each system have a distribution of the family that fits best. Continuous families
     are the beta and the truncated normal distribution, and kernel estimates with truncated normal
     or beta kernels; discrete families are the beta-binomial distribution and a discrete kernel
-    estimate. The dependence between systems is a Gaussian copula or a t copula, with the
-    correlation of the normal scores of mid-ranks, or the ranks on a random real topic
-    (`empirical`). Source: Urbano and Nagler (2018); Urbano, Lima and Hanjalic (2019b), who use vine
+    estimate. The dependence between systems is modelled by a Gaussian copula or a t copula, with
+    the correlations of the normal scores of mid-ranks, or by the empirical copula of the real
+    topics. Sources: Urbano and Nagler (2018); Urbano, Lima and Hanjalic (2019b), who use vine
     copulas and break ties at random.
 
     The simulation assumes that topics are independent, that the copula describes the dependence of
@@ -496,17 +495,17 @@ def fit_simulator(
     Parameters
     ----------
     scores
-        As :func:`compare` takes them; complete, of 5 topics or more, and not by shard.
+        Scores as :func:`compare` takes them, without gaps, of 5 topics or more, not by shard.
     discrete_scores
-        Whether scores have only the values that occur, such as P@10; by default, if each value
-        occurs 10 times or more on average. Gaps between equispaced values are filled.
+        Whether to simulate only the values that occur, such as those of P@10, and values that fill
+        gaps if the values are equispaced; by default, if each value occurs 10 times on average.
     criterion
         Criterion that selects the families: `aic`, `bic`, or `likelihood`, which nearly always
         selects kernel estimates.
     copula
-        `gaussian`, `t`, or `empirical`, in which the systems have their ranks on a random real
-        topic, plus one random offset between two ranks. As with real scores, a system may then be
-        far better than another on few topics, and slightly worse on many.
+        `gaussian`, `t`, or `empirical`, which gives the systems their ranks on a random real topic,
+        plus one random fraction of a rank. As with real scores, a system may then be far better
+        than another on few topics, and slightly worse on many.
     shrinkage
         Shrinkage of correlations towards their mean, from 0 to 1; not used by the empirical copula.
         It makes nearly identical runs less similar.
@@ -516,8 +515,8 @@ def fit_simulator(
     Returns
     -------
     Simulator
-        Its true means are the means of the real scores. Scores outside the range from 0 to 1 are
-        fitted between the smallest and the largest score.
+        The true means are the means of the real scores. If scores are outside the range from 0 to
+        1, distributions are fitted between the smallest and the largest score.
 
     Raises
     ------

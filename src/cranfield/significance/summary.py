@@ -45,7 +45,7 @@ class Summary(TableResult):
     """
 
     columns: ClassVar[Columns] = {
-        "measure": Column("Measure; only if there are several.", key=True),
+        "measure": Column("Name of the measure; only if there are several measures.", key=True),
         "group": Column("Group of topics; only if topics have groups.", key=True),
         "system": Column("System.", key=True),
         "topics": Column("Number of topics on which the system has a score.", 0),
@@ -58,10 +58,10 @@ class Summary(TableResult):
         ),
         "wins": Column("Number of topics on which the system is better than the baseline.", 0),
         "losses": Column("Number of topics on which the system is worse than the baseline.", 0),
-        "ties": Column("Number of topics with equal scores.", 0),
+        "ties": Column("Number of topics on which the system equals the baseline.", 0),
         "raw p": Column(
             "P-value of Student's paired t-test of the difference, two-sided, uncorrected; null if"
-            " fewer than 2 topics have both scores.",
+            " both have scores on fewer than 2 topics.",
             pvalue=True,
         ),
     }
@@ -140,7 +140,7 @@ def summarise(
     notes = replicate_notes(score_table)
     frames = []
     for group, topics in _split_topics(groups, table.topics, notes):
-        frame = _summary(table, topics, baseline_index, confidence)
+        frame = _summarise_topics(table, topics, baseline_index, confidence)
         if group is not None:
             frame = frame.select(pl.lit(group).alias("group"), pl.all())
         frames.append(frame)
@@ -148,11 +148,11 @@ def summarise(
     if n_unbounded := int((rows["low"].is_null() & (rows["topics"] > 0)).sum()):
         verb = "has" if n_unbounded == 1 else "have"
         notes.append(
-            f"{counted(n_unbounded, 'mean')} {verb} no interval: fewer than 2 topics, or equal"
-            " scores"
+            f"{counted(n_unbounded, 'mean')} {verb} no interval: fewer than 2 topics, or the same"
+            " score on all topics"
         )
     if baseline is not None and len(table.systems) > 2:
-        notes.append("p-values are uncorrected; a comparison with the baseline corrects them")
+        notes.append("p-values are uncorrected; for corrected p-values use a comparison")
     if n_missing := int(np.isnan(table.values).sum()):
         notes.append(f"{counted(n_missing, 'missing score')} excluded from means and wins")
         notes += _difference_notes(rows, name)
@@ -181,7 +181,7 @@ def _difference_notes(rows: pl.DataFrame, baseline: str | None) -> list[str]:
 
 
 def summarise_each(scores: Mapping[str, Scores], **options: Any) -> Summary:
-    """Summarise the scores of each measure; of several measures, the first column has the name."""
+    """Summarise the scores of each measure; with several, the first column names the measure."""
     summaries = {name: summarise(table, **options) for name, table in scores.items()}
     first = next(iter(summaries.values()))
     if len(summaries) == 1:
@@ -218,14 +218,13 @@ def _split_topics(
         notes.append(f"{counted(len(unassigned), 'topic')} excluded for lack of a group ({names})")
     if n_unknown := table.frame.height - rows.height:
         notes.append(
-            f"{counted(n_unknown, 'row')} of {table.source} ignored, as the scores have no such"
-            " topic"
+            f"{counted(n_unknown, 'row')} of {table.source} ignored: topics without scores"
         )
     for (name,), group in rows.group_by("group", maintain_order=True):
         yield str(name), np.array([index_of[topic] for topic in group["topic"]])
 
 
-def _summary(
+def _summarise_topics(
     table: Scores, topics: Indices, baseline: int | None, confidence: float
 ) -> pl.DataFrame:
     """Return the summary of each system over a group of topics."""
@@ -242,7 +241,7 @@ def _summary(
     if baseline is not None:
         difference = values - values[:, [baseline]]
         gain = -difference if table.lower_is_better else difference
-        pvalues = [_pvalue(values[:, [k, baseline]]) for k in range(len(n))]
+        pvalues = [_compute_paired_pvalue(values[:, [k, baseline]]) for k in range(len(n))]
         pvalues[baseline] = np.nan
         columns |= {
             "difference": Averages(difference).mean(),
@@ -254,7 +253,7 @@ def _summary(
     return pl.DataFrame(columns).fill_nan(None)
 
 
-def _pvalue(values: Floats) -> float:
+def _compute_paired_pvalue(values: Floats) -> float:
     """Return the p-value of the paired t-test of scores of shape (topics, 2)."""
     complete = values[~np.isnan(values).any(axis=1)]
     return float(paired_t_pvalues(all_pairs(complete))[0]) if len(complete) > 1 else np.nan

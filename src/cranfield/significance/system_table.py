@@ -54,7 +54,7 @@ def read_system_table(
             names.append(name)
         elif k != key_index:
             notes.append(
-                f"column {quoted(name)} of {columns.source} has no numbers and is not used"
+                f"column {quoted(name)} of {columns.source} is not used, as it has no numbers"
             )
     value_columns = (Column(name, kind, None) for name in names)
     table = columns.table(replace(schema, columns=(key, *value_columns)))
@@ -65,6 +65,6 @@ def read_system_table(
     row_of = {system: k for k, system in enumerate(table.frame["system"])}
     if n_unknown := len(row_of.keys() - set(systems)):
         n_rows = counted(n_unknown, "row")
-        notes.append(f"{n_rows} of {table.source} ignored, as the scores have no such system")
+        notes.append(f"{n_rows} of {table.source} ignored: systems without scores")
     rows = pl.Series([row_of.get(system) for system in systems], dtype=pl.Int64)
     return SystemTable(table, tuple(names), rows, tuple(notes))

@@ -109,16 +109,15 @@ def topics_needed(
     alternative: str = "two-sided",
     epsilon: Annotated[float, RealNumber()] = 1.0,
 ) -> TopicsNeeded:
-    """Find the smallest number of topics that reaches a power, or a width of the interval.
+    """Find the smallest number of topics that reaches a power, or an expected interval width.
 
     Source: Sakai (2016), Topic set size design; Sakai (2018).
 
     Parameters
     ----------
     design
-        `t`: paired t-test of two systems; `anova-1`, `anova-2`: the F-test of the analysis of
-        variance of the null hypothesis that all systems are equal; `interval`: confidence interval
-        of the difference of two systems.
+        `t`: paired t-test of two systems; `anova-1`, `anova-2`: F-test of one-way or two-way ANOVA
+        that all systems are equal; `interval`: confidence interval of a difference.
     variance
         Variance of a score, above 0: see :func:`variance`.
     difference
@@ -127,7 +126,7 @@ def topics_needed(
     width
         Largest expected width, above 0; for `interval` only.
     systems
-        Number of systems; must be 2, except for the analyses of variance.
+        Number of systems; must be 2 for `t` and `interval`.
     alpha
         Significance level; the confidence level is 1 - alpha.
     power
@@ -207,7 +206,7 @@ def find_smallest(is_enough: Callable[[int], bool], max_topics: int = MAX_TOPICS
     low, high = 1, 2
     while not is_enough(high):
         if high > max_topics:
-            raise CranfieldError(f"reaching the goal takes more than {max_topics:,} topics")
+            raise CranfieldError(f"reaching the goal requires more than {max_topics:,} topics")
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
@@ -238,12 +237,12 @@ def variance(
     Returns
     -------
     float
-        In squared units of the scores.
+        The variance, in squared units of the scores.
 
     Raises
     ------
     PolicyError
-        For an unknown model, or something that is not scores.
+        For an unknown model, or input that is not :class:`Scores`.
     CranfieldError
         For scores that are too few, by shard, infinite or missing.
 
@@ -265,7 +264,7 @@ def variance(
 
 
 def _estimate_error_variance(scores: Scores, model: str) -> tuple[float, float]:
-    """Return mean square and degrees of freedom of the error."""
+    """Return the mean square and the degrees of freedom of the error."""
     if not isinstance(scores, Scores):
         raise PolicyError(f"scores must be Scores, got {type(scores).__name__}")
     values = scores.finite().flat("a variance over topics cannot be estimated from scores by shard")
@@ -377,11 +376,11 @@ def power_pairs(
 
     Data sets are simulated from a population that has the distributions, variances and correlations
     of the pilot's systems. With a `difference` D all systems have the same true mean, except one
-    that is better by D: only its pairs are truly different. Each system takes this role in turn.
-    Its scores are shifted by a constant, so that variances and correlations do not change; some
-    scores may leave the range of the measure. Without a difference, the true means are set to the
-    means of the pilot. Observed means differ more than the true means that they estimate, so the
-    power is then too high for planning.
+    system that is better by D: only the pairs with this system are truly different. Each system
+    takes this role in turn. Scores are shifted by constants, so that variances and correlations do
+    not change; some scores may leave the range of the measure. Without a difference, the true means
+    are the observed means of the pilot. Observed means differ more than the true means that they
+    estimate, so the power is then too high for planning.
 
     The standard error of a simulated proportion is at most sqrt(p (1 - p) / sets), 0.016 for 1,000
     data sets. The simulation assumes that the pilot is like the planned experiment; see
@@ -409,15 +408,15 @@ def power_pairs(
     Returns
     -------
     PairPower
-        By number of topics.
+        A row for each number of topics.
 
     Raises
     ------
     PolicyError
         For an option out of its range.
     CranfieldError
-        When the pilot cannot be simulated, when more than 10,000 topics would be needed, or when no
-        two systems differ.
+        When the pilot cannot be simulated, when more than 10,000 topics would be needed, or when
+        all systems have the same true mean.
 
     Examples
     --------
@@ -473,7 +472,9 @@ def power_pairs(
         results = in_threads(partial(simulate, n_topics), range(sets), jobs)
         correct, differs, has_error, tests, corrections = map(np.array, zip(*results, strict=True))
         if not differs.any():
-            raise CranfieldError("no two systems differ in their true means, so no power exists")
+            raise CranfieldError(
+                "power requires different true means, got the same for all systems"
+            )
         average = correct.sum() / differs.sum()
         any_and_every = correct.any(axis=1).mean(), (correct == differs).all(axis=1).mean()
         rows[n_topics] = (n_topics, average, *any_and_every, has_error.mean())

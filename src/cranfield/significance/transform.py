@@ -1,6 +1,6 @@
 """Transformed scores: the arcsine of the square root, and standardisation topic by topic.
 
-Each function takes :class:`Scores` and returns others with the same topics and systems.
+Each function takes :class:`Scores` and returns new ones with the same topics and systems.
 """
 
 from __future__ import annotations
@@ -106,11 +106,11 @@ def standardise(
     -------
     Scores
         Standardised scores, aggregated by the mean. If all reference scores of a topic are equal,
-        its z are 0. `settings["standardisation"]` has the method, the number of reference systems,
-        these constant topics, and the number of scores that `linear` clipped. The scale of `z`,
-        `normal` and `linear` is the scale of the scores, but at most interval: they are invariant
-        under changes of unit and zero on each topic. `empirical` scores have an interval scale:
-        they are invariant under any increasing function of the scores of a topic.
+        the z of this topic are 0. `settings["standardisation"]` has the method, the number of
+        reference systems, the topics with equal reference scores, and the number of scores that
+        `linear` clipped. The scale of `z`, `normal` and `linear` is the scale of the scores, but at
+        most interval, as they do not depend on the unit and the zero of a topic. `empirical` scores
+        have an interval scale, as they depend only on the order of the scores of a topic.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def standardise(
         For an unknown method, a slope that is not positive, or scores by shard.
     CranfieldError
         For infinite scores, a reference with other topics or another measure, or a topic with too
-        few reference scores: one for `empirical`, two for the others.
+        few reference scores: `empirical` requires one, the other methods two.
 
     Examples
     --------
@@ -153,9 +153,9 @@ def standardise(
     # and its transformations are invariant under positive affine functions.
     scale = Scale.INTERVAL if method == "empirical" else _limit_scale(Scale.INTERVAL, scores)
     if method == "empirical":
-        result = _empirical(values, reference_values)
+        result = _compute_proportions(values, reference_values)
     else:
-        result = _z(values, reference_values, is_constant)
+        result = _compute_z_scores(values, reference_values, is_constant)
     if method == "normal":
         result = ndtr(result)
     elif method == "linear":
@@ -167,7 +167,7 @@ def standardise(
     return _replace_values(scores, result, "standardised", scale, settings, method)
 
 
-def _z(values: Floats, reference_values: Floats, is_constant: Bools) -> Floats:
+def _compute_z_scores(values: Floats, reference_values: Floats, is_constant: Bools) -> Floats:
     """Standardise by mean and sample standard deviation; 0 on constant topics."""
     counts = (~np.isnan(reference_values)).sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -178,7 +178,7 @@ def _z(values: Floats, reference_values: Floats, is_constant: Bools) -> Floats:
     return np.asarray(np.where(is_constant[:, None], values * 0.0, z))
 
 
-def _empirical(values: Floats, reference_values: Floats) -> Floats:
+def _compute_proportions(values: Floats, reference_values: Floats) -> Floats:
     """Return the proportion of reference scores that are at most each score, within rounding."""
     proportions = np.full_like(values, np.nan)
     for row, (topic_scores, reference) in enumerate(zip(values, reference_values, strict=True)):
@@ -202,7 +202,7 @@ def _align_reference(scores: Scores, reference: Scores) -> Floats:
     if (topic := first_missing_label(scores.topics, reference.topics)) is not None:
         raise CranfieldError(f"the reference scores lack topic {quoted(topic)}")
     if (topic := first_missing_label(reference.topics, scores.topics)) is not None:
-        raise CranfieldError(f"topic {quoted(topic)} of the reference is not among the scores")
+        raise CranfieldError(f"the scores lack topic {quoted(topic)} of the reference")
     return reference.select(scores.topics).values
 
 

@@ -221,7 +221,7 @@ def test_costs_of_runs_and_their_front(tmp_path: Path) -> None:
     }
     scores = {"a": [0.5, 0.6], "b": [0.4, 0.5], "c": [0.7, 0.8]}
     found = cf.cost_effectiveness(scores, costs)
-    assert "0 in column CPU joules is treated as not measured: 'a'" in found.notes
+    assert "0 in column CPU joules is treated as missing: 'a'" in found.notes
     assert "1 system excluded from the front of seconds: no value for 'c'" in found.notes
     assert found.to_polars().filter("on front")["system"].to_list() == ["b", "a", "a", "b"]
 

@@ -285,7 +285,13 @@ def test_each_measure_may_have_a_direction() -> None:
     for measure, is_lower in (("AP", False), ("latency", True)):
         assert cf.read_scores(frame, measure=measure).lower_is_better is is_lower
     wrong = frame.with_columns(lower_is_better=True)
-    refuses("higher is better for AP", cf.read_scores, wrong, measure="AP", error=cf.PolicyError)
+    refuses(
+        "expected 'higher is better' for AP",
+        cf.read_scores,
+        wrong,
+        measure="AP",
+        error=cf.PolicyError,
+    )
     both = pl.concat([frame, frame.with_columns(topic=pl.lit("2"), lower_is_better=False)])
     refuses("4.*'lower_is_better' contradicts the", cf.read_scores, both, measure="latency")
     with pytest.raises(InputError, match="'lower_is_better' must be true or false, got 'maybe'"):

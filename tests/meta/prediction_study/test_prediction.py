@@ -142,7 +142,7 @@ def test_low_latencies_are_good_scores() -> None:
     )
     assert study("latency", lower_is_better=["latency", "wig"]).summary["tau"].item() == -1
     assert study("quality").notes == ()
-    with pytest.raises(PolicyError, match="higher is better for AP"):
+    with pytest.raises(PolicyError, match="'higher is better' for AP"):
         prediction(
             cf.Scores(
                 np.array([[0.1], [0.2]]),

@@ -23,7 +23,7 @@ from cranfield.significance.differences import (
     standardised_difference,
     tail_pvalues,
 )
-from cranfield.significance.resampling import as_integers, draw_counts, tail_rank
+from cranfield.significance.resampling import as_integers, count_in_tail, draw_counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -595,7 +595,7 @@ def percentiles(values: Floats, level: float) -> tuple[float, float]:
     if np.isnan(values).any():
         return np.nan, np.nan
     sorted_values = np.sort(values)
-    rank = int(tail_rank((1 - level) / 2, sorted_values.size))
+    rank = int(count_in_tail((1 - level) / 2, sorted_values.size))
     if rank < 1:
         return -np.inf, np.inf
     return float(sorted_values[rank - 1]), float(sorted_values[-rank])

@@ -122,9 +122,9 @@ def compare(
         Whether lower scores are better; by default the direction of `scores`.
     exact
         Whether to compute exact p-values, for tests that can; by default, only if that is fast.
-        Other tests warn.
+        Other tests ignore the option with a warning.
     exact_n
-        Largest number of differences for an exact signed rank test by default.
+        Largest number of differences for which the signed rank test is exact by default.
     resamples
         Number of resamples, for tests that resample.
     seed
@@ -182,8 +182,8 @@ def compare(
     pairs = make_pairs(inputs.topic_scores, baselines)
     if not (options.two_sided or baselines or len(pairs) == 1):
         raise PolicyError(
-            f"alternative={alternative!r} requires a baseline: for all pairs it would depend on the"
-            " order of the systems"
+            f"alternative={alternative!r} requires a baseline: for all pairs, results would depend"
+            " on the order of the systems"
         )
     pairs = replace(pairs, by_shard=inputs.scores.values if scores.shards else None)
     selected_correction = _find_correction(info, correction, pairs, baselines, options)
@@ -195,8 +195,8 @@ def compare(
     is_applicable = not uses_one_error or model.error != 0
     applied_correction = selected_correction if is_applicable else CORRECTIONS["bonferroni"]
     corrected = applied_correction.run(outcome, pairs, options)
-    drawn = {"resamples": options.resamples, "seed": options.seed}
-    details = {**outcome.details, **(drawn if selected_correction.random else {})}
+    sampling = {"resamples": options.resamples, "seed": options.seed}
+    details = {**outcome.details, **(sampling if selected_correction.random else {})}
     _warn_of_exact(exact, details)
     means, difference, mean_kind = model.means, model.differences(pairs), model.location
     notes = list(inputs.notes)
@@ -293,7 +293,7 @@ def _find_correction(
 def _warn_of_exact(exact: bool | None, details: Mapping[str, Any]) -> None:
     """Warn if exact or approximate p-values were requested of a test without this choice."""
     if exact is not None and not any(name.startswith("exact") for name in details):
-        warn("exact has no effect: this test has no choice between exact and approximate p-values")
+        warn("exact has no effect: this test computes p-values in only one way")
 
 
 def _negate(interval: IntervalFunction, level: Level) -> Bounds:
@@ -312,15 +312,16 @@ def rank_sets(
 ) -> RankSets:
     r"""Compute simultaneous and marginal confidence sets of the rank of each system.
 
-    The rank of a system is 1 plus the number of systems that are truly better. Its set is
+    The rank of a system is 1 plus the number of systems that are truly better. Among S systems, the
+    confidence set of the rank of a system is
 
     .. math:: \{1 + |N^-|, \dots, S - |N^+|\}
 
-    with the systems N- that are significantly better, and N+ that are significantly worse. The
-    pairs are compared as :func:`cranfield.compare` does by default, by simultaneous intervals of
-    Tukey's HSD bootstrapped over topics. Simultaneous sets, from one family of all pairs, contain
-    all true ranks with probability 1 - alpha. The marginal set of a system, from the family of its
-    own pairs, contains its true rank with that probability, and is smaller.
+    if N- are the systems that are significantly better, and N+ the systems that are significantly
+    worse. Pairs are compared by the default of :func:`cranfield.compare`, Tukey's HSD bootstrapped
+    over topics. Simultaneous sets, from one family of all pairs, contain all true ranks with
+    probability 1 - alpha. The marginal set of a system, from the family of its own pairs, contains
+    its true rank with probability 1 - alpha, and is never larger than its simultaneous set.
 
     Source: Mogstad, Romano, Shaikh and Wilhelm (2024), who use the variance of each pair. Topics
     are assumed to be a random sample of at least a dozen.

@@ -48,10 +48,10 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 PAIRS: Columns = {
     **PAIR_COLUMNS,
     "difference": Column(
-        "Mean of the first system minus mean of the second; with geometric means the"
+        "Mean of the first system minus mean of the second; for geometric means, the"
         " logarithm of their ratio."
     ),
-    **interval_columns("confidence interval", "; NaN where it would contradict the decision"),
+    **interval_columns("confidence interval", "; NaN if it would contradict the test decision"),
     "statistic": Column("Test statistic, such as t; its formula depends on the test."),
     "raw p": Column("p-value before the correction for multiple comparisons.", pvalue=True),
     "p": Column("Adjusted p-value.", pvalue=True),
@@ -149,8 +149,8 @@ class PairComparison:
     difference
         Mean of the first system minus mean of the second, or the log ratio of geometric means.
     interval
-        Confidence interval of the quantity in `interval_of` of the comparison; NaN where it would
-        contradict the decision.
+        Confidence interval of the quantity that `interval_of` of the comparison names; NaN if the
+        interval would contradict the test decision.
     pvalue
         Adjusted p-value; a one-sided p-value refers to the order of the systems in the comparison.
     effect
@@ -276,7 +276,7 @@ class ComparedPairs:
 
     @property
     def without_interval(self) -> int:
-        """Number of pairs without an interval, since it would contradict the decision."""
+        """Number of pairs without an interval, which would contradict the test decision."""
         return int(self.contradicted(*self.bounds_at(self.alpha), self.alpha).sum())
 
     def bounds_at(self, alpha: float) -> tuple[Floats, Floats]:
@@ -329,8 +329,8 @@ class ComparedPairs:
     def direction(self) -> Floats:
         """1 for pairs whose first system is better by the tested quantity, -1 if worse, else 0.
 
-        The sign and the rank tests can favour the system with the worse mean. The sign of their
-        effect size is the direction of the test.
+        Sign and rank tests can favour the system with the worse mean; the direction of these tests
+        is the sign of the effect size.
         """
         estimate = self.difference if self.tests_difference else self.effect
         return np.sign(estimate) * (-1.0 if self.lower_is_better else 1.0)
@@ -342,7 +342,7 @@ class ComparedPairs:
         return np.asarray(self.is_significant() & (self.direction * advantage <= 0))
 
     def direction_notes(self) -> list[str]:
-        """Return a note on the significant pairs whose test favours no better mean."""
+        """Return a note if significant differences favour systems without the better mean."""
         pairs = np.flatnonzero(self.lacks_better_mean)
         if not pairs.size:
             return []
@@ -460,11 +460,11 @@ class ComparedPairs:
     def around(self, reference: int) -> tuple[Floats, Floats] | None:
         """Return bounds to draw around each mean; None if intervals are not simultaneous.
 
-        The bounds are the mean plus and minus the half-width, if the comparison has half-widths;
-        half-widths of geometric means are those of their logarithms.
-        Otherwise they are the mean of the reference (an index) plus the interval of the difference
-        from it: a system is significantly different if its interval excludes the mean of the
-        reference. Bounds of systems that are not compared with the reference are NaN.
+        If the comparison has half-widths, the bounds are the mean minus and plus the half-width;
+        for geometric means, this holds for their logarithms. Otherwise the bounds are the mean of
+        the reference system, given by its index, plus the interval of the difference from this
+        system: a system differs significantly from the reference if its bounds exclude the mean of
+        the reference. Bounds of systems that are not compared with the reference are NaN.
         """
         if self.half_widths is not None:
             if self.statistic_of_topics == "geometric-mean":
@@ -497,9 +497,9 @@ class ComparedPairs:
     def ranking(self) -> pl.DataFrame:
         """Return the systems from best to worst, with means, intervals, rank sets and groups.
 
-        Intervals require half-widths, groups a two-sided comparison of all pairs. The column
-        `ranks` has the confidence sets of :meth:`rank_sets`, such as `2-5`, if the correction also
-        controls the family-wise error rate.
+        The columns `low` and `high` require half-widths, the columns `groups` and `ranks` a
+        two-sided comparison of all pairs. Confidence sets of ranks, such as `2-5`, also require a
+        correction that controls the family-wise error rate.
         """
         order = self.order
         names, means = [self.systems[k] for k in order], self.means[order]

@@ -45,8 +45,8 @@ class Equivalence(Result):
 
     Two one-sided tests (Schuirmann, 1987): systems are equivalent at level alpha if differences
     below the lower margin and above the upper margin are both rejected at alpha, that is, if the
-    1 - 2 alpha interval of the difference lies within the margin. The interval, and therefore its
-    assumptions, are those of the test of the comparison.
+    1 - 2 alpha interval of the difference lies within the margin. The test of the comparison
+    provides the interval, so equivalence has the same assumptions as this test.
 
     Attributes
     ----------
@@ -59,13 +59,13 @@ class Equivalence(Result):
     two_sided_interval
         Confidence interval of the comparison, as a function of the confidence level.
     holds_for
-        Scope of the statements: each pair, unadjusted, or all pairs simultaneously.
+        Scope of the verdicts: each pair, unadjusted, or all pairs simultaneously.
     tails
-        Multiple of alpha outside an interval: 2 for a 1 - 2 alpha interval; 1 for simultaneous
-        intervals of multiple pairs, for which an error on either side counts.
+        Number k in the confidence level 1 - k alpha of an interval: 2 for one pair; 1 for
+        simultaneous intervals of multiple pairs, for which an error on either side counts.
     times
-        Bonferroni factor of p-values, and divisor of alpha, for simultaneous statements on many
-        pairs if intervals are unadjusted; otherwise 1.
+        Number of pairs, if Bonferroni's correction makes the verdicts simultaneous: p-values are
+        multiplied by it, and alpha is divided by it. Otherwise 1.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Equivalence(Result):
     1 pair: 1 equivalent
     low, high: 90% confidence interval of the mean difference, each pair, unadjusted
     p difference: adjusted p-value of the comparison; p equivalence: ...
-    ruled out: differences of at least this size, in either direction, are excluded by the interval
+    ruled out: differences of at least this size, in either direction, are outside the interval
     <BLANKLINE>
     first  second  difference      low    high  margin  p difference  p equivalence ...
     old    new        -0.0050  -0.0202  0.0102  0.0300        0.4950         0.0152 ...
@@ -109,8 +109,8 @@ class Equivalence(Result):
             display=False,
         ),
         "ruled out": Column(
-            "Size from which on the interval excludes differences in both directions: the larger"
-            " absolute value of its bounds."
+            "Differences of at least this size, in either direction, are outside the interval: the"
+            " larger absolute value of its two bounds."
         ),
         "verdict": Column(f"Verdict on the first system, one of: {', '.join(VERDICTS)}."),
     }
@@ -139,7 +139,7 @@ class Equivalence(Result):
     def ruled_out(self) -> Floats:
         """The smallest margin within which the pair would be equivalent, by pair.
 
-        Differences at least as large, in either direction, can be ruled out.
+        Differences of this size or larger, in either direction, can be ruled out.
         """
         low, high = self.interval
         return np.maximum(np.maximum(-low, high), 0.0)
@@ -165,9 +165,9 @@ class Equivalence(Result):
         """Verdict on the first system of each pair, compared with the second.
 
         `superior`, `inferior`: significantly different by the test of the comparison. `different
-        within the margin`: significantly different, by less than the margin. `equivalent`,
-        `non-inferior` (not worse by the margin or more), `non-superior` (not better by the margin
-        or more), `undecided`.
+        within the margin`: significantly different, but by less than the margin. `equivalent`: not
+        significantly different, and by less than the margin. `non-inferior`: not worse by the
+        margin or more. `non-superior`: not better by the margin or more. `undecided`: otherwise.
         """
         comparison = self.comparison
         not_worse, not_better = self._margin_masks
@@ -183,8 +183,8 @@ class Equivalence(Result):
     def pvalues(self) -> tuple[Floats, Floats]:
         """P-values against `worse by the margin or more` and `better by the margin or more`.
 
-        Each is the smallest alpha at which the interval rejects that hypothesis. They are computed
-        by bisection to 1e-15; for resampled intervals to less than one resample.
+        Each p-value is the smallest alpha at which the interval rejects the hypothesis. Bisection
+        finds p-values with an error below 1e-15, or below one resample for resampled intervals.
         """
         above, below = (self._one_sided_pvalues(sign * self.margin, sign) for sign in (-1, 1))
         return (below, above) if self.comparison.lower_is_better else (above, below)
@@ -238,16 +238,13 @@ class Equivalence(Result):
             f"low, high: {100 * self.level:.4g}% confidence interval of the"
             f" {comparison.interval_of}, {self.holds_for}",
             "p difference: adjusted p-value of the comparison; p equivalence: p-value of the null"
-            " hypothesis that the difference is the margin or more; p non-inferiority: that the"
-            " first system is worse by the margin or more",
-            "ruled out: differences of at least this size, in either direction, are excluded by the"
+            " hypothesis that the difference is the margin or more; p non-inferiority: p-value of"
+            " the null hypothesis that the first system is worse by the margin or more",
+            "ruled out: differences of at least this size, in either direction, are outside the"
             " interval",
         ]
         if comparison.mean_of not in LINEAR:
-            return [
-                *lines,
-                f"the margin is in {comparison.mean_of}s, not in the unit of the scores",
-            ]
+            return [*lines, f"the margin is in {comparison.mean_of}s, not in units of the scores"]
         if "%" not in self.requested_margin:
             return lines
         meaning = (

@@ -28,7 +28,7 @@ class RankSets(Result):
     """Confidence sets of the ranks of systems; returned by :func:`rank_sets` or by a comparison.
 
     Rows are ordered by rank, the best system first. The columns `own from` and `own to` are absent
-    where :attr:`own_pvalues` is None.
+    if :attr:`own_pvalues` is None.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class RankSets(Result):
 
     @property
     def own_interval(self) -> tuple[Indices, Indices] | None:
-        """Best and worst rank of each system, each alone at confidence 1 - alpha, or None."""
+        """Best and worst rank of each system, marginal at confidence 1 - alpha, or None."""
         return None if self.own_pvalues is None else self._rank_bounds(self.own_pvalues)
 
     def _rank_bounds(self, pvalues: Floats) -> tuple[Indices, Indices]:
@@ -120,8 +120,8 @@ class RankSets(Result):
     def among_best(self, places: int = 1) -> tuple[str, ...]:
         """Return the systems that may be among the best `places` systems, in order of their means.
 
-        With confidence 1 - alpha they include all systems that truly are among the best,
-        simultaneously for all values of `places`.
+        With confidence 1 - alpha, the result includes all systems that truly are among the best
+        `places`, simultaneously for all values of `places`.
 
         Parameters
         ----------
@@ -146,12 +146,12 @@ class RankSets(Result):
         return pl.DataFrame(columns)[self.order]
 
     def heading(self) -> list[str]:
-        own_scope = "" if self.own_pvalues is None else "; own from, own to: of each system alone"
+        marginal = "; own from, own to: marginal confidence sets"
         lines = [
             f"{measure_prefix(self.measure)}ranks by {self.method}",
             f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}",
             f"from, to: {100 * (1 - self.alpha):.4g}% simultaneous confidence sets of all"
-            f" ranks{own_scope}",
+            f" ranks{'' if self.own_pvalues is None else marginal}",
             f"{counted(len(self.among_best()), 'system')} may be the best",
         ]
         if self.resamples is not None:

@@ -48,14 +48,13 @@ from cranfield.tabular import Cell, Table, format_pvalue
 MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap over topics has little power
 RESCALING = "results may change if scores are rescaled"  # end of the note on the scale of a measure
 # End of the note on clear differences by paired t-tests.
-SEPARATE_PAIR = "a pair of interest before the scores were known can be compared alone"
+SEPARATE_PAIR = "a pair that was chosen before the scores were known can be compared alone"
 MIN_RESAMPLED_TOPICS = 10  # with fewer, two systems are also compared by exact sign flips
 MAX_ALPHA = 0.5  # a higher significance level is probably meant as a confidence level
 MIN_SD_RATIO = 1.5  # smallest reported ratio of a deviation of differences to the common estimate
 
-MAX_CLEAR_PVALUE, MAX_CHANCE_PROBABILITY = 0.001, 0.1
-"""Largest p-value of a clear difference by a paired t-test, and largest probability of the number
-of clear differences under the null hypothesis for which the number is reported."""
+MAX_CLEAR_PVALUE = 0.001  # largest p-value by a paired t-test of a clear difference
+MAX_CHANCE_PROBABILITY = 0.1  # a number of clear differences that is more probable is not reported
 
 
 def scale_notes(scores: Scores, info: TestInfo, options: Options) -> list[str]:
@@ -99,7 +98,7 @@ class AppliedTest:
         has_one_error = self.correction.pooled or self.correction.one_variance
         if has_one_error and self.corrected.interval_kind == BONFERRONI:
             title = self.correction.title
-            notes.insert(0, f"the error is 0, so that the correction is Bonferroni's, not {title}")
+            notes.insert(0, f"Bonferroni's correction replaces {title}, as the error is 0")
         if alpha > MAX_ALPHA:
             notes.append(
                 f"alpha is the probability of a false positive, here {alpha:g}; for a confidence"
@@ -155,9 +154,9 @@ class AppliedTest:
             has, are = ("has", "is") if n_missed == 1 else ("have", "are")
             yield (
                 f"{n_missed:,} of {counted(n_pairs, 'pair')} {has} p < {MAX_CLEAR_PVALUE:g} in an"
-                f" unadjusted two-sided paired t-test but {are} not significant here, where all"
-                f" pairs share one error term (about {n_expected:.2g}"
-                f" {'is' if n_expected == 1 else 'are'} expected by chance); {SEPARATE_PAIR}"
+                f" unadjusted two-sided paired t-test (about {n_expected:.2g}"
+                f" {'is' if n_expected == 1 else 'are'} expected by chance) but {are} not"
+                f" significant here, where all pairs share one error term; {SEPARATE_PAIR}"
             )
 
     def _sign_flip_notes(self) -> Iterator[str]:
@@ -171,8 +170,8 @@ class AppliedTest:
         if pvalue != self.corrected.pvalue[0]:
             smallest = smallest_sign_flip_pvalue(pairs.n_topics, options)
             yield (
-                f"exact sign flips (the randomisation test) give p = {pvalue:.4g}; with"
-                f" {counted(pairs.n_topics, 'topic')} they cannot give less than {smallest:.4g}"
+                f"exact sign flips (the randomisation test) give p = {pvalue:.4g}; their smallest"
+                f" possible p-value with {counted(pairs.n_topics, 'topic')} is {smallest:.4g}"
             )
 
     def _unreachable_notes(self) -> Iterator[str]:
@@ -261,7 +260,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         Mean of the first system minus mean of the second, by pair; for geometric means the
         logarithm of their ratio.
     statistic, effect
-        As the test defines them, by pair.
+        Test statistic and effect size, as the test defines them, by pair.
     raw_pvalues, adjusted_pvalues
         P-values before and after the correction, by pair; the same for Tukey's and Dunnett's
         tests, which test and correct in one step.
@@ -273,9 +272,9 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     scores
         The compared scores, after the policy for missing scores.
     half_widths
-        Half-width of an interval around each mean, such that systems whose intervals do not overlap
-        differ significantly, of its logarithm for geometric means; None if the correction has none,
-        or counts of scores differ.
+        Half-width of an interval around each mean, or around its logarithm for geometric means.
+        Systems whose intervals do not overlap differ significantly. None if the correction has no
+        half-widths, or if systems have different numbers of scores.
     anova, omnibus
         ANOVA table, and omnibus test of all systems by ranks; None for other tests.
     baselines
@@ -327,7 +326,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     def places(self) -> int:
         """Number of decimals that show four digits of most means: four, unless all are small.
 
-        Measures such as NumRet or TBG are large, and others, such as P@1000, are tiny.
+        Scores of some measures, such as P@1000, are far below 1.
         """
         return decimals(self.means)
 
@@ -377,7 +376,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         )
 
     __iter__: ClassVar[None] = None
-    """Pairs are selected by two names; `to_polars` has them in rows."""
+    """A comparison is not iterable: two names select a pair; `to_polars` has a row by pair."""
 
     def equivalence(self, margin: float | str) -> Equivalence:
         """Test equivalence and non-inferiority of all pairs within a margin.
@@ -426,8 +425,8 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
                 lines.append(f"{self.info.effect_name}: {self.info.effect}")
             if n_pairs := self.without_interval:
                 lines.append(
-                    f"no interval is shown for {counted(n_pairs, 'pair')}, where it would"
-                    " contradict the decision, which is not based on intervals"
+                    f"{counted(n_pairs, 'pair')} without an interval: the test decision is not"
+                    " based on the interval, which would contradict it"
                 )
         if self.resamples is not None:
             lines.append(f"{self.resamples:,} random samples, seed {self.seed}")
@@ -467,8 +466,8 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
             # The highest mean, and equal ones, are bold.
             rows.append([name, Cell(f"{mean:.{places}f}", bold=mean == highest), *cells])
         legends = {
-            "ranks": f"ranks: {100 * (1 - self.alpha):.4g}% simultaneous confidence sets,"
-            " if significant differences have the right sign",
+            "ranks": f"ranks: {100 * (1 - self.alpha):.4g}% simultaneous confidence sets, assuming"
+            " that significant differences have the right sign",
             "groups": "systems that share a letter do not differ significantly",
         }
         label_columns = [k for k, name in enumerate(names) if name in ("system", *legends)]

@@ -24,7 +24,7 @@ from cranfield.significance.registry import CORRECTIONS, Options, declared_corre
 
 
 def adjust_pvalues(pvalues: ArrayLike, correction: str = "holm") -> Floats:
-    """Adjust the p-values of multiple comparisons by a name of :data:`ADJUSTMENTS`.
+    """Adjust the p-values of multiple comparisons by a correction of :data:`ADJUSTMENTS`.
 
     NaN remains NaN and does not count as a comparison.
 
@@ -111,8 +111,8 @@ SELECTED = (
 def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""Holm's correction.
 
-    does: step-down version of Bonferroni's correction; controls the same error rate, never less
-        powerful
+    does: step-down version of Bonferroni's correction; controls the same error rate, and is never
+        less powerful
     source: Holm (1979)
 
     Intervals are Bonferroni's, which do not depend on the order of the pairs.
@@ -135,7 +135,7 @@ def sidak(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
 def hommel(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""Hommel's correction.
 
-    does: closed testing by the test of Simes; never less powerful than Holm's correction
+    does: closed testing procedure with Simes' test; never less powerful than Holm's correction
     assumes: comparisons are independent or positively dependent
     source: Hommel (1988)
 

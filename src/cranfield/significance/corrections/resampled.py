@@ -30,12 +30,12 @@ from cranfield.significance.resampling import (
     CentredRows,
     Counts,
     as_integers,
+    count_in_tail,
     draw_topic_counts,
     monte_carlo_pvalues,
     orient_inplace,
     random_signs,
     studentise,
-    tail_rank,
 )
 
 BLOCK_MEANS = 2**18  # resampled means (systems by resamples) in a block, which fit in the cache
@@ -44,11 +44,11 @@ BLOCK_MEANS = 2**18  # resampled means (systems by resamples) in a block, which 
 class PooledErrors:
     r"""Mean differences of pairs, and their common standard error.
 
-    The variance of a difference is estimated by the mean over all pairs of systems,
+    The common variance is the mean of the variances v of the differences of all pairs,
 
     .. math:: c = \frac{2}{m (m - 1)} \sum_{i < j} v_{ij} = 2\,\mathit{MS}_{Error}
 
-    with the mean square of the error of two-way ANOVA (topic + system).
+    for m systems, with the mean square of the error of two-way ANOVA (topic + system).
     """
 
     def __init__(self, pairs: Pairs) -> None:
@@ -124,7 +124,7 @@ def compute_maximum_pvalues(statistic: Floats, maxima: Floats) -> Floats:
 
 
 def smallest_pvalue(maxima: Floats) -> Floats:
-    """Return the p-value of an arbitrarily large statistic, shape (1,)."""
+    """Return the smallest possible p-value, that of an arbitrarily large statistic; shape (1,)."""
     return compute_maximum_pvalues(np.array([np.finfo(float).max]), maxima)
 
 
@@ -146,18 +146,19 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome
     does: Tukey's HSD on the error of two-way ANOVA, or with a baseline the counterpart of
         Dunnett's test; the distribution of the largest difference is estimated by drawing
         topics with replacement from centred scores, in a single step. Scores need not be
-        normal, and systems may differ in variance and depend on each other
+        normal; systems may be dependent and differ in variance
     assumes: topics are a random sample of at least a dozen
     source: Tukey (1949a); Westfall and Young (1993); Romano and Wolf (2005)
     baseline_source: Dunnett (1955); Westfall and Young (1993); Romano and Wolf (2005)
 
-    With mean differences d, their differences D by topic, and one variance c for all pairs,
+    With mean differences d, and one variance c for all pairs, the statistic of a pair is
 
     .. math:: T_{ij} = \frac{|d_{ij}|}{\sqrt{c / n}}
 
-    is Tukey's q divided by sqrt(2). Topics are drawn with replacement from D - d; the adjusted
-    p-value is (1 + number of resamples whose largest T of the family is at least as large) /
-    (B + 1), in a single step, so that intervals and p-values agree. One-sided, T is signed.
+    which is Tukey's q divided by sqrt(2); a one-sided test uses d without the absolute value.
+    Topics are drawn with replacement from the differences by topic minus d. The adjusted p-value is
+    (1 + number of resamples whose largest T of the family is at least as large) / (B + 1), in a
+    single step, so that intervals and p-values agree.
     """
     family = PooledErrors(pairs)
     largest = resample_maxima([family], options)
@@ -183,7 +184,7 @@ def simultaneous_interval(
     """Return simultaneous intervals, which exclude 0 exactly if the adjusted p-value is small."""
     tail = (1 - level) / (1 if options.two_sided else 2)
     # The k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0.
-    rank = tail_rank(tail, maxima.size)
+    rank = count_in_tail(tail, maxima.size)
     critical = np.append(maxima, np.inf)[maxima.size - np.maximum(rank, 0)]
     with np.errstate(invalid="ignore"):
         # Wider by the tolerance of ties.
@@ -193,7 +194,7 @@ def simultaneous_interval(
 
 
 class CentredPairs:
-    """Mean differences of pairs, each with its own error, 0 if constant; observed and resampled."""
+    """Observed and resampled mean differences; each pair has its own error, 0 if constant."""
 
     def __init__(self, pairs: Pairs) -> None:
         differences = pairs.differences()
@@ -270,7 +271,7 @@ def step_down_pvalues(
 
     Each pair is compared with the largest resampled statistic of the pairs whose observed statistic
     (`distance`, oriented towards the alternative) is not larger. Resampled values that reach
-    `thresholds` count; `resample` returns those of a slice, shape (pairs, resamples).
+    `thresholds` count; `resample` returns the values of a slice, shape (pairs, resamples).
     """
     order = np.argsort(distance, kind="stable")
     thresholds = thresholds[order]
@@ -298,8 +299,8 @@ def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     r"""step-down max-T of Westfall and Young.
 
     does: Westfall and Young's step-down max-T: the largest t of all pairs under random signs;
-        systems may differ in variance and depend on each other
-    assumes: differences are symmetric around their mean, of all pairs jointly
+        systems may be dependent and differ in variance
+    assumes: the joint distribution of the differences of all pairs is symmetric around its mean
     source: Westfall and Young (1993)
 
     Intervals are Bonferroni's, as random signs do not provide intervals.
@@ -311,11 +312,10 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
     r"""Return adjusted p-values by pair (Westfall and Young 1993, algorithm 4.1).
 
     The signs of all differences on a topic are kept or flipped jointly. As the sum of squared
-    differences does not depend on signs, t is an increasing function of
+    differences does not depend on signs, the statistic t can be replaced by u, of which t is an
+    increasing function:
 
     .. math:: u = \frac{\sum_t s_t d_t}{\sqrt{\sum_t d_t^2}}
-
-    so that the largest u replaces the largest t.
     """
     integers, unit = as_integers(pairs.values, 2 * pairs.n_topics)
     [norm] = pairs.map_blocks(lambda _, block: [np.sqrt((block.differences() ** 2).sum(axis=1))])
@@ -355,8 +355,8 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcom
 
     does: Tukey's HSD with the distribution of the largest difference from random permutations of
         each topic's scores
-    assumes: the scores of systems that do not differ are exchangeable on each topic: all have one
-        variance
+    assumes: the scores of systems that do not differ are exchangeable on each topic, so that all
+        have one variance
     source: Carterette (2012)
 
     In Sakai (2013), figure 15, p is count / B with a strict inequality. The family consists of all

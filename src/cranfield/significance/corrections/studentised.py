@@ -76,11 +76,11 @@ _LARGE, _INFINITE = 1e6, 1e12  # df above which the density of S is narrow, and 
 
 
 class Studentised:
-    """Distribution of X / S, given P(X >= w) for w >= 0; df is infinite if S is known."""
+    """Distribution of X / S: a maximum of normal variables, divided by an estimate of their SD."""
 
     def __init__(self, tail: Tail, df: float) -> None:
         self.df = df
-        self._tail = tail
+        self._tail = tail  # P(X >= w) for w >= 0
         self._interpolated_tail = Interpolator(tail)
         self._interpolator = Interpolator(self._exact)
 
@@ -152,7 +152,7 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
     Parameters
     ----------
     q
-        Values, any shape.
+        Values of the studentised range, any shape.
     groups
         Number of means, at least 2.
     df
@@ -170,9 +170,9 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
 
     Notes
     -----
-    Ferro and Maistro (2024), equation 10. The integrals use the trapezoidal rule, which converges
-    exponentially for such integrands. If there are thousands of values, they are interpolated from
-    a few hundred by Chebyshev polynomials.
+    Source: Ferro and Maistro (2024), equation 10. The integrals use the trapezoidal rule, which
+    converges exponentially for such integrands. For thousands of values, the probability is
+    computed at a few hundred points and interpolated by Chebyshev polynomials.
 
     Examples
     --------
@@ -260,8 +260,8 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     assumes: errors are independent and normal, with one variance for all systems
     source: Dunnett (1955)
 
-    The statistics of any two systems have a correlation of 1/2, because they share the baseline,
-    the second system of each pair; p is the tail probability of the largest statistic.
+    The statistics of any two pairs have a correlation of 1/2, because they share the baseline,
+    their second system; p is the tail probability of the largest statistic.
     """
     model, alternative = outcome.required_model, options.alternative
     if not model.is_balanced:
@@ -357,9 +357,9 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     assumes: errors are independent and normal, with one variance for all systems
     source: Tukey (1949a)
 
-    Ferro and Maistro (2024), equations 9 to 11: the signed studentised difference q, its p-value,
-    and the half-width of the interval around each mean. For unequal numbers of scores this is the
-    Tukey-Kramer test, which has no half-widths.
+    Equations 9 to 11 of Ferro and Maistro (2024) define the signed studentised difference q, its
+    p-value, and the half-width of the interval around each mean. For unequal numbers of scores this
+    is the Tukey-Kramer test, which has no half-widths.
     """
     model = outcome.required_model
     groups = model.means.size

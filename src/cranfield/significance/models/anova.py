@@ -200,7 +200,7 @@ def fit_two_way(values: Floats) -> tuple[AnovaTable, Model]:
 
 
 def fit_two_way_model(values: Floats) -> Model:
-    """Fit the model of topics and systems without its table, which takes longer."""
+    """Fit the model of topics and systems without the slower computation of its table."""
     topics, systems = values.shape
     system_means = values.mean(axis=0)
     fitted = values.mean(axis=1)[:, None] + (system_means - float(values.mean()))
@@ -291,7 +291,7 @@ def one_way_test(pairs: Pairs, options: Options) -> Outcome:
     formula: y_{ij} = \mu_{\cdot\cdot} + \alpha_j + \varepsilon_{ij}
     source: Ferro and Sanderson (2022), section 3.1; Ferrante, Ferro and Fuhr (2021), section 7.3
     convention: With two systems it is the two-sample t-test. Systems may have scores for
-        different numbers of topics; Tukey's HSD is then Tukey and Kramer's.
+        different numbers of topics; Tukey's HSD is then the Tukey-Kramer test.
     """
     return compare_by_analysis(fit_one_way, pairs, options, paired=False)
 
@@ -312,17 +312,17 @@ def two_way_test(pairs: Pairs, options: Options) -> Outcome:
     null: All systems have the same effect.
     assumes: Effects of topics and systems are additive; errors are independent and normal, with one
         variance, so that the differences of all pairs have equal variances (sphericity). Real
-        systems violate this: with covariances of 15 to 129 runs the Type I error rate of the F of
-        all systems is 10% to 26% at .05. Use its p-value corrected by Greenhouse and Geisser, above
-        the table. Tukey's and Dunnett's tests make the same assumptions; Tukey's HSD bootstrapped
-        over topics does not.
+        systems violate this: if 15 to 129 systems have the covariances of real runs, the Type I
+        error rate of the F-test of all systems is 10% to 26% at alpha .05. Use the p-value
+        corrected by Greenhouse and Geisser, above the table. Tukey's and Dunnett's tests make the
+        same assumptions; Tukey's HSD bootstrapped over topics does not.
     when: Several systems on the same topics: the usual choice, with Tukey's HSD bootstrapped over
         topics.
     formula: Y_{ij} = \mu_{\cdot\cdot} + \tau_i + \alpha_j + \varepsilon_{ij}
     source: Ferro and Maistro (2024), equation 7; Tague-Sutcliffe and Blustein (1994)
-    convention: With two systems it is the paired t-test. The F of more is corrected by Greenhouse
-        and Geisser (1959) and by Huynh and Feldt (1976), as in the R package car; Lecoutre's
-        correction (1991) changes nothing if all topics are one group.
+    convention: With two systems it is the paired t-test. With more systems, F is corrected by
+        Greenhouse and Geisser (1959) and by Huynh and Feldt (1976), as in the R package car;
+        Lecoutre's correction (1991) changes nothing if all topics are one group.
     """
     return compare_by_analysis(fit_two_way, pairs, options)
 
@@ -424,7 +424,7 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Friedman test.
 
     asks: Do some systems tend to rank above others, topic by topic?
-    null: On each topic, every order of the systems is as likely.
+    null: On each topic, all orders of the systems are equally likely.
     assumes: Topics are independent of each other. Corrections for pairwise comparisons control the
         error rate only if all systems are equal; if some differ, Type I errors for the other pairs
         may be more frequent.

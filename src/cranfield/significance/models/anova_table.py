@@ -19,22 +19,23 @@ from cranfield.tabular import Cell, Table, format_number, format_pvalue
 class Sphericity:
     r"""Estimated departure from sphericity, and corrected p-values of the F of all systems.
 
-    Sphericity: the differences of all pairs of systems have the same variance, as F assumes. With
-    eigenvalues lambda of the covariance of m systems over n topics, centred by row and column,
+    F assumes sphericity: the differences of all pairs of systems have the same variance. The two
+    estimates of the departure epsilon are, with the eigenvalues lambda of the covariance of m
+    systems over n topics, centred by row and column,
 
     .. math:: \hat\varepsilon = \frac{(\sum \lambda)^2}{(m - 1) \sum \lambda^2}, \quad
         \tilde\varepsilon = \min\left(1, \frac{n (m - 1) \hat\varepsilon - 2}
         {(m - 1) (n - 1 - (m - 1) \hat\varepsilon)}\right)
 
-    Both degrees of freedom of F are multiplied by epsilon. Source: Greenhouse and Geisser (1959);
-    Huynh and Feldt (1976); Lecoutre's correction (1991) changes nothing if all topics are one
+    Both degrees of freedom of F are multiplied by epsilon. Sources: Greenhouse and Geisser (1959);
+    Huynh and Feldt (1976). Lecoutre's correction (1991) changes nothing if all topics are one
     group.
 
     Attributes
     ----------
     greenhouse_geisser, huynh_feldt
         The two estimates of epsilon, above 0 and at most 1 (sphericity). The first is at most
-        (n - 1) / (m - 1): with fewer topics than systems it is too low, and its p too high.
+        (n - 1) / (m - 1): with fewer topics than systems it is too low and its p-value too high.
     p_greenhouse_geisser, p_huynh_feldt
         P-values of the F of all systems, corrected by each estimate.
     """
@@ -127,8 +128,8 @@ class AnovaTable(Result):
         "F": Column("F statistic; null for Error and Total."),
         "p": Column("p-value of F; null if F is null or infinite.", pvalue=True),
         "omega2": Column(
-            "Partial omega squared, the proportion of the variance not explained by other sources,"
-            " from 0 to 1; negative estimates are 0, null if F is null."
+            "Partial omega squared, from 0 to 1: the proportion of the source in the variance that"
+            " other sources do not explain. Negative estimates count as 0; null if F is null."
         ),
     }
 

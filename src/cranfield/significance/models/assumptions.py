@@ -116,8 +116,8 @@ class Assumptions(Result):
     Attributes
     ----------
     normality
-        Shapiro and Wilk's test; above 5,000 residuals D'Agostino and Pearson's. None if the test
-        is not possible; `skipped` has the reason, as for the other checks.
+        Shapiro and Wilk's test, or D'Agostino and Pearson's for more than 5,000 residuals. None if
+        the test is not possible; `skipped` has the reason, as for the other tests.
     brown_forsythe, bartlett
         Tests of equal variances over systems. Bartlett's test assumes normality.
     additivity
@@ -169,7 +169,7 @@ class Assumptions(Result):
 
     @property
     def violated(self) -> tuple[str, ...]:
-        """The assumptions that a test rejects, except Bartlett's test."""
+        """The assumptions that are rejected by a test other than Bartlett's."""
         checks = (check for check in self.checks if check is not self.bartlett)
         return tuple(check.assumption for check in checks if check.pvalue <= self.alpha)
 
@@ -178,18 +178,18 @@ class Assumptions(Result):
         """Sentences on the rejected assumptions and their consequences.
 
         Source: Ferro and Maistro (2024), section 4.2.5, who cite Ito (1980) and Mendenhall and
-        Sincich (2012). They state that unequal variances hardly affect a balanced design, which
-        holds for independent scores, but not for scores of the same topics (Huynh and Feldt, 1976).
+        Sincich (2012). Their statement that unequal variances hardly affect a balanced design is
+        true for independent scores, but not for scores on the same topics (Huynh and Feldt, 1976).
         """
         topics = counted(self.topics, "topic")
         lines = []
         if NORMAL in self.violated:
             shape = f"skewness {self.skewness:.2f}, excess kurtosis {self.kurtosis:.2f}"
             advice = (
-                f"With {topics} a test of means hardly depends on normality; many tests with Holm's"
-                " or Bonferroni's correction may depend on it, as they use small p-values."
+                f"With {topics} a test of means hardly depends on normality, but many tests with"
+                " Holm's or Bonferroni's correction may, as their decisions use small p-values."
                 if self.topics >= ENOUGH_TOPICS
-                else f"With {topics}, fewer than {ENOUGH_TOPICS}, this may matter: compare with a"
+                else f"With {topics}, fewer than {ENOUGH_TOPICS}, this may matter: check with a"
                 " randomisation test."
             )
             lines.append(f"The errors are not normal ({shape}). {advice}")
@@ -199,16 +199,15 @@ class Assumptions(Result):
                 " of System corrected for non-sphericity, above the ANOVA table. For pairs, the"
                 " correction bootstrap-tukey and the test t do not assume equal variances."
                 if self.balanced
-                else "As some scores are missing, this may affect the Type I errors: compare with a"
+                else "As some scores are missing, this may affect the Type I errors: check with a"
                 " paired test or a randomisation test."
             )
             lines.append(f"The systems differ in variance. {advice}")
         if ADDITIVE in self.violated:
             lines.append(
                 "The effects of topics and systems are not additive: differences between systems"
-                " depend on the difficulty of the topic. A transformation of the scores may help:"
-                " check again after it. With scores by shard of the collection the interaction can"
-                " be modelled."
+                " depend on the difficulty of the topic. Transform the scores and check them again,"
+                " or use scores by shard, for which a model can include the interaction."
             )
         if not self.violated:
             lines.append("No test rejects an assumption at this level.")
@@ -233,12 +232,13 @@ def check_assumptions(
     r"""Check the residuals of an analysis of variance.
 
     The tests assume that residuals are independent errors, which holds only approximately. With
-    many residuals, even negligible departures from an assumption are significant.
+    many residuals, even negligible departures from an assumption are significant. Tukey's test of
+    non-additivity uses
 
     .. math:: F = \frac{N}{(SS_e - N) / (df_e - 1)}, \quad
         N = \frac{\left(\sum_{ts} e_{ts} a_t b_s\right)^2}{\sum_t a_t^2 \sum_s b_s^2}
 
-    is Tukey's test of non-additivity, with residuals e and effects a of topics and b of systems.
+    with residuals e, effects a of topics, and effects b of systems.
 
     Source: Ferro and Maistro (2024), section 4.2.5; Shapiro and Wilk (1965); D'Agostino and Pearson
     (1973); Brown and Forsythe (1974); Bartlett (1937); Tukey (1949).

@@ -108,17 +108,18 @@ class FactorialAnova(Result):
             f"{measure_prefix(self.measure)}analysis of variance, {self.anova.model}",
             f"{counted(self.topics, 'topic')} x {grid}; interactions with topics are the error",
             "pairs: Tukey's HSD for the pairs of each factor,"
-            f" {100 * (1 - self.alpha):.4g}% simultaneous confidence intervals; levels: those whose"
-            f" intervals do not overlap differ significantly (alpha {self.alpha:g})",
+            f" {100 * (1 - self.alpha):.4g}% simultaneous confidence intervals; levels: levels"
+            f" whose intervals do not overlap differ significantly (alpha {self.alpha:g})",
         ]
 
 
 def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> FactorialAnova:
     r"""Estimate the effects of system components and their interactions by analysis of variance.
 
-    Systems are a full grid: one for each combination of the levels of some factors, such as stop
-    list, stemmer and retrieval model. The model has all main effects and interactions of these
-    factors, and an effect of topics, whose interactions with factors are the error:
+    The systems must form a full grid: one system for each combination of the levels of some
+    factors, such as stop list, stemmer and retrieval model. The model has all main effects and
+    interactions of these factors, and an effect of topics. Interactions of topics with factors are
+    the error:
 
     .. math:: y = \mu + \tau_{topic} + \alpha_j + \beta_k + (\alpha\beta)_{jk} + \dots + \varepsilon
 
@@ -141,7 +142,7 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
     Raises
     ------
     InputError
-        For systems without levels, and combinations without a system or with several.
+        For systems without levels, and for combinations of levels with no or several systems.
     CranfieldError
         For fewer than two topics with a score of every system.
 
@@ -209,7 +210,7 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
         len(table.systems),
         alpha,
         anova,
-        _frames(anova, cube, grid, alpha),
+        _make_frames(anova, cube, grid, alpha),
         tuple(notes),
     )
 
@@ -289,7 +290,7 @@ def _error_and_hsd(
     return standard_error, standard_error * studentised_range_isf(alpha, n_levels, table.df_error)
 
 
-def _frames(
+def _make_frames(
     table: AnovaTable, cube: Floats, grid: Mapping[str, Sequence[str]], alpha: float
 ) -> dict[str, pl.DataFrame]:
     """Return the data frame of each table of the result, by name."""

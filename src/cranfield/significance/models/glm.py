@@ -62,7 +62,7 @@ FAMILIES = {
     "quasi-binomial": ("logit", "probit", "cloglog", "loglog"),
     "gaussian": ("logit", "identity"),
 }
-"""Families, and the links of each."""
+"""Links that each family supports."""
 
 MAX_STEPS = 100
 TOLERANCE = 1e-11  # largest change of the linear predictor at convergence
@@ -252,13 +252,13 @@ def glm_test(pairs: Pairs, options: Options, spec: GeneralisedLinearModel) -> Ou
 
     asks: Do the effects of the systems differ, after effects of topics, on the scale of the link
         function?
-    null: The two systems have the same effect; with the quasi-binomial family and the logit link
-        that is the same mean score.
+    null: The two systems have the same effect; with the quasi-binomial family and the logit link,
+        equal effects mean equal mean scores.
     assumes: Effects of topic and system add up on the scale of the link; errors are independent,
-        and their variance is the scale times m (1 - m) for an expected score m, or one variance for
-        the Gaussian family. The variances of differences of real systems are more unequal.
-    when: Studies of tests, of scores from 0 to 1. Not to claim that systems differ: its error rates
-        are above the level on real scores.
+        and their variance is the scale times m (1 - m) for an expected score m, or constant for the
+        Gaussian family. The variances of differences between real systems are more unequal.
+    when: Only for studies of tests, with scores from 0 to 1. Do not use it to claim that systems
+        differ: its error rates on real scores are above alpha.
     formula: g(E[y_{ij}]) = \mu + \tau_i + \alpha_j, \quad t = \frac{\hat{\alpha}_u -
         \hat{\alpha}_v}{\sqrt{\hat{\phi} \, c_{uv}}}, \quad \hat{\phi} = \frac{1}{(n - 1)(S - 1)}
         \sum_{ij} \frac{(y_{ij} - \hat{m}_{ij})^2}{V(\hat{m}_{ij})}
@@ -317,7 +317,7 @@ class GlmComparison(TableResult):
     f, pvalue
         F test that all systems are equal.
     notes
-        Excluded topics and systems, and the error rates of the test.
+        Notes on excluded topics and systems, and on the error rates of the test.
     """
 
     name: ClassVar[str] = "pairs"
@@ -422,8 +422,8 @@ def compare_glm(
         notes.append(describe_excluded_topics(topics))
     if systems := np.array(table.systems)[~fit.systems].tolist():
         notes.append(
-            f"pairs with {some_of(map(quoted, systems), 3)} are not tested, as all scores of such a"
-            " system are 0, or all are 1"
+            f"pairs with {some_of(map(quoted, systems), 3)} are not tested, as these systems have"
+            " only scores of 0, or only scores of 1"
         )
     return GlmComparison(
         rows.fill_nan(None),
@@ -444,6 +444,6 @@ def compare_glm(
 def describe_excluded_topics(topics: Sequence[str]) -> str:
     """Return a note on topics that a model excludes."""
     return (
-        f"glm excludes {counted(len(topics), 'topic')} on which all scores are 0, or all are 1:"
+        f"glm excludes {counted(len(topics), 'topic')} with only scores of 0, or only scores of 1:"
         f" {some_of(map(quoted, topics), 3)}"
     )

@@ -68,8 +68,8 @@ class RandomGroups:
     .. math:: y_{ti} = \mu + u_t + e_{ti}, \quad u_t \sim N(0, \sigma_u^2), \quad
         e_{ti} \sim N(0, \sigma_e^2), \quad i = 1, \dots, n_t
 
-    Each column has its own mean; all share both variances. The columns are a rotation of `copies`
-    independent copies of this model: the number of columns, or one less if rows add up to 0.
+    Each column has its own mean; all share both variances. Rotated, the columns are `copies`
+    independent samples of this model: as many as columns, or one less if rows add up to 0.
     """
 
     def __init__(self, rows: Floats, labels: Indices, copies: int, tolerance: float) -> None:
@@ -87,9 +87,9 @@ class RandomGroups:
     def fit(self) -> GroupsFit:
         """Estimate by restricted maximum likelihood.
 
-        Groups of one size: the variance of the mean is the mean square between groups, with its
-        degrees of freedom. Otherwise: of the model, with Satterthwaite's degrees of freedom from
-        the observed information, as in lmerTest; an estimate of 0 between groups counts as known.
+        If all groups have one size, the mean square between groups gives the variance of the mean.
+        Otherwise the model gives it, with Satterthwaite's degrees of freedom from the observed
+        information, as in lmerTest; a variance of 0 between groups is treated as known.
         """
         n, groups = self.counts, self.counts.size
         total, df = float(n.sum()), self.copies * (groups - 1.0)
@@ -178,7 +178,7 @@ def _weighted_squares(products: Floats, weights: Floats) -> tuple[Floats, Floats
 
 
 def fit_random_topics_model(values: Floats) -> Model:
-    """Fit the model of random topics without its table, which takes longer."""
+    """Fit the model of random topics without the slower computation of its table."""
     if np.isnan(values).any():
         return random_topics(values)[1]
     return fit_two_way_model(values.mean(axis=2))
@@ -233,8 +233,8 @@ def three_way_test(pairs: Pairs, options: Options) -> Outcome:
     null: All systems have the same effect.
     assumes: Topics are fixed: results do not generalise to other topics. Errors are independent and
         normal, with one variance.
-    when: Only to reproduce the model of the paper; use random-topics instead. The error excludes
-        the variation of differences between topics, so that differences are significant which do
+    when: Only to reproduce the model of the paper; otherwise use random-topics. The error excludes
+        the variation of differences between topics, so that differences may be significant that do
         not hold on other topics.
     formula: y_{ijk} = \mu_{\cdot\cdot\cdot} + \tau_i + \alpha_j + \beta_k + (\tau\alpha)_{ij} +
         (\tau\beta)_{ik} + (\alpha\beta)_{jk} + \varepsilon_{ijk}
@@ -260,8 +260,8 @@ def fixed_topics_notes(table: AnovaTable, values: Floats) -> tuple[str, ...]:
         return (f"{note}; the error of the test random-topics includes this variation",)
     return (
         f"{note}: F of System divided by Error is {fixed_f:.4g} (p {format_pvalue(fixed_p)}); F"
-        f" divided by Topic:System, which holds for other topics too, is {random_f:.4g}"
-        f" (p {format_pvalue(random_p)}), and the test random-topics uses it",
+        f" divided by Topic:System, as in the test random-topics, holds for other topics too and is"
+        f" {random_f:.4g} (p {format_pvalue(random_p)})",
     )
 
 
@@ -346,7 +346,7 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     assumes: Residuals are exchangeable: independent, with one distribution, of any shape. With
         shards, topics are fixed, as in three-way ANOVA.
     when: Several systems on the same topics, when errors are far from normal. With scores by
-        shard its results hold for these topics only: the error excludes the variation of
+        shard the results hold for these topics only, as the error excludes the variation of
         differences between topics.
     formula: p = \frac{|\{b : |t^{*b}_{uv}| \ge |t_{uv}|\}| + 1}{B + 1}, \quad t_{uv} =
         \frac{\hat{\alpha}_u - \hat{\alpha}_v}{\sqrt{\mathit{MS}_{Error}}}
@@ -355,7 +355,7 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     source: Voorhees, Samarov and Soboroff (2017)
     convention: The model is topic + system, with shards also topic:system. Residuals of all cells
         are drawn with replacement, and the model is fitted again. Differences are divided by the
-        error of that fit; otherwise small experiments reject too often. The interval uses the
+        error of the new fit; otherwise small experiments reject too often. The interval uses the
         quantile of |t| over the same fits; the interval of a one-sided test, the quantile of t.
     """
     scores = pairs.scores

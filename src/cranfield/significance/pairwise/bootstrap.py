@@ -37,14 +37,14 @@ from cranfield.significance.resampling import (
     CentredRows,
     as_integers,
     bootstrap_t_interval,
-    count_as_extreme,
     count_extreme,
+    count_extreme_values,
     draw_counts,
     draw_topic_counts,
+    find_bound_ranks,
     monte_carlo_pvalues,
     smallest_sign_flip_pvalue,
     studentise,
-    tail_ranks,
 )
 
 
@@ -96,9 +96,10 @@ def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         differ at least as much as observed?
     null: The mean difference is zero.
     assumes: Topics are a random sample, large enough that the mean varies as in resamples of it.
-    when: To compare with studies that used it. With few topics its Type I errors are too frequent:
-        resampled means have a smaller variance than the mean, by a factor of 1 - 1/n, and thinner
-        tails than t. Use the test bootstrap, which divides by the error of each resample.
+    when: Only to compare with studies that used this test. With few topics its Type I errors are
+        too frequent: resampled means have a smaller variance than the mean, by a factor of 1 - 1/n,
+        and thinner tails than t. The test bootstrap, which divides by the error of each resample,
+        avoids both problems.
     formula: p = \frac{|\{b : |\bar{w}^{*b}| \ge |\bar{z}|\}| + 1}{B + 1}, \quad w_i = z_i -
         \bar{z}
     statistic: mean difference
@@ -122,7 +123,7 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) ->
     def test_block(rows: slice, block: Pairs) -> tuple[Indices, Indices]:
         statistics, side = resample(block), options.alternative
         n_infinite = np.isinf(statistics).sum(axis=1)
-        n = count_as_extreme(statistics, statistic[rows], side, rtol=RELATIVE_TOLERANCE)
+        n = count_extreme_values(statistics, statistic[rows], side, rtol=RELATIVE_TOLERANCE)
         return n, n_infinite
 
     # Blocks fit into the cache, and are large enough for a matrix product.
@@ -248,7 +249,7 @@ def median_interval(
     pairs: Pairs, difference: Floats, centred: Floats, options: Options, level: Level
 ) -> Bounds:
     """Return the unadjusted interval of each pair, by the quantile of its resampled differences."""
-    rank = tail_ranks(pairs, level, options)
+    rank = find_bound_ranks(pairs, level, options)
     half_width = np.full(len(pairs), np.inf)
     for rows, block in pairs.blocks(options.resamples):
         draws = np.sort(orient(block.subtract(centred), options.alternative))
@@ -270,7 +271,7 @@ def bound_by_sign_flips(
 
 @declared_correction("bootstrap-max", families=("medians",), resamples_topics=True, random=True)
 def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
-    r"""the largest difference of each resample.
+    r"""the bootstrap distribution of the largest difference.
 
     does: topics are drawn with replacement from centred scores; each difference is compared, in a
         single step, with the largest difference of all pairs, not divided by an error
@@ -290,9 +291,7 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-INTERVAL_KEY = 0
-"""First key of the random streams of intervals, whose second key is the index of a system; random
-streams of the test have a single key."""
+INTERVAL_KEY = 0  # streams of intervals have this key and the index of a system; tests have one key
 
 
 @declared_test(
@@ -354,7 +353,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 def sort_missing_last(values: Floats) -> tuple[Floats, Indices]:
-    """Move missing scores behind all others; also return the number of scores by system."""
+    """Move missing scores of each system to the end; also return the number of scores by system."""
     is_missing = np.isnan(values)
     order = np.argsort(is_missing, axis=0, kind="stable")
     return np.take_along_axis(values, order, axis=0), (~is_missing).sum(axis=0)

@@ -28,10 +28,10 @@ from cranfield.significance.registry import Options, TestInfo, declared_test
 from cranfield.significance.resampling import (
     as_integers,
     count_extreme,
+    find_bound_ranks,
     monte_carlo_pvalues,
     random_signs,
     smallest_sign_flip_pvalue,
-    tail_ranks,
 )
 
 STUDENTISED_FAMILIES = ("t", "bootstrap", "anova")
@@ -43,8 +43,8 @@ def apply_exchange_tests(
 ) -> Outcome:
     """Replace the infinite t of pairs whose differences do not vary by an exact permutation test.
 
-    Only the observed one of the 2^n assignments of signs is as extreme, and in a two-sided test its
-    mirror image: p = 2^(1 - n). Unpaired tests permute the n + m scores.
+    Of the 2^n assignments of signs, only the observed assignment is as extreme, and its mirror
+    image in a two-sided test, so that p = 2^(1 - n). Unpaired tests permute the n + m scores.
     """
     if info.family not in STUDENTISED_FAMILIES:
         return outcome
@@ -59,8 +59,8 @@ def apply_exchange_tests(
     is_affected = is_constant & (sign != 0)
     name = "exact sign flips" if info.paired else "exact permutations"
     note = (
-        f"{counted(int(is_affected.sum()), 'pair')} without any variation of the difference: the"
-        f" error cannot be estimated, so their p-values are from {name}"
+        f"{counted(int(is_affected.sum()), 'pair')} whose differences do not vary: the standard"
+        f" error cannot be estimated, so p-values are from {name}"
     )
 
     def bounds(level: Level) -> Bounds:
@@ -116,8 +116,8 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
     null: The mean difference is zero.
     assumes: Topics are independent and the mean of their differences is nearly normal, which holds
         from a few dozen topics on unless the differences are very skewed.
-    when: Two systems on the same topics, for readers who expect it. For more systems use two-way
-        ANOVA with Tukey's HSD, which for two systems equals this test.
+    when: Two systems on the same topics, for readers who expect a t-test. For more systems use
+        two-way ANOVA with Tukey's HSD, which for two systems equals this test.
     formula: t = \frac{\bar{d}}{s_d / \sqrt{n}}, \quad n - 1 \text{ degrees of freedom}
     statistic: t
     effect: Cohen's d of the differences: their mean divided by their standard deviation
@@ -144,7 +144,7 @@ def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
     null: Both systems have the same mean.
     assumes: All scores are independent, both systems have the same variance, and means are
         nearly normal.
-    when: Two systems that were tested on different topics. Prefer Welch's, which does not
+    when: Two systems that were tested on different topics. Prefer Welch's test, which does not
         assume equal variances.
     formula: t = \frac{\bar{x} - \bar{y}}{s \sqrt{1/n + 1/m}}, \quad s^2 = \frac{(n - 1) s_x^2 +
         (m - 1) s_y^2}{n + m - 2}
@@ -156,7 +156,7 @@ def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
     convention: If the scores of each system are all equal, their variance is 0, and p is from exact
         permutations.
     """
-    return _unpaired(pairs, options, pooled=True)
+    return _compare_unpaired(pairs, options, pooled=True)
 
 
 @declared_test("welch", aliases=("welch-t",), family="t", paired=False)
@@ -175,10 +175,10 @@ def welch_test(pairs: Pairs, options: Options) -> Outcome:
     convention: Degrees of freedom by Welch and Satterthwaite. If the scores of each system are all
         equal, their variance is 0, and p is from exact permutations.
     """
-    return _unpaired(pairs, options, pooled=False)
+    return _compare_unpaired(pairs, options, pooled=False)
 
 
-def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
+def _compare_unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
     counts = (~np.isnan(pairs.values)).sum(axis=0)
     mean = np.nanmean(pairs.values, axis=0)
     centred = pairs.values - mean
@@ -228,10 +228,11 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     asks: If the labels of the two systems were swapped at random on each topic, how often would the
         means differ at least as much as observed?
     null: The labels of the two systems are exchangeable on each topic.
-    assumes: Topics are independent. No distributional form is assumed, nor that topics are a
-        sample.
-    when: Two systems on the same topics, without the t-test's assumption. For many systems, with
-        the randomised Tukey HSD if all differences have one variance, which real ones seldom have.
+    assumes: Topics are independent. They need not be a random sample, and no distributional form is
+        assumed.
+    when: Two systems on the same topics, without the normality that the t-test assumes. For many
+        systems, use it with the randomised Tukey HSD only if the differences of all pairs have one
+        variance, which is rare for real systems.
     formula: p = \frac{|\{b : |\sum_t s_{bt} d_t| \ge |\sum_t d_t|\}| + 1}{B + 1}, \quad s_{bt}
         = \pm 1
     statistic: mean difference
@@ -333,10 +334,10 @@ def _count_pairs(first: Floats, second: Floats, threshold: Floats) -> Floats:
 def subset_interval(pairs: Pairs, options: Options, all_subsets: bool, level: Level) -> Bounds:
     """Return the interval of shifts that the randomisation test does not reject.
 
-    If the signs of a subset of the topics are flipped, the sum of the shifted differences becomes
-    at least as large exactly if the mean of the subset is at most the shift, and (two-sided) as
-    small as minus the observed sum if the mean of the other topics is. A bound is therefore such a
-    mean of a certain rank, over all subsets (`all_subsets`), or those that the test drew.
+    If the signs of a subset of the shifted differences are flipped, their sum becomes at least as
+    large exactly if the mean of the subset is at most the shift. In a two-sided test, it becomes at
+    most minus the observed sum exactly if the mean of the other topics is at most the shift. A
+    bound is such a mean of a certain rank, over all subsets (`all_subsets`) or those drawn.
     """
     n = pairs.n_topics
     low, high = infinite_bounds(len(pairs))
@@ -347,7 +348,7 @@ def subset_interval(pairs: Pairs, options: Options, all_subsets: bool, level: Le
     # All subsets include the observed arrangement, random subsets do not.
     n_subsets = len(is_flipped) - all_subsets
     size = is_flipped.sum(axis=1)
-    rank = tail_ranks(pairs, level, options, n_subsets)
+    rank = find_bound_ranks(pairs, level, options, n_subsets)
     # The empty subset, and in a two-sided test the full one, are extreme for any shift.
     is_proper = (size > 0) & (size < n) if options.two_sided else size > 0
     rank = rank - int((~is_proper).sum()) + all_subsets

@@ -61,10 +61,10 @@ def binomial_pvalues(
 
 def count_cells(n: int) -> int:
     """Return the number of values that :func:`kth_sum` stores per row, for lists of n numbers."""
-    return (n // _side(n) + 1) ** 2 + 8 * n
+    return (n // _square_side(n) + 1) ** 2 + 8 * n
 
 
-def _side(n: int) -> int:
+def _square_side(n: int) -> int:
     return max(1, int(np.rint(np.cbrt(n))))
 
 
@@ -101,7 +101,7 @@ class _SumTables:
     """
 
     def __init__(self, x: Floats, y: Floats, triangle: bool) -> None:
-        self.shift, self.side = int(triangle), _side(x.shape[1])
+        self.shift, self.side = int(triangle), _square_side(x.shape[1])
         height, self.columns = (-(-rows.shape[1] // self.side) * self.side for rows in (x, y))
         self.x, self.y = (
             np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.inf)
@@ -167,7 +167,7 @@ MAX_EXACT = 500  # largest number of topics of the exact test; above, the normal
 def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Wilcoxon signed rank test.
 
-    asks: Are the differences in favour of one system larger, by rank, than those against it?
+    asks: Do the differences in favour of one system have larger ranks than those against it?
     null: The differences are symmetric around zero.
     assumes: Topics are independent; the distribution of differences is symmetric. Only then is
         a hypothesis about the pseudo-median also one about the mean.
@@ -338,8 +338,8 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
     asks: Does one system score higher on more topics than the other?
     null: The median of the differences is zero: both systems are equally likely to win a topic.
     assumes: Topics are independent of each other; no assumption is made about the size of
-        differences. The hypothesis is about their median, not about their mean: where differences
-        are skewed, one can be 0 and the other not.
+        differences. The hypothesis is about the median of the differences, not about their mean: if
+        differences are skewed, the median can be 0 while the mean is not, and vice versa.
     when: Scores that are only ordinal, such as RR. It ignores how large differences are, and so
         has less power than other tests. It does not test means: with equal means and skewed
         differences its Type I errors are too frequent.
@@ -349,11 +349,11 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
     effect: (wins - losses) / (wins + losses)
     interval: median of the differences that are not 0
     source: Gibbons and Chakraborti (2011); Ferro and Maistro (2024), section 4; for the
-        threshold Urbano, Lima and Hanjalic (2019b), who take .01
-    convention: Topics with equal scores are excluded, and counted; with a `threshold` also
-        those whose scores differ by no more than that. The interval is of the median of the
-        other differences, from order statistics, so that it excludes 0 exactly where p is at most
-        alpha.
+        threshold Urbano, Lima and Hanjalic (2019b), who use .01
+    convention: Topics with equal scores are excluded, and their number is reported; with a
+        `threshold`, so are topics whose scores differ by at most the threshold. The interval is
+        that of the median of the other differences, from order statistics, so that it excludes 0
+        exactly if p is at most alpha.
     """
 
     def count(_: slice, block: Pairs) -> tuple[Indices, Indices]:

@@ -69,7 +69,7 @@ class JointComparison(Result, WithProse):
         P-values adjusted jointly for all pairs and measures, shape (pairs, measures).
     interval
         Lower and upper bounds of simultaneous intervals for all pairs and measures at confidence
-        1 - alpha, each of shape (pairs, measures); NaN where an interval would contradict the
+        1 - alpha, each of shape (pairs, measures); NaN if an interval would contradict the test
         decision on a pair, as in later steps of `bootstrap-max-t`.
     lower_is_better
         Whether lower scores are better, by measure.
@@ -89,12 +89,12 @@ class JointComparison(Result, WithProse):
         **PAIR_COLUMNS,
         "measure": Column("Measure.", key=True),
         "difference": Column(
-            "Statistic of the first system minus statistic of the second; with geometric"
-            " means the logarithm of their ratio."
+            "Statistic of the first system minus statistic of the second; for geometric means,"
+            " the logarithm of their ratio."
         ),
         **interval_columns(
             "confidence interval, simultaneous for all pairs and measures",
-            "; null where it would contradict the decision",
+            "; null if the interval would contradict the test decision",
         ),
         "p": Column("p-value, adjusted jointly for all pairs and measures.", pvalue=True),
         "verdict": Column(
@@ -129,13 +129,13 @@ class JointComparison(Result, WithProse):
     def verdicts(self) -> Ints:
         """Verdicts on the first system of each pair, shape (pairs, measures).
 
-        A verdict is 1 if it is significantly better, -1 if it is significantly worse, else 0.
+        1 if the first system is significantly better, -1 if it is significantly worse, else 0.
         """
         sign = np.sign(self.difference) * np.where(self.lower_is_better, -1, 1)
         return np.where(self.pvalues <= self.alpha, sign, 0).astype(np.int64)
 
     def counts(self) -> pl.DataFrame:
-        """Count, by pair, the measures by which the first system is significantly better, worse."""
+        """Count, by pair, the measures by which the first system is `better` and `worse`."""
         better, worse = ((self.verdicts == sign).sum(axis=1) for sign in (1, -1))
         return self._pairs().with_columns(better=better, worse=worse)
 
@@ -187,17 +187,18 @@ def compare_measures(
 ) -> JointComparison:
     r"""Compare systems by several measures, as one family of comparisons.
 
-    Topics are drawn with replacement, the same for all systems and measures, and observed values
-    are compared with the largest
+    Topics are drawn with replacement, the same for all systems and measures. The statistic of a
+    pair p by a measure m in a resample is
 
     .. math:: T^*_{mp} = \frac{|\bar{d}^*_{mp} - \bar{d}_{mp}|}{s^*_{mp} / \sqrt{n}}
 
-    over measures m and pairs p in each resample. By default s is common to all pairs of a measure,
-    as in Tukey's HSD, in a single step; with `bootstrap-max-t` each pair has its own s, in a
-    step-down procedure. As measures of the same runs are highly correlated, one family costs less
-    power than correcting the p-values of each measure for the number of measures.
+    Observed statistics are compared with the largest statistic of each resample, over all measures
+    and pairs. By default s is common to all pairs of a measure, as in Tukey's HSD, in a single
+    step; with `bootstrap-max-t` each pair has its own s, in a step-down procedure. As measures of
+    the same runs are highly correlated, one family costs less power than correcting the p-values of
+    each measure for the number of measures.
 
-    Source: Westfall and Young (1993); Romano and Wolf (2005). Topics are assumed to be a random
+    Sources: Westfall and Young (1993); Romano and Wolf (2005). Topics are assumed to be a random
     sample of at least a dozen; no distributional form or correlation of scores is assumed.
 
     Parameters
@@ -222,7 +223,7 @@ def compare_measures(
     Raises
     ------
     CranfieldError
-        When scores are missing, infinite or too few, or topics or systems of measures differ.
+        When scores are missing, infinite or too few, or if measures differ in topics or systems.
     PolicyError
         For an unknown baseline, or an option out of its range.
 

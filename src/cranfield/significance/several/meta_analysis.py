@@ -53,7 +53,7 @@ N_BISECTIONS = 80  # of an interval that contains a root; more than the 53 bits 
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """Results of a meta-analysis by row; NaN if they require two collections and there is one."""
+    """Results of a meta-analysis by row; those that require two collections may be NaN."""
 
     n_collections: Indices
     estimate: Floats
@@ -104,8 +104,8 @@ def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
 def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tuple[Floats, Floats]:
     """Return the prediction interval of the true value in another collection, by row.
 
-    It is the parametric bootstrap interval of Nagashima, Noma and Furukawa (2019), of draws of
-    tau^2, of a mean, and of a value around it; infinite for fewer than two collections.
+    The parametric bootstrap of Nagashima, Noma and Furukawa (2019) draws tau^2, then a mean given
+    tau^2, then a value around this mean. The interval is infinite for fewer than two collections.
     """
     low, high = np.full(len(y), -np.inf), np.full(len(y), np.inf)
     has_estimate = np.isfinite(v)
@@ -157,7 +157,7 @@ def _mean_and_squares(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return mean, (weights * (y - mean[..., None]) ** 2).sum(axis=-1)
 
 
-def _by_moments(y: Floats, v: Floats, df: Floats) -> Floats:
+def _estimate_by_moments(y: Floats, v: Floats, df: Floats) -> Floats:
     """Estimate tau^2 by DerSimonian and Laird (1986), equation 8."""
     weights = 1 / v
     _, q = _mean_and_squares(y, weights)
@@ -165,7 +165,7 @@ def _by_moments(y: Floats, v: Floats, df: Floats) -> Floats:
     return np.asarray((q - df) / (total - (weights**2).sum(axis=1) / total))
 
 
-def _by_paule_mandel(y: Floats, v: Floats, df: Floats) -> Floats:
+def _estimate_by_paule_mandel(y: Floats, v: Floats, df: Floats) -> Floats:
     """Estimate tau^2 such that the weighted sum of squares is k - 1 (Paule and Mandel, 1982)."""
 
     def excess(tau2: Floats) -> Floats:
@@ -175,7 +175,7 @@ def _by_paule_mandel(y: Floats, v: Floats, df: Floats) -> Floats:
     return _find_root(excess, np.zeros(len(y)), largest)
 
 
-def _by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
+def _estimate_by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
     """Estimate tau^2 by restricted maximum likelihood (Viechtbauer, 2005)."""
     has_estimate = np.isfinite(v)
     highest = np.where(has_estimate, y, -np.inf).max(axis=1)
@@ -225,9 +225,9 @@ class Estimator(NamedTuple):
 
 
 TAU2_BY = {
-    "reml": Estimator("restricted maximum likelihood", _by_reml),
-    "paule-mandel": Estimator("Paule and Mandel", _by_paule_mandel),
-    "dersimonian-laird": Estimator("DerSimonian and Laird", _by_moments),
+    "reml": Estimator("restricted maximum likelihood", _estimate_by_reml),
+    "paule-mandel": Estimator("Paule and Mandel", _estimate_by_paule_mandel),
+    "dersimonian-laird": Estimator("DerSimonian and Laird", _estimate_by_moments),
 }
 """Estimators of the variance between collections, by name."""
 
@@ -236,8 +236,8 @@ ERRORS: dict[str, ArrayFunction] = {
     "hartung-knapp-ad-hoc": lambda ratio: np.sqrt(np.maximum(ratio, 1.0)),
     "normal": np.ones_like,
 }
-"""Factor of 1 / sqrt(sum of weights) in the standard error, as a function of the weighted mean
-square."""
+"""Standard errors by name: as a multiple of the classical one, 1 / sqrt(sum of weights), given the
+weighted mean square of the estimates around their mean."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +259,7 @@ class CommonPairs:
         return int(self.first.size)
 
     def frame(self) -> pl.DataFrame:
-        """Return the names of both systems, one row a pair."""
+        """Return the names of both systems, a row for each pair."""
         return pair_names(self.systems, self.first, self.second)
 
 
@@ -331,11 +331,11 @@ class MetaAnalysis(Result):
         collection lacks a pair, or its differences do not vary.
     pooled
         By pair: number of collections, pooled difference and its standard error, tau^2, Q and its
-        p-value, I^2; values that require two collections are NaN where a pair has one.
+        p-value, I^2. For a pair on a single collection, values that require two are NaN.
     standardised, tau2_by, errors, correction, alpha, resamples, seed
         Options of :func:`meta_analysis`.
     raw_pvalues, adjusted_pvalues
-        P-values of a pooled difference of 0, by pair, before and after the correction.
+        P-values against a pooled difference of 0, by pair, before and after the correction.
     interval
         Confidence interval of the pooled difference at confidence 1 - alpha, by pair.
     interval_kind
@@ -352,7 +352,7 @@ class MetaAnalysis(Result):
         "collections": Column("Number of collections that have the pair."),
         "difference": Column("Pooled difference, first minus second."),
         **interval_columns("confidence interval", "; null with one collection"),
-        "p": Column("Adjusted p-value that the pooled difference is 0.", pvalue=True),
+        "p": Column("Adjusted p-value against a pooled difference of 0.", pvalue=True),
         **interval_columns(
             "prediction interval of the true difference on another collection", prefix="predicted "
         ),
@@ -394,7 +394,7 @@ class MetaAnalysis(Result):
     def by_collection(self) -> pl.DataFrame:
         """Return a row for each pair and collection: topics, difference, standard error, weight.
 
-        Collections without the pair are omitted; weights are the weights of the pooled difference.
+        Weights are those of the pooled difference. Collections without the pair are omitted.
         """
         tau2 = np.nan_to_num(self.pooled.tau2)[:, None]
         weight = 1 / (self.error**2 + tau2)
@@ -445,16 +445,17 @@ def meta_analysis(
 
     On collection c the mean difference :math:`y_c` of a pair has the variance :math:`v_c`, the
     variance of its differences by topic divided by the number of topics. With the variance
-    :math:`\tau^2` of true differences between collections,
+    :math:`\tau^2` of true differences between the k collections, the pooled difference and its
+    standard error are
 
     .. math:: \hat\mu = \frac{\sum_c w_c y_c}{\sum_c w_c}, \quad w_c = \frac{1}{v_c + \tau^2},
         \quad SE^2 = \frac{1}{\sum_c w_c} \cdot \frac{\sum_c w_c (y_c - \hat\mu)^2}{k - 1}
 
-    and :math:`\hat\mu \pm t_{k-1} SE` is the interval of Hartung and Knapp (2001) and of Sidik and
-    Jonkman (2002). The prediction interval of the true difference on another collection is the
-    parametric bootstrap interval of Nagashima, Noma and Furukawa (2019). It accounts for the
-    uncertainty of :math:`\tau^2`, which the interval :math:`\hat\mu \pm t_{k-1} \sqrt{SE^2 +
-    \tau^2}` ignores, and does not depend on `tau2_by` and `errors`.
+    The confidence interval :math:`\hat\mu \pm t_{k-1} SE` is that of Hartung and Knapp (2001) and
+    of Sidik and Jonkman (2002). The prediction interval of the true difference on another
+    collection is the parametric bootstrap interval of Nagashima, Noma and Furukawa (2019). Unlike
+    the interval :math:`\hat\mu \pm t_{k-1} \sqrt{SE^2 + \tau^2}`, it accounts for the uncertainty
+    of :math:`\tau^2`. It does not depend on `tau2_by` and `errors`.
 
     The collections are assumed to be a random sample of all collections of interest, with normally
     distributed true differences, no topics in common, and approximately normal means over topics.
@@ -471,11 +472,11 @@ def meta_analysis(
         Whether to pool standardised differences (Hedges' g of paired differences), instead of
         differences in the unit of the scores; requires three topics.
     tau2_by
-        `reml`, `paule-mandel` or `dersimonian-laird`.
+        Estimator of tau^2: `reml`, `paule-mandel` or `dersimonian-laird`.
     errors
-        `hartung-knapp`; `hartung-knapp-ad-hoc`, whose standard error is at least the classical
-        one, from the weights alone; or `normal`, the classical standard error with the normal
-        distribution, whose Type I errors are too frequent with few collections.
+        `hartung-knapp`: the standard error above; `hartung-knapp-ad-hoc`: the same, but at least
+        the classical one, from the weights alone; `normal`: the classical one with the normal
+        distribution, which has too many Type I errors with few collections.
     correction
         Correction of p-values for multiple pairs: `holm`, `bonferroni`, `bh`, `by`, `none`.
     alpha
@@ -490,13 +491,13 @@ def meta_analysis(
     PolicyError
         For an unknown option or baseline, fewer than two collections, or different measures.
     CranfieldError
-        For missing or infinite scores, and if no collection has two of the systems.
+        For missing or infinite scores, and if no collection has both systems of a pair.
 
     Notes
     -----
-    REML: Viechtbauer (2005); Paule and Mandel (1982); DerSimonian and Laird (1986). Hedges' g, with
-    its variance :math:`1/n + g^2/(2n)`: Hedges (1981), Viechtbauer (2010). I^2: Higgins and
-    Thompson (2002).
+    Sources: for `tau2_by`, Viechtbauer (2005) on REML, Paule and Mandel (1982), DerSimonian and
+    Laird (1986); for Hedges' g with its variance :math:`1/n + g^2/(2n)`, Hedges (1981) and
+    Viechtbauer (2010); for I^2, Higgins and Thompson (2002).
 
     Examples
     --------
@@ -562,11 +563,11 @@ def meta_analysis(
         prediction=predict(y, v, 1 - alpha, resamples, seed),
         resamples=resamples,
         seed=seed,
-        notes=(*common.notes, *_notes(common, has_error, pooled, errors)),
+        notes=(*common.notes, *_describe_exclusions(common, has_error, pooled)),
     )
 
 
-def _notes(pairs: CommonPairs, has_error: Bools, pooled: Pooled, errors: str) -> list[str]:
+def _describe_exclusions(pairs: CommonPairs, has_error: Bools, pooled: Pooled) -> list[str]:
     notes = []
     varies = pairs.deviation > 0
     if n_constant := int((~varies & ~np.isnan(pairs.mean)).sum()):
@@ -581,7 +582,7 @@ def _notes(pairs: CommonPairs, has_error: Bools, pooled: Pooled, errors: str) ->
         )
     if n_alone := int((pooled.n_collections < 2).sum()):
         notes.append(
-            f"{counted(n_alone, 'pair')} with fewer than two collections to pool: p is 1, without"
-            " an interval"
+            f"{counted(n_alone, 'pair')} with fewer than two collections to pool: p is set to 1,"
+            " and there is no interval"
         )
     return notes

@@ -61,7 +61,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "request.json": ({"requests": [{"id": "q1", "ratings": []}], "metric": {}}, "judgments"),
     "details.json": (
         {"metric_score": 1, "details": {"q1": {"hits": HITS}}},
-        "expected 'hits', a list",
+        "expected a list of results 'hits'",
     ),
 }
 
@@ -98,7 +98,7 @@ def test_refused_runs(name: str, tmp_path: Path) -> None:
 
 def test_failed_topics_of_rank_eval(tmp_path: Path) -> None:
     path = written(tmp_path, "a.json", RANK_EVAL | {"failures": {"q2": {"error": {}}}})
-    warns("a.json: 'q2' failed and have no ranking", cf.read_run, path)
+    warns("a.json: requests failed and gave no ranking for the topics 'q2'", cf.read_run, path)
 
 
 def test_lines_systems_and_empty_rankings(tmp_path: Path) -> None:

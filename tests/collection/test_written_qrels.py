@@ -67,7 +67,7 @@ def test_columns_choose_the_lines(tmp_path: Path) -> None:
 def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
     both = judgments([("q", "d", 1, "s", 0.5)], "stratum", "inclusion")
     refused = {
-        "auto": "no format of lines has both stratum and inclusion; use one of: csv, tsv",
+        "auto": "no text format has both columns stratum and inclusion; use one of: csv, tsv",
         "trec": "trec has no column 'stratum'; use one of: csv, tsv",
         "xqrels": "xqrels has no column 'inclusion'",
         "prels": "prels has no column 'stratum'",

@@ -47,19 +47,20 @@ def check(
 ) -> int:
     """Check judgments and runs, and report every problem.
 
-    FILE... are judgments and runs: QRELS [RUN...]. With --rules they are runs to submit to a
-    campaign; `cranfield campaign run submit` also checks their type, priority, answers and time,
-    whether another run has the tag, and limits.
+    FILE... is QRELS [RUN...]: judgments and runs. With --rules, FILE... are runs to submit to a
+    campaign; `cranfield campaign run submit` also checks the type, priority, answers and time of a
+    run, the number of runs, and whether another run has the same tag.
 
     Each problem is reported with file, line, message and code. Files with errors are refused; files
-    with only warnings and notes are accepted. The exit status is 0 if all files are accepted and 1
-    if a file is refused. With --rules it is 2, and no file is written, if a run or the rules cannot
-    be read.
+    with only warnings and notes are accepted. The exit status is 0 if all files are accepted, and 1
+    if a file is refused. With --rules, the exit status is 2, and no file is written, if a run or
+    the rules cannot be read.
 
     Parameters
     ----------
     rules
-        Rules of a campaign to check runs by: a pack, a campaign's folder, or a rules.toml.
+        Rules of the campaign whose runs are checked: a pack, the folder of the campaign, or a file
+        rules.toml.
 
     Examples
     --------

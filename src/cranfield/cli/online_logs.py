@@ -99,8 +99,8 @@ def measure(
 ) -> None:
     """Compute online measures of a log: clicks, times, abandonment, sessions, loyalty.
 
-    LOG is a file or folder in any known format; or its tables PAGES RESULTS CLICKS; or PAGES and
-    one of RESULTS and CLICKS, detected by its columns or named by clicks=FILE or results=FILE.
+    LOG is a file or folder in any known format; or its tables PAGES RESULTS CLICKS; or PAGES with
+    RESULTS or CLICKS, detected by the columns or named as clicks=FILE or results=FILE.
 
     Parameters
     ----------
@@ -193,8 +193,8 @@ MAX_VALUES = 12  # maximum number of values of a parameter in text output
     "cranfield.online.predict_relevance",
     "measure=measures",
     requires="--qrels !--tied=grade",
-    measures="Measure of the ranking of each query's documents by their estimated relevance; may"
-    " be given several times.",
+    measures="Measure that scores the ranking of documents by estimated relevance; may be given"
+    " several times.",
 )
 @cli.own_options("baseline", baseline={"metavar": "MODEL"})
 @cli.options_from("cranfield.online.perplexity_gain", "seed resamples", requires="--baseline")
@@ -225,10 +225,10 @@ def train(
     held_out
         Log to evaluate the models on; given several times if it consists of several tables.
     qrels
-        Judgments, compared with the estimated relevance; with --tied grade, the grades of
-        documents.
+        Judgments with which to compare the estimated relevance; with --tied grade, judgments that
+        give the grades of documents.
     baseline
-        Model to compare the perplexity of the other models with.
+        Model with whose perplexity the other models are compared.
     path
         File to write the model to, as JSON.
 

@@ -20,13 +20,13 @@ from cranfield.tabular import table_from_frame
 LISTS = ("trec", "tsv", "csv", "jsonl")  # formats of documents to judge
 
 LIST_CONDITIONS = ("--next", "--budget", "--unjudged", "--sample !--judged")
-"""Conditions under which documents are listed; for a judged sample a report is written."""
+"""Conditions under which documents are listed; a judged sample gives a report instead."""
 
 EXCLUSIVE_OPTIONS = ("--next", "--budget", "--unjudged", "--sample", "--stop")
 
 
 def exclusive_condition(name: str, requires: str = "") -> str:
-    """Return the condition that excludes the other exclusive options."""
+    """Return the condition under which an exclusive option can be set."""
     return " ".join(
         [requires, *(f"!{option}" for option in EXCLUSIVE_OPTIONS if option != name)]
     ).strip()
@@ -119,8 +119,8 @@ KEYS = {
 }
 
 NO_PVALUE = (
-    "RecallTest uses the smallest of many p-values, which is not a valid p-value: it stops too"
-    " early more often than 1 - confidence"
+    "RecallTest stops too early more often than 1 - confidence, as the smallest of many p-values is"
+    " not a valid p-value"
 )
 
 
@@ -211,20 +211,20 @@ def pool(
     n_next
         List the next N documents of each topic to judge, after the judgments of --judged.
     budget
-        List the first N documents of each topic, in the order of --method.
+        List the first N documents of each topic to judge, in the order of --method.
     unjudged
         List the unjudged documents of the pool.
     sample
         List a random sample (uniform, strata or stat); with --judged, estimate the number of
-        relevant documents from it.
+        relevant documents from the judged sample.
     rules
         Report whether this rule, such as RecallTest, Knee, Budget or 2399, stops judging; may be
         given several times.
     size
         Number of documents of each topic in the sample, or a percentage such as 10%.
     strata
-        Last rank of each stratum, and the number or percentage of documents to draw from it:
-        10:100%,50:25.
+        Last rank of each stratum, and the number or percentage of documents to draw from the
+        stratum: 10:100%,50:25.
     missing
         How to treat documents of the sample without a judgment.
     format
@@ -322,7 +322,7 @@ def _pool_report(
     lines: Sequence[str],
     facts: Mapping[str, Any],
 ) -> ResultSet:
-    """Report the pool and its judgments; `frames`, if any, replace the default tables."""
+    """Report the pool and its judgments; frames, if any, replace the default tables."""
     import numpy as np
     import polars as pl
 
@@ -403,7 +403,7 @@ def _rank_documents(
     if n_next:
         documents = cf.assess.next_documents(pool, qrels, method, n_next, **options)
         _warn_of_judgments(documents.outside, "outside the pool")
-        _warn_of_judgments(documents.ahead, "that the method has not reached yet, not used")
+        _warn_of_judgments(documents.ahead, "ignored, as the method has not reached the documents")
         _warn_of_judgments(documents.negative, "with a grade below 0, counted as not relevant")
         return documents
     order = cf.assess.order(pool, method, qrels, **options).to_polars()

@@ -27,8 +27,8 @@ def contributors_option(default: str) -> cli.Decorator:
     return cli.option(
         "--contributors",
         default=default,
-        help="Runs that contributed to the pool: all runs (all), the runs whose documents down to"
-        " the depth of the pool are all judged (judged), or the run tags in a file, one per line.",
+        help="Runs that contributed to the pool: all runs (all), the runs whose documents are all"
+        " judged down to the depth of the pool (judged), or a file of run tags, one per line.",
     )
 
 
@@ -55,10 +55,10 @@ def collection(
 ) -> None:
     """Study the reliability of a collection: its judgments and its topics.
 
-    For the judgments, the study reports changes of scores and ranks if the unique documents of a
-    team or run are removed, and if pools are shallower; for the topics, stability over samples of
-    topics, generalisability of scores, and the effect of the number of topics. With --scores, only
-    the topics are studied.
+    On the judgments, the study reports how scores and ranks change if the unique documents of a
+    team or run are removed, and if pools are shallower. On the topics, it reports stability over
+    samples of topics, generalisability of scores, and the effect of the number of topics. With
+    --scores, only the topics are studied.
 
     Examples
     --------
@@ -90,8 +90,7 @@ def collection(
         )
         scores = source.scores(options.judging)
         notes.append(
-            "note: the judgments were not studied, as this requires QRELS and RUN instead of"
-            " --scores"
+            "note: the judgments were not studied; use QRELS and RUN instead of --scores"
         )
     else:
         scores, studies = _study_judgments(source, pool, options)
@@ -210,10 +209,10 @@ def pooling(
 ) -> None:
     """Compare pooling methods by simulated judging with smaller budgets.
 
-    Reported for each method and budget are the number of relevant documents that are judged, the
-    agreement with the ranking of systems by all judgments, the significant differences that remain,
-    and the effect on a team whose unique documents are removed. Runs are pooled to --depth, and
-    scored in full.
+    For each method and budget, the study reports the number of relevant documents that are judged,
+    the agreement with the ranking of systems by all judgments, the significant differences that
+    remain, and the effect on a team whose unique documents are removed. Runs are pooled to --depth,
+    and scored in full.
 
     Examples
     --------
@@ -277,8 +276,8 @@ def measures(
     Parameters
     ----------
     gold
-        Simple measure to trust (gold measure); report how often the other measures agree with it;
-        may be given several times.
+        Simple measure to trust (gold measure), with which the agreement of the other measures is
+        reported; may be given several times.
     preferences
         CSV file of preferences of people between two runs: topic, first, second, preferred.
 
@@ -351,7 +350,7 @@ def _scores(
     else:
         names = [name for name in all_scores if name not in gold_names]
     if gold_names and len(set(names) - set(gold_names)) < 2:
-        raise PolicyError("--gold requires two measures or more besides the gold ones")
+        raise PolicyError("--gold requires two measures or more besides the gold measures")
     return all_scores, {name: all_scores[name] for name in names}, gold_names
 
 
@@ -391,18 +390,18 @@ def scales(
 ) -> None:
     """Compare measures with their interval-scaled versions.
 
-    Reported are, for each measure and its interval-scaled version, the agreement of the rankings of
-    systems and the pairs of systems with significant differences (Ferrante, Ferro and Fuhr 2021,
-    tables 2 to 6).
+    For each measure and its interval-scaled version, the study reports the agreement of the
+    rankings of systems, and the pairs of systems with significant differences (Ferrante, Ferro and
+    Fuhr 2021, tables 2 to 6).
 
     Parameters
     ----------
     measures
-        Measure without cutoff; may be given several times. By default those of the paper.
+        Measure without cutoff; may be given several times. By default the measures of the paper.
     graded
         Keep the grades; by default grades below the setting rel become 0, all others 1.
     collections
-        Further collections: a mapping of QRELS to runs (a file, a folder or a pattern).
+        Further collections: a mapping from QRELS to the runs (a file, a folder or a pattern).
 
     Examples
     --------

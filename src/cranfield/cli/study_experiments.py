@@ -160,9 +160,9 @@ def interleaving(
 ) -> None:
     """Simulate the impressions that interleaving and A/B tests need.
 
-    The simulated proportions of wins and ties determine the sample size of the sign test, and the
-    clicks per page that of an A/B test; the direction of differences is compared with that of an
-    offline measure. With --rel, users distinguish two grades only.
+    The simulated proportions of wins and ties determine the sample size of the sign test; the
+    simulated clicks per page determine the sample size of an A/B test. The direction of differences
+    is compared with that of an offline measure. With --rel, users distinguish two grades only.
 
     Examples
     --------

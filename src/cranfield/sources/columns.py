@@ -44,7 +44,7 @@ from cranfield.sources.text import (
 from cranfield.sources.values import Cells, is_number
 
 MappingReader = Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]
-"""Converts a mapping, whose source is named, to columns."""
+"""Converts a mapping to columns; the text is the name of its source in messages."""
 
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
 
@@ -77,7 +77,7 @@ class Columns:
     def select(
         self, schema: Schema, own_names: Mapping[str, str] = NO_OWN_NAMES
     ) -> dict[str, Cells]:
-        """Select the columns of a schema by the user's own names, or else by the usual ones."""
+        """Select the columns of a schema by the names that the user set, or by usual names."""
         places = schema.places(self.names, self.source, own_names)
         self.check_unused(schema, [*places.values()], own_names)
         return {name: self.cells(k) for name, k in places.items()}
@@ -99,7 +99,7 @@ class Columns:
     ) -> None:
         """Warn of unused columns; refuse those that may change the meaning of rows."""
         if repeated := self._header_rows(used):
-            reason = "repeats the names of the columns; remove the row"
+            reason = "the row repeats the names of the columns; remove it"
             raise error_at_row(repeated[0], reason, self.source, self.lines)
         unused, others = self.refuse_decisive(schema, used)
         # Not reported: columns with a single value, with numbers of rows, with a text for each
@@ -117,7 +117,7 @@ class Columns:
                 are_grades = len(numbers) > 0 and not numbers.null_count()
                 if are_grades and "grade" not in own_names:
                     pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
-                    advice = "remove one, or select one: columns={'grade': ...}"
+                    advice = "remove one of them, or select one by columns={'grade': ...}"
                     reason = f"has two columns of grades: {pair}; {advice}"
                     raise InputError(reason, source=self.source)
                 if describes and not are_grades:
@@ -150,9 +150,8 @@ class Columns:
             values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
             if not _is_harmless(kind, spelt(self.names[k]), {*values}):
                 subject = f"column {quoted(self.names[k])} ({some_of(map(quoted, values), 3)})"
-                effect = f"may be the {kind} of rows, which a {schema.kind} does not take into"
-                reason = f"{subject} {effect} account; {_ADVICE[kind]}"
-                raise InputError(reason, source=self.source)
+                effect = f"may be the {kind} of rows, and would be ignored"
+                raise InputError(f"{subject} {effect}; {_ADVICE[kind]}", source=self.source)
         return unused, others
 
     def _find_decisive_values(self, schema: Schema, used: Collection[int]) -> dict[int, str]:
@@ -221,16 +220,16 @@ _MAX_CHECKED = 100
 """Maximum number of unused columns whose values are checked."""
 
 _MAX_EVENTS = 20
-"""Maximum number of kinds of events; a column with more has texts, such as queries."""
+"""Maximum number of kinds of events; a column with more values contains text, such as queries."""
 
 _CLICKS = {"click", "clicks", "clicked"}
 
 _NOT_ACCEPTED = {"reject", "ignore"}
 _ANSWERS = {"accept", *_NOT_ACCEPTED, ""}
-"""Answers of Prodigy, which decide on the label of a row."""
+"""Answers of Prodigy, which accept or reject the label of a row."""
 
 _CHECKS = {"practice", "attentioncheck", "honeypot"}
-"""Values of rows that only check a worker."""
+"""Values that mark a row as a check of the worker."""
 
 _ADVICE = {
     "status": "keep the valid rows, and remove the column",
@@ -247,7 +246,7 @@ _ADVICE = {
     "event": "keep the rows of clicks, and remove the column",
     "judge": "write a table for each judge",
     "presentation order": "write the name of the preferred system, and remove the column",
-    "assessor": "write a table for each assessor, or remove the column if each answer has one",
+    "assessor": "write a table for each assessor; with one assessor per answer, remove the column",
     "criterion": "keep the rows of one criterion, and remove the column",
     "answer": "write the grade of each row, such as 0 if it was rejected, and remove the column",
     "unit of measurement": "write all values in one unit, and remove the column",
@@ -452,9 +451,7 @@ def unwrap_pandas(data: Mapping[Any, Any], schema: Schema, source: str) -> Any:
     if is_split and all(isinstance(value, list) for value in values):
         names, rows = list(map(str, data["columns"])), data["data"]
         if any(not isinstance(row, list) or len(row) != len({*names}) for row in rows):
-            reason = (
-                "expected distinct names in columns, and a value for each name in each row of data"
-            )
+            reason = "expected distinct names in 'columns', and a value per name in rows of 'data'"
             raise InputError(reason, source=source)
         return [dict(zip(names, row, strict=True)) for row in rows]
     if {*data} == {"schema", "data"} and isinstance(data["data"], list):
@@ -482,7 +479,8 @@ def columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
     for name in filled:
         # Equal numbers mean that the header is missing, which `Schema.places` reports.
         if filled.count(name) > 1 and not is_number(name):
-            raise InputError(f"has two columns {quoted(name)}", source=source)
+            reason = f"has two columns {quoted(name)}; remove or rename one"
+            raise InputError(reason, source=source)
         if "\0" in name:
             raise InputError("has a null character in the name of a column", source=source)
     return columns
@@ -610,7 +608,7 @@ def transpose_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[
 
 
 def three_columns(*names: str, inner_form: str) -> MappingReader:
-    """Return a reader of nested mappings; messages describe the inner ones as `inner_form`."""
+    """Return a reader of nested mappings; `inner_form` describes inner mappings in messages."""
 
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
         pairs = pairs_of(data, names[0], inner_form, source)
@@ -685,7 +683,7 @@ class Table:
             raise self.wrong(row, reason(cells), cells.get("topic"), cells.get("doc"))
 
     def check(self, suspicions: Suspicions) -> None:
-        """Refuse the first suspected row."""
+        """Raise an error for the first row that meets one of the conditions, if any."""
         rows = [
             (row, reason)
             for reason, condition in suspicions.items()
@@ -733,14 +731,14 @@ _MISSING_TEXTS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
 
 
 _TEXT_COLUMNS = {"query", "text", "title", "snippet", "grade"}
-"""Columns of text and of grades, whose numbers are not ids."""
+"""Columns that contain text or grades instead of ids."""
 
 _MISSING_IDS = [*_MISSING_TEXTS, "NA", "N/A", "n/a", "#N/A", "-"]
-"""Texts that people write for a missing id, except for users, whose logs have their own words."""
+"""Texts that people write for a missing id. Logs have other texts for missing users."""
 
 
 def _warn_of_decimal_ids(ids: pl.Series, noun: str, source: str, is_topic: bool) -> None:
-    """Warn of ids such as `3` and `3.0`, and of topics such as `3` and `003`, that may be one."""
+    """Warn of ids that may be the same, such as `3` and `3.0`, or `3` and `003` for topics."""
     # Documents and tags may be numbered with and without leading zeros.
     pattern = r"^(\d+\.0|0+\d+)$" if is_topic else r"^\d+\.0$"
     unusual = ids.filter(ids.str.contains(pattern).fill_null(False)).unique().sort()
@@ -748,8 +746,8 @@ def _warn_of_decimal_ids(ids: pl.Series, noun: str, source: str, is_topic: bool)
     is_pair = integers.is_in(ids.implode()) if len(unusual) else integers.is_null()
     if is_pair.any():
         integer, other = (quoted(texts.filter(is_pair)[0]) for texts in (integers, unusual))
-        change = f"if they are equal, write {integer} for {other}"
-        warn(f"{source}: {integer} and {other} of {noun} are read as different ids; {change}")
+        change = f"if they are the same {noun}, write {integer} for {other}"
+        warn(f"{source}: {noun} {integer} and {noun} {other} are read as different ids; {change}")
 
 
 _ARRAY = r"""\[.*['",].*\]"""
@@ -758,9 +756,9 @@ _ARRAY = r"""\[.*['",].*\]"""
 def _check_lists(
     ids: pl.Series, noun: str, source: str, lines: Sequence[int] | NDArray[np.int64] | None
 ) -> None:
-    """Refuse ids that are arrays; warn of documents of one form with separators between.
+    """Refuse ids that are arrays, and warn of ids that may be several documents in one text.
 
-    Groups with separators between are refused if each of them occurs in another row.
+    Groups between separators are refused if each of them occurs in another row.
     """
     groups = {*ids.unique()} if noun == "group" else set[str]()
     separator = r"[;|,]" if groups else r"\d\s*[;|,]"
@@ -769,10 +767,11 @@ def _check_lists(
         parts = re.split(r"\s*[;|,]\s*", text)
         forms = [re.sub(r"\d+", "0", re.sub(r"[A-Za-z]+", "a", part)) for part in parts]
         if re.fullmatch(_ARRAY, text) or {*parts} <= groups:
-            reason = f"expected one {noun}, got the list {quoted(text)}; write a row for each"
+            reason = f"expected one {noun}, got the list {quoted(text)}; write a row per {noun}"
             raise error_at_row(int(row), reason, source, lines)
         if not groups and "0" in forms[0] and {*forms} == {forms[0]}:
-            warn(f"{source}: document {quoted(text)} may be several; write a row for each")
+            reason = f"{quoted(text)} may be the ids of several documents"
+            warn(f"{source}: {reason}; if so, write a row for each document")
             return
 
 
@@ -806,8 +805,8 @@ def convert_columns(
         if series.dtype == pl.String and (is_missing_text := series.is_in(marks)).any():
             texts = series.filter(is_missing_text).unique(maintain_order=True)
             rows = counted(int(is_missing_text.sum()), "row")
-            values = f"{some_of(map(quoted, texts), 3)} in {rows}"
-            warn(f"{source}: {noun} is {values}, read as text, not as missing")
+            values = some_of(map(quoted, texts), 3)
+            warn(f"{source}: {noun} {values} in {rows} is read as text, not as missing")
         if series.dtype == pl.String and column.name not in _TEXT_COLUMNS:
             _warn_of_decimal_ids(series, noun, source, column.name == "topic")
         if column.name in {"doc", "group"} and series.dtype == pl.String:

@@ -24,9 +24,9 @@ task_option, judgments_option = options_of(
 
 
 def campaign_argument(function: Callable[..., int | None]) -> Any:
-    """Add the argument FOLDER to a command, whose function takes the campaign.
+    """Add the argument FOLDER to a command, and pass the campaign to its function.
 
-    If it returns None, the exit status is 1 if a run could not be read.
+    If the function returns None, the exit status is 1 if a run could not be read.
     """
 
     @functools.wraps(function)
@@ -60,5 +60,5 @@ def write_listing(frame: pl.DataFrame, text: str, format: str, output: str | Non
 def parse_name_values(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> Mapping[str, str]:
-    """Parse the values NAME=TEXT of an option; a callback of click."""
+    """Parse the values NAME=TEXT of an option, as a callback of click."""
     return parse_pairs(values, max(param.opts, key=len), param.make_metavar(ctx), empty=True)

@@ -186,7 +186,7 @@ SHORT_FLAGS = {
     "--by-session": "-q",
     "--test": "-t",
 }
-"""Short flags, all of them; each means the same in every command."""
+"""Short flags; each means the same in every command."""
 
 METAVARS = {
     name: metavar
@@ -233,11 +233,14 @@ FOLDER = Path(__file__).parents[1]  # the folder of the modules with commands
 
 
 class Option(click.Option):
-    """An option with a group in help and a `detail`, which only `--help-all` shows.
+    """An option with a group in help, and further attributes.
 
-    In hints it replaces the Python argument `stands_for`, by default that of its name. `requires`:
-    see :func:`check_conditions`; `formatted`: see :func:`choose_format`. `of` is the function and
-    parameter that declare it. If `in_file`, it is a key of --settings, not a flag.
+    detail: text that only `--help-all` shows.
+    stands_for: Python argument that the option replaces in hints; by default that of its name.
+    requires: see :func:`check_conditions`.
+    formatted: see :func:`choose_format`.
+    of: function and parameter that declare the option.
+    in_file: whether the option is a key of the --settings file instead of a flag.
     """
 
     group: str = ""
@@ -329,7 +332,7 @@ class NumberRange(click.FloatRange):
 
 
 class FileRead(click.ParamType):  # type: ignore[type-arg]
-    """An input, `FILE` or `NAME=FILE`, which outputs must not overwrite."""
+    """An input file, `FILE` or `NAME=FILE`; commands refuse to overwrite it."""
 
     name = "file"
 
@@ -338,7 +341,7 @@ class FileRead(click.ParamType):  # type: ignore[type-arg]
 
 
 class Named(click.ParamType):  # type: ignore[type-arg]
-    """A name, for which shells complete known names; other names are accepted too."""
+    """A name; shells complete known names, but other names are accepted, too."""
 
     name = "text"
 
@@ -364,7 +367,8 @@ WRITTEN = FileWritten()
 class Command(click.Command):
     """A command whose help is in groups; `--help` shows the options in `first` only.
 
-    It refuses to overwrite its inputs, and to set an option of one value, or one value, twice.
+    Commands refuse to overwrite their inputs. They also refuse an option that is given twice, or,
+    for options with several values, a value that is given twice.
     """
 
     def __init__(self, *args: Any, first: str = "", **options: Any) -> None:
@@ -443,7 +447,8 @@ class Command(click.Command):
 def settings(names: str, flags: str = "") -> Decorator:
     """Make a decorator that moves options of a command from flags to the YAML file of --settings.
 
-    Keys of the file are the names of the options without dashes. Options in `flags` remain flags.
+    Keys of the file are the names of the options without the leading dashes. Options in `flags`
+    remain flags.
     """
     keys = {f"--{name}" for name in names.split() if name not in flags.split()}
 
@@ -469,7 +474,7 @@ _SETTINGS = option(
 
 
 def command(name: str | None = None, **arguments: Any) -> Decorator:
-    """Declare a command; `first` names the options that `--help` shows if it has many."""
+    """Declare a command; of a command with many options, `--help` shows only those in `first`."""
     return click.command(name, **{"cls": Command, **arguments})
 
 
@@ -535,8 +540,9 @@ def _files(argument: str) -> Iterator[str | Path]:
 class CommandGroup(click.Group):
     """A group whose commands are in the modules `PREFIX_*.py` of :mod:`cranfield.cli`.
 
-    They are loaded on request, which keeps the start fast. If `in_order`, help lists the commands
-    in `first`, then the others in order of declaration; otherwise it lists them by name.
+    Commands are loaded on request, which keeps the start fast. If `in_order`, help lists the
+    commands in `first`, then other commands in order of declaration; otherwise help lists all by
+    name.
     """
 
     command_class = Command

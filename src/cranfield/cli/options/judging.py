@@ -66,7 +66,7 @@ COLUMNS = {
     "help": "Names of columns in tables: doc=product_id,topic=query,grade=gain.",
     "detail": "The prefix run. or qrels. restricts a name to runs or judgments: qrels.doc=pid.",
 }
-"""Attributes of the option of names of columns."""
+"""Attributes of the option --columns."""
 
 reading_options = (
     *options_of(
@@ -147,7 +147,7 @@ class Reading:
     def with_judges(
         self, qrels: str, judges: tuple[str, ...], form: str | None, runs: bool
     ) -> tuple[cf.Qrels, tuple[cf.assess.Judge, ...]]:
-        """Read judgments and labels of judges; --columns may name columns of each, or of runs."""
+        """Read judgments and labels of judges, by the names in --columns that apply to each."""
         from cranfield.collection.files.grade_maps import GradeMap
         from cranfield.collection.files.named_columns import RequestedColumns, requested_columns
 
@@ -174,8 +174,8 @@ class Reading:
         has_own_names = any(name.startswith("qrels.") for name in self.columns or ())
         source = judgments.origin.name
         if not has_own_names and any(judge.labels.origin.name == source for judge in labels):
-            remedy = "of a table, columns='qrels.grade=NAME,grade=NAME' selects two columns"
-            warn(f"{source}: the judgments and a judge are the same grades; {remedy}")
+            remedy = "to read two columns of a table, set columns='qrels.grade=NAME,grade=NAME'"
+            warn(f"{source}: the grades of people and of a judge are the same; {remedy}")
         return judgments, labels
 
     def run(self, path: str) -> cf.Run:
@@ -335,7 +335,7 @@ POLICIES = ("rel", "compat", *RANKING_OPTIONS)  # options that define how runs a
 _MEASURE_FILES = ("lengths", "groups", "intents", "aspects")
 
 DOCUMENT_OPTIONS = ("exclude", *_MEASURE_FILES)
-"""Options of judging that name files on documents and topics, except the judgments."""
+"""Options of judging that name files with data on documents and topics, except judgments."""
 
 judging_options = _judging(subtopics_option)  # options of reading and judging
 
@@ -372,7 +372,7 @@ def compute_from_runs(
     reading: Reading | None = None,
     **options: Any,
 ) -> Computed:
-    """Check the options of judging, then read runs and judgments and pass all to a function."""
+    """Check the options of judging, read runs and judgments, and call a function with all."""
     from cranfield.collection.judged.judging import hint_at_order
 
     reading, judging = reading or Reading.from_options(options), omit_reading(options)

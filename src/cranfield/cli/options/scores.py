@@ -37,7 +37,7 @@ class ScoreInput:
     ----------
     score_files
         File of scores by topic, instead of QRELS and RUN: a table, or output of trec_eval -q;
-        NAME=FILE names its system.
+        NAME=FILE sets the name of the system.
     """
 
     qrels: str | None
@@ -46,7 +46,7 @@ class ScoreInput:
     score_files: tuple[str, ...]
 
     def rankings(self, reason: str = NO_SCORES) -> tuple[str, tuple[str, ...] | cf.Runs]:
-        """Return QRELS and RUN; `reason` is the error if they are missing."""
+        """Return QRELS and RUN; if one of them is missing, raise an error with this reason."""
         if self.qrels is None or not self.runs:
             raise PolicyError(reason)
         return self.qrels, self.runs
@@ -61,8 +61,8 @@ class ScoreInput:
     ) -> Mapping[str, cf.Scores]:
         """Evaluate the runs, or read the scores.
 
-        If `all_measures`, all measures of score files are read unless --measure is set. Measures of
-        unknown direction cause a warning, unless the output has notes on them (`has_notes`).
+        If `all_measures`, all measures of score files are read unless --measure is set. A warning
+        reports measures of unknown direction, unless the output has notes on these (`has_notes`).
         `scale` overrides the measurement scale.
         """
         if self.score_files:
@@ -121,7 +121,8 @@ _OPTIONS = declaring.in_group(
             "--baseline",
             multiple=True,
             metavar="SYSTEM",
-            help="Compare the other systems with this one only; may be given several times.",
+            help="Baseline with which the other systems are compared, instead of all pairs; may be"
+            " given several times.",
         ),
         declaring.option(
             "--test",

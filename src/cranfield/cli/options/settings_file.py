@@ -22,7 +22,7 @@ def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict
         raise PolicyError(f"{quoted(path)} cannot be read: {(reason or '').lower()}") from error
     document = read_yaml(text, path)
     if document.twice:
-        raise PolicyError(f"{path}: {document.twice[0].removesuffix('; the last one counts')}")
+        raise PolicyError(f"{path}: {document.twice[0].removesuffix('; its last value is used')}")
     params = {
         max(param.opts, key=len).removeprefix("--"): param
         for param in command.params

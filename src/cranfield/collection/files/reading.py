@@ -71,7 +71,7 @@ NO_INTENT = "0"
 """Intent of documents that are relevant to no intent, in judgments of NTCIR."""
 
 _FIRST_TIME = 10**8
-"""Grades from this value are taken for seconds since 1970; it is a day of 1973."""
+"""Grades of at least this value are treated as Unix times; it is a day of 1973."""
 
 _FURTHER_COLUMNS = ("class", "stratum", "inclusion")
 _KEEP_FIRST = "on_duplicate='first' keeps the first one"
@@ -110,29 +110,30 @@ def read_qrels(
     subtopics
         Whether the iteration column (the second of TREC qrels) holds subtopics. By default it does
         if its values are integers (or the column is called subtopic) and some document of a topic
-        is judged for more than one. With other values, such as names of assessors, a document with
-        two judgments is an error.
+        is judged for more than one value. With other values, such as names of assessors, a document
+        with two judgments is an error.
     columns
-        Names of the columns of a table that do not have their usual names, such as `{"doc":
-        "product_id", "grade": "gain"}`; the keys are `topic`, `doc`, `grade`, `subtopic`, `class`,
-        `stratum` and `inclusion`.
+        Names of columns without usual names, in a table, such as `{"doc": "product_id", "grade":
+        "gain"}`; the keys are `topic`, `doc`, `grade`, `subtopic`, `class`, `stratum` and
+        `inclusion`.
     separator
-        Column separator of text files; `auto` (default) detects it for each line. `tab`; `blank`:
-        any blanks, and further columns of runs are ignored; `auto`: tabs on lines whose tabs give
-        the number of columns of the format, else blanks. Ambiguous lines are refused.
+        Column separator of text files; `auto` (default) detects it for each line. `auto` splits a
+        line at tabs if that gives the number of columns of the format, else at blanks, and refuses
+        ambiguous lines. `tab` splits lines at tabs. `blank` splits lines at any blanks, and ignores
+        further columns of runs.
     on_duplicate
-        How to treat a document that occurs more than once in a topic. `error` (default); or keep
-        the `first`, the `last` or the `best` (the highest grade), with a warning.
+        How to treat a document that occurs more than once in a topic. `error` (default) refuses it;
+        `first`, `last` and `best` (the highest grade) keep one judgment, with a warning.
     ungraded
         How to treat judgments without a grade: `error` (default), or `drop`, which treats their
         documents as unjudged, with a warning. A missing grade is empty, null, NaN or `NA`; a line
         of TREC text without a grade ends after the document.
     grades
-        Grades of words, real numbers or texts: `{"Relevant": 2, "Partly": 1, "No": 0}`, cut points,
-        or a pattern. The cut points `[0.5, 0.8]` map values below 0.5 to 0, values from 0.5 to
-        below 0.8 to 1, and others to 2. The group of a regular expression, such as
-        `r"score: (\d)"`, is the grade. A value without a grade is refused. By default grades are
-        integers.
+        How to map words, real numbers or texts to grades: a mapping such as `{"Relevant": 2,
+        "Partly": 1, "No": 0}`, cut points, or a pattern. The cut points `[0.5, 0.8]` map values
+        below 0.5 to 0, values from 0.5 to below 0.8 to 1, and higher values to 2. A pattern is a
+        regular expression whose group is the grade, such as `r"score: (\d)"`. A value without a
+        grade is refused. By default grades are integers.
 
     Raises
     ------
@@ -266,8 +267,8 @@ def read_run(
     Parameters
     ----------
     data
-        As for :func:`read_qrels`, with a score in place of the grade. Without scores, documents are
-        ordered by rank; those of a list are in its order.
+        As for :func:`read_qrels`, with a score in place of the grade. Documents without scores are
+        ordered by rank, or by their position in a list.
     name
         The system's name; by default the run tag, or the file name if the file has no tag or
         several.
@@ -281,20 +282,20 @@ def read_run(
         Whether `Run.metadata` reads the header of the file, or a file beside it (`ir-metadata.yml`,
         or `NAME.ir-metadata.yml` for the run NAME); or the path of a file with the metadata.
     system
-        Column of a table that names the system, if it does not have one of the usual names.
+        Column with the name of the system, if the column does not have a usual name.
     columns
         As for :func:`read_qrels`, with the keys `topic`, `doc`, `score`, `rank` and `system`.
     lower_is_better
-        Whether documents with lower scores rank first, as by distance. `Run.scores` then have the
-        opposite sign.
+        Whether documents with lower scores rank first, such as distances. `Run.scores` then have
+        the opposite sign.
     separator
         As for :func:`read_qrels`.
     numbers
         Meaning of the third column in text with three columns (topic, document, number); `auto`
-        detects it for each file. `ranks`, `scores`, or `auto` (default), which refuses whole
-        numbers that may be either.
+        detects it for each file. `auto` (default) refuses whole numbers that may be either `ranks`
+        or `scores`.
     on_duplicate
-        As for :func:`read_qrels`; the `best` one is that with the best score.
+        As for :func:`read_qrels`; `best` keeps the document with the best score.
     chunk_separator
         Separator in the ids of chunks, such as `#`; the text before it is the id of the document.
         Each document has the score of its best chunk (MaxP). By default, rows are documents.
@@ -307,15 +308,14 @@ def read_run(
     Raises
     ------
     InputError
-        Naming the file, the line and the reason: too few columns, a score that is not a
-        finite number, a document twice in one topic, an empty file, undecodable bytes, a
-        damaged archive, a header without its end; or a table of several systems
-        (see :func:`read_runs`).
+        Naming the file, the line and the reason: too few columns, a score that is not a finite
+        number, a document twice in one topic, an empty file, undecodable bytes, a damaged archive,
+        a header without its end, or several systems in one table (see :func:`read_runs`).
 
     Warns
     -----
     CranfieldWarning
-        When a file holds several run tags; for skipped documents.
+        For several run tags in one file, and for skipped documents.
 
     Examples
     --------
@@ -343,7 +343,7 @@ def read_run(
     _warn_of_rising(rows, scores, ranks, lower_is_better)
     if lower_is_better and not is_score_of_tables:
         if ranks is not None and _are_negative(scores, ranks):
-            reason = "expected scores, as lower is better, got ranks only"
+            reason = "expected scores to rank by, lowest first, got ranks only"
             raise InputError(reason, source=rows.origin.name)
         scores = -scores
     rows, values = _without_repeats(rows, on_duplicate, scores, ranks)
@@ -445,7 +445,7 @@ def systems_table(
     columns: Mapping[str, str] | None,
     system: str | None,
 ) -> SystemTable | None:
-    """Read a table of one or several systems; None for other forms of data, which have one."""
+    """Read data with named columns as a table of one or several systems; None for other data."""
     if isinstance(data, (str, PathLike)):
         source = Source.of(data)
         form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "text")
@@ -799,7 +799,7 @@ def _refuse_swapped(scores: Floats, ranks: NDArray[np.int32] | None, rows: _Rows
     if is_swapped:
         raise InputError(
             f"expected rank and score, got scores that rise like ranks and ranks that {fault};"
-            " the two columns seem to be swapped; if not, write the best documents first",
+            " the two columns seem to be swapped; if they are not, write the best documents first",
             source=rows.origin.name,
         )
 
@@ -866,7 +866,7 @@ def _subtopics(rows: _Rows, subtopics: bool | None) -> tuple[str | None, list[st
         if subtopics is False or (subtopics is None and column.n_unique() == 1):
             return None, []
         expected = (
-            f"intent {NO_INTENT} marks a document that no intent makes relevant; expected grade 0"
+            f"intent {NO_INTENT} marks a document that is relevant to no intent; expected grade 0"
         )
         is_invalid = (column == NO_INTENT).to_numpy() & (grades > 0)
         rows.refuse(is_invalid, lambda row: f"{expected}, got {grades[row]}")

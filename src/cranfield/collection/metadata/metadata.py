@@ -49,7 +49,7 @@ _BREAKS = {surrogate: character for character, surrogate in _NO_BREAKS.items()}
 
 @dataclass(frozen=True)
 class Yaml:
-    """A mapping, and a message for each repeated key, of which the last value is used."""
+    """A mapping, and a message for each repeated key; the last value of such a key is used."""
 
     values: dict[str, Any]
     twice: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
         if values is None or isinstance(values, dict):
             messages = (
                 f"line {first_line + above}: {quoted(key)} occurs twice in one mapping;"
-                " the last one counts"
+                " its last value is used"
                 for key, above in loader.repeated
             )
             return Yaml(values or {}, tuple(messages))

@@ -152,8 +152,9 @@ class MetadataPlace:
     """Location of a run's metadata, which are read on request.
 
     header: the header of the run, if it has one.
-    path, tag: path and tag of the run; `ir-metadata.yml` is used if it has this tag or none.
-    file: the metadata file that the user named.
+    path, tag: path and tag of the run. A file `ir-metadata.yml` beside the run applies to the run
+        unless it has another tag.
+    file: the metadata file that the user passed.
     """
 
     header: Header | None = None
@@ -162,7 +163,7 @@ class MetadataPlace:
     tag: str | None = None
 
     def read(self) -> Metadata | None:
-        """Read the file of the user, else the header, else the file beside the run."""
+        """Read the file that the user passed, else the header, else the file beside the run."""
         if self.file is not None:
             return read_metadata(self.file)
         if self.header is not None:
@@ -180,7 +181,7 @@ class MetadataPlace:
 
 
 def header_lines(place: MetadataPlace | None) -> bytes:
-    """Return metadata as a header of comments; a header that is one already is unchanged."""
+    """Return metadata as a header of comments; a header that was read as comments is unchanged."""
     if place is None:
         return b""
     if place.file is None and place.header is not None and place.header.commented:

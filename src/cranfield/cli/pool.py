@@ -13,7 +13,7 @@ from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.kinds import Integer
 from cranfield.base.text import counted
 from cranfield.cli import options as cli
-from cranfield.collection.policies import OF_SAMPLES
+from cranfield.collection.policies import SAMPLING_COLUMNS
 from cranfield.result import WRITERS, ResultSet, check_table
 from cranfield.tabular import table_from_frame
 
@@ -168,7 +168,8 @@ NO_PVALUE = (
 )
 @cli.options_from("cranfield.judge", "jobs")
 @cli.own_options(
-    "format table", format={"type": click.Choice(["auto", *LISTS, *sorted(OF_SAMPLES), *WRITERS])}
+    "format table",
+    format={"type": click.Choice(["auto", *LISTS, *sorted(SAMPLING_COLUMNS), *WRITERS])},
 )
 @cli.output_option
 def pool(
@@ -284,8 +285,8 @@ def pool(
             _warn_of_judgments(len(qrels) - n_judged, "outside the pool")
     if is_list:
         sheet_options.write(documents, seed, format, output, [judged, *cli.paths_of(run_list)])
-    elif format in OF_SAMPLES:
-        columns = [OF_SAMPLES[format]]
+    elif format in SAMPLING_COLUMNS:
+        columns = [SAMPLING_COLUMNS[format]]
         judgments = documents.to_qrels(qrels, columns, unjudged=missing)
         cf.write_qrels(judgments, output or "-", format=format)
     else:
@@ -300,14 +301,14 @@ def pool(
 def _check_output(
     format: str, table: str | None, tables: Sequence[str], *, is_list: bool, is_sample: bool
 ) -> None:
-    formats = LISTS if is_list else (*WRITERS, *(OF_SAMPLES if is_sample else ()))
+    formats = LISTS if is_list else (*WRITERS, *(SAMPLING_COLUMNS if is_sample else ()))
     if format not in {"auto", *formats}:
         noun = "documents to judge" if is_list else "this report"
         raise PolicyError(
             f"--format of {noun} must be one of {', '.join(sorted(formats))}, got {format}"
         )
     if table is not None:
-        if is_list or format in OF_SAMPLES:
+        if is_list or format in SAMPLING_COLUMNS:
             raise PolicyError(
                 "--table applies to reports, not to documents or judgments; remove --table"
             )

@@ -252,7 +252,7 @@ class ReadPairs(Pairs, FrameMixin):
             values["keys"] = self.keys
         selected = {name: select(value) for name, value in values.items() if name not in changes}
         selected["origin"] = Origin(self.origin.name)
-        return unchecked(self._plain_class, **selected | changes)
+        return create_unchecked(self._plain_class, **selected | changes)
 
     @property
     def _plain_class(self) -> type[Self]:
@@ -290,7 +290,7 @@ class DictPairs(Pairs):
     def detached(self) -> Self:
         """Return the same rows with copies of the dicts, which the caller may change later."""
         dicts = tuple(map(dict, self.topic_dicts))
-        return unchecked(type(self), **vars(self) | {"topic_dicts": dicts})
+        return create_unchecked(type(self), **vars(self) | {"topic_dicts": dicts})
 
     @cached_property
     def starts(self) -> list[int]:
@@ -313,16 +313,16 @@ class DictPairs(Pairs):
         return np.array(own_rows, dtype=np.intp), np.array(other_rows, dtype=np.intp)
 
 
-def unchecked(table_type: type[T], **fields: Any) -> T:
+def create_unchecked(table_type: type[T], **fields: Any) -> T:
     """Create a table from rows without duplicates, without the checks of its constructor."""
     table = object.__new__(table_type)
     table.__dict__.update(fields)
     return table
 
 
-def with_keys(table_type: type[T], keys: Keys, **fields: Any) -> T:
+def create_with_keys(table_type: type[T], keys: Keys, **fields: Any) -> T:
     """Create a table from rows whose keys were computed before."""
-    table = unchecked(table_type, keys=keys, **fields)
+    table = create_unchecked(table_type, keys=keys, **fields)
     table.__post_init__()  # type: ignore[attr-defined]
     return table
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from cranfield.base.errors import PolicyError, check_choice, check_integer
 
-OF_QRELS: dict[str, dict[str, type | None]] = {
+JUDGMENT_FORMATS: dict[str, dict[str, type | None]] = {
     "prels": {"topic": str, "doc": str, "grade": int, "method": None, "inclusion": float},
     "xqrels": {"topic": str, "iteration": None, "doc": str, "stratum": str, "grade": int},
 }
@@ -18,10 +18,10 @@ in the sample. `xqrels` is the format of sample_eval.pl: the stratum precedes th
 below 0 means that a document is in the pool, but not in the sample.
 """
 
-OF_SAMPLES = {"xqrels": "stratum", "prels": "inclusion"}
+SAMPLING_COLUMNS = {"xqrels": "stratum", "prels": "inclusion"}
 """Formats of sampled judgments, and the column that describes the sampling in each."""
 
-FORMATS = ("auto", "trec", "ntcir", *OF_QRELS, "csv", "tsv", "json", "jsonl", "parquet")
+FORMATS = ("auto", "trec", "ntcir", *JUDGMENT_FORMATS, "csv", "tsv", "json", "jsonl", "parquet")
 """Formats that can be read; `auto` detects the format by the suffix before `.gz` and the like."""
 
 SEPARATORS = ("auto", "tab", "blank")
@@ -30,7 +30,7 @@ SEPARATORS = ("auto", "tab", "blank")
 NUMBERS = ("auto", "ranks", "scores")
 """Meanings of the number in runs of topic, document and number; `auto` detects it for each file."""
 
-OF_LINES = frozenset({"text", "trec", "ntcir"})
+LINE_FORMATS = frozenset({"text", "trec", "ntcir"})
 """Formats of runs that may have a header."""
 
 DUPLICATES = {
@@ -87,10 +87,10 @@ CHOICES: dict[str, dict[str, str]] = {
 DEEPEST = 10**9
 """Maximum length of a ranking."""
 
-HIGHEST = {"depth": DEEPEST, "max_grade": 2**31 - 1, "topics_with_grade": 2**31 - 1}
+MAX_VALUES = {"depth": DEEPEST, "max_grade": 2**31 - 1, "topics_with_grade": 2**31 - 1}
 """Policies whose value is None or an integer >= 1, and the largest integer."""
 
-ABOUT_NUMBERS = {
+NUMBER_EFFECTS = {
     "depth": "number of top ranks of each ranking that count",
     "max_grade": "highest grade of the scale, for measures that depend on it",
     "topics_with_grade": "only topics with a document of this grade or higher",
@@ -123,7 +123,7 @@ class Policies:
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
             check_choice(name, getattr(self, name), choices)
-        for name, highest in HIGHEST.items():
+        for name, highest in MAX_VALUES.items():
             value = getattr(self, name)
             if value is None:
                 continue

@@ -19,10 +19,10 @@ from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import (
     Codes,
     ReadPairs,
+    create_unchecked,
     refuse_duplicates,
     row_error,
     topic_column,
-    unchecked,
 )
 from cranfield.sources.chunks import Origin
 
@@ -100,7 +100,7 @@ class Run(ReadPairs):
         """Return the run under another name."""
         if not isinstance(name, str):
             raise PolicyError(f"the name of a run must be text, got {type(name).__name__}")
-        return unchecked(type(self), **vars(self) | {"name": name})
+        return create_unchecked(type(self), **vars(self) | {"name": name})
 
     def restricted(self, mask: NDArray[np.bool_]) -> Run:
         """Return the run with some of its rows, in the same order, and their topics.

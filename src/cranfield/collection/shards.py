@@ -26,7 +26,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import hint_at_order, judge_one, read_inputs
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.pairs import IndexedTable, Keys, row_error
-from cranfield.collection.policies import CHOICES, HIGHEST, Policies, policies
+from cranfield.collection.policies import CHOICES, MAX_VALUES, Policies, policies
 from cranfield.collection.qrels import Qrels, sorted_codes
 from cranfield.collection.run import Run
 from cranfield.sources.columns import convert_columns, read_table, two_columns
@@ -469,7 +469,7 @@ def judge_shards(
     **options: Any,
 ) -> tuple[JudgedRuns, tuple[JudgedShards, ...]]:
     """Judge runs on the whole collection, and on each shard of each partition."""
-    policy = policies(compat, **{name: options.pop(name, None) for name in (*CHOICES, *HIGHEST)})
+    policy = policies(compat, **{name: options.pop(name, None) for name in (*CHOICES, *MAX_VALUES)})
     check_choice("unmapped", unmapped, UNMAPPED)
     read_options = {k: options[k] for k in ("system", "columns", "on_duplicate") if k in options}
     with hint_at_order(runs, qrels, **read_options):

@@ -293,7 +293,7 @@ class DamagedError(Exception):
     """Raised for invalid data in or after compressed data."""
 
 
-def decompressed(raw: IO[bytes]) -> IO[bytes]:
+def open_decompressed(raw: IO[bytes]) -> IO[bytes]:
     """Return a stream of the content, decompressed if it begins like a compressed file."""
     if not isinstance(raw, io.BufferedReader):
         raw = io.BufferedReader(cast("io.RawIOBase", raw))
@@ -387,13 +387,13 @@ def _concatenated(raw: IO[bytes], create: Callable[[], Any]) -> IO[bytes]:
     return io.BufferedReader(_Stream(read), _BUFFER)
 
 
-def compressed(data: bytes, path: str) -> bytes:
+def compress_by_suffix(data: bytes, path: str) -> bytes:
     """Compress data by the suffix of its file, such as `.gz`; unchanged for other suffixes."""
-    compressor = compressor_for(path)
+    compressor = find_compressor(path)
     return data if compressor is None else compressor(data)
 
 
-def compressor_for(path: str) -> Callable[[bytes], bytes] | None:
+def find_compressor(path: str) -> Callable[[bytes], bytes] | None:
     """Return the compressor for the suffix of a file; None for other suffixes."""
     suffix = PurePath(path).suffix.lower()
     if suffix == ".zst":

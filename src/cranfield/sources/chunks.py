@@ -35,10 +35,10 @@ from cranfield.sources.archives import (
     check_beginning,
     check_limit,
     check_line,
-    decompressed,
     file_of_url,
     hide_credentials,
     is_url,
+    open_decompressed,
     open_url,
     read_limit,
     remote_size,
@@ -47,7 +47,7 @@ from cranfield.sources.archives import (
 CHUNK = 4 << 20
 """Bytes parsed at a time in a thread, enough to make the overhead negligible."""
 
-TOGETHER = 4
+CHUNKS_AT_ONCE = 4
 """Number of chunks that a single thread reads at a time."""
 
 FORMAT_OF_SUFFIX = {
@@ -134,7 +134,7 @@ class Source:
             yield BytesIO(self.content)
             return
         with self.open_raw() as raw:
-            stream = decompressed(raw)
+            stream = open_decompressed(raw)
             kind, names = archive_of_files(stream)
             if kind == "workbook":
                 reason = "is a workbook of a spreadsheet; save the sheet as CSV"

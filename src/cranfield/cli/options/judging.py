@@ -17,7 +17,7 @@ from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
 from cranfield.cli.options import declaring
 from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.signatures import options_of, parse_pairs
-from cranfield.collection.policies import OF_QRELS, Policies, policies
+from cranfield.collection.policies import JUDGMENT_FORMATS, Policies, policies
 from cranfield.sources.archives import check_path
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Reading:
         if self.columns is not None:
             ambiguous = frozenset(people.matched_columns | (optional if runs else set()))
             columns = RequestedColumns("qrels", names, ambiguous)
-        default_format = "auto" if self.input_format in OF_QRELS else self.input_format
+        default_format = "auto" if self.input_format in JUDGMENT_FORMATS else self.input_format
         labels = cf.assess.read_judges(
             judges, format=form or default_format, columns=columns, grades=grades, **self.common
         )
@@ -198,7 +198,7 @@ class Reading:
     @property
     def _run_options(self) -> dict[str, Any]:
         # Some formats exist for judgments only.
-        form = "auto" if self.input_format in OF_QRELS else self.input_format
+        form = "auto" if self.input_format in JUDGMENT_FORMATS else self.input_format
         return {
             "format": form,
             "columns": None if self.columns is None else self._column_names[1],

@@ -351,9 +351,9 @@ def write(text: str, output: str | None, write_more: Callable[[], object] | None
         sys.stdout.write(text)
         sys.stdout.flush()
         return
-    from cranfield.sources.archives import compressed
+    from cranfield.sources.archives import compress_by_suffix
 
     with whole_file(output or "") as out:
-        out.write(compressed(text.encode(), output or ""))
+        out.write(compress_by_suffix(text.encode(), output or ""))
         if write_more is not None:
             write_more()

@@ -38,7 +38,7 @@ from cranfield.base.text import counted
 from cranfield.collection.files.grade_maps import describe_invalid_grade
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.pairs import warn_of_ungraded
-from cranfield.collection.policies import OF_QRELS
+from cranfield.collection.policies import JUDGMENT_FORMATS
 from cranfield.sources.chunks import LineMap, Source, check_skipped
 from cranfield.sources.schemas import Column, spelt
 from cranfield.sources.values import (
@@ -112,7 +112,7 @@ QRELS_FORMATS = {
         {column: _TYPES.get(dtype, _TEXT) for column, dtype in columns.items()},
         read=tuple(column for column, dtype in columns.items() if dtype is not None),
     )
-    for name, columns in OF_QRELS.items()
+    for name, columns in JUDGMENT_FORMATS.items()
 }
 """Formats of judgments only, by name."""
 

@@ -31,7 +31,7 @@ from cranfield.collection.files.nested_json import (
 )
 from cranfield.collection.judged.rows import number_rows
 from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.collection.pairs import DictPairs, unchecked
+from cranfield.collection.pairs import DictPairs, create_unchecked
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin
@@ -427,7 +427,7 @@ def run_of_dicts(data: Any, name: str, place: MetadataPlace | None) -> Run | Non
     if fields is None or not np.isfinite(fields["scores"]).all():
         return None
     # A dict has no repeated documents, so there is no check for these.
-    return unchecked(
+    return create_unchecked(
         DictRun, **fields, name=name, ranks=None, origin=Origin("a run"), described=place
     )
 
@@ -438,7 +438,7 @@ def qrels_of_dicts(data: Any) -> Qrels | None:
     if fields is None:
         return None
     origin = Origin("judgments")
-    return unchecked(DictQrels, **fields, subtopics=None, origin=origin, columns={})
+    return create_unchecked(DictQrels, **fields, subtopics=None, origin=origin, columns={})
 
 
 def _convert_dicts(data: Any, column: _NumberColumn) -> dict[str, Any] | None:

@@ -42,17 +42,17 @@ from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import (
     Codes,
     Keys,
+    create_with_keys,
     number_values,
     pair_keys,
     warn_of_missing_grades,
-    with_keys,
 )
 from cranfield.collection.policies import (
     DUPLICATES,
     FORMATS,
+    JUDGMENT_FORMATS,
+    LINE_FORMATS,
     NUMBERS,
-    OF_LINES,
-    OF_QRELS,
     SEPARATORS,
     UNGRADED,
 )
@@ -190,7 +190,7 @@ def read_qrels(
     rows = rows if first_rows is None else rows.restricted(first_rows)
     _warn_of_unjudged(data)
     try:
-        return with_keys(
+        return create_with_keys(
             Qrels,
             rows.keys,
             topics=rows.topics,
@@ -357,7 +357,7 @@ def read_run(
     if metadata is True and rows.place is not None:
         place = replace(rows.place, tag=tag)
     try:
-        run = with_keys(
+        run = create_with_keys(
             Run,
             rows.keys,
             name=name,
@@ -449,7 +449,7 @@ def systems_table(
     if isinstance(data, (str, PathLike)):
         source = Source.of(data)
         form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "text")
-        if source.path.startswith("irds:") or (form in OF_LINES and system is None):
+        if source.path.startswith("irds:") or (form in LINE_FORMATS and system is None):
             return None
         may_lack_header = form == "tsv" and source.path != "-"
         if may_lack_header and detect_layout(source, form, "run", separator)[1] is not None:
@@ -626,7 +626,7 @@ def _read(
     check_choice("separator", separator, SEPARATORS)
     check_choice("format", format, FORMATS)
     refuse_open(data)
-    if format in OF_QRELS and kind != "qrels":
+    if format in JUDGMENT_FORMATS and kind != "qrels":
         raise PolicyError(f"format {quoted(format)} applies to judgments, not to runs")
     is_path = isinstance(data, (str, PathLike))
     if not is_path and not is_utf8(encoding):
@@ -638,7 +638,7 @@ def _read(
         form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "text")
         source = source.in_encoding(encoding, form)
         place = MetadataPlace(path=source.path)
-        if kind == "run" and form in OF_LINES:
+        if kind == "run" and form in LINE_FORMATS:
             source, place = blank_header(source)
         grade_of_text = None if grades is None else grades.grade
         source, layout = detect_layout(source, form, kind, separator, ungraded, grade_of_text)

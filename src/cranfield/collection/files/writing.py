@@ -23,10 +23,10 @@ from cranfield.collection.files.lines import QRELS, QRELS_FORMATS
 from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.metadata.reading import header_lines
-from cranfield.collection.policies import OF_SAMPLES
+from cranfield.collection.policies import SAMPLING_COLUMNS
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.sources.archives import compressor_for
+from cranfield.sources.archives import find_compressor
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 
 WRITERS: dict[str, Callable[[pl.DataFrame, Any], Any]] = {
@@ -146,9 +146,9 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
     frame = (qrels if isinstance(qrels, Qrels) else read_qrels(qrels)).to_polars()
     form = format if format != "auto" else FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix, "")
     if not form:
-        forms = [name for name, column in OF_SAMPLES.items() if column in frame.columns]
+        forms = [name for name, column in SAMPLING_COLUMNS.items() if column in frame.columns]
         if len(forms) > 1:
-            pair = " and ".join(OF_SAMPLES.values())
+            pair = " and ".join(SAMPLING_COLUMNS.values())
             raise CranfieldError(f"no text format has both columns {pair}; {_OTHERS}")
         form = forms[0] if forms else "trec"
     if form not in _LINES:
@@ -191,7 +191,7 @@ def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes =
 @contextmanager
 def _written(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file or standard output for writing at the end; compressed by suffix."""
-    compressor = compressor_for(fspath(path))
+    compressor = find_compressor(fspath(path))
     if compressor is None and fspath(path) != "-":
         with whole_file(path) as file:
             yield file

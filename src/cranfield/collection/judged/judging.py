@@ -38,7 +38,7 @@ from cranfield.collection.pairs import pair_keys, row_error, topic_column
 from cranfield.collection.policies import (
     CHOICES,
     DUPLICATES,
-    HIGHEST,
+    MAX_VALUES,
     Compat,
     Negative,
     Policies,
@@ -365,7 +365,7 @@ def judge(
     ([1, 3], [0, 2])
     """
     arguments = locals()
-    policy = policies(compat, **{name: arguments[name] for name in (*CHOICES, *HIGHEST)})
+    policy = policies(compat, **{name: arguments[name] for name in (*CHOICES, *MAX_VALUES)})
     check_fork()
     reading: dict[str, Any] = {"system": system, "columns": columns, "on_duplicate": on_duplicate}
     with hint_at_order(runs, qrels, **reading):

@@ -125,7 +125,9 @@ def test_distances_beside_lines_of_trec(folder: Path) -> None:
     )
     assert float(turned["far"]) == 1.0 > float(straight["far"])
     assert turned["a"] == straight["a"]
-    assert "has no column" in error_of(folder, "evaluate q.txt a.run b.run --columns score=x")
+    assert "expected a column 'x'" in error_of(
+        folder, "evaluate q.txt a.run b.run --columns score=x"
+    )
 
 
 @pytest.mark.parametrize(

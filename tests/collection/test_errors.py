@@ -407,7 +407,7 @@ def test_line_breaks_in_quoted_prose(tmp_path: Path) -> None:
     path.write_text('qid,query,doc,score\n1,"new\nyork, or so",a,1\n2,"x",b,1\n')
     assert cf.read_run(path).docs.to_list() == ["a", "b"]
     path.write_text('qid,query,doc,score\n1,"new york,a,1\n2,x",b,1\n')
-    warns(r"a.csv:2: a quote joins lines 2 to 3 into one row; if it does not", cf.read_run, path)
+    warns(r"a.csv:2: a quote joins lines 2 to 3 into one row; if the quote", cf.read_run, path)
 
 
 @pytest.mark.parametrize(

@@ -271,7 +271,7 @@ def test_judgments_of_the_search_relevance_workbench(tmp_path: Path) -> None:
     request = {"type": "IMPORT_JUDGMENT", "judgmentRatings": imported}
     for data in (WORKBENCH, response, WORKBENCH["judgmentRatings"], request):
         path = written(tmp_path, "judgments.json", data)
-        refuses("judgments.json: row 2: grade '0.7' .* cuts real", cf.read_qrels, path)
+        refuses("judgments.json: row 2: grade '0.7' .* maps real", cf.read_qrels, path)
         found = cf.read_qrels(path, grades=[0.5, 0.8])
         assert found.to_polars().rows() == [("red dress", "d1", 2), ("jeans", "d3", 1)]
         refuses("expected a run, got a list of judgments", cf.read_run, path)

@@ -198,7 +198,7 @@ def test_ranks_that_decide_are_integers(tmp_path: Path, name: str, rank: str) ->
         1,
     ]
     kept = cf.read_run(tmp_path / name, on_duplicate="first")
-    refuses("the rank is not an integer", order_documents, kept, "rank")
+    refuses("requires an integer rank", order_documents, kept, "rank")
 
 
 @pytest.mark.parametrize(

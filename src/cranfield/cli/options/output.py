@@ -216,9 +216,9 @@ class MarkupOptions:
     Attributes
     ----------
     caption
-        Caption of a complete LaTeX table environment.
+        Caption of the LaTeX table, which is then a complete table environment.
     label
-        Label of a complete LaTeX table environment.
+        Label of the LaTeX table, which is then a complete table environment.
     long
         Write a LaTeX table that may span several pages (longtable).
     """
@@ -256,8 +256,8 @@ class Output:
     places
         Number of decimals.
     order
-        Order of systems in latex, markdown, html tables: by the mean of the first measure, best
-        first (default), or as given.
+        Order of systems in latex, markdown and html tables: by the mean of the first measure, best
+        first (means, default), or in the order of the input (given).
     """
 
     by_topic: bool

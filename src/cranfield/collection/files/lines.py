@@ -593,8 +593,8 @@ def _split_fields(line: str, layout: Layout) -> list[str]:
     numbers = [k for k, dtype in enumerate(layout.columns.values()) if dtype == pl.Float64]
     if len(tabs) == width == len(blanks) and all(is_number(tabs[k]) for k in numbers):
         raise InputError(
-            f"expected {width} columns, got {width} separated by tabs, one of them empty, and also"
-            f" {width} separated by blanks: set separator='tab' or separator='blank'"
+            f"expected {width} columns, got {width} between tabs (one of them empty) and also"
+            f" {width} between blanks; set separator='tab' or separator='blank'"
         )
     return blanks
 

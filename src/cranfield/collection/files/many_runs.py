@@ -200,7 +200,7 @@ class Runs(Sequence[Run]):
             return self
         for name in _DEFAULTS.keys() - {"on_duplicate", "chunk_separator", "on_bad_run"}:
             if name in changes and changes[name] != self._options.get(name, _DEFAULTS[name]):
-                got = "got runs that have been read"
+                got = "got runs that were read before"
                 raise PolicyError(f"{name} applies to files and tables, {got}")
         return Runs(self._items, **{"on_bad_run": self.on_bad_run, **self._options, **changes})
 

@@ -52,7 +52,7 @@ from cranfield.sources.values import (
 TOPIC = Column("topic", ID)
 DOC = Column("doc", ID)
 SCORE = Column("score", NUMBER)
-SYSTEM = optional("tag", TAG, "system")
+SYSTEM = optional("tag", TAG, "system", "system")
 GRADED = Column("grade", GRADE, "judgment")
 
 _VALUE_COLUMNS = {"score": SCORE, "grade": GRADED}
@@ -141,7 +141,7 @@ def _split_documents(
             keys = [doc_key] if value_key is None else [doc_key, value_key]
             if any(key not in hit for hit in docs for key in keys):
                 raise InputError(
-                    f"documents of topic {quoted(topic)} do not all have the same keys",
+                    f"documents of topic {quoted(topic)} must all have the same keys",
                     source=source,
                 )
             if value_key is not None:

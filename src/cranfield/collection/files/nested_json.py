@@ -33,7 +33,7 @@ _TOPIC = Column("topic", ID)
 _DOC = Column("doc", ID)
 _SCORE = Column("score", NUMBER)
 _GRADE = Column("grade", GRADE)
-_SYSTEM = optional("tag", TAG, "system")
+_SYSTEM = optional("tag", TAG, "system", "system")
 _RANK = Column("rank", RANK)
 
 _OF_RANKING = re.compile("score|rank|dist|sim|relevan|prob|logit")

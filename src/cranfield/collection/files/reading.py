@@ -833,7 +833,7 @@ def _scores_or_ranks(
         if n_shared or n_gaps or n_falls:
             issues = f"{counted(n_gaps, 'rank')} missing, {n_shared} shared, {n_falls} out of order"
             meaning = f"third column read as ranks ({issues})"
-            warn(f"{source}: {meaning}; numbers='scores' reads them as scores")
+            warn(f"{source}: {meaning}; numbers='scores' reads the column as scores")
         return as_ranks
     lowest, longest = sorted_values[starts], int((ends - starts).max()) + 1
     is_dense = (sorted_values[ends] - lowest).sum() <= 1.25 * (values.size - starts.size)

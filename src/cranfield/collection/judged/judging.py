@@ -395,7 +395,7 @@ def judge(
     _warn_of_unjudged_systems(judged)
     excluded = sum(row.excluded for row in judged.coverage.systems)
     if exclude is not None and not excluded:
-        warn("exclude has no effect: no run has a document to exclude in its topic")
+        warn("exclude has no effect: no run contains a document to exclude")
     if exclusion is not None and exclusion.pairs is not None:
         other_topics = {*exclusion.pairs["topic"]} - {*judgments.topics}
         if pair := similar_ids(other_topics, judgments.topics):

@@ -397,7 +397,7 @@ def test_numbers_of_csv_are_those_of_python(cells: list[str]) -> None:
     from cranfield.sources.values import GRADE, NUMBER
 
     for kind in (NUMBER, GRADE):
-        whole, bad = kind.column("score", pl.Series(cells, dtype=pl.String))
+        whole, bad = kind.convert_column("score", pl.Series(cells, dtype=pl.String))
         alone = [kind.read(cell) for cell in cells]
         assert whole.to_list() == alone
         assert bad == next((k for k, value in enumerate(alone) if value is None), None)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @cli.command()
-@click.argument("folder", type=cli.READ)
+@click.argument("folder", type=cli.INPUT_FILE)
 @cli.options_from(f"{cli.CAMPAIGN}.create", "rules")
 def init(folder: str, rules: str | None) -> None:
     """Create the folder of a campaign.
@@ -269,11 +269,11 @@ def _instant(text: str) -> Any:
 @run.command()
 @cli.settings("all-or-none jobs")
 @cli.campaign_argument
-@click.argument("runs", metavar="RUN...", nargs=-1, type=cli.READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, type=cli.INPUT_FILE)
 @cli.options_from(DECLARATION, "team tag")
 @cli.task_option
 @cli.with_options(_RUN_OPTIONS)
-@cli.own_options("from=table", table={"metavar": "TABLE", "type": cli.READ})
+@cli.own_options("from=table", table={"metavar": "TABLE", "type": cli.INPUT_FILE})
 @cli.options_from(
     f"{cli.CAMPAIGN}.submitting.archive.read_archive_table",
     "column=columns",
@@ -354,7 +354,7 @@ def submit(
 @run.command()
 @cli.campaign_argument
 @click.argument("tag")
-@click.argument("run", type=cli.READ)
+@click.argument("run", type=cli.INPUT_FILE)
 @cli.with_options(_RUN_OPTIONS)
 def replace(campaign: cf.campaign.Campaign, tag: str, run: str, **details: Any) -> int:
     """Submit a run that replaces an accepted one.

@@ -107,7 +107,7 @@ def pool(
 
 @cli.command()
 @cli.campaign_argument
-@click.argument("qrels", required=False, type=cli.READ)
+@click.argument("qrels", required=False, type=cli.INPUT_FILE)
 @cli.task_option
 @cli.options_from(
     f"{cli.CAMPAIGN}.results.stored_inputs.add_judgments",
@@ -219,12 +219,12 @@ def score(
 @cli.command()
 @cli.settings("type alpha pooling")
 @cli.campaign_argument
-@click.argument("run", type=cli.READ)
+@click.argument("run", type=cli.INPUT_FILE)
 @cli.task_option
 @cli.options_from(
     f"{cli.CAMPAIGN}.results.standing.standing",
     "measure baseline judgments type=kind alpha pooling",
-    baseline={"metavar": "RUN", "type": cli.READ},
+    baseline={"metavar": "RUN", "type": cli.INPUT_FILE},
 )
 @result_options
 def standing(
@@ -245,7 +245,7 @@ def standing(
 
 @cli.command()
 @cli.settings("own")
-@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=cli.READ)
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.options_from(
     f"{cli.CAMPAIGN}.history",
     "measure task standardised column=columns own lower_is_better",
@@ -423,7 +423,7 @@ def retract(campaign: cf.campaign.Campaign, release: str, reason: str) -> None:
 
 
 @release.command()
-@click.argument("folder", type=cli.READ)
+@click.argument("folder", type=cli.INPUT_FILE)
 @cli.make_output_option(
     "FOLDER", "Folder to write; an older site in it is replaced, unless an error occurs."
 )

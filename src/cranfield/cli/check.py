@@ -17,7 +17,7 @@ from cranfield.cli import options as cli
 
 @cli.command()
 @cli.settings("encoding separator numbers columns")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=cli.READ)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.own_options("rules", rules={"metavar": "PATH"})
 @cli.options_from("cranfield.campaign.results.scoring.score_runs", "task", requires="--rules")
 @cli.options_from("cranfield.campaign.check_run", "tag team", requires="--rules")

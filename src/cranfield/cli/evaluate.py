@@ -253,13 +253,13 @@ def _format_lines(
     "depth duplicates on-duplicate until-click on-bad-run lengths max-grade unjudged negative"
     " ties places order caption label long"
 )
-@click.argument("qrels", metavar="QRELS", type=cli.READ)
-@click.argument("sessions", metavar="SESSIONS", type=cli.READ)
-@click.argument("runs", metavar="[RUN...]", nargs=-1, type=cli.READ)
+@click.argument("qrels", metavar="QRELS", type=cli.INPUT_FILE)
+@click.argument("sessions", metavar="SESSIONS", type=cli.INPUT_FILE)
+@click.argument("runs", metavar="[RUN...]", nargs=-1, type=cli.INPUT_FILE)
 @cli.measures_option(("sDCG@10", "nsDCG@10"))
 @cli.own_options(
     "clicks session_topics depth duplicates on_duplicate",
-    clicks={"type": cli.READ},
+    clicks={"type": cli.INPUT_FILE},
     on_duplicate={"requires": "RUN", "type": click.Choice(list(DUPLICATES))},
 )
 @cli.bad_run_option
@@ -349,7 +349,7 @@ DEFAULTS = {
 
 @cli.command()
 @cli.settings("system places order caption label long")
-@click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=cli.READ)
+@click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.own_options(
     "nuggets assignments citations references human measure=measures system tokeniser",
     human={"requires": "!--references !--by-topic"},
@@ -475,7 +475,7 @@ def _estimate_scores(
 
 @cli.command()
 @cli.settings(f"depth ties {cli.RUN_SETTINGS}")
-@click.argument("runs", metavar="RUN...", nargs=-1, type=cli.READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, type=cli.INPUT_FILE)
 @cli.options_from(
     "cranfield.fuse",
     "method norm weights depth limit name ties",

@@ -41,7 +41,7 @@ MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
     first="columns grades method gold qrels measure pairs against interval format table output"
 )
 @cli.settings("rel tie fix-gold encoding repeats confidence resamples seed")
-@click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=cli.READ)
+@click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.own_options("columns", columns={"metavar": "NAMES"})
 @cli.gather_options(
     dict,
@@ -67,9 +67,9 @@ MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
 @cli.options_from("cranfield.assess.majority", "tie")
 @cli.own_options(
     "gold fix_gold qrels",
-    gold={"metavar": "QRELS", "type": cli.READ},
+    gold={"metavar": "QRELS", "type": cli.INPUT_FILE},
     fix_gold={"requires": f"--gold --method={','.join(WITH_GOLD)}"},
-    qrels={"type": cli.WRITTEN},
+    qrels={"type": cli.OUTPUT_FILE},
 )
 @cli.options_from(
     "cranfield.assess.agreement_of",
@@ -279,8 +279,8 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
 @cli.settings(
     f"label-format level confidence fixed-topics compat jobs {cli.DOCUMENT_JUDGING_SETTINGS}"
 )
-@click.argument("qrels", metavar="QRELS", type=cli.READ)
-@click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=cli.READ)
+@click.argument("qrels", metavar="QRELS", type=cli.INPUT_FILE)
+@click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.options_from(
     "cranfield.assess.compare_judges",
     "cut scale level",
@@ -490,7 +490,7 @@ def _ppi_frame(results: Sequence[Any]) -> tuple[pl.DataFrame, Sequence[str]]:
 
 
 @cli.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=cli.READ)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.own_options("template grades", grades={"metavar": "RULE", "requires": "!--template"})
 @cli.output_option
 def prompts(

@@ -33,7 +33,7 @@ def _parse_traffic(
 
 @cli.command()
 @cli.settings("traffic layer hash unit")
-@click.argument("units", metavar="UNITS", type=cli.READ)
+@click.argument("units", metavar="UNITS", type=cli.INPUT_FILE)
 @cli.options_from(
     "cranfield.online.Experiment",
     "name weights traffic layer hash",
@@ -100,7 +100,7 @@ _BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
     "weights srm mixed missing theta lift errors correction time looks"
     f" oec resamples seed {LOG_SETTINGS}"
 )
-@click.argument("data", metavar="[DATA]...", nargs=-1, type=cli.READ)
+@click.argument("data", metavar="[DATA]...", nargs=-1, type=cli.INPUT_FILE)
 @cli.own_options(
     "counts measure=measures metric=metrics",
     counts={"metavar": "NAME=X/N,..."},
@@ -259,7 +259,7 @@ RUN_SUFFIXES = (".run", ".txt", ".trec")  # of output files that are written as 
 
 @cli.command()
 @cli.settings(f"ties jobs {cli.READING_SETTINGS}")
-@click.argument("runs", metavar="RUN...", nargs=-1, type=cli.READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, type=cli.INPUT_FILE)
 @cli.options_from("cranfield.online.interleave_runs", "method length ties")
 @cli.options_from(
     "cranfield.online.InterleavedRuns.draw",
@@ -345,7 +345,7 @@ def interleave(
 
 @cli.command()
 @cli.settings(f"rankers expected confidence correction resamples seed {LOG_SETTINGS}")
-@click.argument("logs", metavar="LOG...", nargs=-1, type=cli.READ)
+@click.argument("logs", metavar="LOG...", nargs=-1, type=cli.INPUT_FILE)
 @cli.own_options(
     "votes counts",
     votes={"requires": "!LOG !--counts !--rankers"},

@@ -72,7 +72,7 @@ TABLES = ("measures", *SURVIVAL)
 
 @cli.command()
 @cli.settings(f"labels {LOG_SETTINGS}")
-@click.argument("logs", metavar="LOG...", nargs=-1, type=cli.READ)
+@click.argument("logs", metavar="LOG...", nargs=-1, type=cli.INPUT_FILE)
 @cli.options_from(
     "cranfield.online.measure",
     "measure=measures by labels",
@@ -179,7 +179,7 @@ MAX_VALUES = 12  # maximum number of values of a parameter in text output
     " settings"
 )
 @cli.settings("resamples seed max-queries")
-@click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=cli.READ)
+@click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.options_from(
     "cranfield.online.train_models",
     "model=models tied",
@@ -188,7 +188,7 @@ MAX_VALUES = 12  # maximum number of values of a parameter in text output
         "help": "Click model, such as UBM or DBN(gamma=0.9), or all; may be given several times.",
     },
 )
-@cli.own_options("held_out qrels", held_out={"metavar": "LOG"}, qrels={"type": cli.READ})
+@cli.own_options("held_out qrels", held_out={"metavar": "LOG"}, qrels={"type": cli.INPUT_FILE})
 @cli.options_from(
     "cranfield.online.predict_relevance",
     "measure=measures",

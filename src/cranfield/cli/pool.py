@@ -128,7 +128,7 @@ NO_PVALUE = (
     first="depth judged method next budget unjudged sample size stop assessors format output"
 )
 @cli.settings(f"ties strata by {cli.READING_SETTINGS}")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.own_options(
     "depth judged method next=n_next budget unjudged sample stop=rules size strata missing",
     method={"requires": LIST_CONDITIONS[:2]},

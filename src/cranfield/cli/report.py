@@ -40,7 +40,7 @@ COMPARISON_SETTINGS = (
 @cli.options_from("cranfield.report", "scales")
 @cli.own_options(
     "judges=labels",
-    labels={"metavar": "JUDGE", "type": cli.READ, "requires": "QRELS RUN"},
+    labels={"metavar": "JUDGE", "type": cli.INPUT_FILE, "requires": "QRELS RUN"},
 )
 @cli.options_from("cranfield.assess.compare_judges", "cut", requires="--judges")
 @cli.judging_options
@@ -124,7 +124,7 @@ def command_of(context: click.Context, output: str = "--output") -> list[str]:
     option_words: list[str] = []
     for param in context.command.params:
         name = param.name or ""
-        if name in OMITTED_OPTIONS or not cli.on_command_line(name):
+        if name in OMITTED_OPTIONS or not cli.is_on_command_line(name):
             continue
         value: Any = context.params.get(name, context.meta.get(name))
         if isinstance(param, click.Argument):

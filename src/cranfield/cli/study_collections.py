@@ -187,8 +187,8 @@ def read_contributors(text: str) -> Any:
 @cli.command(first="measure methods budgets depth teams test resume format table output settings")
 @cli.settings(f"{cli.STUDY_SETTINGS} contributors lists others repeats", flags="depth")
 @cli.with_changes(("depth",), help="Depth of the pool. By default 100.")
-@click.argument("qrels", type=cli.READ)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
+@click.argument("qrels", type=cli.INPUT_FILE)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.measures_option(("AP",))
 @cli.options_from("cranfield.meta.pooling", "methods budgets teams others test repeats")
 @contributors_option("judged")
@@ -364,8 +364,8 @@ def _folders(names: Iterable[str]) -> dict[str, str]:
 
 @cli.command()
 @cli.settings(f"{cli.STUDY_SETTINGS} interval-ties collections")
-@click.argument("qrels", type=cli.READ)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
+@click.argument("qrels", type=cli.INPUT_FILE)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.own_options("measure=measures", measures={"stands_for": ""})
 @cli.options_from(
     "cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"}
@@ -435,8 +435,8 @@ def scales(
 
 @cli.command()
 @cli.settings("ties lower")
-@click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=cli.READ)
-@click.argument("predictions", type=cli.READ)
+@click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=cli.INPUT_FILE)
+@click.argument("predictions", type=cli.INPUT_FILE)
 @cli.own_options("measure")
 @cli.options_from(
     "cranfield.meta.prediction",

@@ -98,7 +98,7 @@ class Columns:
         self, schema: Schema, used: Collection[int], own_names: Collection[str] = ()
     ) -> None:
         """Warn of unused columns; refuse those that may change the meaning of rows."""
-        if repeated := self._header_rows(used):
+        if repeated := self._find_header_rows(used):
             reason = "the row repeats the names of the columns; remove it"
             raise error_at_row(repeated[0], reason, self.source, self.lines)
         unused, others = self.refuse_decisive(schema, used)
@@ -200,7 +200,7 @@ class Columns:
             return n_values > 1
         return 1 < n_values < len(texts) and not texts.str.contains("^[0-9]+$").all()
 
-    def _header_rows(self, used: Collection[int]) -> list[int]:
+    def _find_header_rows(self, used: Collection[int]) -> list[int]:
         """Return the rows that repeat the names of the columns."""
         rows: list[int] | None = None
         for name, cells in ((self.names[k], self.cells(k)) for k in used):
@@ -789,7 +789,7 @@ def convert_columns(
         if column.name not in cells:
             continue
         noun, column_cells = column.noun or column.name, cells[column.name]
-        series, bad = column.kind.column(column.name, column_cells)
+        series, bad = column.kind.convert_column(column.name, column_cells)
         if bad is not None:
             topics = cells.get("topic") if column.name != "topic" else None
             topic = None if topics is None else str(topics[bad])

@@ -177,10 +177,10 @@ class Kind:
     prepare: Callable[[Cells], Cells] | None = None
     reports_blanks: bool = True
 
-    def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
+    def convert_column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
         """Convert a column; also return the first row with an invalid value, or None."""
         cells = cells if self.prepare is None else self.prepare(cells)
-        series = self._converted_column(name, cells)
+        series = self._convert_whole(name, cells)
         if series is None:
             listed = cells.to_list() if isinstance(cells, pl.Series) else cells
             values = [self.read(cell) for cell in listed]
@@ -206,7 +206,7 @@ class Kind:
             return f"{name} {text} is not valid Unicode text (half of a surrogate pair)"
         return f"{name} {text} is {problem}" if problem else f"has no {name}"
 
-    def _converted_column(self, name: str, cells: Cells) -> pl.Series | None:
+    def _convert_whole(self, name: str, cells: Cells) -> pl.Series | None:
         """Convert a column of a plain type as a whole; None for any other type."""
         if self.exact is None:
             return None

@@ -450,7 +450,7 @@ def check_metadata(
             reason = f"the run has no metadata; required keys: {', '.join(rules.required)}"
             faults.add("metadata-missing", f"ir_metadata: {reason}", line)
         return None
-    for reason in metadata.twice:
+    for reason in metadata.repeated_keys:
         faults.add("metadata-twice", f"ir_metadata: {reason}", line)
     if rules is None:
         return metadata

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import cranfield as cf
-from cranfield.cli.options.declaring import READ, Decorator, option, with_options
+from cranfield.cli.options.declaring import INPUT_FILE, Decorator, option, with_options
 from cranfield.cli.options.output import format_option, output_option, write
 from cranfield.cli.options.signatures import options_of, parse_pairs
 
@@ -35,7 +35,7 @@ def campaign_argument(function: Callable[..., int | None]) -> Any:
         status = function(campaign, **options)
         return int(bool(campaign.unreadable)) if status is None else status
 
-    return click.argument("folder", type=READ)(with_folder)
+    return click.argument("folder", type=INPUT_FILE)(with_folder)
 
 
 def make_output_option(metavar: str, help: str) -> Decorator:

@@ -126,7 +126,7 @@ def refuse_listing(used: str, inputs: Sequence[str], metavar: str) -> None:
     refuse_other_options([*used.split(), *argument_names], "cannot be combined with --list")
 
 
-def on_command_line(name: str, ctx: click.Context | None = None) -> bool:
+def is_on_command_line(name: str, ctx: click.Context | None = None) -> bool:
     source = (ctx or click.get_current_context()).get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
@@ -214,14 +214,14 @@ METAVARS = {
 }
 """Metavar of an option in help; the same in every command."""
 
-INPUT_FILES = (
+INPUT_FILE_OPTIONS = (
     "aspect collections contributors costs exclude factors families groups held-out human intents"
     " judged keys labels lengths nuggets other-qrels preferences references replicates rules runs"
     " scores session-topics shard-map teams template topic-groups votes"
 )
 """Options that name files to read, in every command."""
 
-OUTPUT_FILES = "output plot report topic-scores"
+OUTPUT_FILE_OPTIONS = "output plot report topic-scores"
 OUTPUT_OPTIONS = ("--format", "--output", "--table")  # in the group Output
 MAX_FLAGS = 12  # maximum number of flags in `--help`
 SEVERAL_TIMES = "may be given several times"  # in the help of options that are `multiple`
@@ -256,10 +256,12 @@ class Option(click.Option):
             setattr(self, attribute, options.pop(attribute))
         short_flags = [SHORT_FLAGS[name] for name in names if name in SHORT_FLAGS]
         name, kind = names[0].removeprefix("--"), options.get("type", str)
-        if kind is str and name in f"{INPUT_FILES} {OUTPUT_FILES}".split():
-            options["type"] = kind = READ if name in INPUT_FILES.split() else WRITTEN
-        if kind is str or isinstance(kind, (FileRead, Named)):
-            default = "FILE" if isinstance(kind, FileRead) else None
+        if kind is str and name in f"{INPUT_FILE_OPTIONS} {OUTPUT_FILE_OPTIONS}".split():
+            options["type"] = kind = (
+                INPUT_FILE if name in INPUT_FILE_OPTIONS.split() else OUTPUT_FILE
+            )
+        if kind is str or isinstance(kind, (InputFile, KnownName)):
+            default = "FILE" if isinstance(kind, InputFile) else None
             options.setdefault("metavar", METAVARS.get(name, default))
         if options.get("default"):
             options.setdefault("show_default", True)
@@ -331,7 +333,7 @@ class NumberRange(click.FloatRange):
     name = "number"
 
 
-class FileRead(click.ParamType):  # type: ignore[type-arg]
+class InputFile(click.ParamType):  # type: ignore[type-arg]
     """An input file, `FILE` or `NAME=FILE`; commands refuse to overwrite it."""
 
     name = "file"
@@ -340,7 +342,7 @@ class FileRead(click.ParamType):  # type: ignore[type-arg]
         return [CompletionItem(incomplete, type="file")]
 
 
-class Named(click.ParamType):  # type: ignore[type-arg]
+class KnownName(click.ParamType):  # type: ignore[type-arg]
     """A name; shells complete known names, but other names are accepted, too."""
 
     name = "text"
@@ -356,12 +358,12 @@ class Named(click.ParamType):  # type: ignore[type-arg]
         return [CompletionItem(f"{previous}{comma}{name}") for name in names]
 
 
-class FileWritten(FileRead):
+class OutputFile(InputFile):
     """An output file."""
 
 
-READ = FileRead()
-WRITTEN = FileWritten()
+INPUT_FILE = InputFile()
+OUTPUT_FILE = OutputFile()
 
 
 class Command(click.Command):
@@ -429,7 +431,7 @@ class Command(click.Command):
         return [item for item in completions if item.value not in in_file]
 
     def invoke(self, ctx: click.Context) -> Any:
-        files = [param for param in self.params if isinstance(param.type, FileRead)]
+        files = [param for param in self.params if isinstance(param.type, InputFile)]
         inputs = [path for param in files if not _is_written(param) for path in _paths(ctx, param)]
         if inputs.count("-") > 1:
             ctx.fail("only one file can be standard input (-)")
@@ -466,7 +468,7 @@ def settings(names: str, flags: str = "") -> Decorator:
 
 _SETTINGS = option(
     "--settings",
-    type=READ,
+    type=INPUT_FILE,
     expose_value=False,
     group="Input",
     help="YAML file with less common settings; --help-all lists them.",
@@ -505,7 +507,7 @@ _HELP_ALL = click.Option(
 
 
 def _is_written(param: click.Parameter) -> bool:
-    return isinstance(param.type, FileWritten)
+    return isinstance(param.type, OutputFile)
 
 
 def _paths(ctx: click.Context, param: click.Parameter) -> list[str]:

@@ -274,7 +274,7 @@ def measures_option(default: tuple[str, ...], **attributes: Any) -> declaring.De
     return declaring.option(
         "--measure",
         "measures",
-        type=declaring.Named(measure_names),
+        type=declaring.KnownName(measure_names),
         default=default,
         show_default=" ".join(default),
         help="Measure, such as nDCG@10 or map; may be given several times.",

@@ -101,8 +101,8 @@ class ScoreInput:
 def score_input(measures: declaring.Decorator) -> declaring.Decorator:
     """Make a decorator that adds QRELS, RUN, measures and --scores; a command gets a `source`."""
     options = (
-        click.argument("qrels", metavar="[QRELS]", required=False, type=declaring.READ),
-        click.argument("runs", metavar="[RUN...]", nargs=-1, type=declaring.READ),
+        click.argument("qrels", metavar="[QRELS]", required=False, type=declaring.INPUT_FILE),
+        click.argument("runs", metavar="[RUN...]", nargs=-1, type=declaring.INPUT_FILE),
         measures,
         *options_of(f"{__name__}.ScoreInput", "scores=score_files", group="Measures"),
     )
@@ -126,14 +126,14 @@ _OPTIONS = declaring.in_group(
         ),
         declaring.option(
             "--test",
-            type=declaring.Named(lambda: _NAMES),
+            type=declaring.KnownName(lambda: _NAMES),
             help="Significance test, such as t or randomisation. Default: two-way ANOVA; the"
             " bootstrap for two systems.",
             detail=f"Tests: {', '.join(_NAMES)}.",
         ),
         declaring.option(
             "--correction",
-            type=declaring.Named(lambda: CORRECTIONS),
+            type=declaring.KnownName(lambda: CORRECTIONS),
             help="Correction for multiple comparisons, such as holm. Default: Tukey's HSD,"
             " bootstrapped over topics, for ANOVA; for most other tests, Holm's method.",
             detail=f"Corrections: {', '.join(CORRECTIONS)}.",

@@ -337,7 +337,7 @@ def numbers_of_hits(
     for name in dict.fromkeys(name for hit in hits for name in hit):
         values = [hit.get(name) for hit in hits]
         if spelt(name) in {*map(spelt, _RANK.names)}:
-            ranks = RANK.column("rank", values)[0]
+            ranks = RANK.convert_column("rank", values)[0]
             are_ranks = ranks.null_count() == 0 and ranks.n_unique() == len(ranks)
             if are_ranks and name != "rank":
                 # Other names may be of positions within a document.

@@ -315,7 +315,7 @@ def _has_ranks_only(columns: Columns, requested: Mapping[str, str]) -> bool:
 
 def _names_of(cells: Cells) -> Cells:
     """Convert any values, such as dates, to names of systems."""
-    names = TAG.column("tag", cells)[0]
+    names = TAG.convert_column("tag", cells)[0]
     texts = _text(cells) if names.null_count() else names
     return texts if texts.null_count() < names.null_count() else cells
 
@@ -327,7 +327,7 @@ def _system_column(columns: Columns) -> str | None:
     positions.sort(key=lambda k: usual_names.index(spelt(columns.names[k])))
     if len(positions) < 2:
         return None
-    values = {k: TAG.column("tag", _names_of(columns.cells(k)))[0] for k in positions}
+    values = {k: TAG.convert_column("tag", _names_of(columns.cells(k)))[0] for k in positions}
     candidates = [k for k in positions if values[k].drop_nulls().n_unique() > 1]
     first, *others = candidates or positions[:1]
     for k in others:

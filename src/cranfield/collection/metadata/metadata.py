@@ -52,7 +52,7 @@ class Yaml:
     """A mapping, and a message for each repeated key; the last value of such a key is used."""
 
     values: dict[str, Any]
-    twice: tuple[str, ...] = ()
+    repeated_keys: tuple[str, ...] = ()
 
 
 def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
@@ -326,7 +326,7 @@ class Metadata:
         Source of the metadata, and the first line of the metadata in it.
     original
         The bytes that were read; None for metadata that were created.
-    twice
+    repeated_keys
         A message for each key that occurs twice in one mapping; its last value is used.
 
     Examples
@@ -341,7 +341,7 @@ class Metadata:
     source: str = "metadata"
     line: int = 1
     original: bytes | None = None
-    twice: tuple[str, ...] = field(default=())
+    repeated_keys: tuple[str, ...] = field(default=())
 
     def __repr__(self) -> str:
         parts = [part for part in PARTS if self.get(part) is not None]

@@ -213,7 +213,7 @@ def _of_yaml(data: bytes, source: str, line: int) -> Metadata:
     if len(data) > MAX_BYTES:
         raise InputError("has metadata of more than 1 MiB", source=source)
     yaml = read_yaml(decode_text(data, source, line), source, line)
-    for message in yaml.twice[:1]:
-        more = f" ({len(yaml.twice) - 1:,} more)" if len(yaml.twice) > 1 else ""
+    for message in yaml.repeated_keys[:1]:
+        more = f" ({len(yaml.repeated_keys) - 1:,} more)" if len(yaml.repeated_keys) > 1 else ""
         warn(f"{source}: {message}{more}")
-    return Metadata(yaml.values, source, line, data, yaml.twice)
+    return Metadata(yaml.values, source, line, data, yaml.repeated_keys)

@@ -350,8 +350,8 @@ class Metadata:
     def get(self, path: str) -> Any:
         """Return the value at a path, such as `actor.team`, or None.
 
-        For a list on the path, the values of its entries are returned as a tuple. Values that are
-        truth values or integers in the schema are converted.
+        For a list on the path, the values of its entries are returned as a tuple. Values that
+        are Booleans or integers in the schema are converted.
         """
         value = _walk(self.values, path.split("."))
         if isinstance(value, tuple):

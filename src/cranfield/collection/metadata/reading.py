@@ -127,7 +127,7 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
     Warns
     -----
     CranfieldWarning
-        For a key that occurs twice in one mapping; the last one is used.
+        For a key that occurs twice in one mapping; its last value is used.
 
     Examples
     --------

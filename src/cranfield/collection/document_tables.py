@@ -133,7 +133,9 @@ def read_groups(data: Any) -> DocumentTable:
         name, topics = quoted(columns.names[k]), pl.Series("topic", map(str, columns.cells(k)))
         n_groups = pl.col("group").n_unique()
         is_other = frame.select(n_groups.over("doc") != n_groups.over("doc", topics)).to_series()
-        reason = f"groups of a document must be the same for all topics, got others by {name}"
+        reason = (
+            f"groups of a document must be the same for all topics, got different groups by {name}"
+        )
         for row in is_other.arg_true()[:1]:
             raise table.wrong(int(row), reason, doc=frame["doc"][int(row)])
         if topics.n_unique() > 1:

@@ -204,8 +204,8 @@ def detect_layout(
     """Detect the layout of a file of lines; None for files with named columns.
 
     Also return the source, rewound to its start. The format `form` is `trec`, `ntcir`, `prels`,
-    `xqrels`, `text` or `tsv`; the last two are detected by their first line, as TSV may have no
-    header. The kind is `qrels` or `run`. If grades are mapped, `grade` returns the grade of a text.
+    `xqrels`, `text` or `tsv`; for the last two, the first line decides, as TSV may have no header.
+    The kind is `qrels` or `run`. If grades are mapped, `grade` returns the grade of a text.
     """
     default = RUN if kind == "run" else QRELS
     layout = {"trec": default, **QRELS_FORMATS}.get(form)
@@ -227,8 +227,8 @@ def detect_layout(
             n_rows = sum(_layout_of_line(line, kind, separator, grade) is layout for line in lines)
             if n_rows:
                 warn(
-                    f"{source.name}: {counted(n_rows, 'line')} with the columns of a row skipped;"
-                    " lines that start with # are comments"
+                    f"{source.name}: skipped {counted(n_rows, 'line')} with the columns of a row,"
+                    " as lines that start with # are comments"
                 )
         layout = layout or (default if form == "text" else None)
     if layout is None:

@@ -166,8 +166,8 @@ class SystemTable:
                 system = f"; if it is a system, use system={name!r}" * (names is PARTS_OF_RUNS)
                 raise InputError(
                     f"{subject} divides the documents of topic {topic}; if each value is a topic,"
-                    f" merge the column with that of topics; if it describes documents, remove"
-                    f" it{system}",
+                    f" merge it into the column of topics; if it describes documents, remove it"
+                    f"{system}",
                     source=self.table.source,
                 )
 

@@ -214,7 +214,7 @@ def test_reading_options_reach_the_judges_of_a_report(judged: Path) -> None:
 
 @refusals(
     """
-judges people.csv llm --columns topic=zebra | no column 'zebra'
+judges people.csv llm --columns topic=zebra | a column 'zebra'
 judges people.csv llm --columns zebra=doc | zebra
 judges people.csv llm --system x | setting system requires --runs
 judges people.csv llm --lower score | setting lower requires --runs

@@ -18,15 +18,8 @@ from cranfield.result import Result
 DEFAULT_MEASURES = ("AP", "nDCG@10")
 OUTPUTS = ("text", "csv", "json", *cli.MARKUP)
 VIEWS = [
-    "pairs",
-    "anova",
-    "ranks",
-    "prose",
-    "summary",
-    "preferences",
-    "corroboration",
-    "checklist",
-    "power",
+    *("pairs", "anova", "ranks", "prose", "summary", "preferences", "corroboration"),
+    *("checklist", "power"),
 ]
 
 
@@ -290,7 +283,6 @@ def _format_comparisons(
     marks: str | None,
     places: int | None,
 ) -> str:
-    """Format the comparisons as paragraphs, tables, CSV or JSON."""
     from cranfield.reporting import comparison_formats
     from cranfield.reporting.prose import write_paragraphs
 
@@ -407,7 +399,6 @@ def _compare_jointly(
 
 
 def _check_format(format: str, view: str, printing: cli.MarkupOptions, marks: str | None) -> None:
-    """Refuse formats that a view does not support."""
     is_table = view == "anova" or marks is not None
     if is_table and format not in {"text", *cli.MARKUP}:
         flag = "--marks" if marks is not None else "--as anova"

@@ -176,7 +176,6 @@ def _write_replicates(
 def _evaluate_probabilities(
     source: cli.ScoreInput, judging: Mapping[str, Any], expected_options: Mapping[str, Any]
 ) -> cf.ExpectedScores:
-    """Read probabilities of relevance and runs, and compute expected scores."""
     from cranfield.collection.judged.judging import can_be_read
 
     qrels, run_files = source.rankings()

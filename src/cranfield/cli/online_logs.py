@@ -60,7 +60,6 @@ _SESSIONS = cli.options_of(
 log_options = cli.gather_options(dict, "log_options", (*_READING, *_SESSIONS))
 """Options of reading a log; a command gets them as `log_options`."""
 
-
 SURVIVAL = {
     "survival": ("Times, Kaplan-Meier estimates", 2),
     "logrank": ("Log-rank tests, holm", 3),
@@ -285,7 +284,6 @@ def train(
 def _parse_models(
     models: tuple[str, ...], baseline: str | None, path: str | None
 ) -> tuple[list[Model], Model | None]:
-    """Parse the models, and the baseline of perplexity gains."""
     names = cf.online.models()["model"].to_list() if models == ("all",) else models
     model_list = [cf.online.parse_model(name) for name in names]
     if len(set(model_list)) < len(model_list):

@@ -111,12 +111,8 @@ def read_strata(text: str) -> dict[int, int | float]:
     return strata
 
 
-KEYS = {
-    "topics": ("topic",),
-    "systems": ("system",),
-    "stops": ("topic", "rule"),
-    "relevant": ("topic",),
-}
+_TOPIC = ("topic",)
+KEYS = {"topics": _TOPIC, "systems": ("system",), "stops": ("topic", "rule"), "relevant": _TOPIC}
 
 NO_PVALUE = (
     "RecallTest stops too early more often than 1 - confidence, as the smallest of many p-values is"

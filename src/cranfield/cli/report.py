@@ -23,7 +23,6 @@ OUTPUT = "report.html"
 OMITTED_OPTIONS = ("output", *cli.WORK, "page", "format", "table")
 """Options that do not change the report, and that its command line omits."""
 
-
 COMPARISON_SETTINGS = (
     "alpha seed statistic alternative missing resamples exact threshold compat"
     f" {cli.JUDGING_SETTINGS}"

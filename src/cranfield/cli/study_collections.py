@@ -128,7 +128,6 @@ def _study_topics(
 def _study_judgments(
     source: cli.ScoreInput, pool: Mapping[str, Any], options: cli.StudyOptions
 ) -> tuple[Mapping[str, cf.Scores], list[Result]]:
-    """Judge the runs, score them, and study their judgments."""
     from cranfield.meta.collection_studies.pools import trace_runs
 
     rankings = source.rankings()

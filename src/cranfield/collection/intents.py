@@ -27,7 +27,6 @@ _TYPES = {
     **dict.fromkeys(("nav", "navigational"), True),
 }
 
-
 _INTENTS = schema_of_lines(
     "table of intents",
     TOPIC,

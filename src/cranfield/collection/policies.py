@@ -47,7 +47,6 @@ UNGRADED = {
 }
 """Policies for rows of judgments without a grade."""
 
-
 TieOrder = Literal["trec", "trec_eval-9", "id-ascending", "input", "rank", "file"]
 Ties = Literal[TieOrder, "expected"]
 Topics = Literal["qrels", "intersection", "run"]
@@ -82,7 +81,6 @@ CHOICES: dict[str, dict[str, str]] = {
     },
 }
 """Values of each policy (the first value is the default), and their effects."""
-
 
 DEEPEST = 10**9
 """Maximum length of a ranking."""

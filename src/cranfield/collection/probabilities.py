@@ -30,7 +30,6 @@ _GRADE_COLUMN = re.compile(r"p(\d{1,9})")
 _ROUNDING = 0.005
 """Maximum deviation of a sum of probabilities from 1 that is treated as rounding."""
 
-
 _columns_of_pairs = three_columns("topic", "doc", "probability", inner_form="document: probability")
 
 

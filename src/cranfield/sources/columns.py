@@ -729,7 +729,6 @@ def read_table(data: Any, schema: Schema) -> Table:
 _MISSING_TEXTS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
 """Texts that other programs write for a missing value."""
 
-
 _TEXT_COLUMNS = {"query", "text", "title", "snippet", "grade"}
 """Columns that contain text or grades instead of ids."""
 

@@ -317,13 +317,11 @@ PLAIN = (
 )
 """Names of columns that only describe rows; they are ignored without a warning."""
 
-
 NAMED = frozenset({"csv", "tsv", "json", "jsonl", "parquet"})
 """Formats with named columns."""
 
 FRAMES = frozenset({"csv", "tsv", "parquet"})
 """Formats with named columns that hold nothing but a table."""
-
 
 NO_OWN_NAMES: Mapping[str, str] = MappingProxyType({})
 """No names set by the user: all columns have their usual names."""
@@ -333,7 +331,6 @@ _MAX_COLUMNS = 100
 
 NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
 """Names that pandas or polars give to an index or to a repeated column; an index may have none."""
-
 
 _PREFIX_OR_BLANKS = re.compile(r"^(?:(?:Input|Answer)\.|(?:INPUT|OUTPUT|ASSIGNMENT):)|[\s_.:-]+")
 

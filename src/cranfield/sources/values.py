@@ -326,7 +326,7 @@ def no_number(cell: Any) -> str:
 NUMBER = Kind(finite, pl.Float64, no_number, exact=(float, pl.Float64))
 
 
-def describe_non_integer(cell: Any) -> str:
+def invalid_integer(cell: Any) -> str:
     """Describe an invalid grade, with advice."""
     number = finite(cell)
     is_decimal = number is not None and number % 1
@@ -338,9 +338,7 @@ def describe_non_integer(cell: Any) -> str:
     return f"not an integer (of 32 bits){advice}"
 
 
-GRADE = Kind(
-    _grade, pl.Int32, describe_non_integer, exact=(int, pl.Int64), prepare=truths_as_grades
-)
+GRADE = Kind(_grade, pl.Int32, invalid_integer, exact=(int, pl.Int64), prepare=truths_as_grades)
 
 WHOLE = Kind(_grade, pl.Int32, "not an integer (of 32 bits)", exact=(int, pl.Int64))
 """An integer, such as a rank or a count."""

@@ -237,8 +237,7 @@ class Option(click.Option):
 
     detail: text that only `--help-all` shows.
     stands_for: Python argument that the option replaces in hints; by default that of its name.
-    requires: see :func:`check_conditions`.
-    formatted: see :func:`choose_format`.
+    requires, formatted: see :func:`check_conditions` and :func:`choose_format`.
     of: function and parameter that declare the option.
     in_file: whether the option is a key of the --settings file instead of a flag.
     """

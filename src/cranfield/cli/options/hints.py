@@ -55,7 +55,6 @@ _HINT = re.compile(
     r"""|(?<=such\ as\ )(?P<of>[a-z_]+)=(?P<number>\d+)"""
 )
 
-
 _READER_ARGUMENTS = (
     "columns cut on_duplicate encoding format measure missing repeats scale worker_columns"
     " max_grade topics_with_grade numbers separator subtopics system ungraded grades"

@@ -294,7 +294,6 @@ rel_option = declaring.option(
     help="Lowest relevant grade, for measures that do not set it themselves.",
 )
 
-
 _QRELS_OPTIONS = (
     *options_of(
         "cranfield.read_qrels",

@@ -25,7 +25,6 @@ scale_option = declaring.option(
     stands_for="measurement_scale",
 )
 
-
 NO_SCORES = "give QRELS and at least one RUN, or --scores FILE"
 
 
@@ -112,7 +111,6 @@ def score_input(measures: declaring.Decorator) -> declaring.Decorator:
 _NAMES = [name for name in TESTS if name not in STUDIED]
 # The usual name of the default precedes its numbered variants.
 _NAMES.insert(_NAMES.index("anova-1"), "anova")
-
 
 _OPTIONS = declaring.in_group(
     "Comparison",

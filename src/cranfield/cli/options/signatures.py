@@ -218,9 +218,8 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
         expected = "numbers such as 0.3,0.7"
         if self.minimum is not None:
             expected = f"integers >= {self.minimum}, such as 5,10,20"
-        raise PolicyError(
-            f"{declaring.display_name(param)} must be {expected}, got {quoted(value)}"
-        )
+        option = declaring.display_name(param)
+        raise PolicyError(f"{option} must be {expected}, got {quoted(value)}")
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg]
@@ -254,9 +253,8 @@ class NumbersByName(NameList):
             numbers = {}
         if "" in numbers or len(numbers) < len(pairs):
             form = "NAME=NUMBER pairs such as a=0.9,b=0.1, each name once"
-            raise PolicyError(
-                f"{declaring.display_name(param)} must be {form}, got {quoted(value)}"
-            )
+            option = declaring.display_name(param)
+            raise PolicyError(f"{option} must be {form}, got {quoted(value)}")
         return numbers
 
 

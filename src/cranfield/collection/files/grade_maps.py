@@ -18,8 +18,8 @@ from cranfield.sources.values import (
     NO_GRADE,
     Kind,
     absent,
-    describe_non_integer,
     finite,
+    invalid_integer,
     plain,
     whole_in,
 )
@@ -29,7 +29,6 @@ PROBABILITIES_ADVICE = (
 )
 """Advice for files with probabilities of relevance instead of grades."""
 
-
 _GRADE_NAMES = {*map(spelt, " ".join(GROUPS["judgment"]).split())}
 
 
@@ -37,7 +36,7 @@ def describe_invalid_grade(cell: Any) -> str:
     """Describe an invalid grade, with advice on how to map it."""
     # A cell of JSON may be a list or an object.
     cell = str(cell) if isinstance(cell, list | Mapping) else cell
-    reason, advice, _ = describe_non_integer(cell).partition("; ")
+    reason, advice, _ = invalid_integer(cell).partition("; ")
     number = finite(cell)
     if advice and number is not None:
         reason += "; grades=[0.5, 0.8] maps real numbers to grades 0, 1 and 2"
@@ -58,7 +57,6 @@ def _text(cell: Any) -> str | None:
 
 VALUE = Kind(_text, missing=lambda cell: absent(cell, NO_GRADE))
 """A value to map to a grade; missing for unjudged documents."""
-
 
 _NUMBER_BEFORE = re.compile(r"((?<!\w)[-−]|\d\.\d*|[1-9]\d*)$")
 _NUMBER_AFTER = re.compile(r"\d|\.(?!0+(?!\d))\d")

@@ -763,7 +763,6 @@ def _are_negative(scores: Floats, ranks: NDArray[np.int32]) -> bool:
 
 
 def _are_whole(values: Floats) -> bool:
-    """Return True if all values are whole numbers."""
     return all(np.array_equal(part, np.rint(part)) for part in (values[:_HEAD], values[_HEAD:]))
 
 

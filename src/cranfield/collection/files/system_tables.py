@@ -66,7 +66,6 @@ _MAX_COLUMNS = 100
 _MAX_SYSTEMS = 1000
 """Maximum number of distinct values of a column of systems."""
 
-
 _TAG_NAMES = ("system", *Column("tag", TAG).names)
 """Names of the column of run tags of TREC text, which has no header."""
 
@@ -166,8 +165,7 @@ class SystemTable:
                 system = f"; if it is a system, use system={name!r}" * (names is PARTS_OF_RUNS)
                 raise InputError(
                     f"{subject} divides the documents of topic {topic}; if each value is a topic,"
-                    f" merge it into the column of topics; if it describes documents, remove it"
-                    f"{system}",
+                    f" merge it with the topic column; if it describes documents, drop it{system}",
                     source=self.table.source,
                 )
 

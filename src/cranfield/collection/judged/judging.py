@@ -78,10 +78,7 @@ EXCLUDED = schema_of_lines(
 
 @dataclass(frozen=True, eq=False)
 class Exclusion:
-    """Pairs of topic and document to remove from rankings.
-
-    Without pairs, documents with the id of their topic are removed.
-    """
+    """Pairs of topic and document to remove; None for documents with the id of their topic."""
 
     pairs: pl.DataFrame | None = None
 
@@ -508,7 +505,6 @@ def _with_shared_annotations(judged: JudgedRuns, other: JudgedRuns) -> JudgedRun
 def _read_supplements(
     by_subtopic: Qrels, judgments: Qrels, lengths: Any, groups: Any, intents: Any
 ) -> Supplements:
-    """Read lengths and groups of documents, and intents of topics."""
     if by_subtopic.subtopics is None and lengths is groups is intents is None:
         return Supplements()
     sources = {"lengths": (read_lengths, lengths), "groups": (read_groups, groups)}

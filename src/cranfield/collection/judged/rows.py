@@ -264,7 +264,6 @@ def read_only(array: _Array) -> _Array:
 NO_TIES: Ints = np.zeros((5, 0), dtype=np.int64)
 """No tied documents: an array with rows cell, rank, grade, first rank and size of the group."""
 
-
 NO_GROUPS: Ints = np.zeros((3, 0), dtype=np.int64)
 """No groups of ties: an array with rows cell, first rank and size of each group."""
 

@@ -154,7 +154,6 @@ _Loader.add_implicit_resolver(
     f"{_STANDARD}null", re.compile("(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]
 )
 
-
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+-]+)*")
 _WORDS = {*TRUTHS, "null", "y", "n", "nan", "inf"}
 

@@ -338,7 +338,7 @@ def read_shards(data: Any) -> TableShards:
     return TableShards(labels, docs.rechunk(), codes.astype(np.int32), table.source)
 
 
-def as_sharding(shards: Any, seed: int = 0) -> Sharding:
+def make_sharding(shards: Any, seed: int = 0) -> Sharding:
     """Convert `shards` to a partition: random shards for a number, else a table that is read."""
     if isinstance(shards, Sharding):
         return shards

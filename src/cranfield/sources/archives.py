@@ -311,11 +311,11 @@ def _decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
     if head[:3] == b"BZh" and head[4:10] in _BZIP2_BLOCKS:
         import bz2
 
-        return lambda raw: _concatenated(raw, bz2.BZ2Decompressor)
+        return lambda raw: _decompress_streams(raw, bz2.BZ2Decompressor)
     if head.startswith(b"\xfd7zXZ\x00"):
         import lzma
 
-        return lambda raw: _concatenated(raw, lzma.LZMADecompressor)
+        return lambda raw: _decompress_streams(raw, lzma.LZMADecompressor)
     is_zstd = head.startswith(b"\x28\xb5\x2f\xfd") or _SKIPPABLE.match(head) is not None
     return _zstd().ZstdFile if is_zstd else None
 
@@ -358,7 +358,7 @@ def _zstd() -> Any:
     return zstd
 
 
-def _concatenated(raw: IO[bytes], create: Callable[[], Any]) -> IO[bytes]:
+def _decompress_streams(raw: IO[bytes], create: Callable[[], Any]) -> IO[bytes]:
     """Decompress concatenated streams; unlike Python's own readers, refuse trailing data."""
     decompressor = create()
 

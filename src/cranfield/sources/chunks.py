@@ -216,7 +216,7 @@ class Source:
             return self
         return replace(self, encoding=encoding)
 
-    def mapped(self) -> memoryview:
+    def map_content(self) -> memoryview:
         """Return the content of a file, read lazily."""
         with self.open_raw() as file:
             if not os.fstat(file.fileno()).st_size:

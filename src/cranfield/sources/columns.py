@@ -141,7 +141,7 @@ class Columns:
         self, schema: Schema, used: Collection[int]
     ) -> tuple[list[int], dict[int, tuple[int, Column]]]:
         """Refuse unused columns that may change the meaning of rows; return the others."""
-        unused, others, decisive = schema.unused(self.names, used)
+        unused, others, decisive = schema.find_unused(self.names, used)
         decisive |= self._find_decisive_values(schema, used)
         read = {schema.column_of(self.names[k]) for k in used}
         for k, kind in decisive.items():
@@ -401,13 +401,13 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     if is_other_table or (not form and schema.lines is None):
         suffixes = [suffix for suffix, name in FORMAT_OF_SUFFIX.items() if name in schema.formats]
         expected = f"expected one of: {', '.join(suffixes)}"
-        reason = f"the suffix does not name a format of {schema.things}; {expected}"
+        reason = f"the suffix does not name a format of {schema.row_noun}; {expected}"
         raise InputError(reason, source=source.name)
     raw, name = source.read(), source.name
     if not raw.removeprefix(BOM_UTF8).strip():
         raise schema.empty(name)
     if not form and schema.lines is not None:
-        return _columns_of_lines(decode_text(raw, name), schema.lines, schema.things, name)
+        return _columns_of_lines(decode_text(raw, name), schema.lines, schema.row_noun, name)
     if form == "parquet":
         return columns_of_frame(parquet_frame(raw, name), name)
     if form in {"csv", "tsv"}:
@@ -420,7 +420,7 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     parsed = parse_json(text, name)
     if (columns := _columns_of_json(parsed, schema, name)) is not None:
         return columns
-    expected = "an object or an array" if schema.mapping else f"an array of {schema.things}"
+    expected = "an object or an array" if schema.mapping else f"an array of {schema.row_noun}"
     raise InputError(f"expected {expected} in JSON, got {type(parsed).__name__}", source=name)
 
 
@@ -529,7 +529,7 @@ def check_parquet_file(path: str) -> None:
         return
     source = Source(path)
     with in_source(source.name):
-        check_parquet(source.mapped())
+        check_parquet(source.map_content())
 
 
 @contextmanager
@@ -561,7 +561,7 @@ def converting_errors(
         raise InputError(f"{problem}: {cut}", source=source) from None
 
 
-def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Columns:
+def _columns_of_lines(text: str, form: Lines, noun: str, source: str) -> Columns:
     rows: list[list[Any]] = []
     numbers: list[int] = []
     has_semicolons = None
@@ -587,7 +587,7 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
                 len(fields) > len(form.names) and not form.has_more
             ):
                 expected = f"{form.n_required} columns ({required}{optional})"
-                reason = f"expected {expected} in a line of {things}, got {len(fields)}"
+                reason = f"expected {expected} in a line of {noun}, got {len(fields)}"
                 if len(fields) == 1 and "," in line:
                     reason += "; a table with commas requires a header and the suffix .csv"
                 raise InputError(reason, line=number)

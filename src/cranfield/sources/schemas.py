@@ -494,7 +494,7 @@ class Schema:
     is_selected: bool = False
 
     @property
-    def things(self) -> str:
+    def row_noun(self) -> str:
         """Plural noun for the rows, for messages."""
         return self.kind.removeprefix("table of ")
 
@@ -586,7 +586,7 @@ class Schema:
         spelling = spelt(name)
         return spelling == "id" or bool(NO_NAME.fullmatch(spelling) and (spelling or place == 0))
 
-    def unused(
+    def find_unused(
         self, names: Sequence[object], used: Collection[int]
     ) -> tuple[list[int], dict[int, tuple[int, Column]], dict[int, str]]:
         """Return the positions of unused columns in three groups.

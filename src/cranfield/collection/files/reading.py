@@ -184,7 +184,7 @@ def read_qrels(
                 " iteration, document, stratum, grade"
             ),
         )
-    _warn_of_exchanged(rows)
+    _warn_of_exchanged_columns(rows)
     column, iterations = _subtopics(rows, subtopics)
     first_rows = rows.rows_without_repeats(on_duplicate, rows.numbers("grade"), column)
     rows = rows if first_rows is None else rows.restricted(first_rows)
@@ -325,7 +325,7 @@ def read_run(
     if isinstance(data, Run):
         if lower_is_better:
             raise PolicyError("lower_is_better applies to files and tables, got a Run")
-        return _merged(data if name is None else data.renamed(name), chunk_separator)
+        return _merge_chunks(data if name is None else data.renamed(name), chunk_separator)
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("numbers", numbers, NUMBERS)
     place = None if isinstance(metadata, bool) else MetadataPlace(file=fspath(metadata))
@@ -333,7 +333,7 @@ def read_run(
     if isinstance(data, dict) and has_defaults and not lower_is_better:
         run = run_of_dicts(data, "run" if name is None else name, place)
         if run is not None:
-            return _merged(run.detached(), chunk_separator)
+            return _merge_chunks(run.detached(), chunk_separator)
     names = requested_columns(columns, "run", system)
     rows = _read(data, names, format, encoding, separator)
     scores, ranks = _scores(rows, numbers)
@@ -374,7 +374,7 @@ def read_run(
     if len(tags) > 1:
         different_tags = f"{len(tags)} different run tags ({tag_names})"
         warn(f"{source}: {different_tags}; the system is named {quoted(name)}")
-    return _merged(run, chunk_separator)
+    return _merge_chunks(run, chunk_separator)
 
 
 def _check_ranks(table: SystemTable | None, run: Run) -> None:
@@ -427,7 +427,7 @@ def _without_repeats(
     return rows.restricted(selected), values
 
 
-def _merged(run: Run, separator: str | None) -> Run:
+def _merge_chunks(run: Run, separator: str | None) -> Run:
     """Merge chunks into documents if they have a separator."""
     if separator is None:
         return run
@@ -746,7 +746,7 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
         warn_of_missing_ranks(rows.origin.name, rows.topics, rows.codes, ranks)
     columns = rows.frame.columns if rows.table is None else rows.table.table.names
     if "rank" in columns:
-        _refuse_swapped(scores, ranks, rows)
+        _refuse_swapped_columns(scores, ranks, rows)
     return scores, ranks
 
 
@@ -766,7 +766,7 @@ def _are_whole(values: Floats) -> bool:
     return all(np.array_equal(part, np.rint(part)) for part in (values[:_HEAD], values[_HEAD:]))
 
 
-def _refuse_swapped(scores: Floats, ranks: NDArray[np.int32] | None, rows: _Rows) -> None:
+def _refuse_swapped_columns(scores: Floats, ranks: NDArray[np.int32] | None, rows: _Rows) -> None:
     """Refuse rows whose scores look like ranks, and whose ranks look like scores."""
     if not _are_whole(scores) or scores.min() < 0 or scores.max() > scores.size:
         return
@@ -844,7 +844,7 @@ def _scores_or_ranks(
     raise InputError(f"{reason}: set numbers='ranks' or numbers='scores'", source=source)
 
 
-def _warn_of_exchanged(rows: _Rows) -> None:
+def _warn_of_exchanged_columns(rows: _Rows) -> None:
     """Warn of lines that seem to have grades in the column of iterations."""
     if rows.table is not None or not rows.has("subtopic") or rows.numbers("grade").any():
         return

@@ -72,21 +72,21 @@ class Annotations:
 
     def top(self, cutoff: int) -> Annotations:
         """Return the annotations of documents up to rank `cutoff`."""
-        return self._mapped(
+        return self._map(
             lambda rows: rows.where(rows.rank <= cutoff), lambda runs: runs.top(cutoff)
         )
 
     def condensed(self, judged: Rows) -> Annotations:
         """Return the annotations of judged documents, at their ranks in condensed lists."""
-        return self._mapped(lambda rows: _at_judged_ranks(rows, judged), JudgedRuns.condensed)
+        return self._map(lambda rows: _at_judged_ranks(rows, judged), JudgedRuns.condensed)
 
     def permuted(self, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> Annotations:
         """Return the annotations with tied documents in another order."""
-        return self._mapped(
+        return self._map(
             lambda rows: permute_groups(rows, groups, shift), lambda runs: runs.permuted(shift)
         )
 
-    def _mapped(
+    def _map(
         self, map_rows: Callable[[Rows], Rows], map_runs: Callable[[JudgedRuns], JudgedRuns]
     ) -> Annotations:
         groups = self.groups
@@ -298,29 +298,29 @@ class JudgedRuns(Scorable):
             f"{name} requires judgments by subtopic;"
             " subtopics=True reads the iteration column of judgments as the subtopic"
         )
-        intents = _required(self.annotations.intents, requirement)
+        intents = _require(self.annotations.intents, requirement)
         return self.view(("intents", rel), lambda: intents.relevant(rel, self.judgments.topic))
 
     def lengths(self, name: str) -> Rows:
         """Return the lengths of retrieved documents; `name` is the measure that requires them."""
         requirement = f"{name} requires document lengths: lengths=..."
-        return _required(self.annotations.lengths, requirement)
+        return _require(self.annotations.lengths, requirement)
 
     def groups(self, name: str) -> Groups:
         """Return the groups of documents; `name` is the measure that requires them."""
-        return _required(self.annotations.groups, f"{name} requires document groups: groups=...")
+        return _require(self.annotations.groups, f"{name} requires document groups: groups=...")
 
     def queries(self, name: str) -> Rows:
         """Return the query of each retrieved document; `name` is the measure that requires it."""
         requirement = (
             f"{name} requires search sessions; use evaluate_sessions, or `cranfield sessions`"
         )
-        return _required(self.annotations.queries, requirement)
+        return _require(self.annotations.queries, requirement)
 
     def clicks(self, name: str) -> Clicks:
         """Return the clicks of sessions; `name` is the measure that requires them."""
         requirement = f"{name} requires clicks; use evaluate_sessions, or `cranfield sessions`"
-        return _required(self.annotations.clicks, requirement)
+        return _require(self.annotations.clicks, requirement)
 
     def aspect(self, aspect: str, name: str) -> JudgedRuns:
         """Return the runs judged on another aspect; `name` is the measure that requires it."""
@@ -357,7 +357,7 @@ class JudgedRuns(Scorable):
         return f"JudgedRuns({self._size()}, {self.documents.cell.size:,} judged rows)"
 
 
-def _required(annotation: View | None, requirement: str) -> View:
+def _require(annotation: View | None, requirement: str) -> View:
     if annotation is None:
         raise MeasureError(requirement)
     return annotation

@@ -252,7 +252,7 @@ KINDS = (
 """Kind of value by path; other paths may have any value."""
 
 
-def typed(path: str, value: Any) -> Any:
+def convert_value(path: str, value: Any) -> Any:
     """Convert a value to its type in the schema; an invalid value is unchanged."""
     kind = KINDS.get(path)
     if kind == "yes or no" and isinstance(value, str):
@@ -267,7 +267,7 @@ def schema_violation(path: str, value: Any) -> str | None:
     kind = KINDS.get(path)
     if kind is None or value is None:
         return None
-    converted = typed(path, value)
+    converted = convert_value(path, value)
     types: dict[str, type | tuple[type, ...]] = {
         "text": (str, int, float),
         "yes or no": bool,
@@ -354,8 +354,8 @@ class Metadata:
         """
         value = _walk(self.values, path.split("."))
         if isinstance(value, tuple):
-            return tuple(typed(path, entry) for entry in value if entry is not None) or None
-        return typed(path, value)
+            return tuple(convert_value(path, entry) for entry in value if entry is not None) or None
+        return convert_value(path, value)
 
     def problems(
         self, required: Sequence[str] = (), placeholders: Sequence[str] = PLACEHOLDERS
@@ -515,4 +515,4 @@ def _typed_tree(value: Any, path: str) -> Any:
         return {key: _typed_tree(inner, f"{path}.{key}") for key, inner in value.items()}
     if isinstance(value, list):
         return [_typed_tree(entry, path) for entry in value]
-    return typed(path, value)
+    return convert_value(path, value)

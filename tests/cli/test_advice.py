@@ -125,7 +125,9 @@ def test_distances_beside_lines_of_trec(folder: Path) -> None:
     )
     assert float(turned["far"]) == 1.0 > float(straight["far"])
     assert turned["a"] == straight["a"]
-    assert "has no column" in error_of(folder, "evaluate q.txt a.run b.run --columns score=x")
+    assert "expected a column 'x'" in error_of(
+        folder, "evaluate q.txt a.run b.run --columns score=x"
+    )
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,7 @@ def test_names_are_suggested_that_are_near(measure: str, message: str, folder: P
         ("evaluate q.txt a.run --cutoff 10", "part of a measure, such as -m nDCG@10"),
         ("evaluate a.run q.txt", "expected 4 columns (topic iteration doc grade)"),
         ("compare --scores two.csv", "got AP, RR; select one"),
-        ("judges q.txt j.txt --runs a.run b.run", "to read it as a run, precede it by --runs"),
+        ("judges q.txt j.txt --runs a.run b.run", "to read the file as a run, write --runs FILE"),
         (
             "online experiment users.csv --metric clicks",
             "the variants are in 'arm', set --variant arm",

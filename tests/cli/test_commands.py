@@ -312,8 +312,8 @@ def test_means_over_different_topics(tmp_path: Path) -> None:
     assert "over different topics; some scores are missing for 'b'" in err
     _, err = cranfield(tmp_path, "evaluate", "--scores", "t.csv")
     assert "different topics" not in err
-    assert "excluded 1 of 2 topics, without scores" in err
+    assert "excluded 1 of 2 topics, which have no score" in err
     (tmp_path / "m.csv").write_text("topic,faithfulness,answer_relevancy\nq1,,0.5\nq2,0.25,0.75\n")
     _, err = cranfield(tmp_path, "evaluate", "--scores", "mine=m.csv")
-    assert "faithfulness: excluded 1 of 2 topics, without scores" in err
+    assert "faithfulness: excluded 1 of 2 topics, which have no score" in err
     assert "answer_relevancy:" not in err

@@ -117,7 +117,7 @@ def test_a_column_that_is_both_people_and_judge_is_reported(tmp_path: Path) -> N
     for names, is_same in (("grade=human", True), ("qrels.grade=human,grade=llm", False)):
         (tmp_path / "names.yml").write_text(f"columns: {names}\n")
         _, err = cranfield(tmp_path, "judges", "wide.csv", "wide.csv", "--settings", "names.yml")
-        assert ("wide.csv: the judgments and a judge are the same grades" in err) == is_same
+        assert ("wide.csv: the grades of people and of a judge are the same" in err) == is_same
 
 
 def test_the_report_has_a_section_on_judges(labelled: Path) -> None:

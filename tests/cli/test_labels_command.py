@@ -202,7 +202,7 @@ def test_hostile_labels_end_in_tables_or_one_line(tmp_path: Path, seed: int) -> 
 def test_cut_points_as_in_the_error(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("doc,worker,grade\na,x,0.9\na,y,0.6\n")
     _, error = cranfield(tmp_path, "labels", "a.csv", status=2)
-    assert "--grades 0.5,0.8 cuts real numbers into grades 0, 1 and 2" in error
+    assert "--grades 0.5,0.8 maps real numbers to grades 0, 1 and 2" in error
     for cuts in ("0.5,0.8", "[0.5, 0.8]"):
         out, _ = cranfield(tmp_path, "labels", "a.csv", "--grades", cuts)
         assert "grades 0, 1, 2" in out

@@ -148,7 +148,7 @@ def test_distances(distances: Path, run: str, options: tuple[str, ...]) -> None:
 def test_distances_refused(distances: Path) -> None:
     given = ("evaluate", "q.csv", "-m", "RR")
     _, err = cranfield(distances, *given, "r.csv", "--lower", "score", status=2)
-    assert "r.csv: expected scores, as lower is better, got ranks only" in err
+    assert "r.csv: expected scores to rank by, lowest first, got ranks only" in err
     _, err = cranfield(distances, *given, "t.run", "--lower", "distance", status=2)
     assert "expected one of: RR, score (of RUN)" in err
     _, err = cranfield(distances, *given, "t.run", "--lower", "RR", status=2)

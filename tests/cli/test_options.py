@@ -9,7 +9,7 @@ import click
 import pytest
 
 import cranfield as cf
-from cranfield.cli.options.declaring import MAX_FLAGS, SHORT_FLAGS, Command, FileRead, Option
+from cranfield.cli.options.declaring import MAX_FLAGS, SHORT_FLAGS, Command, InputFile, Option
 
 from .running import commands, cranfield, refusals, refused
 
@@ -77,9 +77,9 @@ def test_files_are_declared(command: Command, context: click.Context) -> None:
     for one in command.params:
         words = getattr(one, "metavar", None) or ""
         if re.search(r"\b(FILE|RUN|QRELS|LOG)\b", words) and one.name != "budget":
-            assert isinstance(one.type, FileRead), one.name
+            assert isinstance(one.type, InputFile), one.name
         if isinstance(one, Option) and "--output" in one.opts:
-            assert isinstance(one.type, FileRead)
+            assert isinstance(one.type, InputFile)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_columns_rename_those_of_a_table(tmp_path: Path, suffix: str) -> None:
     for data in (path, *frames):
         assert read_labels(data, columns=columns).to_polars().rows() == wanted
         for wrong, reason in (
-            ({"worker": "zebra"}, "no column 'zebra', requested as worker"),
+            ({"worker": "zebra"}, "no column 'zebra', requested as the worker"),
             ({"zebra": "points"}, "unknown column 'zebra'"),
             ("topic doc worker grade", "for a table with a header"),
             (["worker", "zebra"], "for a table with a header"),
@@ -214,7 +214,7 @@ def test_reading_options_reach_the_judges_of_a_report(judged: Path) -> None:
 
 @refusals(
     """
-judges people.csv llm --columns topic=zebra | no column 'zebra'
+judges people.csv llm --columns topic=zebra | a column 'zebra'
 judges people.csv llm --columns zebra=doc | zebra
 judges people.csv llm --system x | setting system requires --runs
 judges people.csv llm --lower score | setting lower requires --runs

@@ -173,7 +173,7 @@ def test_what_a_method_makes_of_judgments_is_said(tmp_path: Path) -> None:
     common = ("pool", "*.run", "--judged", "q.txt", "--method", "MaxMean")
     _, err = cranfield(tmp_path, *common, "--next", "1")
     assert "judgments outside the pool: 1" in err
-    assert "judgments that the method has not reached yet, not used: 1" in err
+    assert "judgments ignored, as the method has not reached the documents: 1" in err
     assert "judgments with a grade below 0, counted as not relevant: 1" in err
     _, err = cranfield(tmp_path, *common, "--budget", "2")
     assert "MaxMean treats 2 unjudged documents of the pool as not relevant" in err

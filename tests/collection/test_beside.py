@@ -55,7 +55,7 @@ def test_lengths_from_anything(tmp_path: Path) -> None:
         (
             read_groups,
             pl.DataFrame({"topic": [1, 2], "doc": ["d1", "d1"], "group": ["a", "b"]}),
-            "has other groups for another value of 'topic', but groups apply to all topics"
+            "groups of a document must be the same for all topics, got different groups by 'topic'"
             " (document 'd1')",
         ),
         (

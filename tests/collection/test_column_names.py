@@ -291,7 +291,9 @@ def test_several_ids_in_one_cell_are_reported(doc: str, is_list: bool) -> None:
     for read, table in ((cf.read_run, run), (cf.read_qrels, qrels)):
         with collect_warnings() as told:
             read(table)
-        assert any(f"document '{doc}' may be several" in text for text in told) is is_list
+        assert (
+            any(f"'{doc}' may be the ids of several documents" in text for text in told) is is_list
+        )
 
 
 @pytest.mark.parametrize("empty", [None, "", "nan", "-"])
@@ -306,6 +308,6 @@ def test_an_empty_column_of_scores_beside_ranks(empty: Any) -> None:
 @pytest.mark.parametrize("text", ["None", "NaN", "nan", "null", "<NA>"])
 def test_missing_values_that_are_written_out(text: str) -> None:
     run = pl.DataFrame({"topic": ["q", "q"], "doc": [text, "b"], "score": [2.0, 1.0]})
-    with pytest.warns(cf.CranfieldWarning, match=f"doc is '{text}' in 1 row, read as text"):
+    with pytest.warns(cf.CranfieldWarning, match=f"doc '{text}' in 1 row is read as text"):
         assert cf.read_run(run).to_polars()["doc"].to_list() == [text, "b"]
     cf.read_run(run.with_columns(doc=pl.Series(["none", "Nan"])))

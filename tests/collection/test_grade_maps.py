@@ -122,14 +122,14 @@ def test_the_refusal_names_the_way_out(tmp_path: Path) -> None:
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     for data in (tmp_path / "q.txt", {"q1": {"d1": 0.1}}):
-        refuses(r"grades=\[0.5, 0.8\] cuts real numbers into grades", cf.read_qrels, data)
+        refuses(r"grades=\[0.5, 0.8\] maps real numbers to grades", cf.read_qrels, data)
     refuses(r"'no' is not an .*; grades=\{'no': GRADE", cf.read_qrels, tmp_path / "q.csv")
     for name, more, said in (
         ("q.txt", (), "q.txt:1: "),
         (
             "q.txt",
             (),
-            "; --settings with map-grades: [0.5, 0.8] cuts real numbers into grades 0, 1",
+            "; --settings with map-grades: [0.5, 0.8] maps real numbers to grades 0, 1",
         ),
         (
             "q.csv",
@@ -220,4 +220,9 @@ def test_words_without_a_grade(tmp_path: Path) -> None:
     out, _ = cranfield(tmp_path, *judges, "--table", "agreement")
     assert out.splitlines()[1].startswith("labels,2,2,1,0,0,1,0,1.0")
     (tmp_path / "q.txt").write_text("q 0 a relevant\nq 0 b NOT_PARSABLE\n")
-    refuses("q.txt:2: grade 'NOT_PARSABLE' is", cf.read_qrels, tmp_path / "q.txt", grades=words)
+    refuses(
+        "q.txt:2: .* got 'NOT_PARSABLE', which is mapped to None",
+        cf.read_qrels,
+        tmp_path / "q.txt",
+        grades=words,
+    )

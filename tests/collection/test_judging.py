@@ -181,7 +181,7 @@ def test_a_topic_in_another_spelling_is_noted(topic: str, judged: str) -> None:
     run = {"2026": {"a": 1.0}, topic: {"a": 1.0}}
     note = (
         f"topic '{topic}' of the runs and topic '{judged}' of the judgments differ only in"
-        f" {SPELLING}, and are read as different topics"
+        f" {SPELLING}; they are read as different topics"
     )
     for topics in ("qrels", "run"):
         notes = cf.judge(run, {"2026": {"a": 1}, judged: {"a": 1}}, topics=topics).coverage.notes

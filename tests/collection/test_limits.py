@@ -51,7 +51,7 @@ def test_what_begins_with_zeros(name: str, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("CRANFIELD_MAX_BLANK", "100000")
     file = tmp_path / name
     file.write_bytes(b"\0" * 9_000_000)
-    refuses("begins with 100,000 bytes that are blanks or 0", cf.read_run, file)
+    refuses("begins with 100,000 bytes of blanks or zeros", cf.read_run, file)
 
 
 @pytest.mark.parametrize("line", [b"# x\n", b"  \n"])

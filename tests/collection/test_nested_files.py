@@ -61,7 +61,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "request.json": ({"requests": [{"id": "q1", "ratings": []}], "metric": {}}, "judgments"),
     "details.json": (
         {"metric_score": 1, "details": {"q1": {"hits": HITS}}},
-        "expected 'hits', a list",
+        "expected a list of results 'hits'",
     ),
 }
 
@@ -98,7 +98,7 @@ def test_refused_runs(name: str, tmp_path: Path) -> None:
 
 def test_failed_topics_of_rank_eval(tmp_path: Path) -> None:
     path = written(tmp_path, "a.json", RANK_EVAL | {"failures": {"q2": {"error": {}}}})
-    warns("a.json: 'q2' failed and have no ranking", cf.read_run, path)
+    warns("a.json: requests failed and gave no ranking for the topics 'q2'", cf.read_run, path)
 
 
 def test_lines_systems_and_empty_rankings(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_judgments_of_the_search_relevance_workbench(tmp_path: Path) -> None:
     request = {"type": "IMPORT_JUDGMENT", "judgmentRatings": imported}
     for data in (WORKBENCH, response, WORKBENCH["judgmentRatings"], request):
         path = written(tmp_path, "judgments.json", data)
-        refuses("judgments.json: row 2: grade '0.7' .* cuts real", cf.read_qrels, path)
+        refuses("judgments.json: row 2: grade '0.7' .* maps real", cf.read_qrels, path)
         found = cf.read_qrels(path, grades=[0.5, 0.8])
         assert found.to_polars().rows() == [("red dress", "d1", 2), ("jeans", "d3", 1)]
         refuses("expected a run, got a list of judgments", cf.read_run, path)

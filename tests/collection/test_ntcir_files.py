@@ -121,7 +121,7 @@ FIRST = {"prels": "1 a 1 1 0.5\n\n", "xqrels": "1 0 a 1 1\n\n", "run": "1;0;a;1;
         ("auto", "1;a;L1\n1;;L1\n", 2, "doc is empty"),
         ("auto", "1;a;L1;1\n1;b;L1;\n", 2, "class is empty"),
         ("auto", "1 a L1\n2 c L0\n1 a L0\n", 3, "document judged twice"),
-        ("auto", "1 1 a L1\n1 0 b L2\n", 2, "intent 0 marks a document that no intent makes relev"),
+        ("auto", "1 1 a L1\n1 0 b L2\n", 2, "intent 0 marks a document that is relevant to"),
         ("ntcir", "1 0 a 1\n", 1, "grade must be L0, L1, L2, ..., got '1'"),
         ("ntcir", "1 a\n", 1, "expected 3 columns (topic doc grade) or 4"),
         ("ntcir", "", None, "is empty: a qrels has at least one line"),

@@ -51,13 +51,16 @@ def test_objects() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"q": {"a": 2}}, "from 0 to 1, got 2; expected grades are not probabilities; .*p0, p1"),
+        ({"q": {"a": 2}}, "from 0 to 1, got 2; .* one column of probabilities per grade: p0"),
         ({"q": {"a": -0.1}}, "from 0 to 1, got -0.1"),
         ({"q": {"a": float("nan")}}, "not a finite number"),
         ({"q": {"a": (0.5, 0.3)}}, "must sum to 1, got 0.8.*document 'a'"),
         ({"q": {"a": (0.5, 0.5), "b": (1, 0, 0)}}, "same number of probabilities"),
         ([("q", "a", 0.5), ("q", "a", 0.5)], "'a' occurs more than once in a topic"),
-        ([{"topic": "q", "doc": "a", "p0": 1, "probability": 0.5}], "probability or p0 as columns"),
+        (
+            [{"topic": "q", "doc": "a", "p0": 1, "probability": 0.5}],
+            "a column probability, or p0",
+        ),
         ({}, "is empty"),
     ],
 )

@@ -444,7 +444,7 @@ def test_scores_of_several_systems_that_rise_like_distances(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("mark", ["NA", "N/A", "-", "nan", "null"])
 def test_groups_that_may_be_missing_are_reported(mark: str) -> None:
-    with pytest.warns(cf.CranfieldWarning, match=f"group is '{mark}' in 1 row, read as text"):
+    with pytest.warns(cf.CranfieldWarning, match=f"group '{mark}' in 1 row is read as text"):
         read_groups({"doc": ["a", "b"], "group": ["x", mark]})
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.collection import shards as module
 from cranfield.collection.shards import (
-    as_sharding,
+    make_sharding,
     random_shards,
     read_shards,
     siphash,
@@ -136,9 +136,9 @@ def test_options_that_are_none() -> None:
     refuses("the seed must be an integer >= 0, got -1", random_shards, 3, -1, error=cf.PolicyError)
     refuses("sampling must be", random_shards, 3, 0, 0.5, error=cf.PolicyError)
     for number in (2.0, np.int64(0)):
-        refuses("number of shards", as_sharding, number, error=cf.PolicyError)
-    refuses("list cannot be read as shards", as_sharding, [1, 2])
-    refuses("NoneType cannot be read as shards", as_sharding, None)
+        refuses("number of shards", make_sharding, number, error=cf.PolicyError)
+    refuses("list cannot be read as shards", make_sharding, [1, 2])
+    refuses("NoneType cannot be read as shards", make_sharding, None)
 
 
 TABLE = {"d1": "10", "d2": "9", "dé": "10", "d4": "2"}
@@ -165,7 +165,7 @@ def given_forms(folder: Path) -> dict[str, Any]:
 
 def test_given_shards_in_any_form(tmp_path: Path) -> None:
     for name, data in given_forms(tmp_path).items():
-        parts = as_sharding(data)
+        parts = make_sharding(data)
         assert parts.labels == ("2", "9", "10"), name
         assert parts.of(["d4", "new", "dé", "d2", "d1", "d1"]).tolist() == [0, -1, 2, 1, 2, 2], name
         assert len(parts) == 3

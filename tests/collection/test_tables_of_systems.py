@@ -64,9 +64,9 @@ def test_another_column_names_the_system() -> None:
     frame = pl.DataFrame(ROWS).rename({"model": "variant"})
     assert seen(frame, system="variant") == SEEN
     assert seen(frame, columns={"system": "variant"}) == SEEN
-    with pytest.raises(cf.InputError, match="no column 'variants', requested as tag"):
+    with pytest.raises(cf.InputError, match="no column 'variants', requested as the system"):
         list(cf.read_runs(frame, system="variants"))
-    with pytest.raises(cf.PolicyError, match="two names of the column of systems"):
+    with pytest.raises(cf.PolicyError, match="expected one column of systems"):
         list(cf.read_runs(frame, system="variant", columns={"system": "doc"}))
 
 
@@ -226,7 +226,7 @@ def test_columns_of_any_name_in_runs_and_judgments() -> None:
     assert cf.read_qrels(qrels, columns={"grade": "gain"}).max_grade == 2
     assert cf.read_qrels(qrels).max_grade == 0
     refuses(
-        "has no column 'product', requested as doc",
+        "has no column 'product', requested as the doc",
         cf.evaluate,
         runs.rename(columns={"product_id": "doc"}),
         qrels,
@@ -397,7 +397,7 @@ def test_numbers_of_csv_are_those_of_python(cells: list[str]) -> None:
     from cranfield.sources.values import GRADE, NUMBER
 
     for kind in (NUMBER, GRADE):
-        whole, bad = kind.column("score", pl.Series(cells, dtype=pl.String))
+        whole, bad = kind.convert_column("score", pl.Series(cells, dtype=pl.String))
         alone = [kind.read(cell) for cell in cells]
         assert whole.to_list() == alone
         assert bad == next((k for k, value in enumerate(alone) if value is None), None)
@@ -407,8 +407,8 @@ def test_numbers_of_csv_are_those_of_python(cells: list[str]) -> None:
     ("read", "name", "text", "said"),
     [
         (cf.read_run, "a.csv", "model;qid;docno;score\nx;1;a;1\n", "got semicolons"),
-        (cf.read_run, "a.csv", "1,a,1.5\n1,b,1\n", "the name of each column above it, such"),
-        (cf.read_run, "a.tsv", "1\ta\t1\t1.5\n", "each column above .* doc, score, with the"),
+        (cf.read_run, "a.csv", "1,a,1.5\n1,b,1\n", "insert a line such as topic, doc, score"),
+        (cf.read_run, "a.tsv", "1\ta\t1\t1.5\n", "insert a line such as .* doc, score, with the"),
         (cf.read_run, "a.csv", "1,Q0,a,1,1.5,t\n", "such as topic, q0, doc, rank, score, tag"),
         (cf.read_qrels, "a.csv", "1,0,a,1\n1,0,b,0\n", "such as topic, subtopic, doc, grade"),
         *((cf.read_run, "a.csv", f"topic,doc,score\n1,{docs},1\n", "2: expected one document, got")

@@ -148,7 +148,7 @@ def test_an_error_of_the_source_comes_after_those_of_lines(tmp_path: Path) -> No
     lines = b"1 Q0 d 1 1 t\n" * 3
     for broken, message in ((b"1 Q0 e 1 x t\n", "score 'x'"), (b"", "truncated or damaged")):
         with pytest.MonkeyPatch.context() as patch, at_most(3):
-            patch.setattr(chunks, "decompressed", lambda raw, all=lines + broken: Ends(all))
+            patch.setattr(chunks, "open_decompressed", lambda raw, all=lines + broken: Ends(all))
             patch.setattr(chunks, "CHUNK", 13)
             path = tmp_path / "a.run"
             path.write_bytes(b"")

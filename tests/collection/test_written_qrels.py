@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.collection.files.lines import QRELS_FORMATS
-from cranfield.collection.policies import FORMATS, OF_QRELS, OF_SAMPLES
+from cranfield.collection.policies import FORMATS, JUDGMENT_FORMATS, SAMPLING_COLUMNS
 from cranfield.collection.qrels import Qrels
 from tests.collection.refusals import refuses
 
@@ -67,7 +67,7 @@ def test_columns_choose_the_lines(tmp_path: Path) -> None:
 def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
     both = judgments([("q", "d", 1, "s", 0.5)], "stratum", "inclusion")
     refused = {
-        "auto": "no format of lines has both stratum and inclusion; use one of: csv, tsv",
+        "auto": "no text format has both columns stratum and inclusion; use one of: csv, tsv",
         "trec": "trec has no column 'stratum'; use one of: csv, tsv",
         "xqrels": "xqrels has no column 'inclusion'",
         "prels": "prels has no column 'stratum'",
@@ -102,8 +102,8 @@ def test_a_name_with_a_suffix_of_a_table_is_a_table(tmp_path: Path) -> None:
 
 
 def test_declared_formats_are_read_and_written(tmp_path: Path) -> None:
-    assert {*OF_SAMPLES} <= {*OF_QRELS} <= {*FORMATS}
-    for name, columns in OF_QRELS.items():
+    assert {*SAMPLING_COLUMNS} <= {*JUDGMENT_FORMATS} <= {*FORMATS}
+    for name, columns in JUDGMENT_FORMATS.items():
         row = {"topic": "q", "doc": "d", "grade": 1, "stratum": "a", "inclusion": 0.5}
         read = tuple(column for column, kind in columns.items() if kind is not None)
         assert QRELS_FORMATS[name].read == read

@@ -169,9 +169,9 @@ def test_judged_but_not_sampled_documents_do_not_count() -> None:
 @pytest.mark.parametrize(
     ("measure", "columns", "complaint"),
     [
-        ("xinfAP", {}, "xinfAP requires a column 'stratum' of the judgments, got: none"),
+        ("xinfAP", {}, "xinfAP requires a column 'stratum' of the judgments, got columns: none"),
         ("infNDCG@5", {}, "infNDCG@5 requires a column 'stratum'"),
-        ("statAP", {"stratum": ["a"]}, "requires a column 'inclusion' .* got: stratum"),
+        ("statAP", {"stratum": ["a"]}, "requires a column 'inclusion' .* got columns: stratum"),
         ("statAP", {"inclusion": [1.5]}, "probabilities must be from 0 to 1, got 1.5"),
         ("statAP", {"inclusion": [float("nan")]}, "probabilities must be from 0 to 1, got nan"),
         ("statAP", {"inclusion": ["high"]}, "column `inclusion` must have numbers"),

@@ -93,7 +93,10 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: EXTRACT.followed_by({"x": {"77": {"a": 1.0}}}), "no topic of the run"),
         (lambda: TWO_SYSTEMS.followed_by(RUNS), "of one system, got 2"),
         (lambda: EXTRACT.followed_by(NAMESAKES), "'same'"),
-        (lambda: cf.parse_measure("nsDCG").score(UNLINKED), "do not record judgments"),
+        (
+            lambda: cf.parse_measure("nsDCG").score(UNLINKED),
+            "expected judged runs with",
+        ),
     ],
     "rows": [
         (lambda: with_first_row(rank=0), "row 1: rank '0' is not a positive integer"),

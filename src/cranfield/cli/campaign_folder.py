@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
 
 @cli.command()
-@click.argument("folder", type=cli.READ)
+@click.argument("folder", type=cli.INPUT_FILE)
 @cli.options_from(f"{cli.CAMPAIGN}.create", "rules")
 def init(folder: str, rules: str | None) -> None:
     """Create the folder of a campaign.
 
-    Without --rules it contains an example of campaign.toml that explains each key: edit it before
-    the first run is submitted. Other users of this machine cannot read the folder.
+    Without --rules, the folder contains an example of campaign.toml with an explanation of each
+    key: edit this file before the first run is submitted. Other users of this machine cannot read
+    the folder.
 
     Examples
     --------
@@ -82,7 +83,7 @@ campaign release site covid -o site
 campaign verify covid
 """
 MAX_LINES = {"check": 9, "list": 20, "score": 14, "make": 8}
-"""Maximum number of output lines that the demonstration prints of a command; 1 by default."""
+"""Maximum number of output lines of a command in the demonstration; 1 by default."""
 
 
 @cli.command()
@@ -166,7 +167,7 @@ def verify(campaign: cf.campaign.Campaign, repair: bool, format: str, output: st
 def export(campaign: cf.campaign.Campaign, output: str) -> None:
     """Write a whole campaign to one private archive.
 
-    The archive also contains the registry as tables.
+    The archive contains all files of the campaign, and all its records as tables.
     """
     path = campaign.export(output)
     size = counted(path.stat().st_size, "byte")
@@ -268,19 +269,19 @@ def _instant(text: str) -> Any:
 @run.command()
 @cli.settings("all-or-none jobs")
 @cli.campaign_argument
-@click.argument("runs", metavar="RUN...", nargs=-1, type=cli.READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, type=cli.INPUT_FILE)
 @cli.options_from(DECLARATION, "team tag")
 @cli.task_option
 @cli.with_options(_RUN_OPTIONS)
-@cli.own_options("from=table", table={"metavar": "TABLE", "type": cli.READ})
+@cli.own_options("from=table", table={"metavar": "TABLE", "type": cli.INPUT_FILE})
 @cli.options_from(
     f"{cli.CAMPAIGN}.submitting.archive.read_archive_table",
     "column=columns",
     columns={
         "metavar": "NAME=COLUMN",
         "callback": cli.parse_name_values,
-        "help": "Column of the table, where its name differs, such as type=runtype; may be given"
-        " several times.",
+        "help": "Name of a column in the table, if it differs from the usual name, such as"
+        " type=runtype; may be given several times.",
         "requires": "--from",
     },
 )
@@ -293,15 +294,15 @@ def submit(
     columns: Mapping[str, str],
     **options: Any,
 ) -> int:
-    """Submit runs: each is accepted, or refused with a list of its faults.
+    """Submit runs; each run is accepted, or refused with a list of its faults.
 
     The files are stored unchanged. The exit status is 1 if a run is refused.
 
     Parameters
     ----------
     table
-        Table of runs to submit; the file of each is found by its tag among RUN..., which are files
-        or folders.
+        Table of runs to submit; the file of each run is found by its tag among RUN..., which are
+        files or folders.
 
     Examples
     --------
@@ -353,7 +354,7 @@ def submit(
 @run.command()
 @cli.campaign_argument
 @click.argument("tag")
-@click.argument("run", type=cli.READ)
+@click.argument("run", type=cli.INPUT_FILE)
 @cli.with_options(_RUN_OPTIONS)
 def replace(campaign: cf.campaign.Campaign, tag: str, run: str, **details: Any) -> int:
     """Submit a run that replaces an accepted one.
@@ -396,14 +397,14 @@ def withdraw(campaign: cf.campaign.Campaign, tag: str, reason: str) -> None:
 def purge(campaign: cf.campaign.Campaign, tag: str, reason: str, id: int | None) -> None:
     """Delete the file of a withdrawn, replaced or refused run.
 
-    Its record, with the hash of the file, and earlier releases are kept. If several runs have the
-    tag, they are listed with their ids, and --id chooses one.
+    The record of the run (with the hash of the file) and earlier releases are kept. If several runs
+    have the tag, the command lists their ids; select one of them with --id.
     """
     from cranfield.campaign.store.records import object_path
 
     run = campaign.purge(tag, reason, id=id)
     is_shared = object_path(campaign.folder, run.object).exists()
-    outcome = "file kept, as another record has the same content" if is_shared else "file deleted"
+    outcome = "file kept, as another run has the same content" if is_shared else "file deleted"
     print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {outcome}")
 
 
@@ -497,8 +498,8 @@ def show(
 ) -> None:
     """Show the records of a run, and of other runs with its tag.
 
-    The records contain its declaration, faults and events. They are for organisers only, as they
-    name other teams that submitted the same ranking.
+    A record contains the declaration, faults and events of a run. Records are for organisers only,
+    as they name other teams that submitted the same ranking.
     """
     records = campaign.run_records(tag, contacts=contacts)
     if format == "json":

@@ -41,7 +41,7 @@ LIST_CONDITIONS = ("--output", "--unjudged")  # options with which documents are
 @cli.format_option(
     ("auto", *LISTS),
     "auto",
-    "Output format; auto: by the suffix of --output.",
+    "Output format; auto detects it by the suffix of --output.",
     requires=LIST_CONDITIONS,
 )
 @cli.output_option
@@ -59,10 +59,9 @@ def pool(
 ) -> None:
     """Pool the runs of a task, and list the documents to judge.
 
-    The pool consists of the accepted runs that are not late and have one of the priorities to pool
-    in the rules.
-    Without --output or --unjudged only its size is printed. The exit status is 1 if a run cannot be
-    read and is excluded.
+    The pool consists of the accepted runs that are not late and have a priority that the rules
+    pool. Without --output or --unjudged, only the size of the pool is printed. The exit status is 1
+    if a run cannot be read and is excluded.
 
     Parameters
     ----------
@@ -108,7 +107,7 @@ def pool(
 
 @cli.command()
 @cli.campaign_argument
-@click.argument("qrels", required=False, type=cli.READ)
+@click.argument("qrels", required=False, type=cli.INPUT_FILE)
 @cli.task_option
 @cli.options_from(
     f"{cli.CAMPAIGN}.results.stored_inputs.add_judgments",
@@ -129,7 +128,7 @@ def judgments(
 ) -> None:
     """Add a version of judgments; without QRELS, list the versions.
 
-    A version never changes: corrected judgments are a new version.
+    A version never changes: add corrected judgments as a new version.
     """
     import polars as pl
 
@@ -220,12 +219,12 @@ def score(
 @cli.command()
 @cli.settings("type alpha pooling")
 @cli.campaign_argument
-@click.argument("run", type=cli.READ)
+@click.argument("run", type=cli.INPUT_FILE)
 @cli.task_option
 @cli.options_from(
     f"{cli.CAMPAIGN}.results.standing.standing",
     "measure baseline judgments type=kind alpha pooling",
-    baseline={"metavar": "RUN", "type": cli.READ},
+    baseline={"metavar": "RUN", "type": cli.INPUT_FILE},
 )
 @result_options
 def standing(
@@ -246,15 +245,15 @@ def standing(
 
 @cli.command()
 @cli.settings("own")
-@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=cli.READ)
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.options_from(
     f"{cli.CAMPAIGN}.history",
     "measure task standardised column=columns own lower_is_better",
     columns={
         "metavar": "NAME=COLUMN",
         "callback": cli.parse_name_values,
-        "help": "Column of a table (score, date, entry, team or mark), where its name differs, such"
-        " as date=day; may be given several times.",
+        "help": "Name of a column in a table (score, date, entry, team or mark), if it differs from"
+        " the usual name, such as date=day; may be given several times.",
     },
     own={"metavar": "MARK,...", "show_default": False},
 )
@@ -301,8 +300,8 @@ def release() -> None:
 def sheets(campaign: cf.campaign.Campaign, task: str | None, output: str, **options: Any) -> None:
     """Write a result sheet for each accepted run, like those of TREC.
 
-    Each is written as HTML, text and JSON, for organisers and for publication. Use `packet` for
-    sheets that a team may see before the release.
+    Each sheet is written as HTML, text and JSON, for organisers and for publication. Use `packet`
+    for sheets that a team may see before the release.
 
     Examples
     --------
@@ -347,8 +346,8 @@ def packet(
 ) -> None:
     """Write the results of one team, to send before the release.
 
-    A packet has the sheets of the team's runs and statistics of the categories, but no results of
-    other teams.
+    A packet contains the sheets of the team's runs, and statistics of the categories of runs, such
+    as types, but no results of other teams.
 
     Parameters
     ----------
@@ -424,16 +423,16 @@ def retract(campaign: cf.campaign.Campaign, release: str, reason: str) -> None:
 
 
 @release.command()
-@click.argument("folder", type=cli.READ)
+@click.argument("folder", type=cli.INPUT_FILE)
 @cli.make_output_option(
-    "FOLDER", "Folder to write; an older site in it is replaced, on an error it is left unchanged."
+    "FOLDER", "Folder to write; an older site in it is replaced, unless an error occurs."
 )
 def site(folder: str, output: str) -> None:
     """Write a static site from the releases.
 
     The site has leaderboards, topics, and a page for each run. FOLDER is the folder of a campaign,
-    whose recorded releases are shown, or a folder of releases. The pages need no server, network or
-    scripts: they can be opened from the folder, copied, or served from anywhere.
+    or a folder of releases; of a campaign, only recorded releases are shown. The pages need no
+    server, network or scripts: they can be opened from the folder, copied, or served from anywhere.
 
     Examples
     --------

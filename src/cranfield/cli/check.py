@@ -17,7 +17,7 @@ from cranfield.cli import options as cli
 
 @cli.command()
 @cli.settings("encoding separator numbers columns")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=cli.READ)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.own_options("rules", rules={"metavar": "PATH"})
 @cli.options_from("cranfield.campaign.results.scoring.score_runs", "task", requires="--rules")
 @cli.options_from("cranfield.campaign.check_run", "tag team", requires="--rules")
@@ -47,19 +47,20 @@ def check(
 ) -> int:
     """Check judgments and runs, and report every problem.
 
-    FILE... are judgments and runs: QRELS [RUN...]. With --rules they are runs to submit to a
-    campaign; `cranfield campaign run submit` also checks their type, priority, answers and time,
-    whether another run has the tag, and limits.
+    FILE... is QRELS [RUN...]: judgments and runs. With --rules, FILE... are runs to submit to a
+    campaign; `cranfield campaign run submit` also checks the type, priority, answers and time of a
+    run, the number of runs, and whether another run has the same tag.
 
     Each problem is reported with file, line, message and code. Files with errors are refused; files
-    with only warnings and notes are accepted. The exit status is 0 if all files are accepted and 1
-    if a file is refused. With --rules it is 2, and no file is written, if a run or the rules cannot
-    be read.
+    with only warnings and notes are accepted. The exit status is 0 if all files are accepted, and 1
+    if a file is refused. With --rules, the exit status is 2, and no file is written, if a run or
+    the rules cannot be read.
 
     Parameters
     ----------
     rules
-        Rules of a campaign to check runs by: a pack, a campaign's folder, or a rules.toml.
+        Rules of the campaign whose runs are checked: a pack, the folder of the campaign, or a file
+        rules.toml.
 
     Examples
     --------
@@ -77,9 +78,7 @@ def check(
             files, rules, task, tag=tag, team=team, all_faults=all_faults
         )
     elif "-" in files:
-        raise PolicyError(
-            "standard input (-) requires --rules, as judgments and runs are read twice"
-        )
+        raise PolicyError("standard input (-) requires --rules, as other files are read twice")
     else:
         reading["format"] = reading.pop("input_format")
         checks = cf.check(files[0], files[1:], all_faults=all_faults, **reading)

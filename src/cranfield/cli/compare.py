@@ -18,15 +18,8 @@ from cranfield.result import Result
 DEFAULT_MEASURES = ("AP", "nDCG@10")
 OUTPUTS = ("text", "csv", "json", *cli.MARKUP)
 VIEWS = [
-    "pairs",
-    "anova",
-    "ranks",
-    "prose",
-    "summary",
-    "preferences",
-    "corroboration",
-    "checklist",
-    "power",
+    *("pairs", "anova", "ranks", "prose", "summary", "preferences", "corroboration"),
+    *("checklist", "power"),
 ]
 
 
@@ -84,7 +77,7 @@ def compare(
     """Test which systems are significantly different.
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
-    The exit status is 0; 1 if --fail-if-worse finds a worse system; 2 after an error.
+    The exit status is 0, or 1 if --fail-if-worse finds a worse system, or 2 after an error.
 
     Parameters
     ----------
@@ -118,16 +111,17 @@ def compare(
         required number of topics of published paired t-tests, from --scores FILE with columns t and
         topics.
     topic_groups
-        Table with topic and group; each group is summarised, with --as summary.
+        Table with the columns topic and group, to summarise each group, with --as summary.
     factors
-        Table with system and a column for each component, such as stemmer and model: analyse the
-        effect of each component instead, for systems that are all combinations of components.
+        Table with a column system and a column for each component, such as stemmer and model, to
+        analyse the effect of components instead; the systems must be all combinations of
+        components.
     costs
-        Table with system and a column for each cost, such as seconds or joules: find the systems on
-        the Pareto front of effectiveness and each cost instead.
+        Table with a column system and a column for each cost, such as seconds or joules, to find
+        the systems on the Pareto front of effectiveness and each cost instead.
     replicates
-        Table with run, system and replicate, for the tests independent-replicates and
-        shared-replicates; by default names of runs are SYSTEM@REPLICATE.
+        Table with the columns run, system and replicate, for the tests independent-replicates and
+        shared-replicates; by default the names of runs must be SYSTEM@REPLICATE.
 
     Examples
     --------
@@ -206,7 +200,7 @@ USED_OPTIONS = {
     "factors": "factors measures alpha scale score_files",
     "costs": "costs measures scale score_files resamples seed",
 }
-"""Options of the results other than pairwise tests, in addition to the judging options.
+"""Options of each result other than pairwise tests, in addition to the options of judging.
 
 `comparing` stands for all options of comparisons.
 """
@@ -289,7 +283,6 @@ def _format_comparisons(
     marks: str | None,
     places: int | None,
 ) -> str:
-    """Format the comparisons as paragraphs, tables, CSV or JSON."""
     from cranfield.reporting import comparison_formats
     from cranfield.reporting.prose import write_paragraphs
 
@@ -406,7 +399,6 @@ def _compare_jointly(
 
 
 def _check_format(format: str, view: str, printing: cli.MarkupOptions, marks: str | None) -> None:
-    """Refuse formats that a view does not support."""
     is_table = view == "anova" or marks is not None
     if is_table and format not in {"text", *cli.MARKUP}:
         flag = "--marks" if marks is not None else "--as anova"
@@ -430,7 +422,7 @@ MAX_SYSTEMS = 10  # maximum number of systems in the tables; the report has all
 def demo() -> None:
     """Compare the bundled systems of TREC-COVID round 5, as a demonstration.
 
-    It writes a report, cranfield-demo.html, to the current folder.
+    The command writes a report, cranfield-demo.html, to the current folder.
     """
     from dataclasses import replace
 
@@ -468,7 +460,7 @@ def demo() -> None:
     table = systems_table(evaluation)
     console.print(rich_table(replace(table, rows=table.rows[:MAX_SYSTEMS])))
     n_hidden = len(evaluation.systems) - MAX_SYSTEMS
-    print_line(f"{n_hidden} more systems, with intervals and pairs, are in {DEMO_REPORT}")
+    print_line(f"{DEMO_REPORT} shows {n_hidden} more systems, and intervals and pairs")
     for note in (*evaluation.notes, *comparison.notes):
         print_line(f"note: {note}")
     cf.report(evaluation, DEMO_REPORT, title=collection.name, command="cranfield demo")

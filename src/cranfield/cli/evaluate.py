@@ -78,8 +78,8 @@ def evaluate(
     coverage
         Also report unjudged documents, ties and missing topics.
     replicates
-        Table with run, system and replicate, for --as replicates, expected-exposure and equity; by
-        default names of runs are SYSTEM@REPLICATE.
+        Table with the columns run, system and replicate, for --as replicates, expected-exposure and
+        equity; by default the names of runs must be SYSTEM@REPLICATE.
 
     Examples
     --------
@@ -176,7 +176,6 @@ def _write_replicates(
 def _evaluate_probabilities(
     source: cli.ScoreInput, judging: Mapping[str, Any], expected_options: Mapping[str, Any]
 ) -> cf.ExpectedScores:
-    """Read probabilities of relevance and runs, and compute expected scores."""
     from cranfield.collection.judged.judging import can_be_read
 
     qrels, run_files = source.rankings()
@@ -218,8 +217,8 @@ def _warn_of_gaps(scores: Mapping[str, cf.Scores]) -> None:
                 f" some scores are missing for {some_of(systems, 5)}"
             )
         elif n_missing := len(topics) - int((~gaps[:, 0]).sum()):
-            excluded = f"excluded {n_missing:,} of {counted(len(topics), 'topic')}, without scores"
-            warn(f"{name or 'scores'}: {excluded}")
+            n_topics = counted(len(topics), "topic")
+            warn(f"{name or 'scores'}: excluded {n_missing:,} of {n_topics}, which have no score")
 
 
 def _format_lines(
@@ -253,13 +252,13 @@ def _format_lines(
     "depth duplicates on-duplicate until-click on-bad-run lengths max-grade unjudged negative"
     " ties places order caption label long"
 )
-@click.argument("qrels", metavar="QRELS", type=cli.READ)
-@click.argument("sessions", metavar="SESSIONS", type=cli.READ)
-@click.argument("runs", metavar="[RUN...]", nargs=-1, type=cli.READ)
+@click.argument("qrels", metavar="QRELS", type=cli.INPUT_FILE)
+@click.argument("sessions", metavar="SESSIONS", type=cli.INPUT_FILE)
+@click.argument("runs", metavar="[RUN...]", nargs=-1, type=cli.INPUT_FILE)
 @cli.measures_option(("sDCG@10", "nsDCG@10"))
 @cli.own_options(
     "clicks session_topics depth duplicates on_duplicate",
-    clicks={"type": cli.READ},
+    clicks={"type": cli.INPUT_FILE},
     on_duplicate={"requires": "RUN", "type": click.Choice(list(DUPLICATES))},
 )
 @cli.bad_run_option
@@ -290,25 +289,24 @@ def sessions(
 ) -> None:
     """Score search sessions of several queries.
 
-    QRELS is a file of judgments by topic, or the word clicks: documents clicked in the session have
-    grade 1 (clicks:30 requires 30 seconds or more on the document). SESSIONS is a log of the TREC
-    Session track in XML, or a table of results with the columns session, query, rank, doc and,
-    optionally, topic and system.
-    Each RUN ranks documents for the last query of each session. Measures of a single ranking score
-    the concatenated result lists of a session.
+    QRELS is a file of judgments by topic, or the word clicks, which gives grade 1 to documents
+    clicked in the session (clicks:30 requires 30 seconds or more on the document). SESSIONS is a
+    log of the TREC Session track in XML, or a table of results with the columns session, query,
+    rank, doc and, optionally, topic and system. Each RUN ranks documents for the last query of each
+    session. Measures of a single ranking score the concatenated result lists of a session.
 
     Parameters
     ----------
     clicks
-        Table of the clicks: session, query, rank (or doc)[, start].
+        Table of clicks with the columns session, query, rank (or doc) and, optionally, start.
     session_topics
-        Table of the topic of each session: session, topic.
+        Table with the columns session and topic.
     depth
         Number of top documents to use from each result list.
     duplicates
         How to treat documents that are retrieved again in a session.
     on_duplicate
-        How to treat a document that occurs more than once in a ranking of a RUN.
+        How to treat a document that occurs more than once in one ranking of a RUN.
     until_click
         Truncate each result list after its last clicked rank.
     lengths
@@ -350,7 +348,7 @@ DEFAULTS = {
 
 @cli.command()
 @cli.settings("system places order caption label long")
-@click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=cli.READ)
+@click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.own_options(
     "nuggets assignments citations references human measure=measures system tokeniser",
     human={"requires": "!--references !--by-topic"},
@@ -384,19 +382,20 @@ def answers(
     assignments
         ANSWERS are nugget assignments of TREC RAG.
     citations
-        ANSWERS is a table of judged citations, or runs of TREC RAG and a table of their support.
+        ANSWERS is a table of judged citations, or runs of TREC RAG and a table with the support of
+        their citations.
     references
-        Reference texts; ANSWERS is a table of texts.
+        Table of reference texts; ANSWERS is a table of the texts to score.
     human
-        Labels by people for a random sample of the answers, in the format of ANSWERS, which must
-        have labels by an LLM judge: report prediction-powered scores (PPI) with confidence
+        Labels by people for a random sample of answers, in the format of ANSWERS, to correct the
+        labels of an LLM judge in ANSWERS: report prediction-powered scores (PPI) with confidence
         intervals.
     measures
         Measure of answers or summaries, such as VitalScore or RougeL; may be given several times.
     system
-        Name of the system, for files without one.
+        Name of the system, for files that do not name it.
     tokeniser
-        Definition of a word, with --references.
+        How to split texts into words, with --references.
 
     Examples
     --------
@@ -475,7 +474,7 @@ def _estimate_scores(
 
 @cli.command()
 @cli.settings(f"depth ties {cli.RUN_SETTINGS}")
-@click.argument("runs", metavar="RUN...", nargs=-1, type=cli.READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, type=cli.INPUT_FILE)
 @cli.options_from(
     "cranfield.fuse",
     "method norm weights depth limit name ties",
@@ -506,8 +505,8 @@ def fuse(
     Parameters
     ----------
     metadata
-        Begin the file with a header that describes how the run was made (ir_metadata), which some
-        programs cannot read.
+        Begin the file with a header (ir_metadata) that describes how the run was made; some
+        programs cannot read such files.
     list_methods
         List the fusion methods.
 

@@ -41,7 +41,7 @@ MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
     first="columns grades method gold qrels measure pairs against interval format table output"
 )
 @cli.settings("rel tie fix-gold encoding repeats confidence resamples seed")
-@click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=cli.READ)
+@click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.own_options("columns", columns={"metavar": "NAMES"})
 @cli.gather_options(
     dict,
@@ -51,15 +51,15 @@ MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
         "worker_columns grades repeats missing encoding",
         worker_columns={
             "metavar": "NAMES",
-            "help": "Columns that each hold the labels of one worker, such as 'Judge A,Judge B';"
-            " between double quotes if a name has a comma.",
+            "help": "Columns with the labels of one worker each, such as 'Judge A,Judge B'; put a"
+            " name with a comma between double quotes.",
         },
         grades={
             "metavar": "LOW..HIGH|VALUE=N,...",
             "callback": lambda context, option, text: _parse_grade_scale(text),
-            "help": "Lowest and highest grade, such as 0..3; labels outside are errors. Or the"
-            " grades of words, 'Relevant=1,Not relevant=0', cut points of real numbers, 0.5,0.8, or"
-            " a pattern of texts, 'score: (\\d)'. By default the grades that occur.",
+            "help": "Lowest and highest grade, such as 0..3; other labels are errors. Or how to map"
+            " labels to grades: words ('Relevant=1,Not relevant=0'), cut points of numbers"
+            " (0.5,0.8), or a pattern ('score: (\\d)'). By default the grades that occur.",
         },
     ),
 )
@@ -67,9 +67,9 @@ MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
 @cli.options_from("cranfield.assess.majority", "tie")
 @cli.own_options(
     "gold fix_gold qrels",
-    gold={"metavar": "QRELS", "type": cli.READ},
+    gold={"metavar": "QRELS", "type": cli.INPUT_FILE},
     fix_gold={"requires": f"--gold --method={','.join(WITH_GOLD)}"},
-    qrels={"type": cli.WRITTEN},
+    qrels={"type": cli.OUTPUT_FILE},
 )
 @cli.options_from(
     "cranfield.assess.agreement_of",
@@ -102,14 +102,15 @@ def labels(
 ) -> None:
     """Summarise annotations, measure agreement, and aggregate them into qrels.
 
-    LABELS is a file with topic, document, worker and grade, or several files of judgments, one for
-    each assessor: NAME=FILE.
+    LABELS is a file with the columns topic, document, worker and grade, or several files of
+    judgments, one for each assessor: NAME=FILE.
 
     Parameters
     ----------
     columns
-        Fields of lines without a header, such as "worker doc grade", - for a field to ignore; or
-        names of columns of a table: worker=annotator,grade=rating (gold.doc=id for --gold).
+        Names of the fields in lines without a header, such as "- worker doc grade", where - is a
+        field to ignore; or names of the columns of a table: worker=annotator,grade=rating
+        (gold.doc=id for --gold).
     method
         Method that aggregates the labels of a document into one judgment.
     gold
@@ -162,7 +163,8 @@ def labels(
             table_from_frame(top_workers, f"Workers, by {method}{hidden}"),
             notes=(
                 f"quality: {QUALITIES[method]}; agreement: proportion of labels that equal the"
-                " aggregated grade; without: the same, aggregated without labels of the worker",
+                " aggregated grade; without: the same proportion if grades are aggregated without"
+                " the labels of the worker",
             ),
         ),
     ]
@@ -277,8 +279,8 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
 @cli.settings(
     f"label-format level confidence fixed-topics compat jobs {cli.DOCUMENT_JUDGING_SETTINGS}"
 )
-@click.argument("qrels", metavar="QRELS", type=cli.READ)
-@click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=cli.READ)
+@click.argument("qrels", metavar="QRELS", type=cli.INPUT_FILE)
+@click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.options_from(
     "cranfield.assess.compare_judges",
     "cut scale level",
@@ -340,21 +342,21 @@ def judges(
         Runs to rank by the judgments of people and of judges: a file, a folder or a quoted pattern;
         may be given several times.
     own_runs
-        Rank the judges themselves: the documents ordered by the grades of a judge are a run.
+        Rank the judges themselves: the run of a judge has the documents in order of its grades.
     families
-        Measure whether judges prefer systems of their own family (self-preference): a table of the
-        names of judges and systems, and their families.
+        Table of the families of judges and systems, to measure whether judges prefer systems of
+        their own family (self-preference).
     ppi
-        Correct the scores by judges with QRELS (prediction-powered inference), if people judged a
-        random sample of the topics (topic) or of the documents of every topic (document); or,
-        without runs, the mean grade, if people judged a random sample of each grade (grade).
+        Correct scores by judges with judgments by people (prediction-powered inference) of a random
+        sample of topics (topic) or of the documents of every topic (document); or, without runs,
+        correct the mean grade with a random sample of each grade (grade).
     fixed_topics
-        Compute confidence intervals for the mean over these topics, not over a population of
+        Compute confidence intervals for the mean over these topics, instead of a population of
         topics, with --ppi document.
     tolerances
-        Tolerance of a quantity, with which its confidence interval is compared: the minimum for
-        kappa, alpha, agreement, tau, tau AP and, with --ppi, difference(A, B) of two systems; the
-        maximum for bias, score-bias and self-preference; may be given several times.
+        Tolerance with which the confidence interval of a quantity is compared: a minimum for kappa,
+        alpha, agreement, tau, tau AP and, with --ppi, difference(A, B) of two systems; a maximum
+        for bias, score-bias and self-preference; may be given several times.
 
     Examples
     --------
@@ -393,7 +395,7 @@ def judges(
         people, labels = reading.with_judges(qrels, judges, label_format, runs=has_runs)
     except InputError as error:
         if runs and error.source in judges and can_be_read(error.source, "run"):
-            raise InputError(f"{error}; to read it as a run, precede it by --runs") from None
+            raise InputError(f"{error}; to read the file as a run, write --runs FILE") from None
         raise
     scale_options: dict[str, Any] = {"scale": scale, "cut": cut}
     if ppi and not cut:
@@ -488,7 +490,7 @@ def _ppi_frame(results: Sequence[Any]) -> tuple[pl.DataFrame, Sequence[str]]:
 
 
 @cli.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=cli.READ)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.own_options("template grades", grades={"metavar": "RULE", "requires": "!--template"})
 @cli.output_option
 def prompts(
@@ -496,17 +498,19 @@ def prompts(
 ) -> None:
     """Write prompts for a language model to judge documents, or read labels from its answers.
 
-    With --template, FILE... is PAIRS TOPICS DOCUMENTS: the pairs to judge, such as a pool, and the
-    tables of their texts. The output is JSON lines of id, topic, doc and prompt.
-    Without --template, FILE... is PROMPTS ANSWERS: these JSON lines, and JSON lines of id and text.
-    The output is labels for `cranfield judges`; the parse rate is printed on standard error.
+    With --template, FILE... is PAIRS TOPICS DOCUMENTS: the pairs to judge, such as a pool, and
+    tables with the texts of topics and documents. The output is JSON lines with id, topic, doc and
+    prompt. Without --template, FILE... is PROMPTS ANSWERS: these JSON lines, and JSON lines with
+    the id and text of each answer. The output is labels for `cranfield judges`; the proportion of
+    parsed answers is printed on standard error.
 
     Parameters
     ----------
     template
-        Text with the placeholders {topic} and {document}, or {topic.COLUMN}, {document.COLUMN}.
+        File with the text of the prompt, with the placeholders {topic} and {document}, or
+        {topic.COLUMN} and {document.COLUMN}.
     grades
-        Rule for the grade in an answer: a pattern such as "score: ([0-3])", or grades of words,
+        How to read the grade in an answer: by a pattern such as "score: ([0-3])", or by words,
         "relevant=1,not relevant=0". By default the grade is the only number of the answer.
 
     Examples

@@ -31,7 +31,7 @@ NOTHING = "nothing"  # value of --needs for measures that need binary judgments 
     requires="NAME",
     judgments={
         "type": int,
-        "help": "Number of relevant documents of the topic; by default that of --length.",
+        "help": "Number of relevant documents of the topic; by default equal to --length.",
     },
 )
 @cli.own_options("format")
@@ -48,10 +48,10 @@ def measures(
 ) -> None:
     """List the measures, or describe the measure NAME.
 
-    NAME may have parameters, such as "RBP(p=0.5)@10"; scale and source are then for the measure
-    with these parameters. For a measure with a cutoff or a --length, the values on all runs of this
-    length are also described: their spacing, the scale with a counterexample, and the statistics
-    and significance tests that the scale admits.
+    NAME may have parameters, such as "RBP(p=0.5)@10", which the scale and source then refer to. For
+    a measure with a cutoff, or with --length, the values on all runs of this length are described,
+    too: their spacing, their scale with a counterexample, and the statistics and significance tests
+    that the scale admits.
 
     Parameters
     ----------

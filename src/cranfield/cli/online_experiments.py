@@ -33,7 +33,7 @@ def _parse_traffic(
 
 @cli.command()
 @cli.settings("traffic layer hash unit")
-@click.argument("units", metavar="UNITS", type=cli.READ)
+@click.argument("units", metavar="UNITS", type=cli.INPUT_FILE)
 @cli.options_from(
     "cranfield.online.Experiment",
     "name weights traffic layer hash",
@@ -100,7 +100,7 @@ _BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
     "weights srm mixed missing theta lift errors correction time looks"
     f" oec resamples seed {LOG_SETTINGS}"
 )
-@click.argument("data", metavar="[DATA]...", nargs=-1, type=cli.READ)
+@click.argument("data", metavar="[DATA]...", nargs=-1, type=cli.INPUT_FILE)
 @cli.own_options(
     "counts measure=measures metric=metrics",
     counts={"metavar": "NAME=X/N,..."},
@@ -137,14 +137,14 @@ def experiment(
 ) -> None:
     """Analyse an A/B test: check validity first, then report effects.
 
-    DATA is a table with one row per unit, such as a user, or several rows per --unit; with -m it is
-    a log in any known format, or its tables PAGES RESULTS CLICKS. --counts replaces DATA.
+    DATA is a table with one row per unit, such as a user, or several rows per --unit; with -m, DATA
+    is a log in any known format, or its tables PAGES RESULTS CLICKS. --counts replaces DATA.
 
     Parameters
     ----------
     counts
-        Numbers of successes and units by variant, or sum, sum of squares and number of values
-        (SUM:SQUARES/N), instead of DATA.
+        Numbers of successes and units of each variant, instead of DATA; for means, the sum, the sum
+        of squares and the number of values (SUM:SQUARES/N).
     measures
         Online measure to analyse, if DATA is a log; may be given several times.
     metrics
@@ -259,7 +259,7 @@ RUN_SUFFIXES = (".run", ".txt", ".trec")  # of output files that are written as 
 
 @cli.command()
 @cli.settings(f"ties jobs {cli.READING_SETTINGS}")
-@click.argument("runs", metavar="RUN...", nargs=-1, type=cli.READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, type=cli.INPUT_FILE)
 @cli.options_from("cranfield.online.interleave_runs", "method length ties")
 @cli.options_from(
     "cranfield.online.InterleavedRuns.draw",
@@ -303,7 +303,7 @@ def interleave(
         List the interleaving methods.
     format
         Output format: a line per page (jsonl), a row per document (json, tsv, csv, parquet), or a
-        run with pages as topics (trec); auto: by suffix.
+        run with pages as topics (trec); auto detects it by the suffix.
 
     Examples
     --------
@@ -345,7 +345,7 @@ def interleave(
 
 @cli.command()
 @cli.settings(f"rankers expected confidence correction resamples seed {LOG_SETTINGS}")
-@click.argument("logs", metavar="LOG...", nargs=-1, type=cli.READ)
+@click.argument("logs", metavar="LOG...", nargs=-1, type=cli.INPUT_FILE)
 @cli.own_options(
     "votes counts",
     votes={"requires": "!LOG !--counts !--rankers"},
@@ -380,9 +380,10 @@ def preference(
     """Test which rankers users prefer, by their clicks on interleaved pages.
 
     LOG is a file or folder in any known format, its tables PAGES RESULTS CLICKS, or the lists of
-    `cranfield online interleave` and a table of clicks. Results have a team; for methods without
-    teams, give --runs. If users return, name the independent unit with --unit. --counts replaces
-    the log, and --votes ranks systems by side-by-side preferences.
+    `cranfield online interleave` and a table of clicks. Each result has the team (ranker) that
+    contributed it; for interleaving methods without teams, give --runs. If users return, set --unit
+    to the unit whose clicks are independent, such as user. --counts replaces the log, and --votes
+    ranks systems by side-by-side preferences.
 
     Parameters
     ----------
@@ -393,7 +394,7 @@ def preference(
     counts
         Numbers of wins, losses and ties, instead of a log.
     runs
-        One of the two interleaved runs, for methods that assign no teams; give the option for each.
+        One of the two interleaved runs, for methods that assign no teams; give the option twice.
 
     Examples
     --------

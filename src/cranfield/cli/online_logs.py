@@ -60,7 +60,6 @@ _SESSIONS = cli.options_of(
 log_options = cli.gather_options(dict, "log_options", (*_READING, *_SESSIONS))
 """Options of reading a log; a command gets them as `log_options`."""
 
-
 SURVIVAL = {
     "survival": ("Times, Kaplan-Meier estimates", 2),
     "logrank": ("Log-rank tests, holm", 3),
@@ -72,7 +71,7 @@ TABLES = ("measures", *SURVIVAL)
 
 @cli.command()
 @cli.settings(f"labels {LOG_SETTINGS}")
-@click.argument("logs", metavar="LOG...", nargs=-1, type=cli.READ)
+@click.argument("logs", metavar="LOG...", nargs=-1, type=cli.INPUT_FILE)
 @cli.options_from(
     "cranfield.online.measure",
     "measure=measures by labels",
@@ -99,8 +98,8 @@ def measure(
 ) -> None:
     """Compute online measures of a log: clicks, times, abandonment, sessions, loyalty.
 
-    LOG is a file or folder in any known format; or its tables PAGES RESULTS CLICKS; or PAGES and
-    one of RESULTS and CLICKS, detected by its columns or named by clicks=FILE or results=FILE.
+    LOG is a file or folder in any known format; or its tables PAGES RESULTS CLICKS; or PAGES with
+    RESULTS or CLICKS, detected by the columns or named as clicks=FILE or results=FILE.
 
     Parameters
     ----------
@@ -179,7 +178,7 @@ MAX_VALUES = 12  # maximum number of values of a parameter in text output
     " settings"
 )
 @cli.settings("resamples seed max-queries")
-@click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=cli.READ)
+@click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.options_from(
     "cranfield.online.train_models",
     "model=models tied",
@@ -188,13 +187,13 @@ MAX_VALUES = 12  # maximum number of values of a parameter in text output
         "help": "Click model, such as UBM or DBN(gamma=0.9), or all; may be given several times.",
     },
 )
-@cli.own_options("held_out qrels", held_out={"metavar": "LOG"}, qrels={"type": cli.READ})
+@cli.own_options("held_out qrels", held_out={"metavar": "LOG"}, qrels={"type": cli.INPUT_FILE})
 @cli.options_from(
     "cranfield.online.predict_relevance",
     "measure=measures",
     requires="--qrels !--tied=grade",
-    measures="Measure of the ranking of each query's documents by their estimated relevance; may"
-    " be given several times.",
+    measures="Measure that scores the ranking of documents by estimated relevance; may be given"
+    " several times.",
 )
 @cli.own_options("baseline", baseline={"metavar": "MODEL"})
 @cli.options_from("cranfield.online.perplexity_gain", "seed resamples", requires="--baseline")
@@ -225,10 +224,10 @@ def train(
     held_out
         Log to evaluate the models on; given several times if it consists of several tables.
     qrels
-        Judgments, compared with the estimated relevance; with --tied grade, the grades of
-        documents.
+        Judgments with which to compare the estimated relevance; with --tied grade, judgments that
+        give the grades of documents.
     baseline
-        Model to compare the perplexity of the other models with.
+        Model with whose perplexity the other models are compared.
     path
         File to write the model to, as JSON.
 
@@ -285,7 +284,6 @@ def train(
 def _parse_models(
     models: tuple[str, ...], baseline: str | None, path: str | None
 ) -> tuple[list[Model], Model | None]:
-    """Parse the models, and the baseline of perplexity gains."""
     names = cf.online.models()["model"].to_list() if models == ("all",) else models
     model_list = [cf.online.parse_model(name) for name in names]
     if len(set(model_list)) < len(model_list):

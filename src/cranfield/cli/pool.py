@@ -13,20 +13,20 @@ from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.kinds import Integer
 from cranfield.base.text import counted
 from cranfield.cli import options as cli
-from cranfield.collection.policies import OF_SAMPLES
+from cranfield.collection.policies import SAMPLING_COLUMNS
 from cranfield.result import WRITERS, ResultSet, check_table
 from cranfield.tabular import table_from_frame
 
 LISTS = ("trec", "tsv", "csv", "jsonl")  # formats of documents to judge
 
 LIST_CONDITIONS = ("--next", "--budget", "--unjudged", "--sample !--judged")
-"""Conditions under which documents are listed; for a judged sample a report is written."""
+"""Conditions under which documents are listed; a judged sample gives a report instead."""
 
 EXCLUSIVE_OPTIONS = ("--next", "--budget", "--unjudged", "--sample", "--stop")
 
 
 def exclusive_condition(name: str, requires: str = "") -> str:
-    """Return the condition that excludes the other exclusive options."""
+    """Return the condition under which an exclusive option can be set."""
     return " ".join(
         [requires, *(f"!{option}" for option in EXCLUSIVE_OPTIONS if option != name)]
     ).strip()
@@ -111,16 +111,12 @@ def read_strata(text: str) -> dict[int, int | float]:
     return strata
 
 
-KEYS = {
-    "topics": ("topic",),
-    "systems": ("system",),
-    "stops": ("topic", "rule"),
-    "relevant": ("topic",),
-}
+_TOPIC = ("topic",)
+KEYS = {"topics": _TOPIC, "systems": ("system",), "stops": ("topic", "rule"), "relevant": _TOPIC}
 
 NO_PVALUE = (
-    "RecallTest uses the smallest of many p-values, which is not a valid p-value: it stops too"
-    " early more often than 1 - confidence"
+    "RecallTest stops too early more often than 1 - confidence, as the smallest of many p-values is"
+    " not a valid p-value"
 )
 
 
@@ -128,7 +124,7 @@ NO_PVALUE = (
     first="depth judged method next budget unjudged sample size stop assessors format output"
 )
 @cli.settings(f"ties strata by {cli.READING_SETTINGS}")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.own_options(
     "depth judged method next=n_next budget unjudged sample stop=rules size strata missing",
     method={"requires": LIST_CONDITIONS[:2]},
@@ -168,7 +164,8 @@ NO_PVALUE = (
 )
 @cli.options_from("cranfield.judge", "jobs")
 @cli.own_options(
-    "format table", format={"type": click.Choice(["auto", *LISTS, *sorted(OF_SAMPLES), *WRITERS])}
+    "format table",
+    format={"type": click.Choice(["auto", *LISTS, *sorted(SAMPLING_COLUMNS), *WRITERS])},
 )
 @cli.output_option
 def pool(
@@ -211,20 +208,20 @@ def pool(
     n_next
         List the next N documents of each topic to judge, after the judgments of --judged.
     budget
-        List the first N documents of each topic, in the order of --method.
+        List the first N documents of each topic to judge, in the order of --method.
     unjudged
         List the unjudged documents of the pool.
     sample
         List a random sample (uniform, strata or stat); with --judged, estimate the number of
-        relevant documents from it.
+        relevant documents from the judged sample.
     rules
         Report whether this rule, such as RecallTest, Knee, Budget or 2399, stops judging; may be
         given several times.
     size
         Number of documents of each topic in the sample, or a percentage such as 10%.
     strata
-        Last rank of each stratum, and the number or percentage of documents to draw from it:
-        10:100%,50:25.
+        Last rank of each stratum, and the number or percentage of documents to draw from the
+        stratum: 10:100%,50:25.
     missing
         How to treat documents of the sample without a judgment.
     format
@@ -284,8 +281,8 @@ def pool(
             _warn_of_judgments(len(qrels) - n_judged, "outside the pool")
     if is_list:
         sheet_options.write(documents, seed, format, output, [judged, *cli.paths_of(run_list)])
-    elif format in OF_SAMPLES:
-        columns = [OF_SAMPLES[format]]
+    elif format in SAMPLING_COLUMNS:
+        columns = [SAMPLING_COLUMNS[format]]
         judgments = documents.to_qrels(qrels, columns, unjudged=missing)
         cf.write_qrels(judgments, output or "-", format=format)
     else:
@@ -300,14 +297,14 @@ def pool(
 def _check_output(
     format: str, table: str | None, tables: Sequence[str], *, is_list: bool, is_sample: bool
 ) -> None:
-    formats = LISTS if is_list else (*WRITERS, *(OF_SAMPLES if is_sample else ()))
+    formats = LISTS if is_list else (*WRITERS, *(SAMPLING_COLUMNS if is_sample else ()))
     if format not in {"auto", *formats}:
         noun = "documents to judge" if is_list else "this report"
         raise PolicyError(
             f"--format of {noun} must be one of {', '.join(sorted(formats))}, got {format}"
         )
     if table is not None:
-        if is_list or format in OF_SAMPLES:
+        if is_list or format in SAMPLING_COLUMNS:
             raise PolicyError(
                 "--table applies to reports, not to documents or judgments; remove --table"
             )
@@ -322,7 +319,7 @@ def _pool_report(
     lines: Sequence[str],
     facts: Mapping[str, Any],
 ) -> ResultSet:
-    """Report the pool and its judgments; `frames`, if any, replace the default tables."""
+    """Report the pool and its judgments; frames, if any, replace the default tables."""
     import numpy as np
     import polars as pl
 
@@ -403,7 +400,7 @@ def _rank_documents(
     if n_next:
         documents = cf.assess.next_documents(pool, qrels, method, n_next, **options)
         _warn_of_judgments(documents.outside, "outside the pool")
-        _warn_of_judgments(documents.ahead, "that the method has not reached yet, not used")
+        _warn_of_judgments(documents.ahead, "ignored, as the method has not reached the documents")
         _warn_of_judgments(documents.negative, "with a grade below 0, counted as not relevant")
         return documents
     order = cf.assess.order(pool, method, qrels, **options).to_polars()

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR@10")
 OUTPUT = "report.html"
 OMITTED_OPTIONS = ("output", *cli.WORK, "page", "format", "table")
-"""Options that do not change the report; the command line in it omits them."""
-
+"""Options that do not change the report, and that its command line omits."""
 
 COMPARISON_SETTINGS = (
     "alpha seed statistic alternative missing resamples exact threshold compat"
@@ -40,7 +39,7 @@ COMPARISON_SETTINGS = (
 @cli.options_from("cranfield.report", "scales")
 @cli.own_options(
     "judges=labels",
-    labels={"metavar": "JUDGE", "type": cli.READ, "requires": "QRELS RUN"},
+    labels={"metavar": "JUDGE", "type": cli.INPUT_FILE, "requires": "QRELS RUN"},
 )
 @cli.options_from("cranfield.assess.compare_judges", "cut", requires="--judges")
 @cli.judging_options
@@ -62,8 +61,8 @@ def report(
 ) -> None:
     """Write a report on the differences between systems, as one HTML file.
 
-    The file needs no network. Scores come from runs and judgments, as for `cranfield
-    evaluate`, or from files with --scores. The same input gives the same bytes.
+    Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
+    The file can be read offline. The same input gives the same bytes.
 
     Parameters
     ----------
@@ -124,7 +123,7 @@ def command_of(context: click.Context, output: str = "--output") -> list[str]:
     option_words: list[str] = []
     for param in context.command.params:
         name = param.name or ""
-        if name in OMITTED_OPTIONS or not cli.on_command_line(name):
+        if name in OMITTED_OPTIONS or not cli.is_on_command_line(name):
             continue
         value: Any = context.params.get(name, context.meta.get(name))
         if isinstance(param, click.Argument):
@@ -149,7 +148,7 @@ def command_of(context: click.Context, output: str = "--output") -> list[str]:
 
 @dataclass(frozen=True)
 class ChartOptions:
-    """Options of charts, most of which have few of them.
+    """Options of charts; most charts have few of them.
 
     Attributes
     ----------
@@ -273,7 +272,7 @@ def plot(
     """Draw a chart to a file; `cranfield plot --list` lists the charts.
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
-    Neither the command nor the file requires a network.
+    No network is required, to draw or to view a chart.
 
     Parameters
     ----------

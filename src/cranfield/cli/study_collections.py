@@ -27,8 +27,8 @@ def contributors_option(default: str) -> cli.Decorator:
     return cli.option(
         "--contributors",
         default=default,
-        help="Runs that contributed to the pool: all runs (all), the runs whose documents down to"
-        " the depth of the pool are all judged (judged), or the run tags in a file, one per line.",
+        help="Runs that contributed to the pool: all runs (all), the runs whose documents are all"
+        " judged down to the depth of the pool (judged), or a file of run tags, one per line.",
     )
 
 
@@ -55,10 +55,10 @@ def collection(
 ) -> None:
     """Study the reliability of a collection: its judgments and its topics.
 
-    For the judgments, the study reports changes of scores and ranks if the unique documents of a
-    team or run are removed, and if pools are shallower; for the topics, stability over samples of
-    topics, generalisability of scores, and the effect of the number of topics. With --scores, only
-    the topics are studied.
+    On the judgments, the study reports how scores and ranks change if the unique documents of a
+    team or run are removed, and if pools are shallower. On the topics, it reports stability over
+    samples of topics, generalisability of scores, and the effect of the number of topics. With
+    --scores, only the topics are studied.
 
     Examples
     --------
@@ -89,10 +89,7 @@ def collection(
             POOL_OPTIONS, "cannot be combined with --scores, which are already computed"
         )
         scores = source.scores(options.judging)
-        notes.append(
-            "note: the judgments were not studied, as this requires QRELS and RUN instead of"
-            " --scores"
-        )
+        notes.append("note: the judgments were not studied; use QRELS and RUN instead of --scores")
     else:
         scores, studies = _study_judgments(source, pool, options)
     for measure_scores in scores.values():
@@ -131,7 +128,6 @@ def _study_topics(
 def _study_judgments(
     source: cli.ScoreInput, pool: Mapping[str, Any], options: cli.StudyOptions
 ) -> tuple[Mapping[str, cf.Scores], list[Result]]:
-    """Judge the runs, score them, and study their judgments."""
     from cranfield.meta.collection_studies.pools import trace_runs
 
     rankings = source.rankings()
@@ -190,8 +186,8 @@ def read_contributors(text: str) -> Any:
 @cli.command(first="measure methods budgets depth teams test resume format table output settings")
 @cli.settings(f"{cli.STUDY_SETTINGS} contributors lists others repeats", flags="depth")
 @cli.with_changes(("depth",), help="Depth of the pool. By default 100.")
-@click.argument("qrels", type=cli.READ)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
+@click.argument("qrels", type=cli.INPUT_FILE)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.measures_option(("AP",))
 @cli.options_from("cranfield.meta.pooling", "methods budgets teams others test repeats")
 @contributors_option("judged")
@@ -210,10 +206,10 @@ def pooling(
 ) -> None:
     """Compare pooling methods by simulated judging with smaller budgets.
 
-    Reported for each method and budget are the number of relevant documents that are judged, the
-    agreement with the ranking of systems by all judgments, the significant differences that remain,
-    and the effect on a team whose unique documents are removed. Runs are pooled to --depth, and
-    scored in full.
+    For each method and budget, the study reports the number of relevant documents that are judged,
+    the agreement with the ranking of systems by all judgments, the significant differences that
+    remain, and the effect on a team whose unique documents are removed. Runs are pooled to --depth,
+    and scored in full.
 
     Examples
     --------
@@ -277,8 +273,8 @@ def measures(
     Parameters
     ----------
     gold
-        Simple measure to trust (gold measure); report how often the other measures agree with it;
-        may be given several times.
+        Simple measure to trust (gold measure), with which the agreement of the other measures is
+        reported; may be given several times.
     preferences
         CSV file of preferences of people between two runs: topic, first, second, preferred.
 
@@ -351,7 +347,7 @@ def _scores(
     else:
         names = [name for name in all_scores if name not in gold_names]
     if gold_names and len(set(names) - set(gold_names)) < 2:
-        raise PolicyError("--gold requires two measures or more besides the gold ones")
+        raise PolicyError("--gold requires two measures or more besides the gold measures")
     return all_scores, {name: all_scores[name] for name in names}, gold_names
 
 
@@ -367,8 +363,8 @@ def _folders(names: Iterable[str]) -> dict[str, str]:
 
 @cli.command()
 @cli.settings(f"{cli.STUDY_SETTINGS} interval-ties collections")
-@click.argument("qrels", type=cli.READ)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
+@click.argument("qrels", type=cli.INPUT_FILE)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.own_options("measure=measures", measures={"stands_for": ""})
 @cli.options_from(
     "cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"}
@@ -391,18 +387,18 @@ def scales(
 ) -> None:
     """Compare measures with their interval-scaled versions.
 
-    Reported are, for each measure and its interval-scaled version, the agreement of the rankings of
-    systems and the pairs of systems with significant differences (Ferrante, Ferro and Fuhr 2021,
-    tables 2 to 6).
+    For each measure and its interval-scaled version, the study reports the agreement of the
+    rankings of systems, and the pairs of systems with significant differences (Ferrante, Ferro and
+    Fuhr 2021, tables 2 to 6).
 
     Parameters
     ----------
     measures
-        Measure without cutoff; may be given several times. By default those of the paper.
+        Measure without cutoff; may be given several times. By default the measures of the paper.
     graded
         Keep the grades; by default grades below the setting rel become 0, all others 1.
     collections
-        Further collections: a mapping of QRELS to runs (a file, a folder or a pattern).
+        Further collections: a mapping from QRELS to the runs (a file, a folder or a pattern).
 
     Examples
     --------
@@ -438,8 +434,8 @@ def scales(
 
 @cli.command()
 @cli.settings("ties lower")
-@click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=cli.READ)
-@click.argument("predictions", type=cli.READ)
+@click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=cli.INPUT_FILE)
+@click.argument("predictions", type=cli.INPUT_FILE)
 @cli.own_options("measure")
 @cli.options_from(
     "cranfield.meta.prediction",

@@ -143,8 +143,8 @@ def _evaluate_shards(
 
 @cli.command()
 @cli.settings(f"{cli.STUDY_SETTINGS} stop pairs length power", flags="rel")
-@click.argument("qrels", type=cli.READ)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
+@click.argument("qrels", type=cli.INPUT_FILE)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.measures_option(("nDCG@10",))
 @cli.options_from(
     "cranfield.meta.interleaving_sensitivity",
@@ -160,9 +160,9 @@ def interleaving(
 ) -> None:
     """Simulate the impressions that interleaving and A/B tests need.
 
-    The simulated proportions of wins and ties determine the sample size of the sign test, and the
-    clicks per page that of an A/B test; the direction of differences is compared with that of an
-    offline measure. With --rel, users distinguish two grades only.
+    The simulated proportions of wins and ties determine the sample size of the sign test; the
+    simulated clicks per page determine the sample size of an A/B test. The direction of differences
+    is compared with that of an offline measure. With --rel, users distinguish two grades only.
 
     Examples
     --------
@@ -198,9 +198,9 @@ RUN_OPTIONS = {
     " test format table output plot settings"
 )
 @cli.settings(f"{cli.STUDY_SETTINGS} persistence")
-@click.argument("qrels", type=cli.READ)
+@click.argument("qrels", type=cli.INPUT_FILE)
 @cli.with_options(
-    cli.option(f"--{name}", metavar="RUN", type=cli.READ, help=text)
+    cli.option(f"--{name}", metavar="RUN", type=cli.INPUT_FILE, help=text)
     for name, text in RUN_OPTIONS.items()
 )
 @cli.own_options("other_qrels test")

@@ -25,10 +25,10 @@ class DocumentTable(IndexedTable):
     """Lengths or groups of documents; returned by :func:`read_lengths` and :func:`read_groups`.
 
     docs: document id of each row.
-    values: length, or weight of the document in the group.
-    codes: group, an index into `names`; 0 for lengths.
+    values: length of the document, or its weight in the group.
+    codes: position in `names` of the group of each row; 0 for lengths.
     names: names of the groups; empty for lengths.
-    source: source of the table, for messages.
+    source: name of the input in messages.
     """
 
     docs: pl.Series
@@ -38,7 +38,7 @@ class DocumentTable(IndexedTable):
     source: str
 
     def rows_of(self, docs: pl.Series) -> tuple[Ints, Ints]:
-        """Return pairs (row of `docs`, row of this table) of equal documents, in any order."""
+        """Return pairs (row of `docs`, row of this table) of the same document, in any order."""
         return self._index.pairs(docs)
 
     def __repr__(self) -> str:
@@ -84,8 +84,8 @@ def read_lengths(data: Any) -> DocumentTable:
     ----------
     data
         A dict `{document: length}`, a data frame with columns `doc` and `length` (or `words`,
-        `characters`), or a file: CSV, TSV, JSON or Parquet by its suffix, else lines of a document
-        and a length.
+        `characters`), or a file. The suffix selects CSV, TSV, JSON or Parquet; other files have a
+        document and its length on each line.
 
     Raises
     ------
@@ -110,14 +110,14 @@ def read_groups(data: Any) -> DocumentTable:
     Parameters
     ----------
     data
-        A dict of documents to a group, a list of groups, or `{group: weight}`; a data frame with
-        columns `doc`, `group` and optionally `weight`; or a file, as for :func:`read_lengths`,
-        whose lines are a document, a group and optionally a weight.
+        A dict that maps each document to its group, a list of groups, or `{group: weight}`; a data
+        frame with columns `doc`, `group` and optionally `weight`; or a file with these columns, in
+        the formats of :func:`read_lengths`.
 
     Raises
     ------
     InputError
-        For unreadable input, a weight below 0, or a document twice in one group.
+        For unreadable input, a weight below 0, or a document that occurs twice in one group.
 
     Examples
     --------
@@ -133,7 +133,9 @@ def read_groups(data: Any) -> DocumentTable:
         name, topics = quoted(columns.names[k]), pl.Series("topic", map(str, columns.cells(k)))
         n_groups = pl.col("group").n_unique()
         is_other = frame.select(n_groups.over("doc") != n_groups.over("doc", topics)).to_series()
-        reason = f"has other groups for another value of {name}, but groups apply to all topics"
+        reason = (
+            f"groups of a document must be the same for all topics, got different groups by {name}"
+        )
         for row in is_other.arg_true()[:1]:
             raise table.wrong(int(row), reason, doc=frame["doc"][int(row)])
         if topics.n_unique() > 1:

@@ -27,7 +27,6 @@ _TYPES = {
     **dict.fromkeys(("nav", "navigational"), True),
 }
 
-
 _INTENTS = schema_of_lines(
     "table of intents",
     TOPIC,
@@ -51,7 +50,8 @@ _INTENTS = schema_of_lines(
 class IntentTable:
     """Intents of topics, with Pr(intent | topic) and types; returned by :func:`read_intents`.
 
-    A navigational intent seeks one particular document, an informational intent any information.
+    Users with a navigational intent look for one particular document; users with an informational
+    intent look for information from any documents.
     """
 
     topics: tuple[str, ...]
@@ -72,9 +72,10 @@ def read_intents(data: Any) -> IntentTable:
     ----------
     data
         A dict `{topic: {intent: probability}}`, a data frame with columns `topic`, `intent`,
-        `probability` and perhaps `type`, or a file, as for :func:`read_lengths`, whose lines are
-        topic, intent, probability and perhaps type, as in NTCIR. A type is `inf` or `nav`.
-        Topics of the TREC Web track in XML give types; their intents are equally likely.
+        `probability` and optionally `type` (`inf` or `nav`), or a file with these columns, as in
+        NTCIR, in the formats of :func:`read_lengths`. Topics of the TREC Web track in XML are read,
+        too; they contain types but no probabilities, so that all intents of a topic are equally
+        likely.
 
     Raises
     ------
@@ -144,11 +145,11 @@ class Intents:
 
     names: the intents of each topic, in order; intents without a relevant document are excluded.
     exists: whether a topic has an intent at a position; shape (topics, n).
-    probability: Pr(intent | topic), 0 without an intent; shape (topics, n). They sum to 1 by
-        default, else to the sum of the probabilities that were read for these intents.
+    probability: Pr(intent | topic), 0 without an intent; shape (topics, n). Equal probabilities of
+        a topic sum to 1; probabilities that were read need not, as intents may be excluded.
     navigational: whether the intent is navigational; shape (topics, n).
     starts: first entry of each judgment, and the number of all entries; shape (judgments + 1,).
-    place, grade: position of the intent and grade of each entry, by judgment and position.
+    place, grade: intent (by its position) and grade of each entry, in order of judgment and intent.
     docs, row: document ids, and the document of each judgment as an index into them.
     has_probabilities: whether the probabilities were read.
     differing: number of documents with different grades for different intents.
@@ -171,7 +172,7 @@ class Intents:
         return np.asarray(self.exists.sum(axis=1)[:, None])
 
     def entries(self, judgments: Ints) -> tuple[Ints, Ints]:
-        """Return the judgment and the index of each entry of some judgments."""
+        """Return the entries of judgments: position in `judgments`, and index of the entry."""
         return ranges(self.starts[judgments], self.starts[judgments + 1])
 
     def grades(self, judgments: Ints) -> NDArray[np.int32]:
@@ -209,7 +210,7 @@ class Intents:
         return replace(self, exists=exists, probability=np.where(exists, probability, 0.0))
 
     def of_topics(self, codes: Ints, judgments: Ints) -> Intents:
-        """Return the intents of topics by code and of judgments; code -1 is an unjudged topic."""
+        """Select topics and judgments; the code -1 stands for a topic without judgments."""
         is_judged = codes >= 0
         judgment, entry = self.entries(judgments)
         return replace(
@@ -226,7 +227,7 @@ class Intents:
 
 
 def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
-    """Return the grades by intent, in the order of the judgments without subtopics, `flat`."""
+    """Return the grades by intent, in the order of `flat`, the judgments without subtopics."""
     if qrels.subtopics is None:
         raise InputError("expected judgments by subtopic, got none", source=qrels.origin.name)
     subtopics, subtopic_codes = qrels.numbered_subtopics

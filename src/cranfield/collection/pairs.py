@@ -56,7 +56,7 @@ def find_label_positions(names: Sequence[str], labels: Sequence[str]) -> NDArray
 
 
 def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
-    """Compute the key of each (topic, document) pair; it does not depend on the file."""
+    """Compute the key of each (topic, document) pair; equal pairs have equal keys in all files."""
     hashes = (crc32(topic.encode()) for topic in topics)
     topic_hashes = np.fromiter(hashes, np.uint64, len(topics)) * HASH_MULTIPLIER
     # NumPy is slower with indices of another type.
@@ -81,7 +81,7 @@ def _has_equal(keys: Keys) -> bool:
 
 
 def _blocks_of_topics(codes: NDArray[Any]) -> list[slice]:
-    """Return slices of rows with all rows of their topics, small if rows are ordered by topic."""
+    """Return slices that contain whole topics; small slices if rows are ordered by topic."""
     starts = np.zeros(1, dtype=np.int64)
     if codes.size > BLOCK and (codes[1:] >= codes[:-1]).all():
         starts = np.unique(np.searchsorted(codes, codes[::BLOCK]))
@@ -184,7 +184,7 @@ _MIN_RATIO = 8
 
 
 class Pairs:
-    """A table whose rows are a topic and a document.
+    """A table with a topic and a document in each row.
 
     Attributes
     ----------
@@ -227,12 +227,12 @@ class Pairs:
         return own_rows[is_equal], other_rows[is_equal]
 
     def detached(self) -> Self:
-        """Return the same rows, independent of the objects that they were read from."""
+        """Return the same rows, independent of the objects from which they were read."""
         return self
 
 
 class ReadPairs(Pairs, FrameMixin):
-    """Rows that were read; `origin` is their source, for messages."""
+    """Rows that were read; `origin` is their source in messages."""
 
     origin: Origin
 
@@ -252,7 +252,7 @@ class ReadPairs(Pairs, FrameMixin):
             values["keys"] = self.keys
         selected = {name: select(value) for name, value in values.items() if name not in changes}
         selected["origin"] = Origin(self.origin.name)
-        return unchecked(self._plain_class, **selected | changes)
+        return create_unchecked(self._plain_class, **selected | changes)
 
     @property
     def _plain_class(self) -> type[Self]:
@@ -290,7 +290,7 @@ class DictPairs(Pairs):
     def detached(self) -> Self:
         """Return the same rows with copies of the dicts, which the caller may change later."""
         dicts = tuple(map(dict, self.topic_dicts))
-        return unchecked(type(self), **vars(self) | {"topic_dicts": dicts})
+        return create_unchecked(type(self), **vars(self) | {"topic_dicts": dicts})
 
     @cached_property
     def starts(self) -> list[int]:
@@ -313,16 +313,16 @@ class DictPairs(Pairs):
         return np.array(own_rows, dtype=np.intp), np.array(other_rows, dtype=np.intp)
 
 
-def unchecked(table_type: type[T], **fields: Any) -> T:
-    """Create a table without the checks of its constructor, from rows without duplicates."""
+def create_unchecked(table_type: type[T], **fields: Any) -> T:
+    """Create a table from rows without duplicates, without the checks of its constructor."""
     table = object.__new__(table_type)
     table.__dict__.update(fields)
     return table
 
 
-def with_keys(table_type: type[T], keys: Keys, **fields: Any) -> T:
-    """Create a table from rows whose keys are known."""
-    table = unchecked(table_type, keys=keys, **fields)
+def create_with_keys(table_type: type[T], keys: Keys, **fields: Any) -> T:
+    """Create a table from rows whose keys were computed before."""
+    table = create_unchecked(table_type, keys=keys, **fields)
     table.__post_init__()  # type: ignore[attr-defined]
     return table
 
@@ -340,7 +340,7 @@ def row_error(table: ReadPairs, reason: str, row: int) -> InputError:
 def refuse_duplicates(
     table: ReadPairs, keys: Keys, codes: NDArray[Any], noun: str = "document"
 ) -> None:
-    """Raise an error for a document that occurs twice with one code."""
+    """Raise an error for a document in two rows with the same code."""
     duplicate = find_duplicate(keys, table.docs, codes)
     if duplicate is not None:
         first_row, row = duplicate
@@ -363,5 +363,5 @@ def warn_of_ungraded(source: str, dropped: int, rows: int) -> None:
 
 
 def warn_of_missing_grades(source: str) -> None:
-    """Warn of judgments without grades, which list the relevant documents."""
-    warn(f"{source}: no column of grades; each document is read as relevant")
+    """Warn that judgments without grades are read as lists of relevant documents."""
+    warn(f"{source}: no column of grades; each document is read as relevant (grade 1)")

@@ -7,30 +7,30 @@ from typing import Any, Literal
 
 from cranfield.base.errors import PolicyError, check_choice, check_integer
 
-OF_QRELS: dict[str, dict[str, type | None]] = {
+JUDGMENT_FORMATS: dict[str, dict[str, type | None]] = {
     "prels": {"topic": str, "doc": str, "grade": int, "method": None, "inclusion": float},
     "xqrels": {"topic": str, "iteration": None, "doc": str, "stratum": str, "grade": int},
 }
-"""Formats of judgments only, and the types of the columns of their lines; None for unread columns.
+"""Formats for judgments only, with the type of each column; None for columns that are not read.
 
 `prels` is the format of the Million Query and Web tracks, with the probability that a document is
 in the sample. `xqrels` is the format of sample_eval.pl: the stratum precedes the grade; a grade
 below 0 means that a document is in the pool, but not in the sample.
 """
 
-OF_SAMPLES = {"xqrels": "stratum", "prels": "inclusion"}
-"""Formats of sampled judgments, and the column of the sampling in each."""
+SAMPLING_COLUMNS = {"xqrels": "stratum", "prels": "inclusion"}
+"""Formats of sampled judgments, and the column that describes the sampling in each."""
 
-FORMATS = ("auto", "trec", "ntcir", *OF_QRELS, "csv", "tsv", "json", "jsonl", "parquet")
-"""Formats that can be read; `auto` detects the format by the suffix without archive suffix."""
+FORMATS = ("auto", "trec", "ntcir", *JUDGMENT_FORMATS, "csv", "tsv", "json", "jsonl", "parquet")
+"""Formats that can be read; `auto` detects the format by the suffix before `.gz` and the like."""
 
 SEPARATORS = ("auto", "tab", "blank")
 """Separators of the columns of a text file; `auto` detects it for each line."""
 
 NUMBERS = ("auto", "ranks", "scores")
-"""Meanings of the number in runs of topic, document and number; `auto` detects it by file."""
+"""Meanings of the number in runs of topic, document and number; `auto` detects it for each file."""
 
-OF_LINES = frozenset({"text", "trec", "ntcir"})
+LINE_FORMATS = frozenset({"text", "trec", "ntcir"})
 """Formats of runs that may have a header."""
 
 DUPLICATES = {
@@ -47,7 +47,6 @@ UNGRADED = {
 }
 """Policies for rows of judgments without a grade."""
 
-
 TieOrder = Literal["trec", "trec_eval-9", "id-ascending", "input", "rank", "file"]
 Ties = Literal[TieOrder, "expected"]
 Topics = Literal["qrels", "intersection", "run"]
@@ -57,7 +56,7 @@ Compat = Literal["trec_eval", "trec_eval-9", "trec_eval-10", "ndeval", "gdeval",
 
 TIES = {
     "trec": "score descending, then document id descending by bytes",
-    "trec_eval-9": "the same on scores rounded to 32-bit floats, as trec_eval 9 reads them",
+    "trec_eval-9": "as trec, on scores rounded to 32-bit floats, as trec_eval 9 reads them",
     "id-ascending": "score descending, then document id ascending by bytes",
     "input": "score descending, then the order of the input",
     "rank": "the rank column of the file; scores are ignored",
@@ -69,33 +68,32 @@ CHOICES: dict[str, dict[str, str]] = {
     "ties": TIES | {"expected": "the expected score over all orders of tied documents"},
     "topics": {
         "qrels": "every judged topic; a topic without results scores as an empty ranking does",
-        "intersection": "for each system the judged topics that it has results for",
-        "run": "for each system the topics that it has results for, judged or not",
+        "intersection": "for each system, the judged topics for which it has results",
+        "run": "for each system, the topics for which it has results, judged or not",
     },
     "unjudged": {
         "nonrelevant": "an unjudged document counts as not relevant",
-        "condensed": "unjudged documents are removed, and those below move up",
+        "condensed": "unjudged documents are removed, and lower documents move up",
     },
     "negative": {
-        "judged": "a grade below 0 is a judgment: not relevant",
+        "judged": "a grade below 0 means judged, and not relevant",
         "unjudged": "a grade below 0 marks a document as pooled but not judged",
     },
 }
-"""Policies, the values of each (the first is the default), and the effect of each value."""
-
+"""Values of each policy (the first value is the default), and their effects."""
 
 DEEPEST = 10**9
 """Maximum length of a ranking."""
 
-HIGHEST = {"depth": DEEPEST, "max_grade": 2**31 - 1, "topics_with_grade": 2**31 - 1}
-"""Policies that are an integer from 1 or None, and the maximum."""
+MAX_VALUES = {"depth": DEEPEST, "max_grade": 2**31 - 1, "topics_with_grade": 2**31 - 1}
+"""Policies whose value is None or an integer >= 1, and the largest integer."""
 
-ABOUT_NUMBERS = {
+NUMBER_EFFECTS = {
     "depth": "number of top ranks of each ranking that count",
     "max_grade": "highest grade of the scale, for measures that depend on it",
     "topics_with_grade": "only topics with a document of this grade or higher",
 }
-"""Policies that are a number, and their effects."""
+"""Effects of the policies whose value is a number."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,7 @@ class Policies:
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
             check_choice(name, getattr(self, name), choices)
-        for name, highest in HIGHEST.items():
+        for name, highest in MAX_VALUES.items():
             value = getattr(self, name)
             if value is None:
                 continue
@@ -133,11 +131,11 @@ class Policies:
 
     @property
     def order(self) -> TieOrder:
-        """The order of tied documents; `trec` for expected scores over all orders."""
+        """The order of tied documents; `trec` if scores are expected values over all orders."""
         return "trec" if self.ties == "expected" else self.ties
 
     def require_order(self, subject: str) -> None:
-        """Refuse `expected` ties for a computation from one order of the documents."""
+        """Refuse `expected` ties for a computation that requires one order of the documents."""
         if self.ties == "expected":
             raise PolicyError(
                 f"{subject} require one order of tied documents, got ties='expected'; use"
@@ -174,7 +172,7 @@ rounds levels of recall to the nearest document. `trec_eval` sorts like 10 and r
 
 
 def policies(compat: str | None = None, **choices: Any) -> Policies:
-    """Return the policies of a preset, or the defaults, changed by choices other than None."""
+    """Return the policies of a preset, or the defaults; `choices` other than None override them."""
     if compat is not None:
         check_choice("compat", compat, PRESETS)
     preset = Policies() if compat is None else PRESETS[compat]

@@ -24,12 +24,11 @@ from cranfield.sources.values import NUMBER, Cells
 from cranfield.tabular import FrameMixin
 
 DRAWS_PER_BLOCK = 50
-"""Number of draws of a block; each block has its own random numbers, so blocks can be added."""
+"""Number of draws in a block; each block has random numbers of its own."""
 
 _GRADE_COLUMN = re.compile(r"p(\d{1,9})")
 _ROUNDING = 0.005
 """Maximum deviation of a sum of probabilities from 1 that is treated as rounding."""
-
 
 _columns_of_pairs = three_columns("topic", "doc", "probability", inner_form="document: probability")
 
@@ -92,7 +91,7 @@ class Probabilities(FrameMixin):
         if is_outside.any():
             row = int(is_outside.any(axis=1).argmax())
             value = self.values[row][is_outside[row]][-1]
-            advice = "expected grades are not probabilities; use a column per grade (p0, p1, ...)"
+            advice = "for graded relevance, use one column of probabilities per grade: p0, p1, ..."
             self._refuse(row, f"a probability must be from 0 to 1, got {value:g}; {advice}")
         sums = self.values.sum(axis=1, keepdims=True)
         deviations = np.abs(sums[:, 0] - 1)
@@ -166,7 +165,8 @@ def read_probabilities(data: Any) -> Probabilities:
     Returns
     -------
     Probabilities
-        The probabilities. Documents without a probability are unjudged; probability 0 is judged.
+        The probabilities. Documents without a probability are unjudged; documents with probability
+        0 are judged.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def read_probabilities(data: Any) -> Probabilities:
     schema = PROBABILITIES
     if by_grade:
         if _PROBABILITY.named_in([name for name in names if name not in by_grade]):
-            reason = f"expected probability or {', '.join(by_grade)} as columns, got both"
+            reason = f"expected a column probability, or {', '.join(by_grade)}, got both"
             raise InputError(reason, source=columns.source)
         columns_by_grade = (Column(name, NUMBER, None) for name in by_grade)
         schema = replace(schema, columns=(TOPIC, DOC, *columns_by_grade))

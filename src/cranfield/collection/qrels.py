@@ -30,10 +30,10 @@ from cranfield.sources.chunks import Origin
 
 _NORMAL = pl.col("doc").str.normalize("NFKC").str.strip_chars().str.to_lowercase()
 FORM_OF_DOC = _NORMAL.str.strip_suffix(".0").str.replace_all(r"(^|\D)0+(\d)", "$1$2")
-"""Form of a column of documents, in which different spellings of an id are equal."""
+"""Expression for the normal form of document ids; spellings of one id have equal forms."""
 
 N_COMPARED = 10
-"""Number of topics whose ids of documents are compared in this form."""
+"""Number of topics whose document ids are compared in normal form."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +49,8 @@ class Qrels(ReadPairs):
     docs
         Document id of each judgment, as a polars string column.
     grades
-        Relevance degree of each judgment: 0 is not relevant; grades below 0 are codes of judgments
-        that are not relevant, or with the column `stratum` of documents that are not judged.
+        Relevance grade of each judgment. Grade 0 means not relevant. Grades below 0 mean not
+        relevant, too; with the column `stratum`, they mean not judged.
     subtopics
         Subtopic (iteration column) of each judgment; None if no document of a topic is judged for
         more than one.
@@ -115,14 +115,14 @@ class Qrels(ReadPairs):
 
     @cached_property
     def forms(self) -> pl.DataFrame:
-        """Row, topic code, document and its form of the judgments of the first topics."""
+        """Judgments of the first topics: row, topic code, document, and its normal form."""
         rows = np.flatnonzero(self.codes < N_COMPARED)
         columns = {"row": rows, "topic": self.codes[rows], "doc": self.docs.gather(rows)}
         return pl.DataFrame(columns).with_columns(form=FORM_OF_DOC)
 
     @cached_property
     def form_keys(self) -> Keys:
-        """Sorted keys of the pairs (topic, form); a search takes less time than a join."""
+        """Sorted keys of the pairs (topic, form), as a search is faster than a join."""
         return np.sort(pair_keys(self.forms["form"], self.forms["topic"].to_numpy(), self.topics))
 
     @property
@@ -131,9 +131,9 @@ class Qrels(ReadPairs):
         return int(self.grades.max())
 
     def lowest_judged(self, negative: str = "judged") -> int:
-        """Return the lowest grade of a judged document, by the policy for grades below 0.
+        """Return the lowest grade of a judged document, under the policy for grades below 0.
 
-        In a sample by strata, grades below 0 mark documents that were not sampled.
+        In a stratified sample, grades below 0 mark documents that were not sampled.
         """
         return 0 if negative == "unjudged" or "stratum" in self.columns else -(2**31)
 
@@ -147,7 +147,7 @@ class Qrels(ReadPairs):
         return self._select(first, grades=best, subtopics=None, columns={})
 
     def restricted(self, mask: NDArray[np.bool_]) -> Qrels:
-        """Return the selected judgments; topics without any of them are kept.
+        """Return the selected judgments; topics without selected judgments are kept.
 
         Parameters
         ----------

@@ -19,10 +19,10 @@ from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import (
     Codes,
     ReadPairs,
+    create_unchecked,
     refuse_duplicates,
     row_error,
     topic_column,
-    unchecked,
 )
 from cranfield.sources.chunks import Origin
 
@@ -100,7 +100,7 @@ class Run(ReadPairs):
         """Return the run under another name."""
         if not isinstance(name, str):
             raise PolicyError(f"the name of a run must be text, got {type(name).__name__}")
-        return unchecked(type(self), **vars(self) | {"name": name})
+        return create_unchecked(type(self), **vars(self) | {"name": name})
 
     def restricted(self, mask: NDArray[np.bool_]) -> Run:
         """Return the run with some of its rows, in the same order, and their topics.
@@ -141,7 +141,7 @@ class Run(ReadPairs):
     def merged(self, separator: str) -> Run:
         """Merge chunks into documents, each with the score of its best chunk (MaxP).
 
-        A document also has the best rank and the first place in the file of its chunks.
+        The document also has the best rank of its chunks, and takes the row of its first chunk.
 
         Parameters
         ----------
@@ -173,13 +173,13 @@ class Run(ReadPairs):
         return self._select(rows, docs=docs[rows], chunks=len(self), **best)
 
     def warn_of_missing_ranks(self) -> None:
-        """Warn of ranks that no document has, unless ranks are scores or chunks were merged."""
+        """Warn of missing ranks, unless scores are negative ranks, or chunks were merged."""
         ranks = None if self.chunks or self.unranked is not None else self.ranks
         if ranks is not None and not np.array_equal(self.scores, -ranks.astype(np.float64)):
             warn_of_missing_ranks(self.origin.name, self.topics, self.codes, ranks)
 
     def warn_of_empty_topics(self) -> None:
-        """Warn of topics with an empty ranking, which files of rows do not have."""
+        """Warn of topics with an empty ranking, which files cannot represent."""
         if empty := len(self.topics) - int(np.unique(self.codes).size):
             topics = counted(empty, "topic")
             warn(f"excluded {topics} without documents, which no format can represent")
@@ -208,7 +208,7 @@ def best_rows(
     ranks: NDArray[np.int32] | None,
     unranked: Bools | None,
 ) -> tuple[Indices, dict[str, Any]]:
-    """Return the first row of each document, and its best score and rank in all its rows."""
+    """Return the first row of each document, and its best score and best rank of all rows."""
     last = np.iinfo(np.int32).max
     numbers = np.full(scores.size, last) if ranks is None else ranks
     numbers = numbers if unranked is None else np.where(unranked, last, numbers)
@@ -234,7 +234,7 @@ def warn_of_missing_ranks(
     ranks: NDArray[np.int32],
     noun: str = "topic",
 ) -> None:
-    """Warn of ranks that no document has; ranks of ties, such as 1, 1, 3, are complete."""
+    """Warn of missing ranks; ranks of ties, such as 1, 1, 3, are not missing any."""
     deepest = np.full(len(topics), 0, dtype=np.int64)
     np.maximum.at(deepest, codes, ranks)
     lowest = min(int(ranks.min(initial=1)), 1)

@@ -26,7 +26,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import hint_at_order, judge_one, read_inputs
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.pairs import IndexedTable, Keys, row_error
-from cranfield.collection.policies import CHOICES, HIGHEST, Policies, policies
+from cranfield.collection.policies import CHOICES, MAX_VALUES, Policies, policies
 from cranfield.collection.qrels import Qrels, sorted_codes
 from cranfield.collection.run import Run
 from cranfield.sources.columns import convert_columns, read_table, two_columns
@@ -42,9 +42,9 @@ _BLOCK = 1 << 16
 def siphash(texts: pl.Series, key: tuple[int, int]) -> Keys:
     r"""Hash the UTF-8 bytes of each string under a key of 128 bits, in two halves.
 
-    A string is split into words \(m\) of 8 bytes, little-endian, the last one filled up with zeros
-    and with the string's length in its highest byte. Four words of state go through two rounds a
-    word, and four rounds at the end:
+    A string is split into little-endian words \(m\) of 8 bytes. The last word is padded with zeros,
+    and has the length of the string in its highest byte. Each word is followed by two rounds on the
+    state of four words, and the last word by four more rounds:
 
     .. math:: v_3 \leftarrow v_3 \oplus m, \quad \mathrm{round}^2, \quad
         v_0 \leftarrow v_0 \oplus m; \qquad v_2 \leftarrow v_2 \oplus 255, \quad
@@ -338,8 +338,8 @@ def read_shards(data: Any) -> TableShards:
     return TableShards(labels, docs.rechunk(), codes.astype(np.int32), table.source)
 
 
-def as_sharding(shards: Any, seed: int = 0) -> Sharding:
-    """Return `shards` as a partition: random for a number, else read if necessary."""
+def make_sharding(shards: Any, seed: int = 0) -> Sharding:
+    """Convert `shards` to a partition: random shards for a number, else a table that is read."""
     if isinstance(shards, Sharding):
         return shards
     if isinstance(shards, (int, float, np.number)):
@@ -365,12 +365,12 @@ class JudgedShards(Scorable):
     shards
         The judged runs of each shard, with the same topics and systems.
     lost
-        Number of excluded retrieved documents, which are in no shard, by system.
+        Number of retrieved documents that were excluded, as they are in no shard, by system.
     lost_judgments
-        Number of excluded judgments, whose documents are in no shard.
+        Number of judgments that were excluded, as their documents are in no shard.
     rel
-        Lowest relevant grade, which decides whether a topic has a relevant document in a shard;
-        None for the lowest relevant grade of each measure.
+        Lowest relevant grade, to decide whether a shard has a relevant document of a topic; None
+        for the lowest relevant grade of each measure.
     """
 
     sharding: Sharding
@@ -395,7 +395,7 @@ class JudgedShards(Scorable):
         return self.sharding.labels
 
     def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
-        """Return the scores by shard; NaN where a topic has no relevant document in a shard."""
+        """Return the scores by shard; NaN if a shard has no relevant document of the topic."""
         # Copies, so that the cached views are freed afterwards.
         copies = (replace(judged, views={}) for judged in self.shards)
         by_shard = [judged.scores_by(measures) for judged in copies]
@@ -468,8 +468,8 @@ def judge_shards(
     progress: Progress | None = None,
     **options: Any,
 ) -> tuple[JudgedRuns, tuple[JudgedShards, ...]]:
-    """Judge runs on the whole collection and on each shard of some partitions."""
-    policy = policies(compat, **{name: options.pop(name, None) for name in (*CHOICES, *HIGHEST)})
+    """Judge runs on the whole collection, and on each shard of each partition."""
+    policy = policies(compat, **{name: options.pop(name, None) for name in (*CHOICES, *MAX_VALUES)})
     check_choice("unmapped", unmapped, UNMAPPED)
     read_options = {k: options[k] for k in ("system", "columns", "on_duplicate") if k in options}
     with hint_at_order(runs, qrels, **read_options):
@@ -539,7 +539,7 @@ class _ShardJudge:
         for k, judgments in enumerate(split.qrels):
             part = judge_one(run.restricted(shard == k), whole.stem, judgments, self.policies)
             extra = {topic: part.extra.get(topic, 0) for topic in whole.extra}
-            # A topic of a run is a topic in every shard, even if nothing of the shard is retrieved.
+            # A run has the same topics in every shard, even if it retrieves nothing from a shard.
             parts.append(replace(part, has_topic=whole.has_topic, extra=extra))
         return parts, int((shard < 0).sum())
 

@@ -11,7 +11,7 @@ from cranfield.base.errors import PolicyError, check_integer, check_list
 from cranfield.base.kinds import Function, check_keywords, replace_keywords
 from cranfield.collection.judged.judging import Judging, RankingOptions, judge
 from cranfield.collection.policies import Compat
-from cranfield.collection.shards import Sharding, as_sharding, judge_shards, random_shards
+from cranfield.collection.shards import Sharding, judge_shards, make_sharding, random_shards
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
@@ -150,7 +150,7 @@ def evaluate(
                 hint = "; a measure takes it as a parameter: 'AP(rel=2)'" if name == "rel" else ""
                 raise PolicyError(f"{name} requires shards=...{hint}")
         return score(judge(runs, qrels, compat=compat, **policies), parsed, compat=compat)
-    sharding = as_sharding(shards, policies.pop("seed", 0))
+    sharding = make_sharding(shards, policies.pop("seed", 0))
     [evaluation] = _score_shards(runs, qrels, parsed, [sharding], compat=compat, **policies)
     return evaluation
 

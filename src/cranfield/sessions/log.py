@@ -30,7 +30,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.judged.rows import Clicks, Rows, number_rows, ranges
-from cranfield.collection.pairs import find_label_positions, unchecked
+from cranfield.collection.pairs import create_unchecked, find_label_positions
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin
@@ -366,7 +366,7 @@ class ConcatenatedSessions(Sequence[Run]):
         session_codes, codes = np.unique(rows["session"].to_numpy(), return_inverse=True)
         ranks = rows["rank"].to_numpy()
         # A document may occur twice here.
-        return unchecked(
+        return create_unchecked(
             Run,
             name=self.sessions.systems[system],
             topics=tuple(self.sessions.names[i] for i in session_codes.tolist()),

@@ -32,16 +32,16 @@ LIMITS = {
     "CRANFIELD_MAX_BLANK": 16 << 20,
     "CRANFIELD_MAX_PARTS": 2_000_000,
 }
-"""Default limits, by the environment variable that changes each.
+"""Default limits, by the environment variable that sets the limit.
 
-Maximum ratio of decompressed to compressed size (five to twenty for the text of runs); maximum
-number of bytes of a line; of blanks and zeros at the beginning of a file that is read as a whole,
-and of consecutive blank lines and comments; maximum number of JSON objects and XML elements, which
-take far more memory than their text.
+`RATIO` limits the ratio of decompressed to compressed size, which is 5 to 20 for runs, and `LINE`
+the number of bytes of a line. `BLANK` limits the number of blanks and zero bytes at the beginning
+of a file that is read as a whole, and of bytes of consecutive blank lines and comments. `PARTS`
+limits the number of JSON objects and XML elements, which take far more memory than their text.
 """
 
 _ALWAYS_ALLOWED = 32 << 20
-"""Decompressed size in bytes up to which the ratio is not limited."""
+"""Decompressed size, in bytes, up to which any ratio is accepted."""
 
 
 class BeyondLimitError(InputError):
@@ -57,7 +57,7 @@ def read_limit(name: str) -> int:
     if text is None:
         return LIMITS[name]
     if not (text.isascii() and text.isdigit() and 0 < len(text) <= 18 and int(text) > 0):
-        raise PolicyError(f"{name} must be a positive integer, got {quoted(text)}")
+        raise PolicyError(f"environment variable {name} must be an integer > 0, got {quoted(text)}")
     return int(text)
 
 
@@ -123,7 +123,7 @@ def limit_ratio(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) ->
 
 
 def check_limit(name: str, size: int, reason: str, source: str | None = None) -> None:
-    """Refuse a size beyond a limit, which stands for `{}` in the reason."""
+    """Refuse a size beyond a limit; the limit replaces `{}` in the reason."""
     maximum = read_limit(name)
     if size > maximum:
         raise BeyondLimitError(reason.format(f"{maximum:,}"), name, source=source)
@@ -135,7 +135,7 @@ def check_line(size: int) -> None:
 
 
 def check_parts(text: str | bytes, source: str, *openings: Any) -> None:
-    """Refuse too many JSON objects or XML elements, counted by their opening characters."""
+    """Refuse too many JSON objects or XML elements; each opening character counts as one."""
     # Most text is too short, and need not be counted.
     for opening in openings if len(text) > read_limit("CRANFIELD_MAX_PARTS") else ():
         reason = "has more than {} objects or elements"
@@ -147,13 +147,13 @@ def check_beginning(head: bytes) -> None:
     size = read_limit("CRANFIELD_MAX_BLANK")
     if len(head) >= size and not head[:size].strip(b"\0 \t\r\n"):
         raise BeyondLimitError(
-            f"begins with {size:,} bytes that are blanks or 0, as of a damaged file",
+            f"begins with {size:,} bytes of blanks or zeros; the file may be damaged",
             "CRANFIELD_MAX_BLANK",
         )
 
 
 _MAX_PATTERN = 4096
-"""Maximum length of a pattern; no path is longer, and a longer pattern would take minutes."""
+"""Maximum length of a pattern; paths are shorter, and matching longer patterns takes minutes."""
 
 
 def match_files(path: str) -> list[str] | None:
@@ -293,7 +293,7 @@ class DamagedError(Exception):
     """Raised for invalid data in or after compressed data."""
 
 
-def decompressed(raw: IO[bytes]) -> IO[bytes]:
+def open_decompressed(raw: IO[bytes]) -> IO[bytes]:
     """Return a stream of the content, decompressed if it begins like a compressed file."""
     if not isinstance(raw, io.BufferedReader):
         raw = io.BufferedReader(cast("io.RawIOBase", raw))
@@ -311,11 +311,11 @@ def _decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
     if head[:3] == b"BZh" and head[4:10] in _BZIP2_BLOCKS:
         import bz2
 
-        return lambda raw: _concatenated(raw, bz2.BZ2Decompressor)
+        return lambda raw: _decompress_streams(raw, bz2.BZ2Decompressor)
     if head.startswith(b"\xfd7zXZ\x00"):
         import lzma
 
-        return lambda raw: _concatenated(raw, lzma.LZMADecompressor)
+        return lambda raw: _decompress_streams(raw, lzma.LZMADecompressor)
     is_zstd = head.startswith(b"\x28\xb5\x2f\xfd") or _SKIPPABLE.match(head) is not None
     return _zstd().ZstdFile if is_zstd else None
 
@@ -358,7 +358,7 @@ def _zstd() -> Any:
     return zstd
 
 
-def _concatenated(raw: IO[bytes], create: Callable[[], Any]) -> IO[bytes]:
+def _decompress_streams(raw: IO[bytes], create: Callable[[], Any]) -> IO[bytes]:
     """Decompress concatenated streams; unlike Python's own readers, refuse trailing data."""
     decompressor = create()
 
@@ -387,14 +387,14 @@ def _concatenated(raw: IO[bytes], create: Callable[[], Any]) -> IO[bytes]:
     return io.BufferedReader(_Stream(read), _BUFFER)
 
 
-def compressed(data: bytes, path: str) -> bytes:
+def compress_by_suffix(data: bytes, path: str) -> bytes:
     """Compress data by the suffix of its file, such as `.gz`; unchanged for other suffixes."""
-    compressor = compressor_for(path)
+    compressor = find_compressor(path)
     return data if compressor is None else compressor(data)
 
 
-def compressor_for(path: str) -> Callable[[bytes], bytes] | None:
-    """Return the compressor for the suffix of a file; None if it has none."""
+def find_compressor(path: str) -> Callable[[bytes], bytes] | None:
+    """Return the compressor for the suffix of a file; None for other suffixes."""
     suffix = PurePath(path).suffix.lower()
     if suffix == ".zst":
         return cast("Callable[[bytes], bytes]", _zstd().compress)

@@ -35,10 +35,10 @@ from cranfield.sources.archives import (
     check_beginning,
     check_limit,
     check_line,
-    decompressed,
     file_of_url,
     hide_credentials,
     is_url,
+    open_decompressed,
     open_url,
     read_limit,
     remote_size,
@@ -47,7 +47,7 @@ from cranfield.sources.archives import (
 CHUNK = 4 << 20
 """Bytes parsed at a time in a thread, enough to make the overhead negligible."""
 
-TOGETHER = 4
+CHUNKS_AT_ONCE = 4
 """Number of chunks that a single thread reads at a time."""
 
 FORMAT_OF_SUFFIX = {
@@ -68,7 +68,7 @@ _RATIO = 10
 
 @dataclass(frozen=True)
 class Source:
-    """One file to read: a path, a URL that fsspec knows, or standard input for `-`.
+    """One file to read: a path, a URL that fsspec supports, or standard input for `-`.
 
     path, folder: a relative path starts from `folder`, by default the working directory.
     encoding: encoding of text.
@@ -134,14 +134,14 @@ class Source:
             yield BytesIO(self.content)
             return
         with self.open_raw() as raw:
-            stream = decompressed(raw)
+            stream = open_decompressed(raw)
             kind, names = archive_of_files(stream)
             if kind == "workbook":
                 reason = "is a workbook of a spreadsheet; save the sheet as CSV"
                 raise InputError(reason, source=self.name)
             if kind:
                 files = f" ({some_of(map(quoted, names), 3)})" if names else ""
-                advice = "extract it, and name the folder or its files"
+                advice = "extract it, and pass the folder or its files"
                 reason = f"is a {kind} archive of files{files}; {advice}"
                 raise InputError(reason, source=self.name)
             yield stream
@@ -210,18 +210,18 @@ class Source:
         raise InputError(reason, source=self.name, line=first_line + text.count(b"\n", 0, at))
 
     def in_encoding(self, encoding: str, form: str) -> Source:
-        """Return the same file with the encoding of its text; warn of Parquet, which has none."""
+        """Return the same file with another encoding of text; warn if the format is Parquet."""
         if form == "parquet" and not is_utf8(encoding):
             warn(f"{self.name}: encoding has no effect on Parquet")
             return self
         return replace(self, encoding=encoding)
 
-    def mapped(self) -> memoryview:
+    def map_content(self) -> memoryview:
         """Return the content of a file, read lazily."""
         with self.open_raw() as file:
             if not os.fstat(file.fileno()).st_size:
                 raise InputError("is empty", source=self.name)
-            # It is not closed here, as the frames of an error may still refer to it.
+            # The map is not closed here, as the frames of an error may still refer to it.
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
     def chunks(self, size: int | None = None) -> Iterator[bytes]:
@@ -279,8 +279,8 @@ def _with_lines(head: bytes, stream: IO[bytes]) -> bytes:
     return bytes(content)
 
 
-def check_fruitless(size: int, name: str) -> None:
-    """Refuse a file with more consecutive bytes of blanks and comments than the limit."""
+def check_skipped(size: int, name: str) -> None:
+    """Refuse a file with more bytes of consecutive blank lines and comments than the limit."""
     reason = "has more than {} bytes of blank lines and comments in a row"
     check_limit("CRANFIELD_MAX_BLANK", size, reason, name)
 
@@ -290,19 +290,19 @@ def is_utf8(encoding: str) -> bool:
 
 
 def check_encoding(encoding: str) -> None:
-    """Refuse unknown encodings, and those in which blanks and line ends are not single bytes."""
+    """Refuse unknown encodings, and encodings without single bytes for blanks and line ends."""
     try:
         fits = "\n \t09".encode(encoding) == b"\n \t09"
     except (LookupError, ValueError, TypeError):
         fits = False
     if not fits:
         raise PolicyError(
-            f"encoding {quoted(encoding)} is not supported; expected one such as utf-8 or latin-1"
+            f"encoding {quoted(encoding)} is not supported; use another one, such as utf-8"
         )
 
 
 class LineMap(Sequence[int]):
-    """Line numbers of rows, stored by chunk: the first line, and the others only if needed."""
+    """Line numbers of rows; a chunk stores its first line, and other lines only if needed."""
 
     def __init__(self) -> None:
         self._n_rows = 0

@@ -44,7 +44,7 @@ from cranfield.sources.text import (
 from cranfield.sources.values import Cells, is_number
 
 MappingReader = Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]
-"""Converts a mapping, whose source is named, to columns."""
+"""Converts a mapping to columns; the text is the name of its source in messages."""
 
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
 
@@ -77,7 +77,7 @@ class Columns:
     def select(
         self, schema: Schema, own_names: Mapping[str, str] = NO_OWN_NAMES
     ) -> dict[str, Cells]:
-        """Select the columns of a schema by the user's own names, or else by the usual ones."""
+        """Select the columns of a schema by the names that the user set, or by usual names."""
         places = schema.places(self.names, self.source, own_names)
         self.check_unused(schema, [*places.values()], own_names)
         return {name: self.cells(k) for name, k in places.items()}
@@ -98,8 +98,8 @@ class Columns:
         self, schema: Schema, used: Collection[int], own_names: Collection[str] = ()
     ) -> None:
         """Warn of unused columns; refuse those that may change the meaning of rows."""
-        if repeated := self._header_rows(used):
-            reason = "repeats the names of the columns; remove the row"
+        if repeated := self._find_header_rows(used):
+            reason = "the row repeats the names of the columns; remove it"
             raise error_at_row(repeated[0], reason, self.source, self.lines)
         unused, others = self.refuse_decisive(schema, used)
         # Not reported: columns with a single value, with numbers of rows, with a text for each
@@ -117,7 +117,7 @@ class Columns:
                 are_grades = len(numbers) > 0 and not numbers.null_count()
                 if are_grades and "grade" not in own_names:
                     pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
-                    advice = "remove one, or select one: columns={'grade': ...}"
+                    advice = "remove one of them, or select one by columns={'grade': ...}"
                     reason = f"has two columns of grades: {pair}; {advice}"
                     raise InputError(reason, source=self.source)
                 if describes and not are_grades:
@@ -141,7 +141,7 @@ class Columns:
         self, schema: Schema, used: Collection[int]
     ) -> tuple[list[int], dict[int, tuple[int, Column]]]:
         """Refuse unused columns that may change the meaning of rows; return the others."""
-        unused, others, decisive = schema.unused(self.names, used)
+        unused, others, decisive = schema.find_unused(self.names, used)
         decisive |= self._find_decisive_values(schema, used)
         read = {schema.column_of(self.names[k]) for k in used}
         for k, kind in decisive.items():
@@ -150,9 +150,8 @@ class Columns:
             values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
             if not _is_harmless(kind, spelt(self.names[k]), {*values}):
                 subject = f"column {quoted(self.names[k])} ({some_of(map(quoted, values), 3)})"
-                effect = f"may be the {kind} of rows, which a {schema.kind} does not take into"
-                reason = f"{subject} {effect} account; {_ADVICE[kind]}"
-                raise InputError(reason, source=self.source)
+                effect = f"may be the {kind} of rows, and would be ignored"
+                raise InputError(f"{subject} {effect}; {_ADVICE[kind]}", source=self.source)
         return unused, others
 
     def _find_decisive_values(self, schema: Schema, used: Collection[int]) -> dict[int, str]:
@@ -201,7 +200,7 @@ class Columns:
             return n_values > 1
         return 1 < n_values < len(texts) and not texts.str.contains("^[0-9]+$").all()
 
-    def _header_rows(self, used: Collection[int]) -> list[int]:
+    def _find_header_rows(self, used: Collection[int]) -> list[int]:
         """Return the rows that repeat the names of the columns."""
         rows: list[int] | None = None
         for name, cells in ((self.names[k], self.cells(k)) for k in used):
@@ -221,16 +220,16 @@ _MAX_CHECKED = 100
 """Maximum number of unused columns whose values are checked."""
 
 _MAX_EVENTS = 20
-"""Maximum number of kinds of events; a column with more has texts, such as queries."""
+"""Maximum number of kinds of events; a column with more values contains text, such as queries."""
 
 _CLICKS = {"click", "clicks", "clicked"}
 
 _NOT_ACCEPTED = {"reject", "ignore"}
 _ANSWERS = {"accept", *_NOT_ACCEPTED, ""}
-"""Answers of Prodigy, which decide on the label of a row."""
+"""Answers of Prodigy, which accept or reject the label of a row."""
 
 _CHECKS = {"practice", "attentioncheck", "honeypot"}
-"""Values of rows that only check a worker."""
+"""Values that mark a row as a check of the worker."""
 
 _ADVICE = {
     "status": "keep the valid rows, and remove the column",
@@ -247,7 +246,7 @@ _ADVICE = {
     "event": "keep the rows of clicks, and remove the column",
     "judge": "write a table for each judge",
     "presentation order": "write the name of the preferred system, and remove the column",
-    "assessor": "write a table for each assessor, or remove the column if each answer has one",
+    "assessor": "write a table for each assessor; with one assessor per answer, remove the column",
     "criterion": "keep the rows of one criterion, and remove the column",
     "answer": "write the grade of each row, such as 0 if it was rejected, and remove the column",
     "unit of measurement": "write all values in one unit, and remove the column",
@@ -402,13 +401,13 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     if is_other_table or (not form and schema.lines is None):
         suffixes = [suffix for suffix, name in FORMAT_OF_SUFFIX.items() if name in schema.formats]
         expected = f"expected one of: {', '.join(suffixes)}"
-        reason = f"the suffix does not name a format of {schema.things}; {expected}"
+        reason = f"the suffix does not name a format of {schema.row_noun}; {expected}"
         raise InputError(reason, source=source.name)
     raw, name = source.read(), source.name
     if not raw.removeprefix(BOM_UTF8).strip():
         raise schema.empty(name)
     if not form and schema.lines is not None:
-        return _columns_of_lines(decode_text(raw, name), schema.lines, schema.things, name)
+        return _columns_of_lines(decode_text(raw, name), schema.lines, schema.row_noun, name)
     if form == "parquet":
         return columns_of_frame(parquet_frame(raw, name), name)
     if form in {"csv", "tsv"}:
@@ -421,7 +420,7 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     parsed = parse_json(text, name)
     if (columns := _columns_of_json(parsed, schema, name)) is not None:
         return columns
-    expected = "an object or an array" if schema.mapping else f"an array of {schema.things}"
+    expected = "an object or an array" if schema.mapping else f"an array of {schema.row_noun}"
     raise InputError(f"expected {expected} in JSON, got {type(parsed).__name__}", source=name)
 
 
@@ -452,9 +451,7 @@ def unwrap_pandas(data: Mapping[Any, Any], schema: Schema, source: str) -> Any:
     if is_split and all(isinstance(value, list) for value in values):
         names, rows = list(map(str, data["columns"])), data["data"]
         if any(not isinstance(row, list) or len(row) != len({*names}) for row in rows):
-            reason = (
-                "expected distinct names in columns, and a value for each name in each row of data"
-            )
+            reason = "expected distinct names in 'columns', and a value per name in rows of 'data'"
             raise InputError(reason, source=source)
         return [dict(zip(names, row, strict=True)) for row in rows]
     if {*data} == {"schema", "data"} and isinstance(data["data"], list):
@@ -482,7 +479,8 @@ def columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
     for name in filled:
         # Equal numbers mean that the header is missing, which `Schema.places` reports.
         if filled.count(name) > 1 and not is_number(name):
-            raise InputError(f"has two columns {quoted(name)}", source=source)
+            reason = f"has two columns {quoted(name)}; remove or rename one"
+            raise InputError(reason, source=source)
         if "\0" in name:
             raise InputError("has a null character in the name of a column", source=source)
     return columns
@@ -531,7 +529,7 @@ def check_parquet_file(path: str) -> None:
         return
     source = Source(path)
     with in_source(source.name):
-        check_parquet(source.mapped())
+        check_parquet(source.map_content())
 
 
 @contextmanager
@@ -563,7 +561,7 @@ def converting_errors(
         raise InputError(f"{problem}: {cut}", source=source) from None
 
 
-def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Columns:
+def _columns_of_lines(text: str, form: Lines, noun: str, source: str) -> Columns:
     rows: list[list[Any]] = []
     numbers: list[int] = []
     has_semicolons = None
@@ -589,7 +587,7 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
                 len(fields) > len(form.names) and not form.has_more
             ):
                 expected = f"{form.n_required} columns ({required}{optional})"
-                reason = f"expected {expected} in a line of {things}, got {len(fields)}"
+                reason = f"expected {expected} in a line of {noun}, got {len(fields)}"
                 if len(fields) == 1 and "," in line:
                     reason += "; a table with commas requires a header and the suffix .csv"
                 raise InputError(reason, line=number)
@@ -610,7 +608,7 @@ def transpose_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[
 
 
 def three_columns(*names: str, inner_form: str) -> MappingReader:
-    """Return a reader of nested mappings; messages describe the inner ones as `inner_form`."""
+    """Return a reader of nested mappings; `inner_form` describes inner mappings in messages."""
 
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
         pairs = pairs_of(data, names[0], inner_form, source)
@@ -685,7 +683,7 @@ class Table:
             raise self.wrong(row, reason(cells), cells.get("topic"), cells.get("doc"))
 
     def check(self, suspicions: Suspicions) -> None:
-        """Refuse the first suspected row."""
+        """Raise an error for the first row that meets one of the conditions, if any."""
         rows = [
             (row, reason)
             for reason, condition in suspicions.items()
@@ -731,16 +729,15 @@ def read_table(data: Any, schema: Schema) -> Table:
 _MISSING_TEXTS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
 """Texts that other programs write for a missing value."""
 
-
 _TEXT_COLUMNS = {"query", "text", "title", "snippet", "grade"}
-"""Columns of text and of grades, whose numbers are not ids."""
+"""Columns that contain text or grades instead of ids."""
 
 _MISSING_IDS = [*_MISSING_TEXTS, "NA", "N/A", "n/a", "#N/A", "-"]
-"""Texts that people write for a missing id, except for users, whose logs have their own words."""
+"""Texts that people write for a missing id. Logs have other texts for missing users."""
 
 
 def _warn_of_decimal_ids(ids: pl.Series, noun: str, source: str, is_topic: bool) -> None:
-    """Warn of ids such as `3` and `3.0`, and of topics such as `3` and `003`, that may be one."""
+    """Warn of ids that may be the same, such as `3` and `3.0`, or `3` and `003` for topics."""
     # Documents and tags may be numbered with and without leading zeros.
     pattern = r"^(\d+\.0|0+\d+)$" if is_topic else r"^\d+\.0$"
     unusual = ids.filter(ids.str.contains(pattern).fill_null(False)).unique().sort()
@@ -748,8 +745,8 @@ def _warn_of_decimal_ids(ids: pl.Series, noun: str, source: str, is_topic: bool)
     is_pair = integers.is_in(ids.implode()) if len(unusual) else integers.is_null()
     if is_pair.any():
         integer, other = (quoted(texts.filter(is_pair)[0]) for texts in (integers, unusual))
-        change = f"if they are equal, write {integer} for {other}"
-        warn(f"{source}: {integer} and {other} of {noun} are read as different ids; {change}")
+        change = f"if they are the same {noun}, write {integer} for {other}"
+        warn(f"{source}: {noun} {integer} and {noun} {other} are read as different ids; {change}")
 
 
 _ARRAY = r"""\[.*['",].*\]"""
@@ -758,9 +755,9 @@ _ARRAY = r"""\[.*['",].*\]"""
 def _check_lists(
     ids: pl.Series, noun: str, source: str, lines: Sequence[int] | NDArray[np.int64] | None
 ) -> None:
-    """Refuse ids that are arrays; warn of documents of one form with separators between.
+    """Refuse ids that are arrays, and warn of ids that may be several documents in one text.
 
-    Groups with separators between are refused if each of them occurs in another row.
+    Groups between separators are refused if each of them occurs in another row.
     """
     groups = {*ids.unique()} if noun == "group" else set[str]()
     separator = r"[;|,]" if groups else r"\d\s*[;|,]"
@@ -769,10 +766,11 @@ def _check_lists(
         parts = re.split(r"\s*[;|,]\s*", text)
         forms = [re.sub(r"\d+", "0", re.sub(r"[A-Za-z]+", "a", part)) for part in parts]
         if re.fullmatch(_ARRAY, text) or {*parts} <= groups:
-            reason = f"expected one {noun}, got the list {quoted(text)}; write a row for each"
+            reason = f"expected one {noun}, got the list {quoted(text)}; write a row per {noun}"
             raise error_at_row(int(row), reason, source, lines)
         if not groups and "0" in forms[0] and {*forms} == {forms[0]}:
-            warn(f"{source}: document {quoted(text)} may be several; write a row for each")
+            reason = f"{quoted(text)} may be the ids of several documents"
+            warn(f"{source}: {reason}; if so, write a row for each document")
             return
 
 
@@ -790,7 +788,7 @@ def convert_columns(
         if column.name not in cells:
             continue
         noun, column_cells = column.noun or column.name, cells[column.name]
-        series, bad = column.kind.column(column.name, column_cells)
+        series, bad = column.kind.convert_column(column.name, column_cells)
         if bad is not None:
             topics = cells.get("topic") if column.name != "topic" else None
             topic = None if topics is None else str(topics[bad])
@@ -806,8 +804,8 @@ def convert_columns(
         if series.dtype == pl.String and (is_missing_text := series.is_in(marks)).any():
             texts = series.filter(is_missing_text).unique(maintain_order=True)
             rows = counted(int(is_missing_text.sum()), "row")
-            values = f"{some_of(map(quoted, texts), 3)} in {rows}"
-            warn(f"{source}: {noun} is {values}, read as text, not as missing")
+            values = some_of(map(quoted, texts), 3)
+            warn(f"{source}: {noun} {values} in {rows} is read as text, not as missing")
         if series.dtype == pl.String and column.name not in _TEXT_COLUMNS:
             _warn_of_decimal_ids(series, noun, source, column.name == "topic")
         if column.name in {"doc", "group"} and series.dtype == pl.String:

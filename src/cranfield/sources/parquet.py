@@ -88,7 +88,7 @@ def _release(held: _HeldStderr) -> None:
 
 
 _MAGIC = b"PAR1"
-_DEEPEST = 32
+_MAX_DEPTH = 32
 _REPEATED = 2
 _DATA, _INDEX, _DICTIONARY, _DATA_2 = range(4)
 _HEADER_FIELDS = {_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}
@@ -157,7 +157,7 @@ def _leaves(footer: Struct) -> list[bool]:
     leaves: list[bool] = []
 
     def walk(position: int, is_flat: bool, depth: int) -> int:
-        if position >= len(schema) or depth > _DEEPEST:
+        if position >= len(schema) or depth > _MAX_DEPTH:
             raise _DamagedError("its schema has another number of columns than it declares")
         is_flat = is_flat and schema[position].get(3) != _REPEATED
         children = _count(schema[position], 5, "columns") if 5 in schema[position] else 0
@@ -245,7 +245,7 @@ class _Thrift:
         self.position = position
 
     def struct(self, depth: int = 0) -> Struct:
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             raise _DamagedError("the Parquet footer is nested too deeply")
         fields: Struct = {}
         field = 0
@@ -265,7 +265,7 @@ class _Thrift:
         if kind in (9, 10):
             head = self._byte()
             size = head >> 4 if head >> 4 < 15 else self._unsigned()
-            if depth > _DEEPEST or size > len(self._data) - self.position:
+            if depth > _MAX_DEPTH or size > len(self._data) - self.position:
                 raise _DamagedError("a list in its footer is longer than the file")
             return [self._value(head & 15, depth + 1) for _ in range(size)]
         if kind == 12:

@@ -317,13 +317,11 @@ PLAIN = (
 )
 """Names of columns that only describe rows; they are ignored without a warning."""
 
-
 NAMED = frozenset({"csv", "tsv", "json", "jsonl", "parquet"})
 """Formats with named columns."""
 
 FRAMES = frozenset({"csv", "tsv", "parquet"})
 """Formats with named columns that hold nothing but a table."""
-
 
 NO_OWN_NAMES: Mapping[str, str] = MappingProxyType({})
 """No names set by the user: all columns have their usual names."""
@@ -332,8 +330,7 @@ _MAX_COLUMNS = 100
 """Maximum number of keys of a mapping that may be names of columns."""
 
 NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
-"""Names that pandas or Polars give to an index or to a second column; an index may have none."""
-
+"""Names that pandas or polars give to an index or to a repeated column; an index may have none."""
 
 _PREFIX_OR_BLANKS = re.compile(r"^(?:(?:Input|Answer)\.|(?:INPUT|OUTPUT|ASSIGNMENT):)|[\s_.:-]+")
 
@@ -381,9 +378,9 @@ def find_summaries(labels: Iterable[str | None]) -> set[str]:
 class Column:
     """A column: its name, the kind of its values, and its meaning.
 
-    `meaning` is a key of :data:`~cranfield.sources.schemas.GROUPS`, which has its usual
-    names; by default the name of the column, and None if the user set the name. `noun` is the
-    noun for its values in messages, by default the name of the column.
+    `meaning` is the key of the usual names in :data:`~cranfield.sources.schemas.GROUPS`: by default
+    the name of the column; None for a name that the user set. `noun` is the noun for the values in
+    messages, by default the name of the column.
     """
 
     name: str
@@ -394,7 +391,7 @@ class Column:
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """The usual names, by decreasing priority."""
+        """The usual names, in groups of decreasing priority."""
         meaning = self.name if self.meaning == "" else self.meaning
         groups = [tuple(names.split()) for names in GROUPS.get(meaning or "", ())]
         is_usual = spelt(self.name) in {spelt(name) for group in groups for name in group}
@@ -406,7 +403,7 @@ class Column:
         return tuple(name for group in self.groups for name in group)
 
     def named_in(self, names: Sequence[object]) -> list[int]:
-        """Return the positions of this column's names of the first group that occurs in a table."""
+        """Return the positions of usual names of this column, from the first group that occurs."""
         spelt_names = [spelt(name) for name in names]
         for group in self.groups:
             usual = {*map(spelt, group)}
@@ -421,7 +418,7 @@ def optional(name: str, kind: Kind, meaning: str | None = "", noun: str = "") ->
 
 
 Suspicions = dict[str, pl.Expr]
-"""Conditions of rows to refuse, by reason, which may have values of the row, as `{column}`."""
+"""Conditions for refusing a row, by the reason; `{column}` in the reason is a value of the row."""
 
 
 def negative(column: str) -> Suspicions:
@@ -429,7 +426,7 @@ def negative(column: str) -> Suspicions:
 
 
 def totals(*columns: str) -> Suspicions:
-    """Suspect rows of totals, which have a name such as `Total` in each of these columns."""
+    """Return a condition for rows of totals, with a name such as `Total` in all these columns."""
     names = pl.col(columns).str.to_lowercase().str.replace_all(r"[\s_.:-]+", "")
     is_total = pl.all_horizontal(names.is_in([*TOTALS])).fill_null(False)
     # A table may have a single name, such as `all`, in all of its rows.
@@ -438,7 +435,7 @@ def totals(*columns: str) -> Suspicions:
 
 
 def unnamed(column: str) -> Suspicions:
-    """Suspect rows without a system if others have one."""
+    """Return a condition for rows without a system, in a table where other rows have systems."""
     is_null = pl.col(column).is_null()
     return {"has no system, but other rows have one": is_null & ~is_null.all()}
 
@@ -448,7 +445,7 @@ def is_repeated(*columns: str) -> pl.Expr:
 
 
 def differs(column: str, *key: str) -> pl.Expr:
-    """Mark rows whose value differs from the first value of rows with the same key."""
+    """Return a mask of the rows whose value differs from the first value with the same key."""
     return pl.col(column) != pl.col(column).drop_nulls().first().over(key)
 
 
@@ -466,19 +463,19 @@ class Lines:
 class Schema:
     """A kind of table.
 
-    kind, noun, hint: for messages: the kind of table, the noun for the input, and advice if no
-        other reason is likely.
-    columns: its columns; a warning lists other columns of a table.
+    kind, noun: names of the table and of the input in messages.
+    hint: advice in the message about a missing column, by default.
+    columns: the columns to read; a warning lists other columns of a table.
     is_selected: whether the user selected the columns, so that other columns cause no warning.
     decisive: kinds of `DECISIVE` columns that are refused.
-    suspicions: rows that are refused, by reason.
-    formats: formats with named columns that are read, by suffix; files with another suffix are
-        `lines`, or files of the format `otherwise`.
-    tuples: columns of a plain tuple, required ones first; None if rows in memory are refused.
+    suspicions: conditions for refusing a row, by the reason.
+    formats: accepted formats with named columns; files with other suffixes are read as `lines`, or
+        as files of the format `otherwise`.
+    tuples: columns of a plain tuple, required columns first; None if rows in memory are refused.
     lines_as_rows: columns of a tuple that has the fields of a line of text.
-    mapping: converts a mapping or a JSON object to columns; also takes the name of the source.
-    nested: converts JSON whose records hold lists to columns, with the record of each row;
-        returns None for other JSON.
+    mapping: converts a mapping or a JSON object to columns, given the name of the source.
+    nested: converts JSON whose records contain lists to columns, and the number of the record of
+        each row; returns None for other JSON.
     """
 
     kind: str
@@ -497,7 +494,7 @@ class Schema:
     is_selected: bool = False
 
     @property
-    def things(self) -> str:
+    def row_noun(self) -> str:
         """Plural noun for the rows, for messages."""
         return self.kind.removeprefix("table of ")
 
@@ -511,10 +508,10 @@ class Schema:
     def places(
         self, names: Sequence[object], source: str, own_names: Mapping[str, str] = NO_OWN_NAMES
     ) -> dict[str, int]:
-        """Return the position of each column, by its own name or by any of its usual names."""
+        """Return the position of each column, by the name that the user set or by a usual name."""
         # The columns that the user set come first: no other column may be read from them.
         places = {
-            column.name: place_of(own_names[column.name], names, source, column.name)
+            column.name: place_of(own_names[column.name], names, source, column.noun or column.name)
             for column in self.columns
             if column.name in own_names
         }
@@ -541,7 +538,7 @@ class Schema:
         }
 
     def is_table(self, data: Mapping[Any, Any]) -> bool:
-        """Return True for a mapping of columns whose keys are usual names of the first two."""
+        """Return True for a mapping of columns that contains the first two required columns."""
         keys = [column for column in self.columns if column.required][:2]
         if len(data) > _MAX_COLUMNS or not all(column.named_in([*data]) for column in keys):
             return False
@@ -560,7 +557,7 @@ class Schema:
         return next(matches, None)
 
     def columns_of(self, names: Iterable[object]) -> list[str]:
-        """Return the columns with these usual names; refuse two names of one column."""
+        """Return the columns with these usual names; refuse two names for the same column."""
         columns: list[str] = []
         for name in names:
             column = self.column_of(name)
@@ -585,18 +582,19 @@ class Schema:
 
     @staticmethod
     def may_number_rows(name: object, place: int) -> bool:
-        """Return True if a column of this name and place often only has numbers of rows."""
+        """Return True if columns with this name and position often contain row numbers only."""
         spelling = spelt(name)
         return spelling == "id" or bool(NO_NAME.fullmatch(spelling) and (spelling or place == 0))
 
-    def unused(
+    def find_unused(
         self, names: Sequence[object], used: Collection[int]
     ) -> tuple[list[int], dict[int, tuple[int, Column]], dict[int, str]]:
-        """Return the positions of three groups of unused columns.
+        """Return the positions of unused columns in three groups.
 
-        Columns to report, without those that only describe rows; other columns of a used meaning,
-        with the position and the declaration of the used column; and decisive columns, with their
-        kind, a key of `DECISIVE`. If the user selected the columns, only the last are returned.
+        First, columns to report, without columns that only describe rows. Second, columns with the
+        same meaning as a used column, with the position and the declaration of the used column.
+        Third, decisive columns, with their kind, a key of `DECISIVE`. If the user selected the
+        columns, the first two groups are empty.
         """
         unused = {k: spelt(name) for k, name in enumerate(names) if k not in used}
         kinds = {k: _kind_of_decisive(name) for k, name in unused.items()}
@@ -641,8 +639,8 @@ class Schema:
         # The CSV reader renames repeated names.
         first_line = ", ".join(quoted(str(name).split("_duplicated_")[0]) for name in names[:6])
         return (
-            f"does not name its columns: the first line is {first_line}; write a line with the name"
-            f" of each column above it, such as {example}, with the same separator"
+            f"expected the names of the columns in the first line, got {first_line}; insert a line"
+            f" such as {example}, with the same separator"
         )
 
     def _header_hint(self, names: Sequence[object]) -> str:
@@ -662,13 +660,13 @@ class Schema:
 
 
 def place_of(name: str, names: Sequence[object], source: str, role: str) -> int:
-    """Return the position of a column by its own name: exactly, else in any spelling."""
+    """Return the position of the column that the user named, exactly or else in any spelling."""
     for spelling in (str, spelt):
         spellings = [*map(spelling, names)]
         if spelling(name) in spellings:
             return spellings.index(spelling(name))
     columns = ", ".join(quoted(other) for other in names[:12])
-    reason = f"has no column {quoted(name)}, requested as {role}; columns: {columns}"
+    reason = f"has no column {quoted(name)}, requested as the {role}; columns: {columns}"
     raise InputError(reason, source=source)
 
 
@@ -699,7 +697,7 @@ def schema_of_lines(
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]],
     suspicions: Suspicions | None = None,
 ) -> Schema:
-    """Return the schema of tables that may be lines of text or tuples, in this order of columns."""
+    """Return a schema for named columns, and for lines or tuples with the columns in this order."""
     required = tuple(column.name for column in columns if column.required)
     cut = partial(fields_of, widths=range(len(required), len(columns) + 1))
     lines = Lines(tuple(column.name for column in columns), len(required), cut=cut)

@@ -18,7 +18,7 @@ from cranfield.sources.chunks import Source
 
 @dataclass(eq=False, slots=True)
 class Element:
-    """An element of XML; its text is that outside inner elements."""
+    """An element of XML; its text does not include the text of inner elements."""
 
     tag: str
     attributes: dict[str, str]
@@ -32,7 +32,7 @@ class Element:
         return "".join(self.texts)
 
     def is_inside(self, *tags: str) -> bool:
-        """Return True if an outer element has one of these tags."""
+        """Return True if the element is inside an element with one of these tags."""
         outer = self.parent
         while outer is not None and outer.tag not in tags:
             outer = outer.parent
@@ -108,7 +108,7 @@ def split_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def split_rows(text: str, source: str, separator: str) -> tuple[list[tuple[str, ...]], list[int]]:
-    """Split text into rows with as many cells as the first, the header; also return their lines."""
+    """Split text into rows with the width of the first row, the header; also return their lines."""
     # If CR ends the lines, it is also the line end in cells.
     text = text if "\n" in text else text.replace("\r", "\n")
     # For Excel, the first line may declare the separator.
@@ -145,7 +145,7 @@ def split_rows(text: str, source: str, separator: str) -> tuple[list[tuple[str, 
 def _check_quotes(
     row: Sequence[str], source: str, separator: str, first_line: int, last_line: int
 ) -> None:
-    """Refuse a cell that consists of the parts of several rows; warn if it may be prose."""
+    """Refuse a cell that seems to contain parts of several rows; warn if it may be prose."""
     for k, cell in enumerate(row):
         counts = [line.count(separator) for line in cell.split("\n")]
         end, whole = len(row) - 1 - k, [len(row) - 1] * (len(counts) - 2)
@@ -153,7 +153,7 @@ def _check_quotes(
             continue
         reason = f"a quote joins lines {first_line} to {last_line} into one row"
         if " " in cell and separator != "\t":
-            warn(f"{source}:{first_line}: {reason}; if it does not quote a text, remove it")
+            warn(f"{source}:{first_line}: {reason}; if the quote is a mistake, remove it")
         else:
             raise InputError(f"{reason}; remove the quote", source=source, line=first_line)
 
@@ -194,7 +194,7 @@ _DECODER: Any = json.JSONDecoder(object_pairs_hook=_refuse_duplicate_keys)
 
 
 def parse_json_lines(text: str, source: str) -> tuple[list[Any], list[int]]:
-    """Parse JSON lines; return the value and the number of each line that is not empty."""
+    """Parse JSON lines; return the values and the line numbers of lines that are not empty."""
     check_parts(text, source, "{", "[")
     numbered = [(k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
     values = []

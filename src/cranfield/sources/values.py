@@ -19,7 +19,7 @@ Cells = Sequence[Any] | pl.Series
 """A raw column: Python values, or a polars series."""
 
 _COMPLEX = (complex, np.complexfloating)
-"""NumPy converts these to real numbers, with a warning."""
+"""Complex types, which NumPy would convert to real numbers with a warning."""
 
 _NOT_NUMBERS = (bool, np.bool_, bytes, bytearray, *_COMPLEX)
 """Types that Python and NumPy would convert to numbers."""
@@ -51,13 +51,13 @@ def integer_in(text: str) -> int | None:
 
 
 def whole_in(text: str) -> int | None:
-    """Read an integer of 32 bits, perhaps with zeros after a point, such as `2.0`; else None."""
+    """Read an integer of 32 bits, also with a zero fraction (`2.0`); None for other text."""
     whole, _, zeros = text.partition(".")
     return None if zeros.strip("0") else integer_in(whole)
 
 
 def numbers_in(column: pl.Expr) -> pl.Expr:
-    """Read a column of text as numbers in the form of :func:`is_number`; others are null.
+    """Read a column of text as numbers; text that is not a number (:func:`is_number`) is null.
 
     >>> frame = pl.DataFrame({"score": ["0.5", "1e3", "nan", "1_0", ".5", None]})
     >>> frame.select(numbers_in(pl.col("score")))["score"].to_list()
@@ -69,7 +69,7 @@ def numbers_in(column: pl.Expr) -> pl.Expr:
 
 
 def integers_in(column: pl.Expr) -> pl.Expr:
-    """Read a column of text as integers in the form of :func:`integer_in`; others are null.
+    """Read a column of text as integers; text that :func:`integer_in` refuses is null.
 
     >>> frame = pl.DataFrame({"rank": ["5", "-5", "1.5", "1-2", "2147483648", None]})
     >>> frame.select(integers_in(pl.col("rank")))["rank"].to_list()
@@ -126,7 +126,7 @@ NO_NAME = NO_GRADE | {"-", "(not set)", "undefined", "unknown", "anonymous", "gu
 """Words that other tools write for an unknown user, in any case."""
 
 TRUTHS = {"true": 1, "false": 0}
-"""Values of truth values that are written out."""
+"""Grades of Booleans that are written as text."""
 
 
 def truths_as_grades(cells: Cells, noun: str = "grades") -> Cells:
@@ -158,13 +158,14 @@ def plain(cell: Any) -> Any:
 class Kind:
     """The kind of values of a column, and their conversion.
 
-    read: converts a Python value to one of the column; None for an invalid value.
+    read: converts a Python value to a value of the column; returns None for an invalid value.
     dtype: type of the column.
-    problem: the problem of an invalid value, for messages, or a function that returns it.
-    missing: returns True for invalid values that become null; by default there are none.
-    exact: types of Python and of polars whose columns are converted as a whole; None if each value
-        is converted.
-    prepare: changes a column before its values are converted.
+    problem: description of an invalid value in messages, such as `not a finite number`, or a
+        function that returns it.
+    missing: returns True for invalid values that become null; by default all are errors.
+    exact: Python type and polars type whose columns are converted as a whole; None if values are
+        converted one by one.
+    prepare: converts the raw column before its values are read.
     reports_blanks: whether a warning reports removed blanks around texts.
     """
 
@@ -176,10 +177,10 @@ class Kind:
     prepare: Callable[[Cells], Cells] | None = None
     reports_blanks: bool = True
 
-    def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
+    def convert_column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
         """Convert a column; also return the first row with an invalid value, or None."""
         cells = cells if self.prepare is None else self.prepare(cells)
-        series = self._converted_column(name, cells)
+        series = self._convert_whole(name, cells)
         if series is None:
             listed = cells.to_list() if isinstance(cells, pl.Series) else cells
             values = [self.read(cell) for cell in listed]
@@ -200,12 +201,12 @@ class Kind:
         try:
             text = quoted(cell.to_list() if isinstance(cell, pl.Series) else cell)
         except ValueError:
-            text = f"of type {type(cell).__name__}, too long to show,"
+            text = f"(a value of type {type(cell).__name__}, too long to show)"
         if is_broken_text(cell):
             return f"{name} {text} is not valid Unicode text (half of a surrogate pair)"
         return f"{name} {text} is {problem}" if problem else f"has no {name}"
 
-    def _converted_column(self, name: str, cells: Cells) -> pl.Series | None:
+    def _convert_whole(self, name: str, cells: Cells) -> pl.Series | None:
         """Convert a column of a plain type as a whole; None for any other type."""
         if self.exact is None:
             return None
@@ -287,7 +288,7 @@ def any_value(cell: Any) -> bool:
 
 
 ID = Kind(_identifier, problem="not text or an integer", exact=(str, pl.String))
-"""The id of a document, topic or group; integers become their digits.
+"""The id of a document, topic or group; integers are converted to text.
 
 Surrounding blanks are removed, as in lines of text.
 """
@@ -325,7 +326,7 @@ def no_number(cell: Any) -> str:
 NUMBER = Kind(finite, pl.Float64, no_number, exact=(float, pl.Float64))
 
 
-def no_integer(cell: Any) -> str:
+def invalid_integer(cell: Any) -> str:
     """Describe an invalid grade, with advice."""
     number = finite(cell)
     is_decimal = number is not None and number % 1
@@ -337,7 +338,7 @@ def no_integer(cell: Any) -> str:
     return f"not an integer (of 32 bits){advice}"
 
 
-GRADE = Kind(_grade, pl.Int32, no_integer, exact=(int, pl.Int64), prepare=truths_as_grades)
+GRADE = Kind(_grade, pl.Int32, invalid_integer, exact=(int, pl.Int64), prepare=truths_as_grades)
 
 WHOLE = Kind(_grade, pl.Int32, "not an integer (of 32 bits)", exact=(int, pl.Int64))
 """An integer, such as a rank or a count."""

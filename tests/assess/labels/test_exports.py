@@ -299,7 +299,7 @@ def test_kili(tmp_path: Path) -> None:
 def test_cut_points_and_patterns(tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
     path.write_text("doc,worker,grade\na,x,0.9\na,y,0.5\nb,x,0.1\n")
-    with pytest.raises(InputError, match=r"ratings.csv:2: grade '0.9' .* cuts real numbers"):
+    with pytest.raises(InputError, match=r"ratings.csv:2: grade '0.9' .* maps real numbers"):
         read_labels(path)
     labels = read_labels(path, grades=[0.5, 0.8])
     assert [row[3] for row in _rows(labels)] == [2, 1, 0]

@@ -367,7 +367,9 @@ def test_the_last_label_by_version(name: str) -> None:
 
 def test_topics_with_leading_zeros() -> None:
     rows = {"topic": ["1", "001"], "doc": "d", "worker": ["ann", "bob"], "grade": [1, 0]}
-    with pytest.warns(CranfieldWarning, match="'1' and '001' of topic are read as different ids"):
+    with pytest.warns(
+        CranfieldWarning, match="topic '1' and topic '001' are read as different ids"
+    ):
         assert len(read_labels(pl.DataFrame(rows)).topics) == 2
 
 

@@ -45,7 +45,7 @@ def test_what_the_task_asks_for(tmp_path: Path) -> None:
         ("metadata-missing", "ir_metadata: actor.team is missing"),
         (
             "metadata-twice",
-            "ir_metadata: line 4: 'tag' occurs twice in one mapping; the last one counts",
+            "ir_metadata: line 4: 'tag' occurs twice in one mapping; its last value is used",
         ),
     ]
 

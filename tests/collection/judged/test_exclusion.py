@@ -156,7 +156,7 @@ def test_wrong_chunks(tmp_path: Path) -> None:
     (tmp_path / "x.run").write_text("q Q0 a#1 1 2 x\nq Q0 a#1 2 1 x\n")
     refuses("document twice in one topic", cf.read_run, tmp_path / "x.run", chunk_separator="#")
     runs = cf.read_runs({"x": {"q": {"a#1": 1.0}}}, chunk_separator="#")
-    refuses("got an id with the chunk .*document 'a#2'", cf.judge, runs, {"q": {"a": 1, "a#2": 1}})
+    refuses("got a chunk id with .*document 'a#2'", cf.judge, runs, {"q": {"a": 1, "a#2": 1}})
     warns("no document id has the chunk", cf.read_run, {"q": {"a": 1.0}}, chunk_separator="#")
     with pytest.raises(PolicyError, match="chunk_separator must not be empty"):
         cf.read_run({"q": {"a": 1.0}}, chunk_separator="")

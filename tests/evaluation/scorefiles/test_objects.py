@@ -123,7 +123,7 @@ def test_tables_of_pandas_and_mlflow(table: dict[str, Any], tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"columns": ["q", "a"], "data": [["q1"]]}, "a value for each name in each row of data"),
+        ({"columns": ["q", "a"], "data": [["q1"]]}, "a value per name in rows of 'data'"),
         (
             {"testCases": [{"name": "c1", "metricsData": [{"name": "F", "score": 1}]}]},
             "nested values: an object with 'testCases', .* write a table with columns topic, sys",

@@ -141,7 +141,7 @@ def test_times_of_two_tables_with_and_without_a_zone(tmp_path: Path) -> None:
 
 def test_ids_with_and_without_decimals_are_reported() -> None:
     pages = {"page": [1, 2, 3, 4], "query": ["3", "3.0", "a", "a"], "user": ["3", "3.0", "4.0", ""]}
-    with pytest.warns(match="'3' and '3.0' of user are read as different ids"):
+    with pytest.warns(match="user '3' and user '3.0' are read as different ids"):
         assert cf.online.read_log(pages).pages["user"].n_unique() == 4
     cf.online.read_log(pages | {"user": ["3", "30", "4.0", "v3.0"]})
     cf.online.read_log(pages | {"user": [3, 3.0, 4.0, None]})

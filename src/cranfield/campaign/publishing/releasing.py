@@ -70,8 +70,8 @@ from cranfield.collection.metadata.reading import MAX_BYTES, header_of
 from cranfield.evaluation.evaluation import Evaluation, describe_effects
 from cranfield.measures import parse_measures
 from cranfield.reporting.page.report_page import report
-from cranfield.sources.archives import decompressed
-from cranfield.sources.chunks import CHUNK, TOGETHER, Source
+from cranfield.sources.archives import open_decompressed
+from cranfield.sources.chunks import CHUNK, CHUNKS_AT_ONCE, Source
 from cranfield.sources.values import integers_in
 
 EXCLUDED = (
@@ -169,7 +169,7 @@ def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> 
     Lines of a run with an alias are rewritten: the second column is `Q0`, the last column is the
     alias, and a rank that is not an integer is 0. Line numbers in errors are those of the result.
     """
-    with decompressed(BytesIO(data)) as stream:
+    with open_decompressed(BytesIO(data)) as stream:
         text = b"".join(Source("run", content=stream.read()).chunks())
     # A header without an end was already refused by the check of the run.
     if header := header_of(text[: 2 * MAX_BYTES], "the run"):
@@ -178,7 +178,7 @@ def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> 
         text = _COMMENT.sub(b"", text)
     if alias is None:
         return text
-    chunks = Source("run", content=text).chunks(TOGETHER * CHUNK)
+    chunks = Source("run", content=text).chunks(CHUNKS_AT_ONCE * CHUNK)
     return b"".join(_anonymise(chunk, alias, form) for chunk in chunks)
 
 

@@ -264,7 +264,7 @@ def _warn_of_unused_columns(table: Columns, used: set[int]) -> None:
     """Warn of unused columns that may say that an entry does not count."""
     schema = replace(_LEADERBOARD, decisive=("status", "split", "measure"), is_selected=True)
     unused = []
-    *_, decisive = schema.unused(table.names, used)
+    *_, decisive = schema.find_unused(table.names, used)
     for k in (k for k in range(len(table.names)) if k not in used):
         values = {"" if cell is None else str(cell).strip() for cell in table.cells(k)}
         # Other numbers are scores, such as an error rate.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import cranfield as cf
-from cranfield.cli.options.declaring import READ, Decorator, option, with_options
+from cranfield.cli.options.declaring import INPUT_FILE, Decorator, option, with_options
 from cranfield.cli.options.output import format_option, output_option, write
 from cranfield.cli.options.signatures import options_of, parse_pairs
 
@@ -24,9 +24,9 @@ task_option, judgments_option = options_of(
 
 
 def campaign_argument(function: Callable[..., int | None]) -> Any:
-    """Add the argument FOLDER to a command, whose function takes the campaign.
+    """Add the argument FOLDER to a command, and pass the campaign to its function.
 
-    If it returns None, the exit status is 1 if a run could not be read.
+    If the function returns None, the exit status is 1 if a run could not be read.
     """
 
     @functools.wraps(function)
@@ -35,7 +35,7 @@ def campaign_argument(function: Callable[..., int | None]) -> Any:
         status = function(campaign, **options)
         return int(bool(campaign.unreadable)) if status is None else status
 
-    return click.argument("folder", type=READ)(with_folder)
+    return click.argument("folder", type=INPUT_FILE)(with_folder)
 
 
 def make_output_option(metavar: str, help: str) -> Decorator:
@@ -60,5 +60,5 @@ def write_listing(frame: pl.DataFrame, text: str, format: str, output: str | Non
 def parse_name_values(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> Mapping[str, str]:
-    """Parse the values NAME=TEXT of an option; a callback of click."""
+    """Parse the values NAME=TEXT of an option, as a callback of click."""
     return parse_pairs(values, max(param.opts, key=len), param.make_metavar(ctx), empty=True)

@@ -126,7 +126,7 @@ def refuse_listing(used: str, inputs: Sequence[str], metavar: str) -> None:
     refuse_other_options([*used.split(), *argument_names], "cannot be combined with --list")
 
 
-def on_command_line(name: str, ctx: click.Context | None = None) -> bool:
+def is_on_command_line(name: str, ctx: click.Context | None = None) -> bool:
     source = (ctx or click.get_current_context()).get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
@@ -186,7 +186,7 @@ SHORT_FLAGS = {
     "--by-session": "-q",
     "--test": "-t",
 }
-"""Short flags, all of them; each means the same in every command."""
+"""Short flags; each means the same in every command."""
 
 METAVARS = {
     name: metavar
@@ -214,14 +214,14 @@ METAVARS = {
 }
 """Metavar of an option in help; the same in every command."""
 
-INPUT_FILES = (
+INPUT_FILE_OPTIONS = (
     "aspect collections contributors costs exclude factors families groups held-out human intents"
     " judged keys labels lengths nuggets other-qrels preferences references replicates rules runs"
     " scores session-topics shard-map teams template topic-groups votes"
 )
 """Options that name files to read, in every command."""
 
-OUTPUT_FILES = "output plot report topic-scores"
+OUTPUT_FILE_OPTIONS = "output plot report topic-scores"
 OUTPUT_OPTIONS = ("--format", "--output", "--table")  # in the group Output
 MAX_FLAGS = 12  # maximum number of flags in `--help`
 SEVERAL_TIMES = "may be given several times"  # in the help of options that are `multiple`
@@ -233,11 +233,13 @@ FOLDER = Path(__file__).parents[1]  # the folder of the modules with commands
 
 
 class Option(click.Option):
-    """An option with a group in help and a `detail`, which only `--help-all` shows.
+    """An option with a group in help, and further attributes.
 
-    In hints it replaces the Python argument `stands_for`, by default that of its name. `requires`:
-    see :func:`check_conditions`; `formatted`: see :func:`choose_format`. `of` is the function and
-    parameter that declare it. If `in_file`, it is a key of --settings, not a flag.
+    detail: text that only `--help-all` shows.
+    stands_for: Python argument that the option replaces in hints; by default that of its name.
+    requires, formatted: see :func:`check_conditions` and :func:`choose_format`.
+    of: function and parameter that declare the option.
+    in_file: whether the option is a key of the --settings file instead of a flag.
     """
 
     group: str = ""
@@ -253,10 +255,12 @@ class Option(click.Option):
             setattr(self, attribute, options.pop(attribute))
         short_flags = [SHORT_FLAGS[name] for name in names if name in SHORT_FLAGS]
         name, kind = names[0].removeprefix("--"), options.get("type", str)
-        if kind is str and name in f"{INPUT_FILES} {OUTPUT_FILES}".split():
-            options["type"] = kind = READ if name in INPUT_FILES.split() else WRITTEN
-        if kind is str or isinstance(kind, (FileRead, Named)):
-            default = "FILE" if isinstance(kind, FileRead) else None
+        if kind is str and name in f"{INPUT_FILE_OPTIONS} {OUTPUT_FILE_OPTIONS}".split():
+            options["type"] = kind = (
+                INPUT_FILE if name in INPUT_FILE_OPTIONS.split() else OUTPUT_FILE
+            )
+        if kind is str or isinstance(kind, (InputFile, KnownName)):
+            default = "FILE" if isinstance(kind, InputFile) else None
             options.setdefault("metavar", METAVARS.get(name, default))
         if options.get("default"):
             options.setdefault("show_default", True)
@@ -328,8 +332,8 @@ class NumberRange(click.FloatRange):
     name = "number"
 
 
-class FileRead(click.ParamType):  # type: ignore[type-arg]
-    """An input, `FILE` or `NAME=FILE`, which outputs must not overwrite."""
+class InputFile(click.ParamType):  # type: ignore[type-arg]
+    """An input file, `FILE` or `NAME=FILE`; commands refuse to overwrite it."""
 
     name = "file"
 
@@ -337,8 +341,8 @@ class FileRead(click.ParamType):  # type: ignore[type-arg]
         return [CompletionItem(incomplete, type="file")]
 
 
-class Named(click.ParamType):  # type: ignore[type-arg]
-    """A name, for which shells complete known names; other names are accepted too."""
+class KnownName(click.ParamType):  # type: ignore[type-arg]
+    """A name; shells complete known names, but other names are accepted, too."""
 
     name = "text"
 
@@ -353,18 +357,19 @@ class Named(click.ParamType):  # type: ignore[type-arg]
         return [CompletionItem(f"{previous}{comma}{name}") for name in names]
 
 
-class FileWritten(FileRead):
+class OutputFile(InputFile):
     """An output file."""
 
 
-READ = FileRead()
-WRITTEN = FileWritten()
+INPUT_FILE = InputFile()
+OUTPUT_FILE = OutputFile()
 
 
 class Command(click.Command):
     """A command whose help is in groups; `--help` shows the options in `first` only.
 
-    It refuses to overwrite its inputs, and to set an option of one value, or one value, twice.
+    Commands refuse to overwrite their inputs. They also refuse an option that is given twice, or,
+    for options with several values, a value that is given twice.
     """
 
     def __init__(self, *args: Any, first: str = "", **options: Any) -> None:
@@ -425,7 +430,7 @@ class Command(click.Command):
         return [item for item in completions if item.value not in in_file]
 
     def invoke(self, ctx: click.Context) -> Any:
-        files = [param for param in self.params if isinstance(param.type, FileRead)]
+        files = [param for param in self.params if isinstance(param.type, InputFile)]
         inputs = [path for param in files if not _is_written(param) for path in _paths(ctx, param)]
         if inputs.count("-") > 1:
             ctx.fail("only one file can be standard input (-)")
@@ -443,7 +448,8 @@ class Command(click.Command):
 def settings(names: str, flags: str = "") -> Decorator:
     """Make a decorator that moves options of a command from flags to the YAML file of --settings.
 
-    Keys of the file are the names of the options without dashes. Options in `flags` remain flags.
+    Keys of the file are the names of the options without the leading dashes. Options in `flags`
+    remain flags.
     """
     keys = {f"--{name}" for name in names.split() if name not in flags.split()}
 
@@ -461,7 +467,7 @@ def settings(names: str, flags: str = "") -> Decorator:
 
 _SETTINGS = option(
     "--settings",
-    type=READ,
+    type=INPUT_FILE,
     expose_value=False,
     group="Input",
     help="YAML file with less common settings; --help-all lists them.",
@@ -469,7 +475,7 @@ _SETTINGS = option(
 
 
 def command(name: str | None = None, **arguments: Any) -> Decorator:
-    """Declare a command; `first` names the options that `--help` shows if it has many."""
+    """Declare a command; of a command with many options, `--help` shows only those in `first`."""
     return click.command(name, **{"cls": Command, **arguments})
 
 
@@ -500,7 +506,7 @@ _HELP_ALL = click.Option(
 
 
 def _is_written(param: click.Parameter) -> bool:
-    return isinstance(param.type, FileWritten)
+    return isinstance(param.type, OutputFile)
 
 
 def _paths(ctx: click.Context, param: click.Parameter) -> list[str]:
@@ -535,8 +541,9 @@ def _files(argument: str) -> Iterator[str | Path]:
 class CommandGroup(click.Group):
     """A group whose commands are in the modules `PREFIX_*.py` of :mod:`cranfield.cli`.
 
-    They are loaded on request, which keeps the start fast. If `in_order`, help lists the commands
-    in `first`, then the others in order of declaration; otherwise it lists them by name.
+    Commands are loaded on request, which keeps the start fast. If `in_order`, help lists the
+    commands in `first`, then other commands in order of declaration; otherwise help lists all by
+    name.
     """
 
     command_class = Command

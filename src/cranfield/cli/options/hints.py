@@ -22,7 +22,7 @@ HABITS = {
     "--duplicates": ("--on-duplicate", "--on-duplicate sets how to treat repeated documents"),
     "--by_query": ("--by-topic", "-q, --by-topic writes the scores of each topic"),
 }
-"""Hints for unknown options: the option with the same purpose, and a description of it."""
+"""Hints for unknown options: the option with the same purpose, and its description."""
 
 
 def describe_unknown(error: click.NoSuchOption, command: click.Command) -> str:
@@ -55,13 +55,12 @@ _HINT = re.compile(
     r"""|(?<=such\ as\ )(?P<of>[a-z_]+)=(?P<number>\d+)"""
 )
 
-
 _READER_ARGUMENTS = (
     "columns cut on_duplicate encoding format measure missing repeats scale worker_columns"
     " max_grade topics_with_grade numbers separator subtopics system ungraded grades"
     " lower_is_better"
 )
-"""Arguments of reading and judging; hints on arguments that a command lacks are removed."""
+"""Arguments of reading and judging; a hint on one of them is removed if the command lacks it."""
 
 _CLAUSE_START = re.compile(r".*(; |, |: | \()", re.DOTALL)
 _CLAUSE_END = {"; ": r"; | \((?=topic|document)|$", ", ": r"; |, | \(|\)|$", " (": r"\)|$"}
@@ -72,7 +71,7 @@ _CLAUSE_END[": "] = _CLAUSE_END["; "]
 def as_options(text: str, command: click.Command | None) -> str:
     """Rewrite hints such as `encoding='latin-1'` as options of the command.
 
-    If the command lacks the option of an argument of readers, the clause on it is removed.
+    If the command has no option for an argument of readers, the clause with the hint is removed.
     """
     if command is None:
         return text

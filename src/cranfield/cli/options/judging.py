@@ -17,7 +17,7 @@ from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
 from cranfield.cli.options import declaring
 from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.signatures import options_of, parse_pairs
-from cranfield.collection.policies import OF_QRELS, Policies, policies
+from cranfield.collection.policies import JUDGMENT_FORMATS, Policies, policies
 from cranfield.sources.archives import check_path
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ COLUMNS = {
     "help": "Names of columns in tables: doc=product_id,topic=query,grade=gain.",
     "detail": "The prefix run. or qrels. restricts a name to runs or judgments: qrels.doc=pid.",
 }
-"""Attributes of the option of names of columns."""
+"""Attributes of the option --columns."""
 
 reading_options = (
     *options_of(
@@ -147,7 +147,7 @@ class Reading:
     def with_judges(
         self, qrels: str, judges: tuple[str, ...], form: str | None, runs: bool
     ) -> tuple[cf.Qrels, tuple[cf.assess.Judge, ...]]:
-        """Read judgments and labels of judges; --columns may name columns of each, or of runs."""
+        """Read judgments and labels of judges, by the names in --columns that apply to each."""
         from cranfield.collection.files.grade_maps import GradeMap
         from cranfield.collection.files.named_columns import RequestedColumns, requested_columns
 
@@ -165,7 +165,7 @@ class Reading:
         if self.columns is not None:
             ambiguous = frozenset(people.matched_columns | (optional if runs else set()))
             columns = RequestedColumns("qrels", names, ambiguous)
-        default_format = "auto" if self.input_format in OF_QRELS else self.input_format
+        default_format = "auto" if self.input_format in JUDGMENT_FORMATS else self.input_format
         labels = cf.assess.read_judges(
             judges, format=form or default_format, columns=columns, grades=grades, **self.common
         )
@@ -174,8 +174,8 @@ class Reading:
         has_own_names = any(name.startswith("qrels.") for name in self.columns or ())
         source = judgments.origin.name
         if not has_own_names and any(judge.labels.origin.name == source for judge in labels):
-            remedy = "of a table, columns='qrels.grade=NAME,grade=NAME' selects two columns"
-            warn(f"{source}: the judgments and a judge are the same grades; {remedy}")
+            remedy = "to read two columns of a table, set columns='qrels.grade=NAME,grade=NAME'"
+            warn(f"{source}: the grades of people and of a judge are the same; {remedy}")
         return judgments, labels
 
     def run(self, path: str) -> cf.Run:
@@ -198,7 +198,7 @@ class Reading:
     @property
     def _run_options(self) -> dict[str, Any]:
         # Some formats exist for judgments only.
-        form = "auto" if self.input_format in OF_QRELS else self.input_format
+        form = "auto" if self.input_format in JUDGMENT_FORMATS else self.input_format
         return {
             "format": form,
             "columns": None if self.columns is None else self._column_names[1],
@@ -274,7 +274,7 @@ def measures_option(default: tuple[str, ...], **attributes: Any) -> declaring.De
     return declaring.option(
         "--measure",
         "measures",
-        type=declaring.Named(measure_names),
+        type=declaring.KnownName(measure_names),
         default=default,
         show_default=" ".join(default),
         help="Measure, such as nDCG@10 or map; may be given several times.",
@@ -293,7 +293,6 @@ rel_option = declaring.option(
     type=declaring.IntegerRange(0),
     help="Lowest relevant grade, for measures that do not set it themselves.",
 )
-
 
 _QRELS_OPTIONS = (
     *options_of(
@@ -335,7 +334,7 @@ POLICIES = ("rel", "compat", *RANKING_OPTIONS)  # options that define how runs a
 _MEASURE_FILES = ("lengths", "groups", "intents", "aspects")
 
 DOCUMENT_OPTIONS = ("exclude", *_MEASURE_FILES)
-"""Options of judging that name files on documents and topics, except the judgments."""
+"""Options of judging that name files with data on documents and topics, except judgments."""
 
 judging_options = _judging(subtopics_option)  # options of reading and judging
 
@@ -372,7 +371,7 @@ def compute_from_runs(
     reading: Reading | None = None,
     **options: Any,
 ) -> Computed:
-    """Check the options of judging, then read runs and judgments and pass all to a function."""
+    """Check the options of judging, read runs and judgments, and call a function with all."""
     from cranfield.collection.judged.judging import hint_at_order
 
     reading, judging = reading or Reading.from_options(options), omit_reading(options)

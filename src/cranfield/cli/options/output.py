@@ -140,16 +140,17 @@ class ResultOutput:
             check_table(self.table, tables)
 
     def writes(self, table: str) -> bool:
-        """Return True if a table is written without its own notes, alone or as data."""
+        """Return True if a table is written alone, or as CSV or JSON, and its notes separately."""
         is_data = self.format in {"csv", "json"}
         return self.table == table or (is_data and self.table in (None, ALL))
 
     def write(
         self, results: Result | ResultSet, write_more: Callable[[], object] | None = None
     ) -> None:
-        """Write results, and more as :func:`write`.
+        """Write results, and further files as in :func:`write`.
 
-        With CSV, notes go to standard error, and so does the conclusion if one table is written.
+        With CSV, notes are written to standard error; if a single table is requested, the
+        conclusion is, too.
         """
         if isinstance(results, Result):
             results = combine_results(results)
@@ -187,9 +188,9 @@ def result_options(
 def gather_options(
     make: Callable[..., object], name: str, options: Iterable[Decorator]
 ) -> Decorator:
-    """Make a decorator that adds options to a command, which gets their values as one object.
+    """Make a decorator that adds options to a command, and passes their values as one object.
 
-    The object is made by a dataclass, whose other fields keep their defaults, or it is a `dict`.
+    The object is an instance of a dataclass, whose other fields keep their defaults, or a `dict`.
     """
     decorate = with_options([*options])
     if is_dataclass(make):
@@ -215,9 +216,9 @@ class MarkupOptions:
     Attributes
     ----------
     caption
-        Caption of a complete LaTeX table environment.
+        Caption of the LaTeX table, which is then a complete table environment.
     label
-        Label of a complete LaTeX table environment.
+        Label of the LaTeX table, which is then a complete table environment.
     long
         Write a LaTeX table that may span several pages (longtable).
     """
@@ -255,8 +256,8 @@ class Output:
     places
         Number of decimals.
     order
-        Order of systems in latex, markdown, html tables: by the mean of the first measure, best
-        first (default), or as given.
+        Order of systems in latex, markdown and html tables: by the mean of the first measure, best
+        first (means, default), or in the order of the input (given).
     """
 
     by_topic: bool
@@ -314,7 +315,7 @@ class Output:
 
 
 def output_options(unit: str = "topic", formats: Sequence[str] = FORMATS) -> Decorator:
-    """Make a decorator that adds options of scores, each of which belongs to a `unit`."""
+    """Make a decorator that adds options for writing scores; each score belongs to a `unit`."""
     rounded = ",".join(form for form in formats if form in ROUNDED_FORMATS)
     markup = ",".join(MARKUP)
     options = (
@@ -342,7 +343,7 @@ def output_options(unit: str = "topic", formats: Sequence[str] = FORMATS) -> Dec
 def write(text: str, output: str | None, write_more: Callable[[], object] | None = None) -> None:
     """Write to standard output (also for `-`), or atomically to a file, compressed by its suffix.
 
-    Files that `write_more` writes are kept only if this succeeds.
+    Further files are written by `write_more`; if this fails, the file is left unchanged.
     """
     if output in {None, "-"}:
         if write_more is not None:
@@ -350,9 +351,9 @@ def write(text: str, output: str | None, write_more: Callable[[], object] | None
         sys.stdout.write(text)
         sys.stdout.flush()
         return
-    from cranfield.sources.archives import compressed
+    from cranfield.sources.archives import compress_by_suffix
 
     with whole_file(output or "") as out:
-        out.write(compressed(text.encode(), output or ""))
+        out.write(compress_by_suffix(text.encode(), output or ""))
         if write_more is not None:
             write_more()

@@ -25,7 +25,6 @@ scale_option = declaring.option(
     stands_for="measurement_scale",
 )
 
-
 NO_SCORES = "give QRELS and at least one RUN, or --scores FILE"
 
 
@@ -37,7 +36,7 @@ class ScoreInput:
     ----------
     score_files
         File of scores by topic, instead of QRELS and RUN: a table, or output of trec_eval -q;
-        NAME=FILE names its system.
+        NAME=FILE sets the name of the system.
     """
 
     qrels: str | None
@@ -46,7 +45,7 @@ class ScoreInput:
     score_files: tuple[str, ...]
 
     def rankings(self, reason: str = NO_SCORES) -> tuple[str, tuple[str, ...] | cf.Runs]:
-        """Return QRELS and RUN; `reason` is the error if they are missing."""
+        """Return QRELS and RUN; if one of them is missing, raise an error with this reason."""
         if self.qrels is None or not self.runs:
             raise PolicyError(reason)
         return self.qrels, self.runs
@@ -61,8 +60,8 @@ class ScoreInput:
     ) -> Mapping[str, cf.Scores]:
         """Evaluate the runs, or read the scores.
 
-        If `all_measures`, all measures of score files are read unless --measure is set. Measures of
-        unknown direction cause a warning, unless the output has notes on them (`has_notes`).
+        If `all_measures`, all measures of score files are read unless --measure is set. A warning
+        reports measures of unknown direction, unless the output has notes on these (`has_notes`).
         `scale` overrides the measurement scale.
         """
         if self.score_files:
@@ -101,8 +100,8 @@ class ScoreInput:
 def score_input(measures: declaring.Decorator) -> declaring.Decorator:
     """Make a decorator that adds QRELS, RUN, measures and --scores; a command gets a `source`."""
     options = (
-        click.argument("qrels", metavar="[QRELS]", required=False, type=declaring.READ),
-        click.argument("runs", metavar="[RUN...]", nargs=-1, type=declaring.READ),
+        click.argument("qrels", metavar="[QRELS]", required=False, type=declaring.INPUT_FILE),
+        click.argument("runs", metavar="[RUN...]", nargs=-1, type=declaring.INPUT_FILE),
         measures,
         *options_of(f"{__name__}.ScoreInput", "scores=score_files", group="Measures"),
     )
@@ -113,7 +112,6 @@ _NAMES = [name for name in TESTS if name not in STUDIED]
 # The usual name of the default precedes its numbered variants.
 _NAMES.insert(_NAMES.index("anova-1"), "anova")
 
-
 _OPTIONS = declaring.in_group(
     "Comparison",
     (
@@ -121,18 +119,19 @@ _OPTIONS = declaring.in_group(
             "--baseline",
             multiple=True,
             metavar="SYSTEM",
-            help="Compare the other systems with this one only; may be given several times.",
+            help="Baseline with which the other systems are compared, instead of all pairs; may be"
+            " given several times.",
         ),
         declaring.option(
             "--test",
-            type=declaring.Named(lambda: _NAMES),
+            type=declaring.KnownName(lambda: _NAMES),
             help="Significance test, such as t or randomisation. Default: two-way ANOVA; the"
             " bootstrap for two systems.",
             detail=f"Tests: {', '.join(_NAMES)}.",
         ),
         declaring.option(
             "--correction",
-            type=declaring.Named(lambda: CORRECTIONS),
+            type=declaring.KnownName(lambda: CORRECTIONS),
             help="Correction for multiple comparisons, such as holm. Default: Tukey's HSD,"
             " bootstrapped over topics, for ANOVA; for most other tests, Holm's method.",
             detail=f"Corrections: {', '.join(CORRECTIONS)}.",

@@ -21,8 +21,8 @@ def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise PolicyError(f"{quoted(path)} cannot be read: {(reason or '').lower()}") from error
     document = read_yaml(text, path)
-    if document.twice:
-        raise PolicyError(f"{path}: {document.twice[0].removesuffix('; the last one counts')}")
+    for message in document.repeated_keys[:1]:
+        raise PolicyError(f"{path}: {message.removesuffix('; its last value is used')}")
     params = {
         max(param.opts, key=len).removeprefix("--"): param
         for param in command.params

@@ -190,7 +190,7 @@ def _describe(function: str, parameter: str) -> str:
 
 
 def make_help(description: str, default: Any) -> str:
-    """Return the first sentence of a description, and the description of a default of None."""
+    """Return the first sentence of a description, and the sentence on the default if it is None."""
     first, *more_sentences = re.split(r"(?<=[.:])\s+(?=[A-Z`])", description)
     defaults = [text for text in more_sentences if text.startswith("By default")]
     defaults = defaults if default is None else []
@@ -200,7 +200,7 @@ def make_help(description: str, default: Any) -> str:
 
 
 class NumberList(click.ParamType):  # type: ignore[type-arg]
-    """Comma-separated numbers: integers from a minimum on, or any numbers if it is None."""
+    """Comma-separated numbers: integers >= `minimum`, or any numbers if `minimum` is None."""
 
     name = "n,..."
 
@@ -218,13 +218,12 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
         expected = "numbers such as 0.3,0.7"
         if self.minimum is not None:
             expected = f"integers >= {self.minimum}, such as 5,10,20"
-        raise PolicyError(
-            f"{declaring.display_name(param)} must be {expected}, got {quoted(value)}"
-        )
+        option = declaring.display_name(param)
+        raise PolicyError(f"{option} must be {expected}, got {quoted(value)}")
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg]
-    """Comma-separated names; one that contains a comma stands between double quotes."""
+    """Comma-separated names; a name with a comma is put between double quotes."""
 
     name = "name,..."
 
@@ -254,16 +253,15 @@ class NumbersByName(NameList):
             numbers = {}
         if "" in numbers or len(numbers) < len(pairs):
             form = "NAME=NUMBER pairs such as a=0.9,b=0.1, each name once"
-            raise PolicyError(
-                f"{declaring.display_name(param)} must be {form}, got {quoted(value)}"
-            )
+            option = declaring.display_name(param)
+            raise PolicyError(f"{option} must be {form}, got {quoted(value)}")
         return numbers
 
 
 def parse_pairs(
     values: Iterable[str], name: str, form: str, *, empty: bool = False, last: bool = False
 ) -> dict[str, str]:
-    """Split texts `NAME=TEXT` at the first equals sign, or the last; each name may occur once."""
+    """Split texts `NAME=TEXT` at the first (or last) equals sign; each name may occur once."""
     pairs: dict[str, str] = {}
     for value in values:
         key, sign, text = value.rpartition("=") if last else value.partition("=")
@@ -279,7 +277,7 @@ def parse_pairs(
 def collect_pairs(
     context: click.Context, param: click.Parameter, values: Sequence[str]
 ) -> dict[str, str]:
-    """Collect values `NAME=VALUE`, whose names may contain equals signs; a callback of click."""
+    """Collect values `NAME=VALUE`, as a callback of click; names may contain equals signs."""
     return parse_pairs(values, declaring.display_name(param), "NAME=VALUE", last=True)
 
 
@@ -322,10 +320,10 @@ def options_of(
     """Make options of the parameters of a public function, with changes to some.
 
     The function may be a method, a dataclass with its fields, or the command itself, for options
-    that the library does not have. In `names`, `as=view` is the parameter `view` as option --as. A
-    change maps the name of a parameter to its help, or to arguments of :func:`option` and `flag`,
-    another flag that also names the value. In hints an option stands for its parameter, whatever
-    its flag. `type`, `requires` and `group` apply to all options.
+    that the library does not have. In `names`, `as=view` makes the parameter `view` the option
+    --as. A change maps the name of a parameter to its help, or to arguments of :func:`option`; the
+    argument `flag` sets another flag and the name of the value. In hints, an option stands for its
+    parameter, whatever its flag. `type`, `requires` and `group` apply to all options.
     """
     common: dict[str, Any] = {"requires": requires, "group": group}
     common |= {} if type is None else {"type": type}

@@ -47,7 +47,7 @@ testing_options = with_options(
 
 
 def read_choices(tests: Iterable[str], options: Mapping[str, Any]) -> list[TestChoice]:
-    """Read tests such as `t+holm`, with `options` of a command, before any file is read."""
+    """Parse tests such as `t+holm`, given the options of a command, before any file is read."""
     from cranfield.meta.test_studies.fast_tests import read_choice
 
     test_options = {name: options[name] for name in ("alpha", "missing", "resamples")}
@@ -84,7 +84,8 @@ class StudyOptions:
     judging
         Options of reading and judging, and `jobs`.
     resume
-        Folder to store finished parts of the study; a later call with it resumes from them.
+        Folder to store finished parts of the study; a later call with the same folder resumes from
+        these.
     """
 
     result_output: ResultOutput
@@ -115,7 +116,7 @@ class StudyOptions:
         part: str | None = None,
         **options: Any,
     ) -> StudyResult:
-        """Run a study with a progress bar; `part` is its folder if there are several studies."""
+        """Run a study with a progress bar; `part` names its folder among several."""
         folder = self.resume
         if folder is not None and part is not None:
             folder = f"{folder}/{folder_name(part)}"
@@ -130,7 +131,7 @@ class StudyOptions:
             )
 
     def check_table(self, *kinds: type[Result], without: Iterable[str] = ()) -> None:
-        """Refuse a table or a chart that the studies do not have, before they are run."""
+        """Refuse a table or a chart that the studies do not have, before any study is run."""
         if self.chart is not None:
             from cranfield.reporting.charts.registry import chart_to_draw
 

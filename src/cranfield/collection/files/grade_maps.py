@@ -14,13 +14,20 @@ from cranfield.base.errors import PolicyError, check_list, quoted
 from cranfield.base.text import some_of
 from cranfield.sources.columns import Table
 from cranfield.sources.schemas import GROUPS, Schema, spelt
-from cranfield.sources.values import NO_GRADE, Kind, absent, finite, no_integer, plain, whole_in
+from cranfield.sources.values import (
+    NO_GRADE,
+    Kind,
+    absent,
+    finite,
+    invalid_integer,
+    plain,
+    whole_in,
+)
 
 PROBABILITIES_ADVICE = (
     "for probabilities, use `cranfield evaluate --as expected` or cf.evaluate_probabilities"
 )
-"""Advice for probabilities of relevance, which are not grades."""
-
+"""Advice for files with probabilities of relevance instead of grades."""
 
 _GRADE_NAMES = {*map(spelt, " ".join(GROUPS["judgment"]).split())}
 
@@ -29,13 +36,13 @@ def describe_invalid_grade(cell: Any) -> str:
     """Describe an invalid grade, with advice on how to map it."""
     # A cell of JSON may be a list or an object.
     cell = str(cell) if isinstance(cell, list | Mapping) else cell
-    reason, advice, _ = no_integer(cell).partition("; ")
+    reason, advice, _ = invalid_integer(cell).partition("; ")
     number = finite(cell)
     if advice and number is not None:
-        reason += "; grades=[0.5, 0.8] cuts real numbers into grades 0, 1 and 2"
+        reason += "; grades=[0.5, 0.8] maps real numbers to grades 0, 1 and 2"
         return reason + (f"; {PROBABILITIES_ADVICE}" if 0 < number < 1 else "")
     if advice and spelt(cell) in _GRADE_NAMES:
-        return f"{reason}; if the line names the columns, remove it"
+        return f"{reason}; if the line is a header, remove it"
     if advice and (numbers := re.findall(r"\d+", str(cell))):
         pattern = r"(\d+)" if len(numbers) == 1 else r"score: (\d)"
         return f"{reason}; grades='{pattern}' extracts the number from a text"
@@ -50,7 +57,6 @@ def _text(cell: Any) -> str | None:
 
 VALUE = Kind(_text, missing=lambda cell: absent(cell, NO_GRADE))
 """A value to map to a grade; missing for unjudged documents."""
-
 
 _NUMBER_BEFORE = re.compile(r"((?<!\w)[-−]|\d\.\d*|[1-9]\d*)$")
 _NUMBER_AFTER = re.compile(r"\d|\.(?!0+(?!\d))\d")
@@ -71,7 +77,7 @@ def is_pattern(grades: Any) -> bool:
 
 @dataclass(frozen=True)
 class GradeMap:
-    r"""A map of values to grades: by value, by cut points of numbers, or by a pattern of texts.
+    r"""A map of texts to grades: a grade for each text, cut points of numbers, or a pattern.
 
     Examples
     --------
@@ -85,10 +91,10 @@ class GradeMap:
     cuts: tuple[float, ...] = ()
     pattern: re.Pattern[str] | None = None
     no_grades: frozenset[str] = frozenset()
-    """Values mapped to None: their rows have no grade."""
+    """Values that the user mapped to None; rows with these have no grade."""
 
     keeps_integers: bool = False
-    """Whether unmapped integers are grades, for a map that applies to other files, too."""
+    """Whether integers without a mapping are grades, as the map may be meant for other files."""
 
     @classmethod
     def of(cls, data: Any) -> GradeMap:
@@ -137,7 +143,7 @@ class GradeMap:
         return cls({}, numbers)
 
     def grade(self, value: str) -> int | None:
-        """Return the grade of a value, or None; a number at a cut point has the grade above."""
+        """Return the grade of a value, or None; a number at a cut point has the higher grade."""
         if self.pattern is not None:
             # Text without a match may be the grade itself.
             matches = [*self.pattern.finditer(value)]
@@ -159,13 +165,13 @@ class GradeMap:
         grade_of = {value: self.grade(value) for value in values.unique().drop_nulls()}
         integers = [value for value in grade_of if whole_in(value) is not None]
         if self.keeps_integers and self.grades:
-            kept = sorted({*integers} - {*self.grades})
+            unmapped = sorted({*integers} - {*self.grades})
             changed = sorted(value for value in integers if grade_of[value] != whole_in(value))
-            if kept and changed:
+            if unmapped and changed:
                 raise PolicyError(
-                    f"the mapping of grades changes {some_of(map(quoted, changed), 3)} of the"
-                    f" judgments, but has no {some_of(map(quoted, kept), 3)}; map all grades, or"
-                    " write labels with the grades of the judgments"
+                    f"the map changes the grades {some_of(map(quoted, changed), 3)} of the"
+                    f" judgments but does not contain {some_of(map(quoted, unmapped), 3)}; map all"
+                    " grades of the judgments, or none"
                 )
         return values.replace_strict(grade_of, default=None, return_dtype=pl.Int32).alias("grade")
 
@@ -182,13 +188,13 @@ class GradeMap:
         if self.cuts:
             return f"grade must be a finite number to compare with cut points, got {quoted(value)}"
         if value in self.no_grades:
-            return f"grade {quoted(value)} is mapped to no grade; remove the row"
+            return f"expected a grade, got {quoted(value)}, which is mapped to None; remove the row"
         expected = some_of(map(quoted, self.grades), 6)
         return f"grade {quoted(value)} is not in the mapping of grades; expected one of: {expected}"
 
 
 def set_grade_kind(schema: Schema, grade_map: GradeMap | None) -> Schema:
-    """Return a schema whose grade column accepts any values, if there is a map of grades."""
+    """Return the schema; with a map of grades, its grade column accepts any values."""
     if grade_map is None:
         return schema
     columns = (replace(c, kind=VALUE) if c.name == "grade" else c for c in schema.columns)

@@ -38,8 +38,8 @@ from cranfield.base.text import counted
 from cranfield.collection.files.grade_maps import describe_invalid_grade
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.pairs import warn_of_ungraded
-from cranfield.collection.policies import OF_QRELS
-from cranfield.sources.chunks import LineMap, Source, check_fruitless
+from cranfield.collection.policies import JUDGMENT_FORMATS
+from cranfield.sources.chunks import LineMap, Source, check_skipped
 from cranfield.sources.schemas import Column, spelt
 from cranfield.sources.values import (
     ID,
@@ -56,14 +56,15 @@ _WHOLE: type[pl.DataType] = pl.Int32
 _NUMBER: type[pl.DataType] = pl.Float64
 
 Q0 = ("0", "Q0")
-"""Usual second column of TREC judgments, by which lines without a grade are recognised."""
+"""Usual second columns of TREC judgments; a line with three columns then lacks the grade."""
 
 
 @dataclass(frozen=True)
 class Layout:
     """The columns of a format.
 
-    columns, read: the types of all columns by name, and the columns that are read, by default all.
+    columns: the type of each column, by name.
+    read: names of the columns that are read; by default all.
     optional: columns whose values may be invalid.
     allows_more_columns: whether lines may have further columns, which are ignored.
     separator: `tab`, `blank`, `auto` (detected for each line) or `;`.
@@ -111,7 +112,7 @@ QRELS_FORMATS = {
         {column: _TYPES.get(dtype, _TEXT) for column, dtype in columns.items()},
         read=tuple(column for column, dtype in columns.items() if dtype is not None),
     )
-    for name, columns in OF_QRELS.items()
+    for name, columns in JUDGMENT_FORMATS.items()
 }
 """Formats of judgments only, by name."""
 
@@ -202,9 +203,9 @@ def detect_layout(
 ) -> tuple[Source, Layout | None]:
     """Detect the layout of a file of lines; None for files with named columns.
 
-    Also returns the source, rewound to its start. The format `form` is `trec`, `ntcir`, `prels`,
-    `xqrels`; or `text` or `tsv`, whose first line gives the layout, as TSV may have no header. The
-    kind is `qrels` or `run`. If grades are mapped, `grade` returns the grade of a text.
+    Also return the source, rewound to its start. The format `form` is `trec`, `ntcir`, `prels`,
+    `xqrels`, `text` or `tsv`; for the last two, the first line decides, as TSV may have no header.
+    The kind is `qrels` or `run`. If grades are mapped, `grade` returns the grade of a text.
     """
     default = RUN if kind == "run" else QRELS
     layout = {"trec": default, **QRELS_FORMATS}.get(form)
@@ -226,8 +227,8 @@ def detect_layout(
             n_rows = sum(_layout_of_line(line, kind, separator, grade) is layout for line in lines)
             if n_rows:
                 warn(
-                    f"{source.name}: {counted(n_rows, 'line')} with the columns of a row skipped as"
-                    " comments, as lines that start with # are comments"
+                    f"{source.name}: skipped {counted(n_rows, 'line')} with the columns of a row,"
+                    " as lines that start with # are comments"
                 )
         layout = layout or (default if form == "text" else None)
     if layout is None:
@@ -247,7 +248,7 @@ def _letor_as_tsv(source: Source) -> Source:
     for number, line in lines_with_text(b"\n".join(lines)):
         match = _LETOR.match(line.decode("utf-8", "replace"))
         if match is None:
-            reason = "expected a grade, qid:TOPIC, and # with the document in a line of LETOR text"
+            reason = "expected GRADE qid:TOPIC FEATURES # DOCUMENT in a line of LETOR text"
             raise InputError(reason, source=source.name, line=number)
         lines[number - 1] = f"{match[2]}\t{match[4]}\t{match[1]}".encode()
     return replace(source, remaining=iter([b"\n".join(lines)]))
@@ -481,14 +482,14 @@ def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | Non
 
 
 def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a file by chunk, to bound memory; add their line numbers to `lines`."""
+    """Yield the rows of a file by chunk, to bound memory; record line numbers in `lines`."""
     return read_chunks(source, layout, lines, lambda frame: frame)
 
 
 def read_chunks(
     source: Source, layout: Layout, lines: LineMap, convert: Callable[[pl.DataFrame], Part]
 ) -> Iterator[Part]:
-    """Yield the converted rows of a file by chunk; the threads that read a chunk convert it."""
+    """Yield the rows of a file by chunk, converted in the thread that reads the chunk."""
 
     def parse(data: bytes) -> tuple[int, tuple[Chunk, Part] | bytes]:
         try:
@@ -519,7 +520,7 @@ def read_chunks(
             first_line += chunk.lines
             dropped += chunk.dropped
             skipped_bytes = 0 if rows or chunk.dropped else skipped_bytes + size
-            check_fruitless(skipped_bytes, source.name)
+            check_skipped(skipped_bytes, source.name)
             if rows:
                 width = chunk.width
                 yield part
@@ -582,7 +583,7 @@ def _split_fields(line: str, layout: Layout) -> list[str]:
             return tabs
         got = str(len(tabs))
         if len(tabs) >= width:
-            got = f"no {list(layout.columns)[tabs.index('')]} between tabs"
+            got = f"an empty {list(layout.columns)[tabs.index('')]}"
         raise InputError(f"expected {width} columns separated by tabs, got {got}")
     fits = len(tabs) == width or (layout.allows_more_columns and len(tabs) > width)
     if layout.separator == "blank" or not fits:
@@ -592,8 +593,8 @@ def _split_fields(line: str, layout: Layout) -> list[str]:
     numbers = [k for k, dtype in enumerate(layout.columns.values()) if dtype == pl.Float64]
     if len(tabs) == width == len(blanks) and all(is_number(tabs[k]) for k in numbers):
         raise InputError(
-            f"expected {width} columns, got {width} separated by tabs, one of them empty, and also"
-            f" {width} separated by blanks: set separator='tab' or separator='blank'"
+            f"expected {width} columns, got {width} between tabs (one of them empty) and also"
+            f" {width} between blanks; set separator='tab' or separator='blank'"
         )
     return blanks
 
@@ -632,7 +633,7 @@ def _check_width(fields: list[str], layout: Layout) -> None:
         columns = " ".join("iteration" if c == "subtopic" else c for c in layout.columns)
         reason += f" ({columns}{separation}) in a {layout.kind} line, got {width}"
         if _lacks_grade(fields, layout):
-            reason += "; ungraded='drop' treats this one as unjudged, if other lines have a grade"
+            reason += "; ungraded='drop' treats documents without a grade as unjudged"
         elif width < expected and sum(field.count(",") for field in fields) > 1:
             reason += "; this looks like CSV: use the suffix .csv or format='csv'"
         elif {*map(spelt, fields)} & _TOPIC_NAMES:
@@ -665,8 +666,8 @@ def _parse_value(row: dict[str, str], name: str, layout: Layout) -> Any:
         number = whole_in(text)
         reason = f"{name} {quoted(text)} is {describe_invalid_grade(text)}"
         if not any(map(str.isdigit, "".join(row.values()))):
-            reason = reason.removesuffix("; if the line names the columns, remove it")
-            reason += f"; if the line is a header, remove it{_OR_TABLE}"
+            advice = "; if the line is a header, remove it"
+            reason = reason.removesuffix(advice) + advice + _OR_TABLE
     if number is None and not (layout.allows_missing_grades and absent(text, NO_GRADE)):
         raise InputError(reason, topic=row.get("topic"), doc=row["doc"])
     return number

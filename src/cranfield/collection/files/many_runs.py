@@ -51,21 +51,21 @@ from cranfield.sources.values import is_number
 from cranfield.tabular import frame_html
 
 Item = tuple[str | None, Any]
-"""The name of a run (None if the data name it), and its data."""
+"""The name of a run, or None if the data contain the name; and the data."""
 
 BAD_RUNS = {"error": "a run that cannot be read is an error", "skip": "skip it, with a warning"}
 """Policies for runs that cannot be read."""
 
 
 class BadRunError(InputError):
-    """Raised for an unreadable run if such runs are skipped."""
+    """Raised for a run that cannot be read, if `on_bad_run` is `skip`."""
 
 
 class Runs(Sequence[Run]):
     """A sequence of runs, each read on access and not cached; returned by :func:`read_runs`.
 
-    Hundreds of runs need the memory of a few. An index is an integer, a slice, or the name of a
-    system in an evaluation.
+    Only the runs in use are in memory. A run is selected by its position, or by the name that its
+    system has in an evaluation; a slice selects several runs.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class Runs(Sequence[Run]):
 
     @contextmanager
     def skipping(self) -> Iterator[Callable[[int, BadRunError], None]]:
-        """Yield a function that records a skipped run; warn of their number at the end."""
+        """Yield a function that records a skipped run; at the end, warn of the number skipped."""
         self.skipped = {}
 
         def skip(i: int, error: BadRunError) -> None:
@@ -141,7 +141,7 @@ class Runs(Sequence[Run]):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Options of reading that differ from the defaults, and the errors of skipped runs."""
+        """Options of reading other than the defaults, and the errors of skipped runs."""
         on_duplicate = self._options.get("on_duplicate", "error")
         settings = {
             "lower scores rank first": self._options.get("lower_is_better", False),
@@ -163,7 +163,7 @@ class Runs(Sequence[Run]):
         return stems_of([fspath(p) if isinstance(p, (str, PathLike)) else None for p in paths])
 
     def path(self, index: int) -> str | None:
-        """Return the path, or id of ir_datasets, of the run; None for a run in memory."""
+        """Return the path or ir_datasets id of the run; None for a run in memory."""
         data = self._items[index][1]
         return fspath(data) if isinstance(data, (str, PathLike)) else None
 
@@ -191,7 +191,7 @@ class Runs(Sequence[Run]):
         return frame_html(pl.DataFrame({"run": names}, schema={"run": pl.String}), repr(self))
 
     def with_options(self, **options: Any) -> Runs:
-        """Return the runs with other options of reading, unless these change the set of runs."""
+        """Return the runs with other options; refuse options that may change the set of runs."""
         for name in options.keys() - _DEFAULTS.keys():
             expected = f"expected one of: {', '.join(_DEFAULTS)}"
             raise PolicyError(f"unknown option {quoted(name)} of runs; {expected}")
@@ -200,7 +200,7 @@ class Runs(Sequence[Run]):
             return self
         for name in _DEFAULTS.keys() - {"on_duplicate", "chunk_separator", "on_bad_run"}:
             if name in changes and changes[name] != self._options.get(name, _DEFAULTS[name]):
-                got = "got runs that have been read"
+                got = "got runs that were read before"
                 raise PolicyError(f"{name} applies to files and tables, {got}")
         return Runs(self._items, **{"on_bad_run": self.on_bad_run, **self._options, **changes})
 
@@ -227,14 +227,15 @@ def read_runs(
     Parameters
     ----------
     data
-        A path, `"NAME=FILE"`, a glob (`"runs/*.xz"`), a folder (its files, without hidden ones,
-        READMEs and metadata of runs), a run in memory, a dict `{system: run}` or pairs of these, or
-        an iterable of any of these. An existing path is not read as `NAME=FILE`. The files of a
-        glob or folder are in order of name. A table with a column of systems (usual names:
-        `system`, `run`, `model`, `tag`, ...) has a run for each, in order of appearance.
+        A path, `"NAME=FILE"`, a glob (`"runs/*.xz"`), a folder (without its hidden files, READMEs
+        and metadata of runs), a run in memory, a dict `{system: run}`, pairs of a system and a run,
+        or an iterable of any of these. An existing path is not read as `NAME=FILE`. The files of a
+        glob or folder are read in order of name. A table with a column of systems (usual names:
+        `system`, `run`, `model`, `tag`, ...) is split into one run per system, in order of
+        appearance.
     format, encoding, columns, lower_is_better, separator, numbers, on_duplicate, chunk_separator
-        As for :func:`read_run`. If some files have no names of columns, `columns` applies to the
-        tables only, and so does `lower_is_better` if `columns` names the score.
+        As for :func:`read_run`. `columns` applies to the files with column names only; if it names
+        the score, `lower_is_better` also applies to these files only.
     system
         Column with the names of systems, in tables with several systems; `tag` splits a TREC file
         by its run tags. A column with one of the usual names is detected.
@@ -410,7 +411,7 @@ def named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
     for text in _runs_among(texts, explicit=True):
         name, path = named_file(text)
         if name in names:
-            raise InputError(f"two runs have the name {quoted(name)}; give each another name")
+            raise InputError(f"two runs have the name {quoted(name)}; give them different names")
         if name is not None:
             names.add(name)
         files = list(files_of(path))
@@ -504,11 +505,10 @@ def distinct_names(names: Sequence[str], stems: Sequence[str | None]) -> list[st
     ]
     repeated = next((name for name, number in Counter(renamed).items() if number > 1), None)
     if repeated is not None:
-        advice = "name each file: NAME=FILE"
+        advice = "give each file a name: NAME=FILE"
         if (repeated, None) in zip(renamed, stems, strict=True):
-            advice = "name each run, as in {'bm25': first, 'dense': second}"
+            advice = "give each run a name, as in {'bm25': first, 'dense': second}"
         raise InputError(f"two runs have the name {quoted(repeated)}; {advice}")
     tag = quoted(min(name for name, number in counts.items() if number > 1))
-    named = "systems are named by file name"
-    warn(f"several files have the run tag {tag}; {named}")
+    warn(f"several files have the run tag {tag}; their systems are named by file name")
     return renamed

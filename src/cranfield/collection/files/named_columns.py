@@ -31,7 +31,7 @@ from cranfield.collection.files.nested_json import (
 )
 from cranfield.collection.judged.rows import number_rows
 from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.collection.pairs import DictPairs, unchecked
+from cranfield.collection.pairs import DictPairs, create_unchecked
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin
@@ -52,7 +52,7 @@ from cranfield.sources.values import (
 TOPIC = Column("topic", ID)
 DOC = Column("doc", ID)
 SCORE = Column("score", NUMBER)
-SYSTEM = optional("tag", TAG, "system")
+SYSTEM = optional("tag", TAG, "system", "system")
 GRADED = Column("grade", GRADE, "judgment")
 
 _VALUE_COLUMNS = {"score": SCORE, "grade": GRADED}
@@ -90,7 +90,7 @@ def _is_hit(value: Any) -> bool:
 
 
 FLAT_ADVICE = "; write a table or JSON lines with a row for each document: topic, doc and {value}"
-"""Advice for files of other structures."""
+"""Advice for files whose structure is not supported."""
 
 
 def describe_structure(value: Any, depth: int = 3) -> str:
@@ -141,7 +141,7 @@ def _split_documents(
             keys = [doc_key] if value_key is None else [doc_key, value_key]
             if any(key not in hit for hit in docs for key in keys):
                 raise InputError(
-                    f"documents of topic {quoted(topic)} do not all have the same keys",
+                    f"documents of topic {quoted(topic)} must all have the same keys",
                     source=source,
                 )
             if value_key is not None:
@@ -256,7 +256,7 @@ class _JudgmentSchema(Schema):
         if column.name == "grade" and usual_names.intersection(map(spelt, names)):
             reason += f"; {PROBABILITIES_ADVICE}"
         elif column.name == "grade" and len(names) > 2:
-            reason += "; a table of topic and doc alone lists relevant documents"
+            reason += "; to list relevant documents without grades, keep only topic and doc"
         return reason
 
 
@@ -291,11 +291,12 @@ class RequestedColumns:
     Attributes
     ----------
     names
-        The names by column.
+        The requested name of each column.
     ambiguous_columns
-        Columns whose name may be that of another kind of table; they may also have a usual name.
+        Columns whose requested name may be meant for the runs or for the judgments. Tables without
+        this name may have a usual name instead.
     matched_columns
-        Columns of `names` that occurred in a table so far.
+        Columns of `names` that some table has, so far.
     has_tables
         Whether some of the files that are read together are tables with column names.
     """
@@ -307,7 +308,7 @@ class RequestedColumns:
     has_tables: bool = False
 
     def match_table(self, names: Sequence[object]) -> dict[str, str]:
-        """Return and record the names by column that apply to a table with columns `names`."""
+        """Return the requested names that apply to a table with these columns, and record them."""
         spellings = {*map(spelt, names)}
         requested = {
             column: name
@@ -321,10 +322,8 @@ class RequestedColumns:
         """Refuse requested columns of files without column names."""
         columns = [column for column in self.names if column not in self.ambiguous_columns]
         if columns:
-            raise InputError(
-                f"is {description}, which has no column {quoted(self.names[columns[0]])}",
-                source=source,
-            )
+            reason = f"expected a column {quoted(self.names[columns[0]])}, got {description}"
+            raise InputError(reason, source=source)
 
 
 def requested_columns(
@@ -348,8 +347,8 @@ def requested_columns(
     }
     if system is not None and kind == "run" and names.setdefault("tag", system) != system:
         raise PolicyError(
-            f"two names of the column of systems: {quoted(system)} (system) and"
-            f" {quoted(names['tag'])} (columns); remove one"
+            f"expected one column of systems, got system={quoted(system)} and"
+            f" {quoted(names['tag'])} in columns; remove one"
         )
     return RequestedColumns(kind, names)
 
@@ -423,23 +422,23 @@ _GRADES = _NumberColumn("grades", np.dtype("<i4"), b"i", "i", _INTEGER_TYPES)
 
 
 def run_of_dicts(data: Any, name: str, place: MetadataPlace | None) -> Run | None:
-    """Create a run that refers to a dict of dicts; None if the reader of tables must check."""
+    """Create a run that refers to a dict of dicts; None for data that need the table reader."""
     fields = _convert_dicts(data, _SCORES)
     if fields is None or not np.isfinite(fields["scores"]).all():
         return None
     # A dict has no repeated documents, so there is no check for these.
-    return unchecked(
+    return create_unchecked(
         DictRun, **fields, name=name, ranks=None, origin=Origin("a run"), described=place
     )
 
 
 def qrels_of_dicts(data: Any) -> Qrels | None:
-    """Create judgments that refer to a dict of dicts; None if the reader of tables must check."""
+    """Create judgments that refer to a dict of dicts; None for data that need the table reader."""
     fields = _convert_dicts(data, _GRADES)
     if fields is None:
         return None
     origin = Origin("judgments")
-    return unchecked(DictQrels, **fields, subtopics=None, origin=origin, columns={})
+    return create_unchecked(DictQrels, **fields, subtopics=None, origin=origin, columns={})
 
 
 def _convert_dicts(data: Any, column: _NumberColumn) -> dict[str, Any] | None:
@@ -519,7 +518,7 @@ _MTEB = "mteb_model_meta"
 
 
 def runs_of_mapping(data: Mapping[Any, Any]) -> Iterator[tuple[str | None, Any]]:
-    """Yield the runs of a mapping of systems; a single run by topic has no name."""
+    """Yield the name and data of each run in a mapping; the name of a single run is None."""
     if isinstance(data.get(_MTEB), Mapping):
         model = str(data[_MTEB].get("model_name") or "mteb")
         subsets = {name: splits for name, splits in data.items() if name != _MTEB}

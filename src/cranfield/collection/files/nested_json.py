@@ -15,7 +15,7 @@ from cranfield.sources.schemas import Column, optional, spelt
 from cranfield.sources.values import GRADE, ID, NUMBER, RANK, TAG, Cells
 
 NO_DOCUMENT = object()
-"""Marks an empty ranking: its only document, in columns made from JSON or a mapping."""
+"""Placeholder in the column of documents, in the only row of a topic with an empty ranking."""
 
 _LISTS = frozenset(
     {"candidates", "ctxs", "contexts", "hits", "results", "documents", "docs", "docids"}
@@ -33,7 +33,7 @@ _TOPIC = Column("topic", ID)
 _DOC = Column("doc", ID)
 _SCORE = Column("score", NUMBER)
 _GRADE = Column("grade", GRADE)
-_SYSTEM = optional("tag", TAG, "system")
+_SYSTEM = optional("tag", TAG, "system", "system")
 _RANK = Column("rank", RANK)
 
 _OF_RANKING = re.compile("score|rank|dist|sim|relevan|prob|logit")
@@ -72,11 +72,11 @@ class _Ranking(NamedTuple):
 def columns_of_nested(
     kind: str, data: Any, source: str
 ) -> tuple[dict[str, Cells], list[int]] | None:
-    """Convert nested records to columns and the record of each row; None for other data.
+    """Convert nested records to columns; also return the record number of each row.
 
-    Records are those of RankLLM, DPR, Pyserini and others (a topic with a list of documents),
-    responses of search engines by topic, requests and responses of rank_eval, BioASQ's questions,
-    and judgments of the Search Relevance Workbench of OpenSearch.
+    None for other data. Records are those of RankLLM, DPR, Pyserini and others (a topic with a list
+    of documents), responses of search engines by topic, requests and responses of rank_eval,
+    BioASQ's questions, and judgments of the Search Relevance Workbench of OpenSearch.
     """
     if not is_nested(data):
         return None
@@ -153,7 +153,8 @@ def _rankings(data: Any, kind: str, source: str) -> Iterable[_Ranking]:
         return _rankings_of_records(records)
     if key == "details":
         if failures := data.get("failures"):
-            warn(f"{source}: {some_of(map(quoted, failures), 3)} failed and have no ranking")
+            topics = some_of(map(quoted, failures), 3)
+            warn(f"{source}: requests failed and gave no ranking for the topics {topics}")
         return _rankings_of_response(data[key], kind, source)
     if key == "requests":
         return _rankings_of_requests(data[key], kind)
@@ -261,8 +262,9 @@ def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
     hits = record[list_names[0]] if hits is None else hits
     scores = record.get("scores")
     if scores is not None and (not isinstance(scores, list) or len(scores) != len(hits)):
+        got = len(scores) if isinstance(scores, list) else type(scores).__name__
         expected = f"expected a list of {len(hits)} scores, one per document"
-        raise InputError(f"{expected}, for topic {quoted(topic)}, got another number")
+        raise InputError(f"topic {quoted(topic)}: {expected}, got {got}")
     system_key = key_of(_SYSTEM, record, f"topic {quoted(topic)}")
     system = record.get(system_key)
     system = None if isinstance(system, Mapping) else system
@@ -281,8 +283,8 @@ def _rankings_of_response(details: Mapping[Any, Any], kind: str, source: str) ->
     """Yield the rankings of a response of rank_eval, or the ratings of their documents."""
     if kind == "qrels":
         warn(
-            f"{source}: a rank_eval response has the ratings of retrieved documents only, and"
-            " recall and nDCG require all; read the rank_eval request instead"
+            f"{source}: a rank_eval response has ratings of retrieved documents only, but recall"
+            " and nDCG require all ratings; read the rank_eval request instead"
         )
     n_unrated = n_hits = 0
     for topic, detail in details.items():
@@ -291,7 +293,7 @@ def _rankings_of_response(details: Mapping[Any, Any], kind: str, source: str) ->
             isinstance(hit, Mapping) and isinstance(hit.get("hit"), Mapping) for hit in hits
         ):
             raise InputError(
-                f"topic {quoted(topic)}: expected 'hits', a list of results, in its details"
+                f"topic {quoted(topic)}: expected a list of results 'hits' in the details"
             )
         rated = [hit for hit in hits if hit.get("rating") is not None or kind == "run"]
         n_hits += len(hits)
@@ -306,7 +308,7 @@ def _rankings_of_requests(requests: Sequence[Any], kind: str) -> Iterator[_Ranki
         raise InputError("expected a run, got a rank_eval request, which has judgments")
     for number, request in enumerate(requests, 1):
         if not isinstance(request, Mapping) or not isinstance(request.get("ratings"), list):
-            raise InputError(f"request {number}: expected 'ratings', a list of rated documents")
+            raise InputError(f"request {number}: expected a list of rated documents 'ratings'")
         yield _Ranking(request.get("id"), request["ratings"])
 
 
@@ -326,15 +328,16 @@ def _with_lists(ranking: _Ranking) -> list[Mapping[Any, Any]]:
 def numbers_of_hits(
     hits: Sequence[Mapping[Any, Any]], has_scores: bool, topic: Any
 ) -> dict[str, list[Any]]:
-    """Return the ranks of hits as `rank`, if they have any, and their other numbers by key.
+    """Return the ranks of hits as `rank`, if any, and other numbers of the hits by key.
 
-    Ranks are distinct integers; without scores, other values of a key `rank` are refused.
+    Ranks that are not distinct integers are ignored, or refused if hits without scores have them
+    under the key `rank`.
     """
     numbers: dict[str, list[Any]] = {}
     for name in dict.fromkeys(name for hit in hits for name in hit):
         values = [hit.get(name) for hit in hits]
         if spelt(name) in {*map(spelt, _RANK.names)}:
-            ranks = RANK.column("rank", values)[0]
+            ranks = RANK.convert_column("rank", values)[0]
             are_ranks = ranks.null_count() == 0 and ranks.n_unique() == len(ranks)
             if are_ranks and name != "rank":
                 # Other names may be of positions within a document.
@@ -353,7 +356,7 @@ def numbers_of_hits(
 def append_columns(
     columns: dict[str, Any], n_rows: int, values: Mapping[str, Sequence[Any]], n_more: int
 ) -> None:
-    """Append values to columns of `n_rows` rows; other cells of the next rows are None."""
+    """Append `n_more` rows to columns of `n_rows` rows; cells without a value are None."""
     for name in columns.keys() | values.keys():
         column = columns.setdefault(name, [None] * n_rows)
         column.extend(values.get(name) or [None] * n_more)
@@ -365,7 +368,7 @@ def _documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any] |
     no_grades = f"expected grades of the documents of topic {topic}, got none; this may be a run"
     if not all(isinstance(hit, Mapping) for hit in hits):
         if any(isinstance(hit, Mapping | list) for hit in hits):
-            raise InputError(f"documents of topic {topic} must be all objects or all ids")
+            raise InputError(f"documents of topic {topic} must all be objects, or all be ids")
         if kind == "qrels" and not ranking.are_relevant:
             raise InputError(no_grades)
         values = [1] * len(hits) if kind == "qrels" else scores

@@ -42,17 +42,17 @@ from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import (
     Codes,
     Keys,
+    create_with_keys,
     number_values,
     pair_keys,
     warn_of_missing_grades,
-    with_keys,
 )
 from cranfield.collection.policies import (
     DUPLICATES,
     FORMATS,
+    JUDGMENT_FORMATS,
+    LINE_FORMATS,
     NUMBERS,
-    OF_LINES,
-    OF_QRELS,
     SEPARATORS,
     UNGRADED,
 )
@@ -71,7 +71,7 @@ NO_INTENT = "0"
 """Intent of documents that are relevant to no intent, in judgments of NTCIR."""
 
 _FIRST_TIME = 10**8
-"""Grades from this value are taken for seconds since 1970; it is a day of 1973."""
+"""Grades of at least this value are treated as Unix times; it is a day of 1973."""
 
 _FURTHER_COLUMNS = ("class", "stratum", "inclusion")
 _KEEP_FIRST = "on_duplicate='first' keeps the first one"
@@ -110,29 +110,30 @@ def read_qrels(
     subtopics
         Whether the iteration column (the second of TREC qrels) holds subtopics. By default it does
         if its values are integers (or the column is called subtopic) and some document of a topic
-        is judged for more than one. With other values, such as names of assessors, a document with
-        two judgments is an error.
+        is judged for more than one value. With other values, such as names of assessors, a document
+        with two judgments is an error.
     columns
-        Names of the columns of a table that do not have their usual names, such as `{"doc":
-        "product_id", "grade": "gain"}`; the keys are `topic`, `doc`, `grade`, `subtopic`, `class`,
-        `stratum` and `inclusion`.
+        Names of columns without usual names, in a table, such as `{"doc": "product_id", "grade":
+        "gain"}`; the keys are `topic`, `doc`, `grade`, `subtopic`, `class`, `stratum` and
+        `inclusion`.
     separator
-        Column separator of text files; `auto` (default) detects it for each line. `tab`; `blank`:
-        any blanks, and further columns of runs are ignored; `auto`: tabs on lines whose tabs give
-        the number of columns of the format, else blanks. Ambiguous lines are refused.
+        Column separator of text files; `auto` (default) detects it for each line. `auto` splits a
+        line at tabs if that gives the number of columns of the format, else at blanks, and refuses
+        ambiguous lines. `tab` splits lines at tabs. `blank` splits lines at any blanks, and ignores
+        further columns of runs.
     on_duplicate
-        How to treat a document that occurs more than once in a topic. `error` (default); or keep
-        the `first`, the `last` or the `best` (the highest grade), with a warning.
+        How to treat a document that occurs more than once in a topic. `error` (default) refuses it;
+        `first`, `last` and `best` (the highest grade) keep one judgment, with a warning.
     ungraded
         How to treat judgments without a grade: `error` (default), or `drop`, which treats their
         documents as unjudged, with a warning. A missing grade is empty, null, NaN or `NA`; a line
         of TREC text without a grade ends after the document.
     grades
-        Grades of words, real numbers or texts: `{"Relevant": 2, "Partly": 1, "No": 0}`, cut points,
-        or a pattern. The cut points `[0.5, 0.8]` map values below 0.5 to 0, values from 0.5 to
-        below 0.8 to 1, and others to 2. The group of a regular expression, such as
-        `r"score: (\d)"`, is the grade. A value without a grade is refused. By default grades are
-        integers.
+        How to map words, real numbers or texts to grades: a mapping such as `{"Relevant": 2,
+        "Partly": 1, "No": 0}`, cut points, or a pattern. The cut points `[0.5, 0.8]` map values
+        below 0.5 to 0, values from 0.5 to below 0.8 to 1, and higher values to 2. A pattern is a
+        regular expression whose group is the grade, such as `r"score: (\d)"`. A value without a
+        grade is refused. By default grades are integers.
 
     Raises
     ------
@@ -183,13 +184,13 @@ def read_qrels(
                 " iteration, document, stratum, grade"
             ),
         )
-    _warn_of_exchanged(rows)
+    _warn_of_exchanged_columns(rows)
     column, iterations = _subtopics(rows, subtopics)
     first_rows = rows.rows_without_repeats(on_duplicate, rows.numbers("grade"), column)
     rows = rows if first_rows is None else rows.restricted(first_rows)
     _warn_of_unjudged(data)
     try:
-        return with_keys(
+        return create_with_keys(
             Qrels,
             rows.keys,
             topics=rows.topics,
@@ -266,8 +267,8 @@ def read_run(
     Parameters
     ----------
     data
-        As for :func:`read_qrels`, with a score in place of the grade. Without scores, documents are
-        ordered by rank; those of a list are in its order.
+        As for :func:`read_qrels`, with a score in place of the grade. Documents without scores are
+        ordered by rank, or by their position in a list.
     name
         The system's name; by default the run tag, or the file name if the file has no tag or
         several.
@@ -281,20 +282,20 @@ def read_run(
         Whether `Run.metadata` reads the header of the file, or a file beside it (`ir-metadata.yml`,
         or `NAME.ir-metadata.yml` for the run NAME); or the path of a file with the metadata.
     system
-        Column of a table that names the system, if it does not have one of the usual names.
+        Column with the name of the system, if the column does not have a usual name.
     columns
         As for :func:`read_qrels`, with the keys `topic`, `doc`, `score`, `rank` and `system`.
     lower_is_better
-        Whether documents with lower scores rank first, as by distance. `Run.scores` then have the
-        opposite sign.
+        Whether documents with lower scores rank first, such as distances. `Run.scores` then have
+        the opposite sign.
     separator
         As for :func:`read_qrels`.
     numbers
         Meaning of the third column in text with three columns (topic, document, number); `auto`
-        detects it for each file. `ranks`, `scores`, or `auto` (default), which refuses whole
-        numbers that may be either.
+        detects it for each file. `auto` (default) refuses whole numbers that may be either `ranks`
+        or `scores`.
     on_duplicate
-        As for :func:`read_qrels`; the `best` one is that with the best score.
+        As for :func:`read_qrels`; `best` keeps the document with the best score.
     chunk_separator
         Separator in the ids of chunks, such as `#`; the text before it is the id of the document.
         Each document has the score of its best chunk (MaxP). By default, rows are documents.
@@ -307,15 +308,14 @@ def read_run(
     Raises
     ------
     InputError
-        Naming the file, the line and the reason: too few columns, a score that is not a
-        finite number, a document twice in one topic, an empty file, undecodable bytes, a
-        damaged archive, a header without its end; or a table of several systems
-        (see :func:`read_runs`).
+        Naming the file, the line and the reason: too few columns, a score that is not a finite
+        number, a document twice in one topic, an empty file, undecodable bytes, a damaged archive,
+        a header without its end, or several systems in one table (see :func:`read_runs`).
 
     Warns
     -----
     CranfieldWarning
-        When a file holds several run tags; for skipped documents.
+        For several run tags in one file, and for skipped documents.
 
     Examples
     --------
@@ -325,7 +325,7 @@ def read_run(
     if isinstance(data, Run):
         if lower_is_better:
             raise PolicyError("lower_is_better applies to files and tables, got a Run")
-        return _merged(data if name is None else data.renamed(name), chunk_separator)
+        return _merge_chunks(data if name is None else data.renamed(name), chunk_separator)
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("numbers", numbers, NUMBERS)
     place = None if isinstance(metadata, bool) else MetadataPlace(file=fspath(metadata))
@@ -333,7 +333,7 @@ def read_run(
     if isinstance(data, dict) and has_defaults and not lower_is_better:
         run = run_of_dicts(data, "run" if name is None else name, place)
         if run is not None:
-            return _merged(run.detached(), chunk_separator)
+            return _merge_chunks(run.detached(), chunk_separator)
     names = requested_columns(columns, "run", system)
     rows = _read(data, names, format, encoding, separator)
     scores, ranks = _scores(rows, numbers)
@@ -343,7 +343,7 @@ def read_run(
     _warn_of_rising(rows, scores, ranks, lower_is_better)
     if lower_is_better and not is_score_of_tables:
         if ranks is not None and _are_negative(scores, ranks):
-            reason = "expected scores, as lower is better, got ranks only"
+            reason = "expected scores to rank by, lowest first, got ranks only"
             raise InputError(reason, source=rows.origin.name)
         scores = -scores
     rows, values = _without_repeats(rows, on_duplicate, scores, ranks)
@@ -357,7 +357,7 @@ def read_run(
     if metadata is True and rows.place is not None:
         place = replace(rows.place, tag=tag)
     try:
-        run = with_keys(
+        run = create_with_keys(
             Run,
             rows.keys,
             name=name,
@@ -374,7 +374,7 @@ def read_run(
     if len(tags) > 1:
         different_tags = f"{len(tags)} different run tags ({tag_names})"
         warn(f"{source}: {different_tags}; the system is named {quoted(name)}")
-    return _merged(run, chunk_separator)
+    return _merge_chunks(run, chunk_separator)
 
 
 def _check_ranks(table: SystemTable | None, run: Run) -> None:
@@ -427,7 +427,7 @@ def _without_repeats(
     return rows.restricted(selected), values
 
 
-def _merged(run: Run, separator: str | None) -> Run:
+def _merge_chunks(run: Run, separator: str | None) -> Run:
     """Merge chunks into documents if they have a separator."""
     if separator is None:
         return run
@@ -445,11 +445,11 @@ def systems_table(
     columns: Mapping[str, str] | None,
     system: str | None,
 ) -> SystemTable | None:
-    """Read a table of one or several systems; None for other forms of data, which have one."""
+    """Read data with named columns as a table of one or several systems; None for other data."""
     if isinstance(data, (str, PathLike)):
         source = Source.of(data)
         form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "text")
-        if source.path.startswith("irds:") or (form in OF_LINES and system is None):
+        if source.path.startswith("irds:") or (form in LINE_FORMATS and system is None):
             return None
         may_lack_header = form == "tsv" and source.path != "-"
         if may_lack_header and detect_layout(source, form, "run", separator)[1] is not None:
@@ -626,7 +626,7 @@ def _read(
     check_choice("separator", separator, SEPARATORS)
     check_choice("format", format, FORMATS)
     refuse_open(data)
-    if format in OF_QRELS and kind != "qrels":
+    if format in JUDGMENT_FORMATS and kind != "qrels":
         raise PolicyError(f"format {quoted(format)} applies to judgments, not to runs")
     is_path = isinstance(data, (str, PathLike))
     if not is_path and not is_utf8(encoding):
@@ -638,7 +638,7 @@ def _read(
         form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "text")
         source = source.in_encoding(encoding, form)
         place = MetadataPlace(path=source.path)
-        if kind == "run" and form in OF_LINES:
+        if kind == "run" and form in LINE_FORMATS:
             source, place = blank_header(source)
         grade_of_text = None if grades is None else grades.grade
         source, layout = detect_layout(source, form, kind, separator, ungraded, grade_of_text)
@@ -746,7 +746,7 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
         warn_of_missing_ranks(rows.origin.name, rows.topics, rows.codes, ranks)
     columns = rows.frame.columns if rows.table is None else rows.table.table.names
     if "rank" in columns:
-        _refuse_swapped(scores, ranks, rows)
+        _refuse_swapped_columns(scores, ranks, rows)
     return scores, ranks
 
 
@@ -763,11 +763,10 @@ def _are_negative(scores: Floats, ranks: NDArray[np.int32]) -> bool:
 
 
 def _are_whole(values: Floats) -> bool:
-    """Return True if all values are whole numbers."""
     return all(np.array_equal(part, np.rint(part)) for part in (values[:_HEAD], values[_HEAD:]))
 
 
-def _refuse_swapped(scores: Floats, ranks: NDArray[np.int32] | None, rows: _Rows) -> None:
+def _refuse_swapped_columns(scores: Floats, ranks: NDArray[np.int32] | None, rows: _Rows) -> None:
     """Refuse rows whose scores look like ranks, and whose ranks look like scores."""
     if not _are_whole(scores) or scores.min() < 0 or scores.max() > scores.size:
         return
@@ -799,7 +798,7 @@ def _refuse_swapped(scores: Floats, ranks: NDArray[np.int32] | None, rows: _Rows
     if is_swapped:
         raise InputError(
             f"expected rank and score, got scores that rise like ranks and ranks that {fault};"
-            " the two columns seem to be swapped; if not, write the best documents first",
+            " the two columns seem to be swapped; if they are not, write the best documents first",
             source=rows.origin.name,
         )
 
@@ -833,7 +832,7 @@ def _scores_or_ranks(
         if n_shared or n_gaps or n_falls:
             issues = f"{counted(n_gaps, 'rank')} missing, {n_shared} shared, {n_falls} out of order"
             meaning = f"third column read as ranks ({issues})"
-            warn(f"{source}: {meaning}; numbers='scores' reads them as scores")
+            warn(f"{source}: {meaning}; numbers='scores' reads the column as scores")
         return as_ranks
     lowest, longest = sorted_values[starts], int((ends - starts).max()) + 1
     is_dense = (sorted_values[ends] - lowest).sum() <= 1.25 * (values.size - starts.size)
@@ -845,7 +844,7 @@ def _scores_or_ranks(
     raise InputError(f"{reason}: set numbers='ranks' or numbers='scores'", source=source)
 
 
-def _warn_of_exchanged(rows: _Rows) -> None:
+def _warn_of_exchanged_columns(rows: _Rows) -> None:
     """Warn of lines that seem to have grades in the column of iterations."""
     if rows.table is not None or not rows.has("subtopic") or rows.numbers("grade").any():
         return
@@ -866,7 +865,7 @@ def _subtopics(rows: _Rows, subtopics: bool | None) -> tuple[str | None, list[st
         if subtopics is False or (subtopics is None and column.n_unique() == 1):
             return None, []
         expected = (
-            f"intent {NO_INTENT} marks a document that no intent makes relevant; expected grade 0"
+            f"intent {NO_INTENT} marks a document that is relevant to no intent; expected grade 0"
         )
         is_invalid = (column == NO_INTENT).to_numpy() & (grades > 0)
         rows.refuse(is_invalid, lambda row: f"{expected}, got {grades[row]}")

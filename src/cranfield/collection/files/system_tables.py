@@ -48,24 +48,23 @@ _SYSTEM_LIKE_NAMES = (
     "variant method engine approach retriever ranker reranker algorithm technique pipeline"
     " configuration config setting"
 )
-"""Names of columns that may hold systems, but are not read as such."""
+"""Names of columns that may hold systems, but are read as systems only on request."""
 
 _PARTS = "turn turnid turnno turnnumber snapshot snapshotid queryvariant"
 PARTS_OF_TOPICS = frozenset(_PARTS.split())
-"""Names of columns whose values divide a topic, as spelt by `schemas.spelt`."""
+"""Names of columns whose values are parts of a topic, as spelt by `schemas.spelt`."""
 
 PARTS_OF_RUNS = frozenset(
     f"{_PARTS} seed fold stage split checkpoint epoch strategy prompt session sessionid user userid"
     " query querytext question replicate replicateid repetition trial attempt".split()
 )
-"""Names of columns whose values divide a topic, or repeat it; in runs without ranks."""
+"""Names of columns whose values are parts or repetitions of a topic, for runs without ranks."""
 
 _MAX_COLUMNS = 100
 """Maximum number of columns that are checked for names of systems."""
 
 _MAX_SYSTEMS = 1000
 """Maximum number of distinct values of a column of systems."""
-
 
 _TAG_NAMES = ("system", *Column("tag", TAG).names)
 """Names of the column of run tags of TREC text, which has no header."""
@@ -77,12 +76,12 @@ def is_system_like(name: object) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class SystemTable:
-    """Rows of a table: topics, documents, and scores or grades; of one or several systems.
+    """A table of topics, documents, and scores or grades, for one or several systems.
 
     unread_columns: the unread columns by name, each loaded on access.
     stem, path: name of the table, and path of its file.
     rows: positions of these rows in the whole table; None for all.
-    has_subtopics: whether a column is called subtopic, and not iteration.
+    has_subtopics: whether the column of subtopics is named so, rather than iteration.
     empty_topics: topics with an empty ranking.
     """
 
@@ -139,7 +138,7 @@ class SystemTable:
     ) -> None:
         """Refuse an unread column that divides the documents of a topic.
 
-        It has one of the names, or the documents with each of its values have ranks of their own.
+        Such a column has one of the names, or each of its values has a ranking of its own.
         """
         for name, cells in islice(self.unread_columns.items(), _MAX_COLUMNS):
             is_part = spelt(name) in names
@@ -166,7 +165,7 @@ class SystemTable:
                 system = f"; if it is a system, use system={name!r}" * (names is PARTS_OF_RUNS)
                 raise InputError(
                     f"{subject} divides the documents of topic {topic}; if each value is a topic,"
-                    f" write both into one column; if it describes documents, remove it{system}",
+                    f" merge it with the topic column; if it describes documents, drop it{system}",
                     source=self.table.source,
                 )
 
@@ -221,7 +220,7 @@ def read_system_table(
         _refuse_nested(cells_by_name, columns.source, kind)
         if kind == "run" and any("distance" in spelt(name) for name in columns.names):
             hint = (
-                " of all runs, and lower_is_better=True ranks small distances first; if other runs"
+                " in all runs, and lower_is_better=True ranks small distances first; if other runs"
                 " have scores, write negative distances as scores"
             )
             raise InputError(error.reason + hint, source=error.source) from None
@@ -314,7 +313,7 @@ def _has_ranks_only(columns: Columns, requested: Mapping[str, str]) -> bool:
 
 def _names_of(cells: Cells) -> Cells:
     """Convert any values, such as dates, to names of systems."""
-    names = TAG.column("tag", cells)[0]
+    names = TAG.convert_column("tag", cells)[0]
     texts = _text(cells) if names.null_count() else names
     return texts if texts.null_count() < names.null_count() else cells
 
@@ -326,7 +325,7 @@ def _system_column(columns: Columns) -> str | None:
     positions.sort(key=lambda k: usual_names.index(spelt(columns.names[k])))
     if len(positions) < 2:
         return None
-    values = {k: TAG.column("tag", _names_of(columns.cells(k)))[0] for k in positions}
+    values = {k: TAG.convert_column("tag", _names_of(columns.cells(k)))[0] for k in positions}
     candidates = [k for k in positions if values[k].drop_nulls().n_unique() > 1]
     first, *others = candidates or positions[:1]
     for k in others:
@@ -361,6 +360,6 @@ def read_ir_dataset(name: str, kind: str) -> list[Any]:
         raise InputError("unknown data set of ir_datasets", source=name) from None
     except (OSError, RuntimeError) as error:
         # The usual causes: no network, or a licence that must be accepted first.
-        reason = (str(error).splitlines() or ["for an unknown reason"])[0]
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"ir_datasets failed: {reason}", source=name) from error
     raise InputError(f"has no {kind}", source=name)

@@ -23,10 +23,10 @@ from cranfield.collection.files.lines import QRELS, QRELS_FORMATS
 from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.metadata.reading import header_lines
-from cranfield.collection.policies import OF_SAMPLES
+from cranfield.collection.policies import SAMPLING_COLUMNS
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.sources.archives import compressor_for
+from cranfield.sources.archives import find_compressor
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 
 WRITERS: dict[str, Callable[[pl.DataFrame, Any], Any]] = {
@@ -36,7 +36,7 @@ WRITERS: dict[str, Callable[[pl.DataFrame, Any], Any]] = {
     "jsonl": lambda frame, out: frame.write_ndjson(out),
     "parquet": lambda frame, out: frame.write_parquet(out),
 }
-"""Formats with named columns, which can hold all columns."""
+"""Formats with named columns, which can represent any column."""
 
 _OTHERS = f"use one of: {', '.join(WRITERS)}"
 
@@ -65,8 +65,8 @@ def write_run(
     limit
         Maximum number of documents written per topic; None for all.
     metadata
-        Whether to write the run's metadata, if it has any, as a header of comments; a header that
-        was read is written byte for byte.
+        Whether to write the metadata of the run, if there are any, as a header of comments. A
+        header that was read is written unchanged, byte for byte.
     format
         One of `trec`, `csv`, `tsv`, `json`, `jsonl`, `parquet`. By default the format of the
         suffix, and TREC text for other files. Other formats have the columns topic, doc, score,
@@ -123,14 +123,14 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
         File to write (`.gz`, `.bz2`, `.xz`, `.zst` are compressed), or `-` for standard output.
     format
         One of `trec`, `prels`, `xqrels`, `csv`, `tsv`, `json`, `jsonl`, `parquet`. By default the
-        format of the suffix; for other files the format of lines that has all columns: `xqrels`
-        with `stratum`, `prels` with `inclusion`, else `trec`. These two are read back by that name
-        only.
+        format of the suffix. Other files have lines of text, in the format with all columns:
+        `xqrels` with `stratum`, `prels` with `inclusion`, else `trec`. To read `xqrels` or `prels`,
+        pass the format to :func:`read_qrels`.
 
     Raises
     ------
     CranfieldError
-        If the format cannot represent a column, or an id contains a blank in a format of lines.
+        If the format cannot represent a column, or an id contains a blank in a text format.
     PolicyError
         For an unknown format.
 
@@ -140,16 +140,16 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
     >>> rows = [{"topic": "q", "doc": "d", "grade": 1, "stratum": "a", "inclusion": 0.5}]
     >>> cf.write_qrels(cf.read_qrels(rows), "sample.txt")
     Traceback (most recent call last):
-    cranfield.CranfieldError: no format of lines has both stratum and inclusion; use one of: ...
+    cranfield.CranfieldError: no text format has both columns stratum and inclusion; use one of: ...
     """
     check_choice("format", format, ("auto", *_LINES, *WRITERS))
     frame = (qrels if isinstance(qrels, Qrels) else read_qrels(qrels)).to_polars()
     form = format if format != "auto" else FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix, "")
     if not form:
-        forms = [name for name, column in OF_SAMPLES.items() if column in frame.columns]
+        forms = [name for name, column in SAMPLING_COLUMNS.items() if column in frame.columns]
         if len(forms) > 1:
-            pair = " and ".join(OF_SAMPLES.values())
-            raise CranfieldError(f"no format of lines has both {pair}; {_OTHERS}")
+            pair = " and ".join(SAMPLING_COLUMNS.values())
+            raise CranfieldError(f"no text format has both columns {pair}; {_OTHERS}")
         form = forms[0] if forms else "trec"
     if form not in _LINES:
         write_table(frame, path, form)
@@ -171,7 +171,7 @@ def write_table(frame: pl.DataFrame, path: str | PathLike[str], form: str) -> No
 
 
 def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes = b"") -> None:
-    """Write columns separated by blanks, one of which is `topic`, after some lines of `head`."""
+    """Write a table with a column `topic` as lines with blanks between columns, after `head`."""
     for column in table.select(pl.col(pl.String)):
         invalid = column.filter(column.str.contains(r"[ \t\v\f\r\n]") | (column == ""))
         if invalid.len():
@@ -179,9 +179,8 @@ def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes =
             raise CranfieldError(f"{reason}; {_OTHERS}")
     for start, description in (("#", "a comment"), ("\ufeff", "a byte order mark")):
         if table["topic"].str.starts_with(start).any():
-            raise CranfieldError(
-                f"a topic must not begin with {quoted(start)}, read as {description}"
-            )
+            reason = f"a topic must not begin with {quoted(start)}"
+            raise CranfieldError(f"{reason}, which would be read as {description}")
     with _written(path) as out:
         out.write(head)
         for first in range(0, max(1, table.height), _BLOCK):
@@ -192,7 +191,7 @@ def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes =
 @contextmanager
 def _written(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file or standard output for writing at the end; compressed by suffix."""
-    compressor = compressor_for(fspath(path))
+    compressor = find_compressor(fspath(path))
     if compressor is None and fspath(path) != "-":
         with whole_file(path) as file:
             yield file

@@ -16,11 +16,11 @@ from cranfield.collection.qrels import FORM_OF_DOC
 from cranfield.tabular import frame_html, table_from_frame
 
 SPELLING = "case, leading zeros, a final .0 or Unicode form"
-"""Differences between ids that :func:`similar_ids` disregards."""
+"""Differences between ids that :func:`similar_ids` ignores."""
 
 
 def similar_ids(ids: Iterable[str], others: Iterable[str]) -> tuple[str, str] | None:
-    """Return an id and another one that differ only in `SPELLING`, if there are any."""
+    """Return an id and one of `others` that differ only in `SPELLING`; None without such ids."""
     first, second = (
         pl.DataFrame({"doc": [*names]}, schema={"doc": pl.String}).with_columns(form=FORM_OF_DOC)
         for names in (ids, others)
@@ -38,13 +38,13 @@ class SystemCoverage:
     system
         Name of the system.
     retrieved, retrieved_10, retrieved_100
-        Documents retrieved for the scored topics: all, and in the top 10 and 100.
+        Number of documents retrieved for the scored topics: all, in the top 10, in the top 100.
     unjudged, unjudged_10, unjudged_100
         Number of these documents without a judgment.
     tied
         Number of documents that share their score with another document of the topic.
     contradictions
-        Number of adjacent scores of a topic whose documents have ranks in the opposite order.
+        Number of pairs of adjacent scores of a topic whose ranks have the opposite order.
     missing
         Judged topics without documents in the run.
     extra
@@ -97,7 +97,7 @@ class Coverage:
     skipped: tuple[str, ...] = ()
 
     def to_polars(self) -> pl.DataFrame:
-        """Return one row per system; missing and extra topics as counts."""
+        """Return a data frame with one row per system; topics are counted."""
         rows = [
             {
                 "system": row.system,
@@ -149,7 +149,7 @@ class Coverage:
             if pair := next(filter(None, pairs), None):
                 notes.append(
                     f"{noun} {quoted(pair[0])} of the runs and {noun} {quoted(pair[1])} of the"
-                    f" judgments differ only in {SPELLING}, and are read as different {noun}s"
+                    f" judgments differ only in {SPELLING}; they are read as different {noun}s"
                 )
         notes += self.contradiction_notes
         if rows := [row for row in self.systems if row.unjudged_10 > 0.2 * row.retrieved_10 > 0]:
@@ -183,13 +183,13 @@ class Coverage:
         return replace(self, systems=tuple(replace(row, unjudged_10=0) for row in self.systems))
 
     def warn(self) -> None:
-        """Issue the notes as warnings, except on skipped runs, which were reported on reading."""
+        """Issue the notes as warnings, except notes on skipped runs (reported on reading)."""
         for note in replace(self, skipped=()).notes:
             warn(note)
 
 
 def notes_on_contradictions(counts: Mapping[str, int]) -> list[str]:
-    """Describe ranks that contradict scores, by their number in each system."""
+    """Describe ranks that contradict scores, given the number of contradictions by system."""
     affected = [name for name, count in counts.items() if count]
     if not affected:
         return []
@@ -212,7 +212,7 @@ def _name_worst(worst: str, systems: Sequence[str]) -> str:
 
 
 class Scorer(Protocol):
-    """Interface of measures, as used by the inputs that they score."""
+    """Interface of measures that :class:`Scorable` requires."""
 
     def score(self, judged: Any) -> Floats:
         """Return scores of shape (topics, systems)."""
@@ -226,12 +226,12 @@ def describe_input(judged: object) -> str:
 class Scorable:
     """Base class of inputs that measures can score: judged runs, answers, sessions.
 
-    It has the labels `topics` and `systems`. Measures use the attributes of its subclasses, which
-    also decide which cells have no score. :func:`cranfield.judge` creates one from runs.
+    Scores have the labels `topics` and `systems`. Subclasses define the data that measures score,
+    and the pairs of topic and system without a score. :func:`cranfield.judge` creates judged runs.
     """
 
     noun: ClassVar[str] = "rankings"
-    """Plural noun for the values of cells in messages."""
+    """Plural noun for the scored data in messages."""
 
     if TYPE_CHECKING:
 
@@ -252,11 +252,11 @@ class Scorable:
 
     @property
     def shard_labels(self) -> tuple[str, ...]:
-        """Labels of the third axis of scores; empty if there is none."""
+        """Labels of the shards, the third axis of scores; empty without shards."""
         return ()
 
     def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
-        """Return the scores by each measure, of shape (topics, systems); NaN for no score."""
+        """Return the scores by each measure, of shape (topics, systems); NaN without a score."""
         return [measure.score(self) for measure in measures]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:

@@ -74,14 +74,13 @@ class JudgedRun(_Compact):
     retrieved, has_topic
         Number of retrieved documents of each topic, and whether the run has the topic.
     extra
-        Number of documents of each topic without judgments, by topic.
+        Number of retrieved documents of each topic without judgments, by topic.
     tied, contradictions, excluded, chunks, similar_docs
         As in :class:`SystemCoverage`.
     table_rows
         Retrieved documents that are in a table, by name of the table.
     ties, tie_groups
-        Tied documents in the form of `NO_TIES`, and groups in that of `NO_GROUPS`, with a topic for
-        the cell.
+        Arrays like `NO_TIES` and `NO_GROUPS`, with topics in place of cells.
     """
 
     name: str
@@ -105,7 +104,7 @@ class JudgedRun(_Compact):
 
 @dataclass(frozen=True, eq=False)
 class TableRows(_Compact):
-    """Retrieved documents that are in a table: topic of the judgments, rank, code and value."""
+    """Retrieved documents in a table: their topic (by code) and rank, and their code and value."""
 
     topic: Ints
     rank: Ints
@@ -134,7 +133,7 @@ def assemble_runs(
     supplements: Supplements = Supplements(),
     topics: Sequence[str] | None = None,
 ) -> JudgedRuns:
-    """Assemble runs judged one by one, on the topics of the policy or on given topics."""
+    """Assemble runs that were judged one by one; by default on the topics of the policy."""
     if policies.max_grade is not None and qrels.max_grade > policies.max_grade:
         raise PolicyError(
             f"max_grade must be at least the highest grade of the judgments, {qrels.max_grade},"
@@ -153,7 +152,7 @@ def assemble_runs(
     scored = np.zeros(shape, dtype=bool)
 
     def with_cells(table: Ints, system: int) -> Ints:
-        """Replace the topics in the first row of a table by cells."""
+        """Replace topics, in the first row of a table, by cells."""
         # Judgments on another aspect may have topics that are not evaluated.
         table = table[:, is_used[table[0]]]
         table[0] = system * shape[0] + topic_index[table[0]]
@@ -242,7 +241,7 @@ def _select_topics(
         topics = [topic for topic in topics if topic in with_grade]
         if not topics:
             raise PolicyError(
-                "topics_with_grade must be a grade that occurs in a topic of the runs, got"
+                "topics_with_grade must be at most the highest grade in the topics of the runs, got"
                 f" {min_grade}"
             )
     return topic_order(topics)
@@ -346,7 +345,7 @@ def judge_each(
     progress: Progress | None,
     **workers: Any,
 ) -> tuple[list[str], list[tuple[JudgedRun, Value]]]:
-    """Read and judge each run, a few at a time; return the names of the systems and the results."""
+    """Read and judge all runs, a few at a time; return the names of systems and the results."""
     if not len(runs):
         raise InputError("expected at least one run, got none")
     if len(runs) > 1:

@@ -50,14 +50,14 @@ class Annotations:
     groups
         Groups of documents.
     intents
-        Grades by intent, where judgments have subtopics.
+        Grades by intent, for judgments with subtopics.
     aspects
-        The runs judged on other aspects than relevance, by name of the aspect.
+        The runs judged on aspects other than relevance, by name of the aspect.
     queries
-        Where rankings are sessions of several queries: a row for each retrieved document, judged or
-        not; `grade` is the number of the query that it answers, from 1, increasing with the rank.
+        For rankings that are sessions of several queries: a row for each retrieved document, judged
+        or not; `grade` is the number of the query that retrieved the document, from 1.
     clicks
-        The clicks of these sessions; they belong to no ranking, and are unchanged in every view.
+        Clicks of these sessions; all views share them, as clicks do not depend on the rankings.
     settings
         Settings of the conversion of sessions to rankings, or of reading runs, by name.
     """
@@ -72,21 +72,21 @@ class Annotations:
 
     def top(self, cutoff: int) -> Annotations:
         """Return the annotations of documents up to rank `cutoff`."""
-        return self._mapped(
+        return self._map(
             lambda rows: rows.where(rows.rank <= cutoff), lambda runs: runs.top(cutoff)
         )
 
     def condensed(self, judged: Rows) -> Annotations:
         """Return the annotations of judged documents, at their ranks in condensed lists."""
-        return self._mapped(lambda rows: _at_judged_ranks(rows, judged), JudgedRuns.condensed)
+        return self._map(lambda rows: _at_judged_ranks(rows, judged), JudgedRuns.condensed)
 
     def permuted(self, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> Annotations:
         """Return the annotations with tied documents in another order."""
-        return self._mapped(
+        return self._map(
             lambda rows: permute_groups(rows, groups, shift), lambda runs: runs.permuted(shift)
         )
 
-    def _mapped(
+    def _map(
         self, map_rows: Callable[[Rows], Rows], map_runs: Callable[[JudgedRuns], JudgedRuns]
     ) -> Annotations:
         groups = self.groups
@@ -130,10 +130,10 @@ class JudgedRuns(Scorable):
     annotations
         Other data on topics and documents.
     ties
-        Judged documents in groups of ties with several grades: an array whose rows are cell, rank,
-        grade, first rank of the group, and size of the group.
+        Judged documents that are tied with documents of another grade: an array whose rows are
+        cell, rank, grade, first rank of the group of ties, and size of the group.
     tie_groups
-        All groups of ties: an array whose rows are cell, first rank and size.
+        All groups of ties: an array whose rows are cell, first rank and size of the group.
     views
         Cache of derived judged runs, by key.
     """
@@ -166,7 +166,7 @@ class JudgedRuns(Scorable):
         return self.judgments.max_grade
 
     def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
-        """Return the scores by each measure; NaN for cells without a score by the topic policy."""
+        """Return the scores by each measure; NaN for cells that the topic policy excludes."""
         intents = self.annotations.intents
         if intents is not None and intents.differing:
             infos = {str(measure): getattr(measure, "info", None) for measure in measures}
@@ -174,8 +174,8 @@ class JudgedRuns(Scorable):
             if affected:
                 documents = counted(intents.differing, "document")
                 warn(
-                    f"the grades of {documents} differ by subtopic; the highest counts for"
-                    f" {some_of(affected, 3)}"
+                    f"the grades of {documents} differ by subtopic; the highest grade is used"
+                    f" for {some_of(affected, 3)}"
                 )
         return [np.where(self.scored, measure.score(self), np.nan) for measure in measures]
 
@@ -298,36 +298,36 @@ class JudgedRuns(Scorable):
             f"{name} requires judgments by subtopic;"
             " subtopics=True reads the iteration column of judgments as the subtopic"
         )
-        intents = _required(self.annotations.intents, requirement)
+        intents = _require(self.annotations.intents, requirement)
         return self.view(("intents", rel), lambda: intents.relevant(rel, self.judgments.topic))
 
     def lengths(self, name: str) -> Rows:
         """Return the lengths of retrieved documents; `name` is the measure that requires them."""
         requirement = f"{name} requires document lengths: lengths=..."
-        return _required(self.annotations.lengths, requirement)
+        return _require(self.annotations.lengths, requirement)
 
     def groups(self, name: str) -> Groups:
         """Return the groups of documents; `name` is the measure that requires them."""
-        return _required(self.annotations.groups, f"{name} requires document groups: groups=...")
+        return _require(self.annotations.groups, f"{name} requires document groups: groups=...")
 
     def queries(self, name: str) -> Rows:
         """Return the query of each retrieved document; `name` is the measure that requires it."""
         requirement = (
             f"{name} requires search sessions; use evaluate_sessions, or `cranfield sessions`"
         )
-        return _required(self.annotations.queries, requirement)
+        return _require(self.annotations.queries, requirement)
 
     def clicks(self, name: str) -> Clicks:
         """Return the clicks of sessions; `name` is the measure that requires them."""
         requirement = f"{name} requires clicks; use evaluate_sessions, or `cranfield sessions`"
-        return _required(self.annotations.clicks, requirement)
+        return _require(self.annotations.clicks, requirement)
 
     def aspect(self, aspect: str, name: str) -> JudgedRuns:
         """Return the runs judged on another aspect; `name` is the measure that requires it."""
         if aspect not in self.annotations.aspects:
             names = ", ".join(quoted(name) for name in self.annotations.aspects) or "none"
             raise MeasureError(
-                f"{name} requires judgments on the aspect {quoted(aspect)}, got: {names}"
+                f"{name} requires judgments on the aspect {quoted(aspect)}, got aspects: {names}"
             )
         return self.annotations.aspects[aspect]
 
@@ -336,7 +336,7 @@ class JudgedRuns(Scorable):
         if column not in self.judgments.columns:
             names = ", ".join(self.judgments.columns) or "none"
             raise MeasureError(
-                f"{name} requires a column {quoted(column)} of the judgments, got: {names}"
+                f"{name} requires a column {quoted(column)} of the judgments, got columns: {names}"
             )
         return self.judgments.columns[column]
 
@@ -357,7 +357,7 @@ class JudgedRuns(Scorable):
         return f"JudgedRuns({self._size()}, {self.documents.cell.size:,} judged rows)"
 
 
-def _required(annotation: View | None, requirement: str) -> View:
+def _require(annotation: View | None, requirement: str) -> View:
     if annotation is None:
         raise MeasureError(requirement)
     return annotation
@@ -375,12 +375,14 @@ def first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
     """Return the runs with one relevant document per equivalence class: the first retrieved.
 
     Later documents of the class keep their ranks, and count as judged and not relevant. Each class
-    has a single judgment, with its highest grade, so that the recall base is the number of classes,
-    and ideal rankings have the best document of each. A document without a class is a class of its
-    own. Of the annotations, only lengths remain. `name` is the measure that requires classes.
+    has a single judgment, with its highest grade: the recall base is the number of classes, and
+    ideal rankings have the best document of each class. A document without a class is a class of
+    its own. Annotations other than lengths are dropped. `name` is the measure that requires
+    classes.
 
-    As in NTCIREVAL (option -ec), a judged document that is not relevant may be the first of its
-    class, so documents that are not relevant should have no class, or one each.
+    As in NTCIREVAL (option -ec), a document judged not relevant may be the first of its class and
+    make the relevant ones redundant. Such documents should therefore have no class, or a class of
+    their own.
     """
     return judged.view("by class", lambda: _first_of_classes(judged, name))
 
@@ -426,12 +428,12 @@ def _first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
 def runs_of_grades(
     runs: Ints, judged: Ints, highest: int, *, every_grade: bool = False
 ) -> JudgedRuns:
-    """Return judged runs with given grades, shape (runs, ranks): a system each, on one topic.
+    """Return judged runs of one topic from an array of grades, shape (runs, ranks).
 
-    A run ends where its grades are below 0. `judged` has the grades of the topic's documents, in
-    descending order. With `every_grade` a second topic, for which nothing is retrieved, has a
-    document of each grade up to the highest, for measures whose gains depend on the grades that
-    occur.
+    Each run is a system, and ends where its grades are below 0. `judged` has the grades of the
+    topic's documents, in descending order. With `every_grade` a second topic, for which nothing is
+    retrieved, has a document of each grade up to the highest, for measures whose gains depend on
+    the grades that occur.
     """
     n_runs, topics = len(runs), 1 + every_grade
     run, rank = np.nonzero(runs >= 0)
@@ -471,7 +473,7 @@ class IntentBlock:
 
 
 def intent_blocks(judged: JudgedRuns, name: str, rel: int = 1) -> Iterator[IntentBlock]:
-    """Yield the runs judged by each intent alone, in blocks of intents, for the measure `name`."""
+    """Yield the runs judged by each single intent, in blocks of intents, for a measure `name`."""
     intents = judged.intents(name, rel)
     topic, place = np.nonzero(intents.exists)
     judgments = np.bincount(judged.judgments.topic, minlength=judged.shape[0])

@@ -38,7 +38,7 @@ from cranfield.collection.pairs import pair_keys, row_error, topic_column
 from cranfield.collection.policies import (
     CHOICES,
     DUPLICATES,
-    HIGHEST,
+    MAX_VALUES,
     Compat,
     Negative,
     Policies,
@@ -78,13 +78,13 @@ EXCLUDED = schema_of_lines(
 
 @dataclass(frozen=True, eq=False)
 class Exclusion:
-    """Documents to remove from rankings: pairs of topic and document, or those with topic ids."""
+    """Pairs of topic and document to remove; None for documents with the id of their topic."""
 
     pairs: pl.DataFrame | None = None
 
     @classmethod
     def of(cls, data: Any) -> Exclusion | None:
-        """Create an exclusion from `self` or a table of topics and documents; None for None."""
+        """Create an exclusion from the text `self` or a table of pairs; None for None."""
         if data is None or isinstance(data, cls):
             return data
         if isinstance(data, str) and data == SELF:
@@ -132,7 +132,7 @@ def read_inputs(
         qrels, subtopics=subtopics, columns=qrels_columns, on_duplicate=on_duplicate, grades=grades
     )
     if _types(runs) == {int} and _types(qrels) == {float}:
-        warn(f"runs have integer scores and judgments decimal grades, as if swapped; {ORDER}")
+        warn(f"scores are integers and grades are decimals, as if exchanged; {ORDER}")
     if columns is not None:
         # Columns that the judgments lack must be in the runs.
         run_columns.ambiguous_columns &= qrels_columns.matched_columns
@@ -160,7 +160,7 @@ def _is_read(data: Any) -> bool:
 
 @contextmanager
 def hint_at_order(runs: Any, qrels: Any, order: str = ORDER, **options: Any) -> Iterator[None]:
-    """Add a hint at the order of arguments to an error if they seem to be swapped."""
+    """Add the order of the arguments to an error if runs and judgments seem to be swapped."""
     try:
         yield
     except InputError as error:
@@ -190,7 +190,7 @@ def can_be_read(
     system: str | None = None,
     **options: Any,
 ) -> bool:
-    """Return True if data can be read as the given kind: `run` (the first one) or `qrels`."""
+    """Return True if data can be read as `qrels`, or (the first of the runs) as a `run`."""
     if isinstance(data, Qrels) or _is_read(data):
         return isinstance(data, Qrels) == (kind == "qrels")
     path = fspath(data) if isinstance(data, (str, PathLike)) else ""
@@ -226,7 +226,7 @@ class RankingOptions(TypedDict, total=False):
 
 
 class Judging(RankingOptions, total=False):
-    """Options of :func:`judge`, except `compat`; other functions pass them on."""
+    """Options of :func:`judge`, except `compat`, for functions that judge runs."""
 
     topics: Topics | None
     depth: int | None
@@ -297,7 +297,8 @@ def judge(
     exclude
         Documents to remove from rankings before ranks are assigned: the document whose id is that
         of the topic (`self`), as BEIR and MTEB do, or the documents of a file with the columns
-        topic and document. `{topic: [document, ...]}` is read, too. Judgments are unchanged.
+        topic and document. A dict `{topic: [document, ...]}` is accepted, too. Judgments are
+        unchanged.
     compat
         Program whose policies and rounding to reproduce: `trec_eval`, `trec_eval-9`,
         `trec_eval-10`, `ndeval`, `gdeval`, `ntcireval`, `cwl`.
@@ -316,23 +317,22 @@ def judge(
     system, on_bad_run
         As for :func:`read_runs`.
     columns
-        As for :func:`read_runs` and :func:`read_qrels`; a name of the topic or document column
-        may apply to the runs or to the judgments; the keys `run.doc` and `qrels.doc` select one of
-        them.
+        As for :func:`read_runs` and :func:`read_qrels`. Names of topic or document columns apply to
+        the runs, the judgments or both; a prefix restricts them, as in `run.doc` and `qrels.doc`.
     on_duplicate
         As for :func:`read_runs` and :func:`read_qrels`.
     grades
         As for :func:`read_qrels`.
     jobs
-        Number of workers (results do not depend on it). In threads by default twice the number of
-        processors, at most 8, and fewer for large files, to bound memory. For other backends, by
-        default the number of processors; a cluster has its own.
+        Number of workers (results do not depend on it). The default number of threads is one more
+        than the number of processors, at most 8, and lower for large files, to bound memory. Other
+        backends use one worker per processor by default; a cluster has its own number of workers.
     backend
-        Joblib backend of the workers: `threading` (default), `serial`, or workers that read
-        the files themselves and return judged rows: `loky` (processes), `dask`, `ray`, or any other
-        backend of joblib. An enclosing `joblib.parallel_config` applies, too. `dask` takes the
-        current client, the scheduler at `DASK_SCHEDULER_ADDRESS`, or a cluster of this machine. The
-        result is the same. A killed worker's task is repeated.
+        Joblib backend of the workers: `threading` (default), `serial`, or a backend whose workers
+        read the files themselves: `loky` (processes), `dask`, `ray`, or any other backend of
+        joblib. `joblib.parallel_config` also sets the backend. `dask` uses the current client, else
+        the scheduler at `DASK_SCHEDULER_ADDRESS`, else a cluster on this machine. Results do not
+        depend on the backend. The task of a killed worker is repeated.
     progress
         Called after each run with the number of finished runs and the number of all runs.
 
@@ -352,7 +352,7 @@ def judge(
     Warns
     -----
     CranfieldWarning
-        If two files have the same run tag, and for systems without judged documents.
+        For files with the same run tag, and for systems without judged documents.
 
     Examples
     --------
@@ -362,7 +362,7 @@ def judge(
     ([1, 3], [0, 2])
     """
     arguments = locals()
-    policy = policies(compat, **{name: arguments[name] for name in (*CHOICES, *HIGHEST)})
+    policy = policies(compat, **{name: arguments[name] for name in (*CHOICES, *MAX_VALUES)})
     check_fork()
     reading: dict[str, Any] = {"system": system, "columns": columns, "on_duplicate": on_duplicate}
     with hint_at_order(runs, qrels, **reading):
@@ -392,13 +392,13 @@ def judge(
     _warn_of_unjudged_systems(judged)
     excluded = sum(row.excluded for row in judged.coverage.systems)
     if exclude is not None and not excluded:
-        warn("exclude has no effect: no run has a document to exclude in its topic")
+        warn("exclude has no effect: no run contains a document to exclude")
     if exclusion is not None and exclusion.pairs is not None:
         other_topics = {*exclusion.pairs["topic"]} - {*judgments.topics}
         if pair := similar_ids(other_topics, judgments.topics):
             warn(
                 f"topic {quoted(pair[0])} of exclude and topic {quoted(pair[1])} of the judgments"
-                f" differ only in {SPELLING}, and are read as different topics"
+                f" differ only in {SPELLING}; they are read as different topics"
             )
     exclusion_settings = {} if exclude is None else {"excluded documents": excluded}
     judged = judged.with_settings({**run_list.settings, **exclusion_settings})
@@ -422,8 +422,8 @@ def judge(
             n_topics = f"{len(missing)} of {counted(len(judged.topics), 'topic')}"
             listed = some_of(map(quoted, missing), 3)
             warn(
-                f"aspect {name} has no judgments for {n_topics} ({listed}), whose documents"
-                " count as grade 0"
+                f"aspect {name} has no judgments for {n_topics} ({listed}); their documents have"
+                " grade 0 on this aspect"
             )
     return judged.condensed() if policy.unjudged == "condensed" else judged
 
@@ -433,8 +433,8 @@ def _refuse_chunks(qrels: Qrels, separator: str | None) -> None:
     if separator and (is_chunk := qrels.docs.str.contains(separator, literal=True)).any():
         raise row_error(
             qrels,
-            f"expected judged documents, got an id with the chunk separator {quoted(separator)},"
-            " before which the ids of runs end; without the separator, chunks are scored",
+            f"expected a document id, got a chunk id with {quoted(separator)}, as the runs merge"
+            " chunks into documents; to score chunks, omit the chunk separator of the runs",
             int(is_chunk.arg_true()[0]),
         )
 
@@ -465,7 +465,7 @@ def _warn_of_unmatched(judged: JudgedRuns, sources: Mapping[str, Any]) -> None:
     for name, source in sources.items():
         if isinstance(source, (str, PathLike)) and not rows[name].rank.size:
             origin = Source.of(source).name
-            warn(f"{origin}: no document occurs in the runs; check that ids are spelled as there")
+            warn(f"{origin}: no document occurs in the runs; check that both spell ids alike")
 
 
 @dataclass(frozen=True, eq=False)
@@ -505,7 +505,6 @@ def _with_shared_annotations(judged: JudgedRuns, other: JudgedRuns) -> JudgedRun
 def _read_supplements(
     by_subtopic: Qrels, judgments: Qrels, lengths: Any, groups: Any, intents: Any
 ) -> Supplements:
-    """Read lengths and groups of documents, and intents of topics."""
     if by_subtopic.subtopics is None and lengths is groups is intents is None:
         return Supplements()
     sources = {"lengths": (read_lengths, lengths), "groups": (read_groups, groups)}
@@ -524,7 +523,7 @@ def judge_one(
     tables: Mapping[str, DocumentTable] | None = None,
     order: RunOrder | None = None,
 ) -> JudgedRun:
-    """Judge one run, and look up its documents in tables; `order` is computed if it is None."""
+    """Judge one run, and look up its documents in tables; the order is computed by default."""
     order = order_documents(run, policy.order) if order is None else order
     to_qrels = qrels.codes_of(run.topics)
     rows, source = run.matching_rows(qrels)

@@ -37,7 +37,7 @@ class RunOrder:
     counts
         Number of documents of each topic; shape (topics,).
     contradictions
-        Number of adjacent scores of a topic whose documents have ranks in the opposite order.
+        Number of pairs of adjacent scores of a topic whose ranks have the opposite order.
     """
 
     run: Run
@@ -96,9 +96,9 @@ class RunOrder:
     def tied_rows(self, codes: Indices, ranks: Indices, grades: Indices) -> NDArray[np.int64]:
         """Return the judged documents whose order among tied documents can change a score.
 
-        Parameters are the topic codes, ranks and grades of all judged documents. Returns their row
-        numbers, and the first rank and the size of their group, as an array of shape (3, rows) in
-        order of group and descending grade. Groups of documents of a single grade are excluded.
+        The parameters describe all judged documents. The array has shape (3, rows), in order of
+        group and descending grade: index of the document, and first rank and size of its group of
+        ties. Groups of documents of a single grade are excluded.
         """
         positions = self.starts[codes] + ranks - 1
         rows = self._find_tied(positions)
@@ -171,11 +171,10 @@ def _sort_keys(run: Run, ties: str) -> SortKeys:
     """Return the sort key of each row, highest first: its score, or a value of its rank or line."""
     if ties == "rank":
         if run.ranks is None:
-            raise InputError(
-                "has no rank column of integers, which ties='rank' requires", source=run.origin.name
-            )
+            reason = "has no rank column of integers, which ties='rank' requires"
+            raise InputError(reason, source=run.origin.name)
         if run.unranked is not None and run.unranked.any():
-            reason = "the rank is not an integer, and ranks decide the order (ties='rank')"
+            reason = "ties='rank' requires an integer rank in every row, got another value"
             raise row_error(run, reason, int(run.unranked.argmax()))
         return -run.ranks.astype(np.float64)
     if ties == "file":
@@ -212,7 +211,7 @@ def _argsort_codes(codes: NDArray[np.int32], n_topics: int) -> Indices:
 
 
 def _count_contradictions(ranks: NDArray[np.int32], is_same_topic: Bools, is_tied: Bools) -> int:
-    """Count adjacent scores of a topic whose documents have ranks in the opposite order."""
+    """Count the pairs of adjacent scores of a topic whose ranks have the opposite order."""
     first = last = ranks
     is_backwards = is_same_topic & (first[1:] < last[:-1])
     if is_backwards.any() and is_tied.any():

@@ -78,18 +78,18 @@ class Rows:
     Attributes
     ----------
     cell
-        The (system, topic) that each row belongs to, as one number.
+        The (system, topic) pair of each row, as one number.
     rank
         Rank of the document, from 1.
     grade
-        Its grade.
+        Grade of the document.
     shape
         (topics, systems).
     gains
         Gain of each row; empty for rows without gains.
     source
-        Index of each row's judgment; or the table from which the rows were selected, and the
-        selected rows.
+        Index of each row's judgment; or, for rows selected from another table, this table and the
+        selected row numbers (None for all rows).
     """
 
     cell: Ints
@@ -113,7 +113,7 @@ class Rows:
         """Judgment of each row, as an index into the arrays of `Judgments`; looked up on access."""
         if self.source is None:
             raise CranfieldError(
-                "these judged runs do not record judgments of documents; use those of judge()"
+                "expected judged runs with the judgment of each document, as judge() creates them"
             )
         if not isinstance(self.source, tuple):
             return self.source
@@ -127,7 +127,7 @@ class Rows:
 
     @cached_property
     def starts(self) -> Ints:
-        """First row of each cell; shape (topics * systems,)."""
+        """Position of the first row of each cell; shape (topics * systems,)."""
         return read_only(np.cumsum(self.sizes) - self.sizes)
 
     @cached_property
@@ -262,8 +262,7 @@ def read_only(array: _Array) -> _Array:
 
 
 NO_TIES: Ints = np.zeros((5, 0), dtype=np.int64)
-"""No ties: an array with rows cell, rank, grade, first rank and size of the group."""
-
+"""No tied documents: an array with rows cell, rank, grade, first rank and size of the group."""
 
 NO_GROUPS: Ints = np.zeros((3, 0), dtype=np.int64)
 """No groups of ties: an array with rows cell, first rank and size of each group."""
@@ -280,9 +279,9 @@ def condense_groups(groups: Ints, judged: Rows) -> Ints:
 
 
 def permute_groups(rows: Rows, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> Rows:
-    """Move tied documents: `shift(positions, sizes)` returns new positions in groups, from 0."""
+    """Permute tied documents: `shift(positions, sizes)` returns new positions in groups."""
     cell, first, size = groups[:, np.lexsort((groups[1], groups[0]))]
-    # An impossible last group is that of rows above all groups.
+    # The last group is empty; it stands for rows before the first group.
     starts, sizes = np.append(cell << 32 | first, -1), np.append(size, 0)
     keys = rows.keys
     group = np.searchsorted(starts[:-1], keys, "right") - 1
@@ -327,7 +326,7 @@ class Judgments:
     judged_from
         The lowest grade that counts as a judgment.
     max_grade
-        The highest grade of all judgments, those of excluded topics included.
+        The highest grade of all judgments, including those of excluded topics.
     columns
         Other columns of the judgments by name, such as `class` or `stratum`.
     cache

@@ -49,10 +49,10 @@ _BREAKS = {surrogate: character for character, surrogate in _NO_BREAKS.items()}
 
 @dataclass(frozen=True)
 class Yaml:
-    """A mapping, and a message for each repeated key, of which the last value is used."""
+    """A mapping, and a message for each repeated key; the last value of such a key is used."""
 
     values: dict[str, Any]
-    twice: tuple[str, ...] = ()
+    repeated_keys: tuple[str, ...] = ()
 
 
 def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
@@ -80,7 +80,7 @@ def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
         if values is None or isinstance(values, dict):
             messages = (
                 f"line {first_line + above}: {quoted(key)} occurs twice in one mapping;"
-                " the last one counts"
+                " its last value is used"
                 for key, above in loader.repeated
             )
             return Yaml(values or {}, tuple(messages))
@@ -153,7 +153,6 @@ class _Loader(yaml.BaseLoader):
 _Loader.add_implicit_resolver(
     f"{_STANDARD}null", re.compile("(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]
 )
-
 
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+-]+)*")
 _WORDS = {*TRUTHS, "null", "y", "n", "nan", "inf"}
@@ -253,7 +252,7 @@ KINDS = (
 """Kind of value by path; other paths may have any value."""
 
 
-def typed(path: str, value: Any) -> Any:
+def convert_value(path: str, value: Any) -> Any:
     """Convert a value to its type in the schema; an invalid value is unchanged."""
     kind = KINDS.get(path)
     if kind == "yes or no" and isinstance(value, str):
@@ -268,7 +267,7 @@ def schema_violation(path: str, value: Any) -> str | None:
     kind = KINDS.get(path)
     if kind is None or value is None:
         return None
-    converted = typed(path, value)
+    converted = convert_value(path, value)
     types: dict[str, type | tuple[type, ...]] = {
         "text": (str, int, float),
         "yes or no": bool,
@@ -326,7 +325,7 @@ class Metadata:
         Source of the metadata, and the first line of the metadata in it.
     original
         The bytes that were read; None for metadata that were created.
-    twice
+    repeated_keys
         A message for each key that occurs twice in one mapping; its last value is used.
 
     Examples
@@ -341,7 +340,7 @@ class Metadata:
     source: str = "metadata"
     line: int = 1
     original: bytes | None = None
-    twice: tuple[str, ...] = field(default=())
+    repeated_keys: tuple[str, ...] = field(default=())
 
     def __repr__(self) -> str:
         parts = [part for part in PARTS if self.get(part) is not None]
@@ -350,13 +349,13 @@ class Metadata:
     def get(self, path: str) -> Any:
         """Return the value at a path, such as `actor.team`, or None.
 
-        For a list on the path, the values of its entries are returned as a tuple. Values that are
-        truth values or integers in the schema are converted.
+        For a list on the path, the values of its entries are returned as a tuple. Values that
+        are Booleans or integers in the schema are converted.
         """
         value = _walk(self.values, path.split("."))
         if isinstance(value, tuple):
-            return tuple(typed(path, entry) for entry in value if entry is not None) or None
-        return typed(path, value)
+            return tuple(convert_value(path, entry) for entry in value if entry is not None) or None
+        return convert_value(path, value)
 
     def problems(
         self, required: Sequence[str] = (), placeholders: Sequence[str] = PLACEHOLDERS
@@ -516,4 +515,4 @@ def _typed_tree(value: Any, path: str) -> Any:
         return {key: _typed_tree(inner, f"{path}.{key}") for key, inner in value.items()}
     if isinstance(value, list):
         return [_typed_tree(entry, path) for entry in value]
-    return typed(path, value)
+    return convert_value(path, value)

@@ -127,7 +127,7 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
     Warns
     -----
     CranfieldWarning
-        For a key that occurs twice in one mapping; the last one is used.
+        For a key that occurs twice in one mapping; its last value is used.
 
     Examples
     --------
@@ -152,8 +152,9 @@ class MetadataPlace:
     """Location of a run's metadata, which are read on request.
 
     header: the header of the run, if it has one.
-    path, tag: path and tag of the run; `ir-metadata.yml` is used if it has this tag or none.
-    file: the metadata file that the user named.
+    path, tag: path and tag of the run. A file `ir-metadata.yml` beside the run applies to the run
+        unless it has another tag.
+    file: the metadata file that the user passed.
     """
 
     header: Header | None = None
@@ -162,7 +163,7 @@ class MetadataPlace:
     tag: str | None = None
 
     def read(self) -> Metadata | None:
-        """Read the file of the user, else the header, else the file beside the run."""
+        """Read the file that the user passed, else the header, else the file beside the run."""
         if self.file is not None:
             return read_metadata(self.file)
         if self.header is not None:
@@ -180,7 +181,7 @@ class MetadataPlace:
 
 
 def header_lines(place: MetadataPlace | None) -> bytes:
-    """Return metadata as a header of comments; a header that is one already is unchanged."""
+    """Return metadata as a header of comments; a header that was read as comments is unchanged."""
     if place is None:
         return b""
     if place.file is None and place.header is not None and place.header.commented:
@@ -212,7 +213,7 @@ def _of_yaml(data: bytes, source: str, line: int) -> Metadata:
     if len(data) > MAX_BYTES:
         raise InputError("has metadata of more than 1 MiB", source=source)
     yaml = read_yaml(decode_text(data, source, line), source, line)
-    for message in yaml.twice[:1]:
-        more = f" ({len(yaml.twice) - 1:,} more)" if len(yaml.twice) > 1 else ""
+    for message in yaml.repeated_keys[:1]:
+        more = f" ({len(yaml.repeated_keys) - 1:,} more)" if len(yaml.repeated_keys) > 1 else ""
         warn(f"{source}: {message}{more}")
-    return Metadata(yaml.values, source, line, data, yaml.twice)
+    return Metadata(yaml.values, source, line, data, yaml.repeated_keys)

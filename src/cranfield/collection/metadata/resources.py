@@ -17,7 +17,7 @@ RESOURCES: dict[str, tuple[tuple[str, ...], str, int]] = {
     "RAM joules": (("resources.ram.energy used system",), "J", 1),
     "GPU joules": (("resources.gpu.energy used system",), "J", 1),
 }
-"""For each cost: paths whose values are added, their unit, and units per unit of cost."""
+"""For each cost: the paths of the values to add, their unit, and the divisor of their sum."""
 
 MACHINE = (
     "platform.hardware.cpu.model",
@@ -32,9 +32,9 @@ MACHINE = (
 def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     """Read the time and energy of runs from their metadata, as tirex-tracker writes them.
 
-    Time is in seconds: elapsed time, and processor time in user plus kernel mode, summed over
-    threads. Energy is in joules for processor, memory and graphics card, and includes all other
-    processes of the machine; 0 means below 1 J or not measured.
+    Times are in seconds: elapsed time, and processor time (user plus kernel mode, summed over
+    threads). Energies are in joules, for processor, memory and graphics card. They include all
+    other processes of the machine; 0 means below 1 J, or not measured.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     machines: dict[str, str] = {}
     for run in runs:
         if not isinstance(run, Run):
-            raise PolicyError(f"expected runs as read by read_runs(), got {type(run).__name__}")
+            raise PolicyError(f"expected runs, as read_runs() returns, got {type(run).__name__}")
         if run.name in costs:
             raise PolicyError(f"expected runs with different names, got {quoted(run.name)} twice")
         metadata = run.metadata

@@ -63,7 +63,7 @@ def read_labels(
     cells: Cells, kind: str, lines: Sequence[int] | pl.Series | None = None
 ) -> pl.Series:
     """Read labels of topics, systems, measures or shards; raise an error for an empty one."""
-    labels, invalid = LABEL.column(kind, cells)
+    labels, invalid = LABEL.convert_column(kind, cells)
     if invalid is not None:
         line = None if lines is None else lines[invalid]
         raise InputError(LABEL.reason(kind, cells[invalid]), line=line)
@@ -72,7 +72,7 @@ def read_labels(
 
 def read_numbers(cells: Cells) -> tuple[pl.Series, pl.Series]:
     """Read finite numbers, null in other cells; also return the rows of those with a value."""
-    numbers, _ = NUMBER.column("score", cells)
+    numbers, _ = NUMBER.convert_column("score", cells)
     rows = numbers.is_null().arg_true()
     others = cells[rows] if isinstance(cells, pl.Series) else [cells[row] for row in rows]
     return numbers, rows.filter(~where_absent(others, NO_SCORE))

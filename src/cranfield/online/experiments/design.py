@@ -250,7 +250,7 @@ def read_unit_ids(units: Any) -> pl.Series:
     cells = units if isinstance(units, pl.Series) else list(units)
     if not len(cells):
         return pl.Series("unit", [], dtype=pl.String)
-    ids, row = ID.column("unit", cells)
+    ids, row = ID.convert_column("unit", cells)
     if row is not None:
         raise CranfieldError(f"unit {row + 1}: {ID.reason('unit', cells[row])}")
     return ids

@@ -102,7 +102,7 @@ def check_rows(table: UnitTable, metrics: Names, denominators: Names) -> None:
     kinds_of_totals = ("user", "session", "units", "count", "weight", "assignment weight")
     schema = replace(table.schema, decisive=kinds_of_totals)
     divisors = {table.places[name] for name in denominators}
-    *_, kinds = schema.unused(table.names, {*table.places.values()} - divisors)
+    *_, kinds = schema.find_unused(table.names, {*table.places.values()} - divisors)
     # In a log, an impression is a page.
     kinds |= {k: "count" for k in table.unused if table.spellings[k] == "impression"}
     users, sessions = ([k for k in kinds if kinds[k] == kind] for kind in ("user", "session"))
@@ -272,7 +272,7 @@ def note_unused_labels(table: UnitTable, unit: str | None) -> list[str]:
     """Return a note on unused columns of labels; columns of numbers are taken for other metrics."""
     ids = None if unit is None else table.texts(table.places[unit])
     schema = replace(table.schema, is_selected=False)
-    unused, *_ = schema.unused(table.names, table.places.values())
+    unused, *_ = schema.find_unused(table.names, table.places.values())
     labels = []
     for k in (k for k in unused if table.spellings[k] not in TIMES - {"period"}):
         texts = table.texts(k)

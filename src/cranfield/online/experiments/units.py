@@ -278,7 +278,7 @@ def _convert_times(times: pl.Series, source: str) -> pl.Series:
     """Return sortable times: text that starts with a date, or numbers if there are no dates."""
     numeric_times = times.cast(pl.Float64, strict=False)
     if numeric_times.null_count() == times.null_count():
-        dates, bad = LOG_TIME.column("time", times)
+        dates, bad = LOG_TIME.convert_column("time", times)
         if bad is not None:
             raise InputError(LOG_TIME.reason("time", times[bad]), source=source)
         has_dates = (dates.dt.year() >= _FIRST_YEAR).all()

@@ -74,7 +74,7 @@ class Cell(Kind):
                 return n_formats
         return None
 
-    def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
+    def convert_column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
         series = cells if isinstance(cells, pl.Series) else _make_series(cells)
         if self.prepare is not None:
             series = pl.Series(self.prepare(series))

@@ -489,7 +489,7 @@ def read_ubi(
     # Browsers send events out of order, and a page may be shown again later.
     event_rows = event_rows.unnest("event_attributes").unnest("object", "position")
     event_rows = event_rows.with_columns(
-        event_time=TIME.column("time", event_rows["timestamp"])[0],
+        event_time=TIME.convert_column("time", event_rows["timestamp"])[0],
         # Events before the first query have an empty id, or none.
         query_id=pl.when(pl.col("query_id").str.strip_chars() != "").then("query_id"),
     ).rename({"query_id": "page", "ordinal": "rank", "object_id": "doc", "timestamp": "time"})

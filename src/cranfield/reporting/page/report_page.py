@@ -15,7 +15,7 @@ from cranfield.assess.judges.comparison import JudgeComparison
 from cranfield.assess.judges.rankings import JudgeRankings
 from cranfield.base.errors import PolicyError, check_list, quoted
 from cranfield.base.files import whole_file
-from cranfield.collection.policies import ABOUT_NUMBERS, CHOICES
+from cranfield.collection.policies import CHOICES, NUMBER_EFFECTS
 from cranfield.reporting.charts.saving import InScript
 from cranfield.reporting.page import sections
 from cranfield.reporting.page.contents import PageContents, collect_contents
@@ -58,7 +58,7 @@ def render_page(contents: PageContents) -> str:
         is_pair=is_pair,
         sections=sections,
         effects=CHOICES,
-        effects_of_numbers=ABOUT_NUMBERS,
+        effects_of_numbers=NUMBER_EFFECTS,
         corrections=CORRECTIONS,
         format_pvalue=format_pvalue,
         figure_of_two=two_systems_figure(contents) if is_pair else None,

@@ -314,7 +314,7 @@ def has_decimal_comma(cell: Any) -> bool:
     return isinstance(cell, str) and bool(DECIMAL_COMMA.fullmatch(cell.strip()))
 
 
-def no_number(cell: Any) -> str:
+def invalid_number(cell: Any) -> str:
     """Describe an invalid number, with advice."""
     word = str(cell).strip().casefold()
     advice = "; use a decimal point" * has_decimal_comma(cell)
@@ -323,7 +323,7 @@ def no_number(cell: Any) -> str:
     return f"not a finite number{advice}"
 
 
-NUMBER = Kind(finite, pl.Float64, no_number, exact=(float, pl.Float64))
+NUMBER = Kind(finite, pl.Float64, invalid_number, exact=(float, pl.Float64))
 
 
 def invalid_integer(cell: Any) -> str:

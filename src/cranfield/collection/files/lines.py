@@ -192,6 +192,12 @@ def _ntcir_judgments(line: str) -> Layout | None:
 _HEAD_BYTES = 1 << 16
 """Maximum number of bytes before the first line with text."""
 
+_HEAD_LINES = 3
+"""Number of lines with text that determine the layout."""
+
+_SMALL_HEAD = 1 << 10
+"""Number of bytes to which a head with fewer lines is extended; chunks of a stream may be small."""
+
 
 def detect_layout(
     source: Source,
@@ -261,7 +267,7 @@ def _layout_of_head(
     layout = _layout_of_line(first, kind, separator, grade)
     if layout is None:
         return None
-    lines = [line for _, line in islice(lines_with_text(head[:_HEAD_BYTES]), 1, 3)]
+    lines = [line for _, line in islice(lines_with_text(head[:_HEAD_BYTES]), 1, _HEAD_LINES)]
     others = [_layout_of_line(line.decode("latin-1"), kind, separator, grade) for line in lines]
     do_agree = len(others) == 2 and others[0] is others[1]
     return (others[0] if do_agree else None) or layout
@@ -298,12 +304,15 @@ def _layout_of_line(
 
 
 def read_head(source: Source) -> tuple[Source, bytes]:
-    """Read the head of a file, up to a line with text; the returned source includes it."""
+    """Read the head of a file, its first lines with text; the returned source includes it."""
+
+    def is_complete(head: bytes) -> bool:
+        n_lines = len([*islice(lines_with_text(head), _HEAD_LINES)])
+        return n_lines == _HEAD_LINES or len(head) >= (_SMALL_HEAD if n_lines else _HEAD_BYTES)
+
     chunks = source.chunks()
     head = next(chunks, b"")
-    while (
-        len(head) < _HEAD_BYTES and not any(lines_with_text(head)) and (chunk := next(chunks, b""))
-    ):
+    while not is_complete(head) and (chunk := next(chunks, b"")):
         head += chunk
     return replace(source, remaining=chain([head] if head else [], chunks)), head
 

@@ -82,7 +82,7 @@ _ANSWER = Kind(
     missing=lambda cell: cell is None,
     prepare=_texts_of_responses,
 )
-"""Text of an answer, null if the model refused to answer; responses with several are errors."""
+"""Text of an answer, null if the model refused; a response with several answers is an error."""
 
 _PLACEHOLDER = re.compile(r"(\{(?:topic|document)(?:\.\w+)?\})")
 _TEXT_COLUMNS = {
@@ -235,7 +235,7 @@ class ParsedAnswers(TableResult):
         "doc": Column("Document.", key=True),
         "grade": Column("Grade in the answer; null if it was not parsed."),
         "outcome": Column(
-            "parsed, unparsed, refused (failed, truncated or without text) or missing (no answer)."
+            "Outcome: parsed, unparsed, refused (failed, truncated, no text), missing (no answer)."
         ),
     }
 

@@ -131,7 +131,7 @@ class JudgedAnswers(Scorable):
         return values[self.nugget]
 
     def require(self, measure: object, *attributes: str) -> None:
-        """Raise an error if values of attributes are missing that a measure requires.
+        """Raise an error if a nugget or answer lacks an attribute that the measure requires.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class JudgedAnswers(Scorable):
                 location = f"topic {quoted(self.topics[topic])}"
                 if attribute in {"length", "position"}:
                     location += f" and system {quoted(self.systems[system])}"
-                raise MeasureError(f"{measure} requires {requirement}; {location} lacks it")
+                raise MeasureError(f"{measure} requires {requirement}, got none for {location}")
 
     def __repr__(self) -> str:
         matches = f"{len(self.cell):,} match{'' if len(self.cell) == 1 else 'es'}"
@@ -200,8 +200,8 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
     Warns
     -----
     CranfieldWarning
-        For answers to topics without nuggets, which are excluded, and for missing answers, which
-        count as 0: a system has no row for a topic with nuggets.
+        For answers to topics without nuggets, which are excluded, and for systems without a row for
+        a topic with nuggets: the missing answer counts as 0.
 
     Examples
     --------

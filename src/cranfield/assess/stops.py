@@ -468,7 +468,7 @@ def stopping_by_topic(
         Pool of documents; judgments of other documents are ignored.
     judged
         Judgments so far, in order of judging within each topic: any input of
-        :func:`cranfield.read_qrels`, or None before the first judgment.
+        :func:`cranfield.read_qrels`, or None if there are none.
     rules, rel, every
         As for :func:`stopping`.
 

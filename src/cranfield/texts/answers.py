@@ -277,13 +277,11 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
         part.check(_INVALID_ANSWERS)
         start += part.frame.height
     systems = tuple(frame["system"].unique(maintain_order=True))
-    unknown_topics = (
-        frame.filter(~pl.col("is_known"))["topic"].unique(maintain_order=True).to_list()
-    )
+    skipped = frame.filter(~pl.col("is_known"))["topic"].unique(maintain_order=True).to_list()
     frame = frame.filter("is_known")
     nouns = {"text": "answer", "gold": "nuggets"}
     source = tables[0].source
-    check_topics(systems, {*frame["system"]}, unknown_topics, gold.topics, **nouns, source=source)
+    check_topics(systems, {*frame["system"]}, skipped, gold.topics, **nouns, source=source)
     shape = (len(gold.topics), len(systems))
     length, answered = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
     topic = find_label_positions(frame["topic"].to_list(), gold.topics)

@@ -331,9 +331,7 @@ def _citation_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
 
 def _check_list(value: Any, topic: Any) -> list[Any]:
     if not isinstance(value, (list, tuple)):
-        expected = (
-            "expected a list of sentences, each a list of the support of each citation, from 0 to 1"
-        )
+        expected = "expected a list of sentences, each a list of degrees of support from 0 to 1"
         got = type(value).__name__
         raise InputError(f"{expected}, got {got}", source="citations", topic=str(topic))
     return list(value)

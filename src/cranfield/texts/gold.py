@@ -154,8 +154,8 @@ def check_topics(
                 source=source,
             )
     if skipped_topics:
-        place = f"{source}: answers to" if text == "answer" else "texts of"
-        warn(f"{place} {counted(len(skipped_topics), 'topic')} without {gold} skipped ({skipped})")
+        texts = f"{source}: answers to" if text == "answer" else "texts of"
+        warn(f"{texts} {counted(len(skipped_topics), 'topic')} without {gold} skipped ({skipped})")
 
 
 def check_name_used(name: str | None, is_used: bool) -> None:

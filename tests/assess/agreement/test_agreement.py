@@ -270,7 +270,7 @@ REFUSED = [
     ({"annotations": [[1, NONE]], "pairs": True}, "no two assessors labelled the same unit"),
     (
         {"annotations": [[1, 1, NONE], [NONE, NONE, 1]], "axis": 1, "against": "3"},
-        "'3' has no labelled unit in common with another assessor",
+        "'3' has no unit in common with another assessor",
     ),
     ({"annotations": {"ann": {"q": {"d": 1}}}}, "at least two assessors"),
     (

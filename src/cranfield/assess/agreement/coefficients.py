@@ -139,9 +139,7 @@ class Ratings:
         code_of_pair = self.assessor[first_labels] * n_assessors + self.assessor[second_labels]
         codes, pair_index = np.unique(code_of_pair, return_inverse=True)
         if not codes.size and against is not None:
-            raise CranfieldError(
-                f"{quoted(against)} has no labelled unit in common with another assessor"
-            )
+            raise CranfieldError(f"{quoted(against)} has no unit in common with another assessor")
         if not codes.size:
             raise CranfieldError("no two assessors labelled the same unit")
         names = [tuple(self.assessors[k] for k in divmod(code, n_assessors)) for code in codes]

@@ -197,10 +197,8 @@ def _match_grades(people: Qrels, judge: Judge, low: int) -> tuple[Any, Any]:
     if unlabelled.height:
         topic, doc = unlabelled.select("topic", "doc").row(0)
         documents = counted(unlabelled.height, "document")
-        reason = (
-            f"people judged {documents} that {quoted(judge.name)} did not label; add the labels"
-        )
-        reason += ", or remove these judgments"
-        raise InputError(reason, topic=topic, doc=doc)
+        reason = f"people judged {documents} that {quoted(judge.name)} did not label"
+        advice = "add the labels, or remove these judgments"
+        raise InputError(f"{reason}; {advice}", topic=topic, doc=doc)
     pairs = pairs.join(judged, on=["topic", "doc"], how="left", maintain_order="left")
     return pairs["label"].to_numpy(), pairs["grade"].fill_null(np.nan).to_numpy()

@@ -164,9 +164,8 @@ def self_preference(
             - \operatorname{mean}_{s \notin K_j} \Delta_{jst} \right), \qquad
         \Delta_{jst} = M_j(s, t) - M_{people}(s, t)
 
-    with :math:`K_j` the systems of the judge's family. A judge that is equally generous to all
-    systems has no bias. A judge that scores its family higher, as much as people do, has none
-    either.
+    with :math:`K_j` the systems of the judge's family. A judge has no bias if it is equally
+    generous to all systems, or if people score its family higher by the same amount.
 
     Parameters
     ----------

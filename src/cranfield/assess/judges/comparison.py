@@ -457,7 +457,6 @@ def _sample_notes(human: Qrels) -> Iterator[str]:
     design = [name for name in ("inclusion", "stratum") if name in human.columns]
     if design and len(np.unique(human.columns[design[0]])) > 1:
         yield (
-            f"documents that people judged were sampled with different values of {design[0]};"
-            " agreement, bias and calibration count each document once, without a correction for"
-            " the sampling"
+            f"people judged a sample with different values of {design[0]}; agreement, bias and"
+            " calibration count each judged document once, without a correction for the sampling"
         )

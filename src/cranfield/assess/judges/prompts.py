@@ -62,8 +62,8 @@ def _text_of_response(cell: Any) -> Any:
         return None
     if isinstance(cell.get("text"), str):
         return cell["text"]
-    for several in ("choices", "candidates"):
-        if isinstance(cell.get(several), list) and len(cell[several]) > 1:
+    for name in ("choices", "candidates"):
+        if isinstance(cell.get(name), list) and len(cell[name]) > 1:
             return cell
     key = next((name for name in cell if name in _MESSAGES), None)
     if key is not None:
@@ -154,10 +154,8 @@ def _read_texts(
         column = placeholder.strip("{}").partition(".")[2] or default
         if column not in index_of:
             expected = ", ".join(f"{{{kind}.{name}}}" for name in index_of)
-            message = (
-                f"has no column for {placeholder} of the template; expected one of: {expected}"
-            )
-            raise InputError(message, source=source)
+            reason = f"has no column for {placeholder} of the template"
+            raise InputError(f"{reason}; expected one of: {expected}", source=source)
         cells = columns.cells(index_of[column])
         texts[placeholder] = ["" if cells[row] is None else str(cells[row]) for row in rows]
     return texts

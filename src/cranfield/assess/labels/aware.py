@@ -204,8 +204,8 @@ def aware(
     if is_named:
         check_choice("weights", weights, WEIGHTS)
         if (gold is not None) != (weights in SUPERVISED):
-            needs = "require gold judgments" if gold is None else "do not use gold judgments"
-            raise PolicyError(f"weights {quoted(weights)} {needs}")
+            reason = "require gold judgments" if gold is None else "do not use gold judgments"
+            raise PolicyError(f"weights {quoted(weights)} {reason}")
     elif gold is not None:
         raise PolicyError("numeric weights cannot be combined with gold judgments")
     draws = draws if is_named and weights in UNSUPERVISED else 0

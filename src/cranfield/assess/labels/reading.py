@@ -394,9 +394,9 @@ class _Reader:
             raise PolicyError(f"for a table with a header, {expected}, got {quoted(columns)}")
         schema = set_grade_kind(schema, self.grade_map)
         own_names = schema.own_names(columns)
-        if workers is not None and (own := {"worker", "grade"} & {*own_names}):
+        if workers is not None and (surplus := {"worker", "grade"} & {*own_names}):
             reason = "worker_columns already names the columns of grades; remove from columns:"
-            raise PolicyError(f"{reason} {', '.join(sorted(own))}")
+            raise PolicyError(f"{reason} {', '.join(sorted(surplus))}")
         if form is not None:
             table = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
         elif not is_utf8(encoding):
@@ -624,9 +624,8 @@ def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
     if outside_rows.size:
         topic, doc = labels.pairs.row(int(rows[outside_rows[0]]))
         scale = some_of(map(str, labels.grades.tolist()), 8)
-        reason = (
-            f"gold grade {grades[outside_rows[0]]} is outside the scale of the labels ({scale})"
-        )
+        grade = grades[outside_rows[0]]
+        reason = f"gold grade {grade} is outside the scale of the labels ({scale})"
         raise InputError(reason, source=qrels.origin.name, topic=topic, doc=doc)
     notes = [f"{counted(rows.size, 'pair')} with a gold grade"]
     if unused := len(qrels) - rows.size:

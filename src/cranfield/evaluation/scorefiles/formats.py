@@ -345,8 +345,8 @@ def _find_directions(table: ScoreTable, roles: Mapping[str, int]) -> dict[int, l
             columns[k] = values
         elif unknown and meanings is not _DIRECTIONS:
             line = None if table.columns.lines is None else table.columns.lines[unknown[0]]
-            found = quoted(cells[unknown[0]])
-            raise InputError(f"column {quoted(name)} must be true or false, got {found}", line=line)
+            value = quoted(cells[unknown[0]])
+            raise InputError(f"column {quoted(name)} must be true or false, got {value}", line=line)
         elif unknown and "score" in roles and len({*map(str, cells)}) == 1:
             # Other unused columns are reported only if they have several values.
             warn(

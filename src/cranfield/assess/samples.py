@@ -76,12 +76,12 @@ class EstimatedRelevant(TableResult):
         return float(np.sqrt((self.error**2).sum()))
 
     @property
-    def total_varies(self) -> bool:
+    def has_total_error(self) -> bool:
         """Whether the error of the total is known: not 0, or 0 as all documents were sampled."""
         return self.total_error != 0 or self.rows["sampled"].equals(self.rows["pooled"])
 
     def heading(self) -> list[str]:
-        error = f"{self.total_error:.1f}" if self.total_varies else "unknown"
+        error = f"{self.total_error:.1f}" if self.has_total_error else "unknown"
         total = f"{counted(self.rows.height, 'topic')}: {self.total:.1f} relevant documents"
         n_relevant = f"{self.rows['relevant'].sum():,}"
         sample = f"from {n_relevant} in a sample by {self.drawing}"
@@ -133,7 +133,7 @@ class Sample(Result):
     drawing
         Text form of the design, with its sizes.
     seed
-        Seed of the random numbers; each topic has its own, which depend on its id and the seed.
+        Seed; the random numbers of a topic depend only on the seed and the id of the topic.
     drawn
         Whether a document of the pool was drawn; shape (documents,).
     cells

@@ -143,7 +143,7 @@ class RecallTest(Rule):
     )
     recall: float = parameter(0.95, OPEN_PROBABILITY, "target recall of the pool")
     confidence: float = parameter(
-        0.95, OPEN_PROBABILITY, "1 minus the smallest p below which the rule stops"
+        0.95, OPEN_PROBABILITY, "1 minus the probability below which the rule stops"
     )
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:

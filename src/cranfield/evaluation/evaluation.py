@@ -343,7 +343,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
         The input: judged runs, with policies and coverage; judged runs by shard, with the
         partition; or judged sessions, answers, citations or summaries.
     compat
-        Program whose rounding the measures of trec_eval use.
+        Program whose rounding is used for the measures of trec_eval.
     on_all
         For an evaluation by shard, the evaluation of the same runs on all documents; else None.
 
@@ -578,7 +578,7 @@ def score(
     measures
         Measures or their text forms.
     compat
-        Program whose rounding the measures of trec_eval use.
+        Program whose rounding is used for the measures of trec_eval.
 
     Returns
     -------

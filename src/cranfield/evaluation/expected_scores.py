@@ -21,7 +21,7 @@ _MAX_CELLS = 1 << 21  # maximum number of rankings that are scored at once, to l
 
 
 def has_bounds(measure: Measure, judged: JudgedRuns) -> bool:
-    """Return True if no order of tied documents scores beyond their orders by grade."""
+    """Return True if no order of ties scores beyond the two orders by grade."""
     # Condensed lists with a depth depend on the order of unjudged documents.
     is_condensed = measure.judged_only or judged.policies.unjudged == "condensed"
     return not (is_condensed and judged.policies.depth)

@@ -212,7 +212,7 @@ class EquityOfAttention(TableResult):
     columns: ClassVar[Columns] = {
         "system": Column("System.", key=True),
         "rankings": Column("Number of rankings in the series."),
-        "recurring": Column("Number of documents or groups that several rankings give attention."),
+        "recurring": Column("Number of documents or groups with attention in several rankings."),
         "unfairness": Column(
             "Sum of the distances between accumulated attention and accumulated relevance, from 0"
             " to twice the number of rankings; lower is better."

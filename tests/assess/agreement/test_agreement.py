@@ -159,7 +159,7 @@ def test_of_two_with_gaps_all_labels_count_for_chance() -> None:
     assert found.units.tolist() == [3]
     # Only with this note do the values of both calls, with one row each, not contradict.
     assert found.notes == (
-        "AC1 and AC2: agreement by chance is estimated from 2 units with only one label too",
+        "AC1 and AC2: chance agreement is also estimated from 2 units with only one label",
     )
     paired = agreement_of(ratings, "AC1", axis=1, pairs=True, interval="none")
     assert paired.units.tolist() == [3] and paired.notes == ()

@@ -200,7 +200,7 @@ def test_a_judge_without_a_family_is_reported(campaign: Campaign) -> None:
     runs, people, label_sets = campaign
     found = cf.assess.self_preference(runs, people, label_sets, {"noisy": "s0"}, "AP")
     assert found.notes == (
-        "kind: 1 of 12 topics excluded, as the judge has no label of the topic",
+        "kind: 1 of 12 topics excluded: not labelled by the judge",
         "no bias computed for judges that lack systems of their own family or of other"
         " families: kind",
     )
@@ -218,7 +218,7 @@ def test_names_of_families_that_match_nothing_are_reported(campaign: Campaign) -
     runs, people, label_sets = campaign
     families = {"noisy": "s0", "S0": "noisy"}
     topics, names, _ = cf.assess.self_preference(runs, people, label_sets, families, "AP").notes
-    assert topics == "kind: 1 of 12 topics excluded, as the judge has no label of the topic"
+    assert topics == "kind: 1 of 12 topics excluded: not labelled by the judge"
     assert names == "families: 1 of 2 names not found among the judges and systems: 'S0'"
     with pytest.raises(cf.PolicyError, match="got none; families: 1 of 1 name not found"):
         cf.assess.self_preference(runs, people, label_sets, {"Noisy": "s0"}, "AP")
@@ -315,7 +315,7 @@ def test_documents_that_a_judge_did_not_label_have_a_note(unjudged: str) -> None
     runs = {"a": {f"q{k}": {"x": 2, "y": 1} for k in range(3)}}
     for function in (cf.assess.judge_rankings, cf.assess.score_bias):
         topics, note = function(runs, people, judges, "P@1", unjudged=unjudged).notes
-        assert topics == "half: 1 of 3 topics excluded, as the judge has no label of the topic"
+        assert topics == "half: 1 of 3 topics excluded: not labelled by the judge"
         assert note.startswith("half: no label for 2 of 4 documents that people judged in its top")
 
 

@@ -443,7 +443,7 @@ def agreement_of(
     n_single = round(float(tables.proportions.sum() - tables.units.sum()))
     if not paired and n_single and any(str(measure).startswith("AC") for measure in parsed):
         units = counted(n_single, "unit")
-        note = f"AC1 and AC2: agreement by chance is estimated from {units} with only one label too"
+        note = f"AC1 and AC2: chance agreement is also estimated from {units} with only one label"
         notes = (*notes, note)
     value = formula(tables.total())
     has_units = tables.units.sum(axis=(-2, -1)) > 0

@@ -126,7 +126,7 @@ def score_by_judges(
         values[:, k, is_missing] = np.nan
         if any(is_missing):
             topics = f"{sum(is_missing):,} of {counted(len(is_missing), 'topic')}"
-            missing.append(f"{name}: {topics} excluded, as the judge has no label of the topic")
+            missing.append(f"{name}: {topics} excluded: not labelled by the judge")
     by_people = evaluate_aspect(judged)
     gaps = [] if is_condensed else gap_notes(panel)
     advice = "to score only documents that people judged, use unjudged='condensed'"

@@ -425,8 +425,8 @@ class Random(Bandit):
 class EpsilonGreedy(Bandit):
     """Choose from a random run with probability min(1, c S / (d^2 t)), else from the best run.
 
-    S is the number of runs, and t the number of judgments of the topic with the next one. The best
-    run has the highest proportion of relevant among judged documents, which is 0 at first.
+    S is the number of runs, and t the number of judgments of the topic including the next one. The
+    best run has the highest proportion of relevant among judged documents, which is 0 at first.
     """
 
     name = "epsilon-greedy"
@@ -470,7 +470,7 @@ class UcbTuned(Bandit):
 
 
 class Thompson(Bandit):
-    """Choose from the run with the highest draw of Beta(1 + R, 1 + N - R): R of N are relevant.
+    """Choose from the run with the highest draw of Beta(1 + R, 1 + N - R), if R of N are relevant.
 
     N and R are the numbers of judged and of relevant documents of the run. Each judgment of a run
     multiplies its earlier counts by `rate`.
@@ -490,7 +490,7 @@ class Thompson(Bandit):
 
 
 class MaxMean(Bandit):
-    """Choose from the run with the highest (1 + R)/(2 + N): R of N judged documents are relevant.
+    """Choose from the run with the highest (1 + R)/(2 + N), if R of N judged ones are relevant.
 
     N and R are the numbers of judged and of relevant documents of the run. Each judgment of a run
     multiplies its earlier counts by `rate`.

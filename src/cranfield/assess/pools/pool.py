@@ -268,7 +268,7 @@ class Unjudged(Result):
 
 
 def read_judgments(judged: Any, reader: Callable[[Any], Qrels] | None = None) -> Qrels | None:
-    """Read judgments; return None for None, and for a sheet without grades, with a warning.
+    """Read judgments; return None if there are none, with a warning for a sheet without grades.
 
     Documents that a stratified sample lists as not sampled are dropped.
     """

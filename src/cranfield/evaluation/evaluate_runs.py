@@ -147,7 +147,7 @@ def evaluate(
     if shards is None:
         for name in ("unmapped", "rel", "seed"):
             if name in policies:
-                hint = "; a measure takes it as a parameter: 'AP(rel=2)'" if name == "rel" else ""
+                hint = "; to set rel of a measure, write 'AP(rel=2)'" if name == "rel" else ""
                 raise PolicyError(f"{name} requires shards=...{hint}")
         return score(judge(runs, qrels, compat=compat, **policies), parsed, compat=compat)
     sharding = as_sharding(shards, policies.pop("seed", 0))

@@ -46,7 +46,7 @@ class ProbableRuns:
 
     @property
     def row(self) -> Ints:
-        """Row of each judgment of the runs in the probabilities."""
+        """Row in `probabilities` of each judgment of the runs."""
         return np.asarray(self.judged.judgments.columns["row"])
 
     def with_grades(self, grades: Ints) -> JudgedRuns:

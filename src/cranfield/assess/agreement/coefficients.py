@@ -696,7 +696,7 @@ def degrees_of_freedom(deviations: Floats, n_topics: Ints) -> Floats:
 
 
 def percentiles(resampled: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Compute percentile intervals from bootstrap values, of which NaN are ignored."""
+    """Compute percentile intervals from bootstrap values; NaN values are ignored."""
     is_defined = ~np.isnan(resampled).all(axis=0)
     low, high = np.full((2, *resampled.shape[1:]), np.nan)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]

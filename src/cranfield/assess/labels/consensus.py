@@ -183,7 +183,7 @@ class Consensus(Result):
         ----------
         rounding
             `half-up`, `half-down`, `half-even`, `down` or `up`. Expected grades within 1e-9 of an
-            integer or half-integer are set to it first.
+            integer or half-integer count as this number.
         """
         check_choice("rounding", rounding, ROUNDINGS)
         grade = self.expected()

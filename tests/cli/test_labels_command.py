@@ -48,7 +48,7 @@ def test_what_is_in_it_and_what_is_made_of_it(labelled: Path) -> None:
         "majority of 4 pairs, 1 tie (high)",
         "quality: weight of the labels of the worker; agreement: proportion of labels that equal",
         "note: aggregated grades equal the gold grades of 3 of 3 documents; 1 were tied",
-        "note: 1 gold judgment of pairs without a label ignored",
+        "note: 1 gold judgment ignored, as the pair has no label",
         "note: 4 judgments written to made",
     ):
         assert line in out, line

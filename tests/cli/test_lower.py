@@ -94,7 +94,7 @@ def test_board_chart_and_page(folder: Path) -> None:
 
 @refusals(
     """
--m latency --lower latncy | unknown measure 'latncy', of which lower is better; expected one of:
+-m latency --lower latncy | unknown measure 'latncy', declared as lower is better; expected one of:
 -m nDCG@10 --lower nDCG@10 | expected 'higher is better' for nDCG@10, got 'lower is better'
 -m latency --lower score | expected one of: latency
 """

@@ -100,7 +100,7 @@ def test_options_reach_judgments_by_name(tmp_path: Path, suffix: str) -> None:
             ("columns", None, "has no grade column"),
             ("columns", {"grade": "zebra"}, "no column 'zebra'"),
             ("columns", {"worker": "unit", "grade": "points"}, "unknown column 'worker'"),
-            ("missing", "error", "has no grade, as 1 of 4 rows; use missing='drop'"),
+            ("missing", "error", r"has no grade \(1 of 4 rows\); use missing='drop'"),
             ("repeats", "error", "a second label of worker 'ann'"),
         ):
             with pytest.raises(cf.CranfieldError, match=reason):

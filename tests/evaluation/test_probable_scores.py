@@ -204,7 +204,7 @@ def test_the_command(tmp_path: Path) -> None:
     values = np.array([row[3:] for row in rows[1:]], dtype=float)
     deviation = np.sqrt(0.4 + 0.54 / 4 - 0.67**2)
     np.testing.assert_allclose(values, [[0.67, deviation, 0, 0], [0.2, 0.4, 0, 0]], rtol=1e-12)
-    assert "assumed calibrated" in error
+    assert "calibrated probabilities" in error
     status, out, _ = ended_with(tmp_path, *evaluate)
     assert "0.4350" in out and "95% confidence intervals for the mean" in out
     (tmp_path / "fixed.yml").write_text("fixed-topics: true\nconfidence: 0.9\n")

@@ -77,5 +77,5 @@ def test_rows_without_topics_are_paired_with_a_warning(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / f"{name}.csv").write_text("faithfulness,relevance\n0.5,1\n1,0.5\n")
     files = [tmp_path / "a.csv", tmp_path / "b.csv"]
-    reason = "a.csv, .*b.csv have no column of topics: their rows are paired in order"
+    reason = "a.csv, .*b.csv have no column of topics, so their rows are paired in order"
     assert warns(reason, read_scores, files, measure="faithfulness").topics == ("1", "2")

@@ -63,11 +63,11 @@ def test_above_one_and_flat() -> None:
 
 def test_what_is_lacking_is_said() -> None:
     judged = judge_answers({"a": {"q": ["x"]}}, {"q": {"x": 1}})
-    with pytest.raises(MeasureError, match="vital string length of each nugget; topic 'q' lacks"):
+    with pytest.raises(MeasureError, match="length of each nugget, got none for topic 'q'"):
         evaluate_answers(judged, "SMeasure")
     gold = {"q": {"x": {"weight": 1, "vital_length": 3}}}
     judged = judge_answers({"a": {"q": ["x"]}}, gold)
-    with pytest.raises(MeasureError, match="position of each nugget; topic 'q' and system 'a'"):
+    with pytest.raises(MeasureError, match="each nugget, got none for topic 'q' and system 'a'"):
         evaluate_answers(judged, "SMeasure")
     with pytest.raises(MeasureError, match="TMeasure requires the length of each answer"):
         evaluate_answers(judged, "TMeasure")

@@ -80,9 +80,9 @@ class Sheets(TableResult):
             File name; with several assessors it must contain `{}`, which is replaced by the name of
             each. Files are compressed by their suffix; `-` is standard output.
         format
-            `tsv`, `csv` or `jsonl`, with an empty column `grade` to fill in, after which
-            :func:`read_qrels` reads the file; or `trec`, with lines of topic, 0 and document, to
-            which a grade can be appended. By default chosen by the suffix, else `trec`.
+            `tsv`, `csv` or `jsonl` with an empty column `grade`; :func:`read_qrels` reads the file
+            once the grades are filled in. Or `trec`, with lines of topic, 0 and document, to which
+            a grade can be appended. By default the file suffix decides, with `trec` for others.
 
         Raises
         ------

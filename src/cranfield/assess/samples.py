@@ -45,9 +45,9 @@ class EstimatedRelevant(TableResult):
     variance
         Name of the variance estimator.
     error
-        Standard errors of the estimates; shape (topics,). NaN if some pair of documents of a topic
-        cannot both be drawn, or if the estimated variance is negative. Unlike in the table, it is 0
-        for an estimated variance of 0, as the error of the total requires.
+        Standard errors of the estimates; shape (topics,). NaN if two documents of a topic cannot
+        both be drawn, or if the estimated variance is negative. An estimated variance of 0 gives 0
+        here, for the sum over topics, but null in the table unless all documents were sampled.
     """
 
     name: ClassVar[str] = "relevant"
@@ -72,16 +72,16 @@ class EstimatedRelevant(TableResult):
 
     @property
     def total_error(self) -> float:
-        """Standard error of the total, as topics are sampled independently."""
+        """Standard error of the total; topics are sampled independently."""
         return float(np.sqrt((self.error**2).sum()))
 
     @property
-    def total_varies(self) -> bool:
-        """Whether the error of the total is not 0, or is 0 because all documents were sampled."""
+    def has_total_error(self) -> bool:
+        """Whether the error of the total is known: not 0, or 0 as all documents were sampled."""
         return self.total_error != 0 or self.rows["sampled"].equals(self.rows["pooled"])
 
     def heading(self) -> list[str]:
-        error = f"{self.total_error:.1f}" if self.total_varies else "unknown"
+        error = f"{self.total_error:.1f}" if self.has_total_error else "unknown"
         total = f"{counted(self.rows.height, 'topic')}: {self.total:.1f} relevant documents"
         n_relevant = f"{self.rows['relevant'].sum():,}"
         sample = f"from {n_relevant} in a sample by {self.drawing}"
@@ -113,7 +113,7 @@ VARIANCES: dict[str, Callable[[Cells, Floats, Floats], Floats]] = {
     "sen-yates-grundy": _sen_yates_grundy,
     "horvitz-thompson": _horvitz_thompson,
 }
-"""Estimators of the variance of the estimated number, by name; they return terms by cell."""
+"""Estimators of the variance of the estimated number, by name; they return summands by cell."""
 
 
 UNJUDGED_POLICIES = ("error", "nonrelevant")  # Ways to treat sampled documents without a judgment
@@ -133,7 +133,7 @@ class Sample(Result):
     drawing
         Text form of the design, with its sizes.
     seed
-        Seed of the random numbers; those of a topic depend only on the seed and the topic's id.
+        Seed; the random numbers of a topic depend only on the seed and the id of the topic.
     drawn
         Whether a document of the pool was drawn; shape (documents,).
     cells
@@ -217,8 +217,8 @@ class Sample(Result):
         Raises
         ------
         PolicyError
-            If a sampled document has no judgment, or the judgments are those of another sample, by
-            their column `inclusion`.
+            If a sampled document has no judgment, or if the column `inclusion` of the judgments
+            shows that they are of another sample.
         """
         check_choice("unjudged", unjudged, UNJUDGED_POLICIES)
         qrels = read_judgments(judgments)
@@ -332,7 +332,7 @@ class Sample(Result):
             .. math:: \sum_d \frac{1 - \pi_d}{\pi_d^2} y_d + \sum_{d \ne e}
                 \frac{\pi_{de} - \pi_d \pi_e}{\pi_d \pi_e \pi_{de}} y_d y_e
 
-            which is more often negative; then the standard error is NaN.
+            which is negative more often than the default; then the standard error is NaN.
 
         Raises
         ------

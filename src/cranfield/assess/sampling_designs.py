@@ -103,7 +103,7 @@ class Cells:
 def multinomial_cells(
     doc_cell: Ints, topic: Ints, label: Ints, size: Ints, mass: Floats, draws: int
 ) -> Cells:
-    """Return cells drawn with replacement by mass; only the last of a topic may be smaller."""
+    """Return cells that are drawn with replacement; only the last of a topic may be smaller."""
     m = float(draws)
     mean_count, pairs = m * mass, m * (m - 1) * mass**2
     ratios = np.full(mass.size, (m - 1) / m)

@@ -57,7 +57,7 @@ RuleValues = tuple[Floats, Floats, Bools]  # Value, bound and decision by number
 
 
 class Rule(Spec):
-    """Stopping rule for judging the documents of a topic; its text form is its identity."""
+    """Stopping rule for judging the documents of a topic, identified by its text form."""
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
@@ -138,12 +138,12 @@ class RecallTest(Rule):
     aliases = ("CMH",)
     source = "Callaghan and Müller-Hansen (2020)"
     words = (
-        "smallest probability {value:.4g} of so few relevant documents among the last n judgments,"
-        " over all n (not a p-value), stops below {bound:.4g}"
+        "the probability of so few relevant documents among the last n judgments, minimised over n"
+        " (not a p-value), is {value:.4g}; the rule stops below {bound:.4g}"
     )
     recall: float = parameter(0.95, OPEN_PROBABILITY, "target recall of the pool")
     confidence: float = parameter(
-        0.95, OPEN_PROBABILITY, "1 minus the value below which the rule stops"
+        0.95, OPEN_PROBABILITY, "1 minus the probability below which the rule stops"
     )
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:
@@ -210,8 +210,8 @@ class Knee(Rule):
     name = "Knee"
     source = _SOURCE
     words = (
-        "bend (slope ratio) {value:.4g} of the gain curve, stops at {bound:.4g} or more, but not"
-        " before min_judgments"
+        "the bend (slope ratio) of the gain curve is {value:.4g}; the rule stops at {bound:.4g} or"
+        " more, but not before min_judgments"
     )
     min_judgments: int = parameter(100, integer(0), "minimum number of judgments")
 
@@ -235,7 +235,7 @@ class Target(Rule):
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:
         if state.targets is None:
-            raise PolicyError(f"{self} requires targets: whether each judged document is a target")
+            raise PolicyError(f"{self} requires targets, a mask of the judged documents")
         value = np.r_[0, np.cumsum(state.targets)][after].astype(np.float64)
         bound = np.full(after.size, float(self.n_targets))
         return value, bound, value >= bound
@@ -244,13 +244,13 @@ class Target(Rule):
 class Line(Rule):
     """Stop when judgments reach a multiple of the number of relevant documents plus a constant.
 
-    With the default parameters it is the rule 2399 of the paper.
+    With the default parameters it is the rule 2399 of Cormack and Grossman (2016).
     """
 
     name = "Line"
     aliases = ("2399",)
     source = _SOURCE
-    words = "{value:g} documents judged, stops at {bound:g}"
+    words = "{value:g} documents judged; the rule stops at {bound:g}"
     each: float = parameter(1.2, number(0), "judgments for each relevant document")
     more: float = parameter(2399, number(0), "additional judgments")
 
@@ -269,9 +269,9 @@ class Budget(Rule):
 
     name = "Budget"
     source = _SOURCE
-    words = "{value:g} documents judged, stops at {bound:g}"
+    words = "{value:g} documents judged; the rule stops at {bound:g}"
     bend: float = parameter(6.0, number(0), "minimum bend (slope ratio) of the gain curve")
-    draws: float = parameter(10.0, number(0), "relevant documents in a random sample of that size")
+    draws: float = parameter(10.0, number(0), "relevant documents in a random sample of equal size")
     share: float = parameter(0.75, number(0, 1), "proportion of the pool at which it always stops")
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:
@@ -398,7 +398,7 @@ def stopping(
     every: Annotated[int, Integer(1, DEEPEST)] = 1,
     targets: Any = None,
 ) -> Stopping:
-    """Apply stopping rules to the judgments of a topic, after each judgment or every few.
+    """Apply stopping rules to the judgments of a topic, after each judgment or at intervals.
 
     Parameters
     ----------
@@ -468,7 +468,7 @@ def stopping_by_topic(
         Pool of documents; judgments of other documents are ignored.
     judged
         Judgments so far, in order of judging within each topic: any input of
-        :func:`cranfield.read_qrels`, or None before the first.
+        :func:`cranfield.read_qrels`, or None if there are none.
     rules, rel, every
         As for :func:`stopping`.
 

@@ -222,8 +222,8 @@ class RelevanceEvaluator:
         Returns
         -------
         dict
-            By topic and measure; topics of run and judgments, in the order of the run. For means
-            see :func:`compute_aggregated_measure`.
+            Values by topic and measure, for the topics that are in both the run and the judgments,
+            in the order of the run. :func:`compute_aggregated_measure` averages them.
 
         Raises
         ------

@@ -356,7 +356,7 @@ def _sample_report(
     sample: cf.assess.Sample, qrels: cf.Qrels | None, rel: int, missing: str, seed: int
 ) -> tuple[Any, ...]:
     relevant = sample.relevant(qrels, rel, unjudged=missing)
-    standard_error = f"{relevant.total_error:.1f}" if relevant.total_varies else "unknown"
+    standard_error = f"{relevant.total_error:.1f}" if relevant.has_total_error else "unknown"
     lines = [
         f"sample by {sample.drawing}, seed {seed}: {counted(len(sample), 'document')}",
         f"estimated number of relevant documents in the pool: {relevant.total:.1f}, standard error"

@@ -20,7 +20,7 @@ from cranfield.sessions.reading import read_sessions
 
 
 class SessionOptions(RankingOptions, total=False):
-    """Options of judging for sessions; topics and depth are parameters of their own."""
+    """Options of judging for sessions, without `topics` and `depth`, which differ for sessions."""
 
     compat: Compat | None
 
@@ -91,8 +91,8 @@ def evaluate(
     more
         Not supported: pass several measures as a list.
     compat
-        Another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`, `ndeval`, `gdeval`,
-        `ntcireval`, `cwl`; names of measures mean those of that program.
+        Program whose policies and measures of the same name are used: `trec_eval`, `trec_eval-9`,
+        `trec_eval-10`, `ndeval`, `gdeval`, `ntcireval`, `cwl`.
     shards
         None, or a number of random shards (:func:`cranfield.random_shards`), a partition, or any
         input of :func:`cranfield.read_shards`: a dict `{document: shard}`, a data frame, a file.
@@ -147,7 +147,7 @@ def evaluate(
     if shards is None:
         for name in ("unmapped", "rel", "seed"):
             if name in policies:
-                hint = "; a measure takes it as a parameter: 'AP(rel=2)'" if name == "rel" else ""
+                hint = "; to set rel of a measure, write 'AP(rel=2)'" if name == "rel" else ""
                 raise PolicyError(f"{name} requires shards=...{hint}")
         return score(judge(runs, qrels, compat=compat, **policies), parsed, compat=compat)
     sharding = make_sharding(shards, policies.pop("seed", 0))
@@ -177,7 +177,7 @@ def score_samplings(
         Number of shards of each partition.
     samplings
         Number of partitions, from 1 to 100. The first is the partition of `evaluate` with the same
-        seed; a partition does not depend on the number of partitions.
+        seed; more partitions leave the first ones unchanged.
     options
         As for :func:`cranfield.evaluate`: `rel`, and policies that can be combined with shards.
 

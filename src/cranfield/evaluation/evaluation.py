@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 TIE_EFFECT = 0.005  # ties are reported if they can change an overall value by more than this
 
 BY_DOCUMENT = "which documents are retrieved"
-"""`Info.beyond_grades` of measures that depend on the identity of documents."""
+"""Value of `Info.beyond_grades` for measures that depend on the identity of documents."""
 
 MAX_RUNS = 3  # maximum number of runs in a note on ties
 
 
 @dataclass(frozen=True)
 class TieEffect:
-    """Largest change of the overall value of a system by the order of tied documents."""
+    """Largest change of the overall value of a system through the order of tied documents."""
 
     measure: str  # with the largest change
     system: str
@@ -103,7 +103,7 @@ def _restrict_to_cells(judged: JudgedRuns, cells: Bools) -> JudgedRuns:
 
 
 def has_ties(judged: JudgedRuns, measures: Iterable[Measure], first: Ints | None = None) -> bool:
-    """Return True if a group of ties (the first ranks, by default of all) can change a score."""
+    """Return True if ties can change a score; `first` are the first ranks of groups of ties."""
     first = judged.tie_groups[1] if first is None else first
     depths = [np.inf if m.judged_only else m.deepest or np.inf for m in measures]
     return bool((first <= max(depths, default=0)).any())
@@ -150,7 +150,7 @@ def list_effects(
 
 
 def permute_ties(judged: JudgedRuns) -> tuple[JudgedRuns, ...]:
-    """Return the runs with ties in their order, in the reverse order, and moved by half a group."""
+    """Return the runs with ties in three orders: as judged, reversed, shifted by half a group."""
     backwards = judged.permuted(lambda position, size: size - 1 - position)
     return judged, backwards, judged.permuted(lambda place, size: (place + size // 2) % size)
 
@@ -173,7 +173,7 @@ def notes_of_orders(
     systems: Sequence[str] | None = None,
     run_systems: Ints | None = None,
 ) -> Iterator[str]:
-    """Report how ties can change overall values, by a few orders of tied documents.
+    """Report how ties can change overall values, estimated from a few orders of tied documents.
 
     `score` returns the scores of all measures, or of the only one, and `overall` a value for each
     measure and system. `systems` and `run_systems` are as in :func:`list_effects`.
@@ -294,9 +294,9 @@ def _grade_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[s
     ]
     if names and judged.policies.max_grade is None:
         yield (
-            f"{names_or_count(names, 'measure')}: the scale of grades is taken to be 0 to"
-            f" {judged.max_grade}, the highest grade in the judgments; an option such as"
-            f" max_grade={judged.max_grade} sets the end"
+            f"{names_or_count(names, 'measure')}: grades are assumed to range from 0 to"
+            f" {judged.max_grade}, the highest grade in the judgments; set the highest possible"
+            f" grade by an option such as max_grade={judged.max_grade}"
         )
 
 
@@ -343,7 +343,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
         The input: judged runs, with policies and coverage; judged runs by shard, with the
         partition; or judged sessions, answers, citations or summaries.
     compat
-        The program whose roundings trec_eval's measures use.
+        Program whose rounding is used for the measures of trec_eval.
     on_all
         For an evaluation by shard, the evaluation of the same runs on all documents; else None.
 
@@ -422,7 +422,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
 
     @property
     def whole(self) -> Evaluation:
-        """The evaluation on all documents: this one if it is not by shard."""
+        """The evaluation on all documents; the evaluation itself if it is not by shard."""
         return self.on_all or self
 
     @property
@@ -463,7 +463,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
         return [note for function in functions for note in function(judged, self.whole)]
 
     def warn(self) -> None:
-        """Issue the notes as warnings, except on skipped runs, which are reported when read."""
+        """Issue the notes as warnings; skipped runs are reported when they are read instead."""
         self._relevant_coverage().warn()
         for note in self._score_notes:
             warn(note)
@@ -578,7 +578,7 @@ def score(
     measures
         Measures or their text forms.
     compat
-        Another program, whose roundings measures with trec_eval's names then have.
+        Program whose rounding is used for the measures of trec_eval.
 
     Returns
     -------

@@ -21,7 +21,7 @@ _MAX_CELLS = 1 << 21  # maximum number of rankings that are scored at once, to l
 
 
 def has_bounds(measure: Measure, judged: JudgedRuns) -> bool:
-    """Return True if the scores of the extreme orders of grades are bounds."""
+    """Return True if no order of ties scores beyond the two orders by grade."""
     # Condensed lists with a depth depend on the order of unjudged documents.
     is_condensed = measure.judged_only or judged.policies.unjudged == "condensed"
     return not (is_condensed and judged.policies.depth)
@@ -145,7 +145,7 @@ def score_rankings(
 ) -> Floats:
     """Score rankings of a few documents on every topic of judged runs; shape (topics, rankings).
 
-    `ranks` ascend in each ranking, shape (documents, rankings); those of 0 are not retrieved.
+    `ranks` has shape (documents, rankings) and ascends in each ranking; rank 0 is not retrieved.
     """
     shape = (judged.shape[0], ranks.shape[1])
     # Rows are in order of ranking, topic and rank.

@@ -27,11 +27,11 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 
 STOPS = ("RR", "Success", "FirstRank", "ERR", "iRBU")
-"""Measures that are the worth of the rank where a user stops, whatever is not retrieved."""
+"""Measures whose score is the worth of the rank where a user stops."""
 
 RATIOS, BINARY_RATIOS = ("AP", "R", "RelP", "F"), ("nDCG", "NCG")
-"""Measures that are a sum over relevant documents divided by a function of their number; the latter
-only if all relevant documents have the same grade."""
+"""Measures that are a sum over relevant documents divided by a function of their number; the binary
+ones only if all relevant documents have the same grade."""
 
 Moments = tuple[Floats, Floats]
 """Mean and variance of the scores over judgments; each of shape (topics, systems)."""
@@ -39,18 +39,18 @@ Moments = tuple[Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class ProbableRuns:
-    """Runs judged with the highest grade, and the probabilities of the grades of documents."""
+    """Runs, judged as if each document had the highest grade, and probabilities of the grades."""
 
     judged: JudgedRuns  # with a column `row` of judgments, the index of their probabilities
     probabilities: Probabilities
 
     @property
     def row(self) -> Ints:
-        """Row of the probabilities of each judgment of the runs."""
+        """Row in `probabilities` of each judgment of the runs."""
         return np.asarray(self.judged.judgments.columns["row"])
 
     def with_grades(self, grades: Ints) -> JudgedRuns:
-        """Return the runs judged by these grades; shape (rows of the probabilities,)."""
+        """Return the runs judged by the grades, one for each row of the probabilities."""
         judgments, rows = self.judged.judgments, self.judged.documents
         grade = grades[self.row]
         order = np.argsort((judgments.topic << 32) - grade, kind="stable")
@@ -64,7 +64,7 @@ class ProbableRuns:
         )
 
     def cut_off(self, measure: Measure) -> tuple[Measure, Rows, Ints]:
-        """Cut off (and condense) the runs; return the measure, the documents and their rows."""
+        """Apply the cutoff of a measure; return the measure, its documents, and their rows."""
         rows = measure.cut_off(self.judged).documents
         return measure(judged_only=False), rows, self.row[rows.judgment]
 
@@ -516,8 +516,8 @@ def mean_intervals(
 
 def _assumption_notes(runs: ProbableRuns, measures: Iterable[Measure]) -> list[str]:
     notes = [
-        "probabilities are assumed calibrated, and the relevance of documents independent;"
-        " systematic errors of the probabilities are not in the intervals"
+        "calibrated probabilities and independent relevance of documents are assumed; the intervals"
+        " do not include systematic errors of the probabilities"
     ]
     for level in sorted({lowest_relevant_grade(measure) for measure in measures}):
         # Probability that a topic has no relevant document.

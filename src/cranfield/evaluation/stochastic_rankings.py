@@ -212,7 +212,7 @@ class EquityOfAttention(TableResult):
     columns: ClassVar[Columns] = {
         "system": Column("System.", key=True),
         "rankings": Column("Number of rankings in the series."),
-        "recurring": Column("Number of documents, or groups, with attention in several rankings."),
+        "recurring": Column("Number of documents or groups with attention in several rankings."),
         "unfairness": Column(
             "Sum of the distances between accumulated attention and accumulated relevance, from 0"
             " to twice the number of rankings; lower is better."
@@ -291,7 +291,7 @@ def equity_of_attention(
     notes = [*judged.coverage.notes, *ties]
     if n_excluded:
         excluded = counted(n_excluded, "ranking")
-        notes.append(f"excluded {excluded}, empty or of topics without relevant documents")
+        notes.append(f"{excluded} excluded: empty, or of a topic without relevant documents")
     return EquityOfAttention(table, str(parsed), tuple(notes))
 
 

@@ -131,7 +131,7 @@ class JudgedAnswers(Scorable):
         return values[self.nugget]
 
     def require(self, measure: object, *attributes: str) -> None:
-        """Raise an error if values of attributes are missing that a measure requires.
+        """Raise an error if a nugget or answer lacks an attribute that the measure requires.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class JudgedAnswers(Scorable):
                 location = f"topic {quoted(self.topics[topic])}"
                 if attribute in {"length", "position"}:
                     location += f" and system {quoted(self.systems[system])}"
-                raise MeasureError(f"{measure} requires {requirement}; {location} lacks it")
+                raise MeasureError(f"{measure} requires {requirement}, got none for {location}")
 
     def __repr__(self) -> str:
         matches = f"{len(self.cell):,} match{'' if len(self.cell) == 1 else 'es'}"
@@ -200,8 +200,8 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
     Warns
     -----
     CranfieldWarning
-        For answers to topics without nuggets, which are excluded, and for missing answers, which
-        count as 0: a system has no row for a topic with nuggets.
+        For answers to topics without nuggets, which are excluded, and for systems without a row for
+        a topic with nuggets: the missing answer counts as 0.
 
     Examples
     --------
@@ -277,13 +277,11 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
         part.check(_INVALID_ANSWERS)
         start += part.frame.height
     systems = tuple(frame["system"].unique(maintain_order=True))
-    unknown_topics = (
-        frame.filter(~pl.col("is_known"))["topic"].unique(maintain_order=True).to_list()
-    )
+    skipped = frame.filter(~pl.col("is_known"))["topic"].unique(maintain_order=True).to_list()
     frame = frame.filter("is_known")
     nouns = {"text": "answer", "gold": "nuggets"}
     source = tables[0].source
-    check_topics(systems, {*frame["system"]}, unknown_topics, gold.topics, **nouns, source=source)
+    check_topics(systems, {*frame["system"]}, skipped, gold.topics, **nouns, source=source)
     shape = (len(gold.topics), len(systems))
     length, answered = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
     topic = find_label_positions(frame["topic"].to_list(), gold.topics)

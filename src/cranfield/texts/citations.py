@@ -191,11 +191,11 @@ class JudgedCitations(Scorable):
         return np.bincount(self.sentence, minlength=len(self.cell))
 
     def missing_error(self, measure: object, fact: str, sentence: int) -> MeasureError:
-        """Return an error for a measure that requires a missing fact about a sentence."""
+        """Return the error for a measure that requires a fact which is missing for a sentence."""
         topic, system = divmod(int(self.cell[sentence]), len(self.systems))
         return MeasureError(
-            f"{measure} requires {fact}; a sentence of topic {quoted(self.topics[topic])} and"
-            f" system {quoted(self.systems[system])} lacks it"
+            f"{measure} requires {fact}; it is missing for a sentence of topic"
+            f" {quoted(self.topics[topic])} and system {quoted(self.systems[system])}"
         )
 
     def __repr__(self) -> str:
@@ -212,12 +212,12 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
         A table with a row for each citation, in the order of the answer, with the columns `topic`,
         `sentence` (any label), `citation` (the document), `support` (full, partial, none, or a
         number from 0 to 1), and optionally `system`, `joint` and `without` (yes or no, as in
-        :class:`JudgedCitations`). A sentence without citations has one row whose citation and
-        support are empty; an empty answer has one row that is also without a sentence. Or JSON of
-        TREC RAG with a record for each answer: `topic_id`, `run_id`, `references` and `answer` (or
-        `responses`), a list of sentences with `citations`; or a list of such files. Or a mapping
-        `{system: {topic: sentences}}`, where a sentence is a list with the support of each of its
-        citations.
+        :class:`JudgedCitations`). A sentence without citations has one row, whose citation and
+        support are empty. An empty answer has one row, whose sentence, citation and support are
+        empty. Or JSON of TREC RAG with a record for each answer: `topic_id`, `run_id`, `references`
+        and `answer` (or `responses`), a list of sentences with `citations`; or a list of such
+        files. Or a mapping `{system: {topic: sentences}}`, where a sentence is a list with the
+        support of each of its citations.
     name
         Name of the system, if the data do not name it; by default the stem of the file.
     support
@@ -240,9 +240,9 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
     Warns
     -----
     CranfieldWarning
-        For missing answers, which count as 0: a system has no row for a topic of another system;
-        for answers without sentences, which count as 0, too; and for rows of `support` that match
-        no citation.
+        For systems without a row for a topic of another system: the missing answer counts as 0. For
+        answers without sentences, which also count as 0. For rows of `support` that match no
+        citation.
 
     Examples
     --------
@@ -293,7 +293,7 @@ def _add_support(table: Table, degrees: Table) -> Table:
         reason = f"citation {quoted(doc)} of sentence {sentence} has no support in {degrees.source}"
         raise table.wrong(row, reason, topic)
     if excluded := frame.filter(is_excluded).height:
-        reason = "without a support label excluded (only first citations of sentences require one)"
+        reason = "excluded: no support label (required for the first citation of a sentence only)"
         warn(f"{table.source}: {counted(excluded, 'citation')} {reason}")
     return replace(table, frame=frame).gather(frame.select((~is_excluded).arg_true()).to_series())
 
@@ -331,9 +331,7 @@ def _citation_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
 
 def _check_list(value: Any, topic: Any) -> list[Any]:
     if not isinstance(value, (list, tuple)):
-        expected = (
-            "expected a list of sentences, each a list of the support of each citation, from 0 to 1"
-        )
+        expected = "expected a list of sentences, each a list of degrees of support from 0 to 1"
         got = type(value).__name__
         raise InputError(f"{expected}, got {got}", source="citations", topic=str(topic))
     return list(value)
@@ -345,7 +343,7 @@ _HAS_DOC, _HAS_SUPPORT = pl.col("citation").is_not_null(), pl.col("support").is_
 _HAS_SENTENCE = pl.col("sentence").is_not_null()
 _INVALID_CITATIONS = {
     "has no sentence": ~_HAS_SENTENCE & (_HAS_DOC | _HAS_SUPPORT),
-    "has no sentence (an answer without sentences), but the answer has other rows": ~_HAS_SENTENCE
+    "has no sentence, like an empty answer, but the answer has other rows": ~_HAS_SENTENCE
     & (pl.len().over("topic", "system") > 1),
     "conflicting values of 'joint' for sentence {sentence}": differs("joint", *_SENTENCE),
     "sentence {sentence} has a row without a citation, but also other rows": ~_IS_FIRST

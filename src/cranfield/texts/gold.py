@@ -125,9 +125,9 @@ def warn_missing(answered: Bools, topics: Sequence[str], systems: Sequence[str])
     """Warn of missing answers; shape (topics, systems)."""
     missing = np.argwhere(~answered.T)
     if len(missing):
-        examples = (f"{quoted(topics[t])} of {quoted(systems[s])}" for s, t in missing)
+        examples = (f"topic {quoted(topics[t])} of {quoted(systems[s])}" for s, t in missing)
         answers = f"{counted(len(missing), 'answer')} {'is' if len(missing) == 1 else 'are'}"
-        warn(f"{answers} missing and counted as 0: topic {some_of(examples, 5)}")
+        warn(f"{answers} missing and counted as 0: {some_of(examples, 5)}")
 
 
 def check_topics(
@@ -140,10 +140,10 @@ def check_topics(
     gold: str,
     source: str,
 ) -> None:
-    """Warn of texts of topics without a gold standard; refuse a system that has no others.
+    """Warn of topics without a gold standard; refuse a system that has no other topics.
 
-    known: systems with a text of a topic with a gold standard.
-    text, gold: nouns for a text of a system, and for the gold standard.
+    `known` are the systems with a text of a topic with a gold standard. `text` and `gold` are the
+    nouns for a text of a system and for the gold standard.
     """
     skipped = some_of(map(quoted, skipped_topics), 3)
     for name in systems:
@@ -154,8 +154,8 @@ def check_topics(
                 source=source,
             )
     if skipped_topics:
-        place = f"{source}: answers to" if text == "answer" else "texts of"
-        warn(f"{place} {counted(len(skipped_topics), 'topic')} without {gold} skipped ({skipped})")
+        texts = f"{source}: answers to" if text == "answer" else "texts of"
+        warn(f"{texts} {counted(len(skipped_topics), 'topic')} without {gold} skipped ({skipped})")
 
 
 def check_name_used(name: str | None, is_used: bool) -> None:
@@ -238,7 +238,7 @@ class Nuggets:
     weight
         Weight of each nugget, 0 or more; NaN if missing; shape (nuggets,).
     vital_length
-        Length of its vital string in characters; NaN if missing; shape (nuggets,).
+        Length of the vital string of each nugget in characters; NaN if missing; shape (nuggets,).
     vital
         1 for a vital nugget, 0 for an okay nugget, NaN without a label; shape (nuggets,).
     """
@@ -257,7 +257,7 @@ class Nuggets:
 
     @property
     def places(self) -> pl.DataFrame:
-        """Index of each nugget as `place`, by `topic` and `nugget`."""
+        """Data frame with the columns `topic`, `nugget` and `place`, the index of the nugget."""
         topics = pl.Series("topic", self.topics, dtype=pl.String).gather(self.topic)
         ids = pl.Series("nugget", self.ids, dtype=pl.String)
         return pl.DataFrame([topics, ids, pl.Series("place", np.arange(len(ids)))])

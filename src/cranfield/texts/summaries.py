@@ -335,7 +335,7 @@ def judge_summaries(
     if ignored_letters:
         topic, letter = next(iter(ignored_letters.items()))
         warn(
-            "letters other than a to z ignored in the words of texts of"
+            "the tokeniser ignored letters other than a to z in texts of"
             f" {counted(len(ignored_letters), 'topic')} (topic {quoted(topic)}:"
             f" {quoted(letter)}){_ADVICE}"
         )

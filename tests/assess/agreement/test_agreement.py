@@ -159,7 +159,7 @@ def test_of_two_with_gaps_all_labels_count_for_chance() -> None:
     assert found.units.tolist() == [3]
     # Only with this note do the values of both calls, with one row each, not contradict.
     assert found.notes == (
-        "expected agreement of AC1 and AC2 includes 2 units with only one label",
+        "AC1 and AC2: chance agreement is also estimated from 2 units with only one label",
     )
     paired = agreement_of(ratings, "AC1", axis=1, pairs=True, interval="none")
     assert paired.units.tolist() == [3] and paired.notes == ()
@@ -270,7 +270,7 @@ REFUSED = [
     ({"annotations": [[1, NONE]], "pairs": True}, "no two assessors labelled the same unit"),
     (
         {"annotations": [[1, 1, NONE], [NONE, NONE, 1]], "axis": 1, "against": "3"},
-        "no other assessor labelled a unit that '3' labelled",
+        "'3' has no unit in common with another assessor",
     ),
     ({"annotations": {"ann": {"q": {"d": 1}}}}, "at least two assessors"),
     (
@@ -374,9 +374,7 @@ def test_ranks_are_ratings() -> None:
 def test_counts_of_labels_are_not_ratings() -> None:
     """The input of statsmodels' fleiss_kappa has a column for each grade."""
     counts = np.array([[3, 0], [0, 3], [1, 2], [3, 0]])
-    with pytest.warns(
-        cf.CranfieldWarning, match="the values of each unit have the sum 3, like num"
-    ):
+    with pytest.warns(cf.CranfieldWarning, match="the values of each unit sum to 3, as counts"):
         agreement_of(counts, axis=1)
     agreement_of(np.array([[3, 0], [0, 3], [1, 2], [3, 1]]), axis=1)
 

@@ -449,7 +449,7 @@ def test_limits_of_fixed_topics_do_not_rest_on_few_mistakes() -> None:
         found.means.high - found.means.low, alone.means.high - alone.means.low
     )
     assert ((found.means.low < truth) & (truth < found.means.high)).all()
-    assert found.notes[-1].startswith("5 means: interval as wide as from human labels alone")
+    assert found.notes[-1].startswith("5 means: the interval is as wide as by human labels alone")
     assert not any("human labels alone" in note for note in alone.notes)
 
 

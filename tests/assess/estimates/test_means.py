@@ -250,7 +250,7 @@ def test_a_judge_that_is_never_seen_wrong(strata: bool) -> None:
         found, alone = (ppi_mean(human, judge, lambda_=one) for one in (1, 0))
     assert found.high - found.low == pytest.approx(alone.high - alone.low)
     assert (found.low + found.high) / 2 == pytest.approx(found.estimate)
-    assert found.notes[0].startswith("interval as wide as from human labels alone")
+    assert found.notes[0].startswith("the interval is as wide as by human labels alone")
     assert len(found.notes) == 1 and not alone.notes
 
 

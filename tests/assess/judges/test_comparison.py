@@ -222,7 +222,7 @@ def test_different_grades_of_people_and_judge_are_noted() -> None:
     assert note.startswith("llm: people use grades 0 to 2, the judge 0 to 1;")
     clipped, note = notes_of(graded, [grade + 1 for grade in graded], cut=True)
     assert clipped.startswith("llm: 4 grades outside the scale 0 to 2 clipped")
-    assert note.startswith("llm: its grades 1 to 3 may be of a scale that is shifted from 0 to 2;")
+    assert note.startswith("llm: grades 1 to 3 may be on another scale than 0 to 2;")
     assert len(notes_of(graded, [*graded[1:], 9], cut=True)) == 1
     # The same scale, of which the judge does not use all grades.
     assert notes_of(graded, [*graded[1:], 0]) == ()
@@ -236,7 +236,7 @@ def test_unequal_inclusion_probabilities_are_noted(inclusion: list[float], is_no
     rows = {"topic": ["q", "r"], "doc": ["a", "b"], "grade": [1, 0]}
     people = pl.DataFrame({**rows, "inclusion": inclusion})
     notes = cf.assess.compare_judges(people, {"gpt": pl.DataFrame(rows)}).notes
-    text = "several values of inclusion: agreement, bias and calibration are of the judged"
+    text = "different values of inclusion; agreement, bias and calibration count each"
     assert any(text in note for note in notes) == is_noted
 
 

@@ -127,7 +127,7 @@ def test_an_answer_that_was_asked_for_again_is_one_label() -> None:
         ("x.txt", "q1 0 a NaN\n", "x.txt:1: grade 'NaN' is not an integer"),
         ("x.txt", "q1 0 a 1\nq1 0 a 2\n", "x.txt:2: document judged twice"),
         ("x.txt", "q1 a\n", "x.txt:1: expected 4 columns"),
-        ("x.txt", "q7 0 a 1\n", "first label are ('q7', 'a')"),
+        ("x.txt", "q7 0 a 1\n", "first label is of ('q7', 'a')"),
         ("x.txt", "", "x.txt: is empty"),
         ("x.csv", ",,,\n", "x.csv: is empty"),
         ("x.csv", "\x1f", "x.csv: is empty"),
@@ -161,7 +161,7 @@ def test_grades_off_the_scale_are_cut_when_asked_for() -> None:
     assert found.notes[0] == "llm: 2 grades outside the scale 0 to 3 clipped to it"
     shifted = {"llm": {"q1": {"a": 1, "b": 4}, "q2": {"a": 2}}}
     notes = cf.assess.compare_judges(PEOPLE, shifted, cut=True).notes
-    assert notes[1].startswith("llm: its grades 1 to 4 may be of a scale that is shifted from 0")
+    assert notes[1].startswith("llm: grades 1 to 4 may be on another scale than 0")
     wider = cf.assess.compare_judges(PEOPLE, {"llm": {"q1": {"b": 10}}}, scale="0..10")
     assert wider.scale == tuple(range(11))
     assert wider.statistics[1] == "kappa 0|1"
@@ -194,7 +194,7 @@ def test_answers_as_words_and_texts(tmp_path: Path) -> None:
     [judge] = cf.assess.read_judges(path, grades=r"score: (\d)")
     assert (of(judge), judge.unparsed) == ([("q1", "a", 1)], 1)
     with pytest.raises(
-        InputError, match="judge.jsonl: .* got only answers to which the map gives no grade"
+        InputError, match="judge.jsonl: .* got none with the words or pattern of grades"
     ):
         cf.assess.read_judges(path, grades=r"grade: (\d)")
     path.write_text(as_json_lines([record("q1", "a", "Relevant"), record("q1", "b", "No")]))

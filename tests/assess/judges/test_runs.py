@@ -200,7 +200,7 @@ def test_a_judge_without_a_family_is_reported(campaign: Campaign) -> None:
     runs, people, label_sets = campaign
     found = cf.assess.self_preference(runs, people, label_sets, {"noisy": "s0"}, "AP")
     assert found.notes == (
-        "kind: 1 of 12 topics without a label by the judge excluded from scores",
+        "kind: 1 of 12 topics excluded: not labelled by the judge",
         "no bias computed for judges that lack systems of their own family or of other"
         " families: kind",
     )
@@ -218,9 +218,9 @@ def test_names_of_families_that_match_nothing_are_reported(campaign: Campaign) -
     runs, people, label_sets = campaign
     families = {"noisy": "s0", "S0": "noisy"}
     topics, names, _ = cf.assess.self_preference(runs, people, label_sets, families, "AP").notes
-    assert topics == "kind: 1 of 12 topics without a label by the judge excluded from scores"
-    assert names == "1 of 2 names in the families without a judge or system of this name: 'S0'"
-    with pytest.raises(cf.PolicyError, match="got none; 1 of 1 name in the families without"):
+    assert topics == "kind: 1 of 12 topics excluded: not labelled by the judge"
+    assert names == "families: 1 of 2 names not found among the judges and systems: 'S0'"
+    with pytest.raises(cf.PolicyError, match="got none; families: 1 of 1 name not found"):
         cf.assess.self_preference(runs, people, label_sets, {"Noisy": "s0"}, "AP")
 
 
@@ -242,7 +242,7 @@ def test_a_bias_that_is_equal_in_all_topics_has_no_interval() -> None:
     found = cf.assess.self_preference(runs, people, {"llm": judge}, {"llm": "b"}, "P@1")
     assert found.bias.tolist() == [2.0]
     assert np.isnan([found.low, found.high, found.low_together, found.p]).all()
-    assert "1 value of the bias without an interval" in found.notes[-1]
+    assert "no interval for 1 value of the bias" in found.notes[-1]
 
 
 def test_in_llmjudge_every_judge_puts_its_own_run_first(tmp_path: Path) -> None:
@@ -299,7 +299,7 @@ def test_documents_that_people_did_not_judge_have_a_note() -> None:
     for function in (cf.assess.judge_rankings, cf.assess.score_bias):
         [note] = function(runs, people, judges, "P@1").notes
         assert note.startswith("wide: people did not judge 3 of 9 documents")
-        assert "scores by people are too low, and score biases of the judge too high" in note
+        assert "scores by people are too low and biases of the judge's scores too high" in note
         assert "a random sample of documents, estimate scores with unit='document'" in note
         assert note.endswith("only documents that people judged, use unjudged='condensed'")
         assert function(runs, people, judges, "P@1", unjudged="condensed").notes == ()
@@ -315,7 +315,7 @@ def test_documents_that_a_judge_did_not_label_have_a_note(unjudged: str) -> None
     runs = {"a": {f"q{k}": {"x": 2, "y": 1} for k in range(3)}}
     for function in (cf.assess.judge_rankings, cf.assess.score_bias):
         topics, note = function(runs, people, judges, "P@1", unjudged=unjudged).notes
-        assert topics == "half: 1 of 3 topics without a label by the judge excluded from scores"
+        assert topics == "half: 1 of 3 topics excluded: not labelled by the judge"
         assert note.startswith("half: no label for 2 of 4 documents that people judged in its top")
 
 

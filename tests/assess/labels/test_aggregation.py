@@ -285,7 +285,7 @@ def test_gold_is_kept_and_helps() -> None:
     assert rest < 288 - 60
     assert dawid_skene(labels, gold={"1": 1, "no such": 1}).notes == (
         "1 pair with a gold grade",
-        "1 gold judgment of pairs without a label ignored",
+        "1 gold judgment ignored, as the pair has no label",
     )
     with pytest.raises(InputError, match=r"gold grade 2 is outside the scale of the labels"):
         dawid_skene(labels, gold={"1": 2})

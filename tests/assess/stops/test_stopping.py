@@ -103,7 +103,7 @@ def test_two_at_once_and_in_words() -> None:
     first, second = asked.verdicts()
     assert (first.judged, first.relevant, first.stop) == (50, 5, True)
     assert "not a p-value" in first.reason
-    assert second.reason.startswith("bend (slope ratio) 20 of the gain curve, stops at 151 or more")
+    assert second.reason.startswith("the bend (slope ratio) of the gain curve is 20; the rule")
     assert asked.to_polars().height == 4
     everything = stopping(LABELS + 10 * [0], "RecallTest", total=60).verdicts()[0]
     assert everything.stop

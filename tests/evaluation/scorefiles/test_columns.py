@@ -162,7 +162,7 @@ def test_a_column_that_distinguishes_repeated_rows(tmp_path: Path) -> None:
     message = r":3: system 'a' has two scores; column 'seed' distinguishes them \('3', '4'\);"
     with (
         pytest.warns(cf.CranfieldWarning, match="columns not used: 'seed'"),
-        pytest.raises(InputError, match=f"{message} keep the rows of one value, or rename it to r"),
+        pytest.raises(InputError, match=f"{message} keep the rows of one value, or name the col"),
     ):
         read(text, tmp_path)
     datasets = "topic,system,dataset,ndcg@10\nq1,a,nq,0.5\nq1,a,fiqa,0.75\n"

@@ -52,8 +52,8 @@ def test_columns_that_are_left_open(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("overall", "message"),
     [
-        ("num_q all 4\nmap all .3", "map over all topics is 0.3 over 4 topics, but .* 2 topics"),
-        ("map all .65", "map over all topics is 0.65, but the mean over the 2 topics .* is 0.6,"),
+        ("num_q all 4\nmap all .3", "map over all topics is 0.3 over 4 topics; .* the 2 topics"),
+        ("map all .65", "map over all topics is 0.65; .* the mean over the 2 topics .* 0.6 "),
         ("num_q all 2\nmap all .6\nnum_ret all 30", ""),
     ],
 )

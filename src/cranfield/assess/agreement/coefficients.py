@@ -34,7 +34,7 @@ MAX_PAIRS = 2**25  # Maximum number of pairs of labels of the same unit
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Counts of grades, shape (..., grades, grades), summed over units such as judged pairs."""
+    """Counts of pairs of grades, shape (..., grades, grades), summed over the graded units."""
 
     grades: Floats
     # Krippendorff's coincidences: n_c (n_v - [c = v]) / (m - 1) for a unit with m labels
@@ -60,16 +60,16 @@ class Tables:
         is_relevant = self.grades >= rel
         indicator = np.stack([~is_relevant, is_relevant]).astype(np.float64)
 
-        def sum_entries(counts: Floats) -> Floats:
-            """Sum the entries of pairs of grades that become the same pair of binary grades."""
+        def merge(counts: Floats) -> Floats:
+            """Merge the rows and columns of grades with the same binary grade."""
             return indicator @ counts @ indicator.T
 
         return Tables(
             grades=np.array([0.0, 1.0]),
-            pairs=sum_entries(self.pairs),
-            units=sum_entries(self.units),
+            pairs=merge(self.pairs),
+            units=merge(self.units),
             proportions=self.proportions @ indicator.T,
-            joint=None if self.joint is None else sum_entries(self.joint),
+            joint=None if self.joint is None else merge(self.joint),
         )
 
     def _map(self, function: Callable[[Floats], Floats]) -> Tables:
@@ -86,7 +86,7 @@ def tables_from_joint(joint: Floats, grades: Floats) -> Tables:
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """Labels as indices, one per assessor and unit, in order of units and assessors."""
+    """Labels in coordinate form, at most one per unit and assessor, sorted by unit and assessor."""
 
     topics: tuple[str, ...]
     assessors: tuple[str, ...]
@@ -139,9 +139,7 @@ class Ratings:
         code_of_pair = self.assessor[first_labels] * n_assessors + self.assessor[second_labels]
         codes, pair_index = np.unique(code_of_pair, return_inverse=True)
         if not codes.size and against is not None:
-            raise CranfieldError(
-                f"no other assessor labelled a unit that {quoted(against)} labelled"
-            )
+            raise CranfieldError(f"{quoted(against)} has no unit in common with another assessor")
         if not codes.size:
             raise CranfieldError("no two assessors labelled the same unit")
         names = [tuple(self.assessors[k] for k in divmod(code, n_assessors)) for code in codes]
@@ -177,7 +175,7 @@ class Ratings:
 def read_ratings(
     annotations: Any, *, topics: Any = None, grades: Any = None, names: Any = None, axis: Any = None
 ) -> Ratings:
-    """Read ratings from labels, judgments by assessor, an array or a data frame of assessors."""
+    """Read ratings from labels, an array, or a data frame with a column for each assessor."""
     if is_frame(annotations) and (frame := _read_rating_frame(annotations)) is not None:
         columns, ratings, unit_topics = frame
         topics = unit_topics if topics is None else topics
@@ -193,7 +191,7 @@ def read_ratings(
         if has_names and axis != 0:
             if names is not None:
                 raise PolicyError(
-                    "names apply to arrays only; columns of a data frame name the assessors"
+                    "names apply to arrays only; a data frame has the assessors as column names"
                 )
             is_id = [_is_unit_id(name, ratings, k) for k, name in enumerate(columns)]
             if any(is_id):
@@ -228,7 +226,7 @@ def read_ratings(
 
 
 _UNIT_IDS = {"id", "subject", "subjectid", "case", "caseid", "target", "row", "rowid"}
-"""Names of columns with ids of units, as spelt by `schemas.spelt`, beside those of documents."""
+"""Column names of ids of units, normalised by `schemas.spelt`, other than those of documents."""
 
 
 def _is_unit_id(name: str, ratings: Floats, column: int) -> bool:
@@ -290,14 +288,14 @@ def _ratings_from_labels(labels: Labels) -> Ratings:
 
 
 def _warn_of_counts(ratings: Floats) -> None:
-    """Warn of a table of counts of labels: they have a constant sum, which is one of the counts."""
+    """Warn of counts of labels by grade: units have the same sum, and some count equals the sum."""
     sums = ratings.sum(axis=1)
     has_sum = len(sums) > 2 and sums[0] > 1 and bool((sums == sums[0]).all())
     are_counts = has_sum and ratings.min() == 0 and not (ratings % 1).any()
     if are_counts and (ratings == sums[0]).any() and np.ptp(ratings, axis=0).any():
         warn(
-            f"the values of each unit have the sum {sums[0]:g}, like numbers of labels by grade;"
-            " ratings must be the grades by each assessor"
+            f"the values of each unit sum to {sums[0]:g}, as counts of labels by grade do; ratings"
+            " must be the grades that each assessor gave"
         )
 
 
@@ -382,17 +380,18 @@ DISTANCES: dict[str, Callable[[Floats], Floats]] = {
     "linear": _linear,
     "quadratic": _quadratic,
 }
-"""Distance functions by name; for `ordinal` they get mean ranks, which depend on the labels."""
+"""Distance functions by name; the function of `ordinal` is applied to mean ranks, not grades."""
 
 
 def grade_distances(name: str, grades: Floats, frequencies: Floats | None = None) -> Floats:
-    r"""Compute the distance between each two ascending grades; shape (..., grades, grades).
+    r"""Compute the distances between all pairs of grades; shape (..., grades, grades).
 
-    `nominal`: 1 for two different grades. `linear`: :math:`|c - v|`. `quadratic`, or `interval`:
-    :math:`(c - v)^2`. `ratio`: :math:`((c - v)/(c + v))^2`. `ordinal`, from the frequencies of the
-    grades: :math:`(\sum_{g=c}^{v} n_g - (n_c + n_v)/2)^2`. The other distances scale
-    grades to a range of 1 first. Sources: Cohen (1968) for weights, Krippendorff (2011) for levels
-    of measurement.
+    The distance between grades c and v is, for `nominal`, 1 if they differ; for `linear`,
+    :math:`|c - v|`; for `quadratic` and `interval`, :math:`(c - v)^2`; for `ratio`,
+    :math:`((c - v)/(c + v))^2`. These distances first divide grades, which ascend, by their range.
+    For `ordinal`, with n the frequencies of the grades, the distance is
+    :math:`(\sum_{g=c}^{v} n_g - (n_c + n_v)/2)^2`. Sources: Cohen (1968) for weights, Krippendorff
+    (2011) for levels of measurement.
     """
     if name == "ordinal":
         assert frequencies is not None
@@ -438,7 +437,7 @@ def cohen_kappa(tables: Tables, distance: str = "nominal") -> Floats:
 
 
 def fleiss_kappa(tables: Tables, distance: str = "nominal") -> Floats:
-    """Compute Fleiss' kappa (1971), for two assessors Scott's pi (1955).
+    """Compute Fleiss' kappa (1971), which equals Scott's pi (1955) for two assessors.
 
     With missing labels, observed agreement is over units with two labels or more, and the
     proportion of a grade is the mean over all units with a label (Gwet 2014).
@@ -622,7 +621,7 @@ MIN_SPREAD = 1e-12  # Spread up to which values differ only by rounding
 def bootstrap(
     tables: Tables, statistic: Callable[[Tables], Floats], resamples: int, seed: int
 ) -> Floats:
-    """Compute a statistic of topics drawn with replacement; shape (resamples, ...)."""
+    """Compute a statistic on bootstrap resamples of the topics; shape (resamples, ...)."""
     n_topics = len(tables.pairs)
     probabilities = np.full(n_topics, 1 / n_topics)
     streams = [stream(seed, start) for start in range(0, resamples, RESAMPLES_PER_STREAM)]
@@ -645,11 +644,11 @@ def jackknife(
 ) -> tuple[Floats, Floats]:
     r"""Compute jackknife t intervals from values and their leave-one-topic-out replicates.
 
-    Shapes are (...) for values, and (topics, ...) for `replicates` and `has_units`, which marks the
-    topics that contribute to a value. If values are `bounded` by 1, intervals are computed on the
-    scale of :math:`\ln(1 - \theta)` and end below 1. For values that `are_proportions` the scale is
-    the log odds, unless a value is 0 or 1. With n topics, and the degrees of freedom of
-    :func:`degrees_of_freedom`,
+    `value` has shape (...); `replicates` and `has_units` have shape (topics, ...). `has_units`
+    marks the topics that contribute to a value. If values are `bounded` by 1, intervals are
+    computed on the scale of :math:`\ln(1 - \theta)` and end below 1. For values that
+    `are_proportions` the scale is the log odds, unless a replicate is 0 or 1. With n topics, the
+    half-width is s times a t quantile, with the degrees of freedom of :func:`degrees_of_freedom`:
 
     .. math:: s^2 = \frac{n-1}{n} \sum_i (\theta_{(i)} - \bar\theta_{(\cdot)})^2
 
@@ -683,12 +682,12 @@ def jackknife(
 
 
 def degrees_of_freedom(deviations: Floats, n_topics: Ints) -> Floats:
-    r"""Estimate the degrees of freedom of a variance from deviations of topics (O'Neill 2014).
+    r"""Estimate the degrees of freedom of a variance over topics (O'Neill 2014).
 
     .. math:: \nu = \min\left(n - 1, \frac{2n}{\hat\kappa - 1}\right), \qquad
         \hat\kappa = \frac{n \sum_i d_i^4}{(\sum_i d_i^2)^2}
 
-    Deviations, shape (topics, ...), are 0 for excluded topics, which `n_topics` does not count.
+    `deviations` has shape (topics, ...), and is 0 for topics that `n_topics` does not count.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         kurtosis = n_topics * (deviations**4).sum(axis=0) / (deviations**2).sum(axis=0) ** 2
@@ -697,7 +696,7 @@ def degrees_of_freedom(deviations: Floats, n_topics: Ints) -> Floats:
 
 
 def percentiles(resampled: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Compute percentile intervals of the defined bootstrap values."""
+    """Compute percentile intervals from bootstrap values; NaN values are ignored."""
     is_defined = ~np.isnan(resampled).all(axis=0)
     low, high = np.full((2, *resampled.shape[1:]), np.nan)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]

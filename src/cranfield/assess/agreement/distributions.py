@@ -74,7 +74,7 @@ def divergence(
     Returns
     -------
     float or numpy.ndarray
-        From 0, for equal distributions, to 1; shape (...,).
+        Divergence, from 0 (equal distributions) to 1; shape (...,).
 
     Raises
     ------
@@ -159,7 +159,7 @@ def cem_ord(assigned: Iterable[Any], gold: Iterable[Any], classes: Iterable[Any]
     Returns
     -------
     float
-        From 0 to 1; 1 if all assigned classes equal the gold classes.
+        CEM-ORD, from 0 to 1 (all assigned classes equal the gold classes).
 
     Raises
     ------

@@ -40,7 +40,7 @@ MIN_TOPICS = 10  # Number of topics below which intervals are reported as approx
 class Agreement(Result):
     """Agreement of assessors; returned by :func:`agreement_of`.
 
-    A comparison is between all assessors, or between two of them.
+    Each comparison is between all assessors jointly, or between two of them.
 
     Attributes
     ----------
@@ -133,8 +133,8 @@ class Agreement(Result):
         Parameters
         ----------
         other
-            Agreement with the same measures, topics and method for intervals, and with the same
-            number of comparisons or only one.
+            Agreement with the same measures, topics and options of intervals; it has as many
+            comparisons as this agreement, or only one.
 
         Returns
         -------
@@ -172,8 +172,8 @@ class Agreement(Result):
         n, n_other = len(self.comparisons), len(other.comparisons)
         if n_other not in {1, n}:
             raise PolicyError(
-                f"the agreement to subtract must have 1 comparison, or {n} like this one,"
-                f" got {n_other}"
+                f"the agreement to subtract must have as many comparisons as this one ({n}), or"
+                f" only one, got {n_other}"
             )
         pairs = zip(self.comparisons, other.comparisons * (n // n_other), strict=True)
         names = [(f"{', '.join(first)} minus {', '.join(second)}",) for first, second in pairs]
@@ -235,7 +235,8 @@ class Agreement(Result):
             )
         n_lost = int(np.isnan(self.replicates).any(axis=(1, 2)).sum())
         if n_lost and self.interval == "bootstrap":
-            notes.append(f"{counted(n_lost, 'resample')} of topics excluded: a value is undefined")
+            note = f"{counted(n_lost, 'resample')} of the topics excluded, as a value is undefined"
+            notes.append(note)
         return notes
 
     def matrix(self, measure: str | None = None) -> pl.DataFrame:
@@ -286,7 +287,7 @@ class Agreement(Result):
         places
             Number of decimals.
         limit
-            Maximum number of comparisons; None for all. A remark reports the number not shown.
+            Maximum number of comparisons; None for all. A note reports how many are not shown.
         """
         has_intervals = self.interval != "none"
         head = ["assessors", "units", "topics"]
@@ -404,7 +405,7 @@ def agreement_of(
     PolicyError
         For unknown measures, distances, intervals or assessors.
     CranfieldError
-        For a single assessor, or labels of too many grades, topics or pairs for the memory.
+        For a single assessor, or for more grades, topics or pairs than fit into memory.
 
     Notes
     -----
@@ -442,7 +443,8 @@ def agreement_of(
     n_single = round(float(tables.proportions.sum() - tables.units.sum()))
     if not paired and n_single and any(str(measure).startswith("AC") for measure in parsed):
         units = counted(n_single, "unit")
-        notes = (*notes, f"expected agreement of AC1 and AC2 includes {units} with only one label")
+        note = f"AC1 and AC2: chance agreement is also estimated from {units} with only one label"
+        notes = (*notes, note)
     value = formula(tables.total())
     has_units = tables.units.sum(axis=(-2, -1)) > 0
     replicates = np.empty((0, *value.shape))

@@ -78,7 +78,7 @@ def match_labels(panel: Panel) -> PooledLabels:
         inclusion = pairs["inclusion"].cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
         is_invalid = is_listed & ~((inclusion >= 0) & (inclusion <= 1))
         _check_documents(
-            pool, is_invalid, "an inclusion probability that is missing or not from 0 to 1"
+            pool, is_invalid, "an inclusion probability that is missing or outside 0 to 1"
         )
         is_sampled &= inclusion > 0
     elif not has_stratum:
@@ -102,11 +102,11 @@ def _check_documents(pool: Qrels, invalid: Bools, reason: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SampledDocuments:
-    """Sampled documents, by strata with fixed sample sizes; stratum -1 is none."""
+    """Documents that people judged, with their contributions to the scores of systems."""
 
     topic: Ints
     inclusion: Floats
-    stratum: Ints
+    stratum: Ints  # Stratum of fixed sample size; -1 for independently sampled documents
     people: Floats  # Contributions to the score of each system, shape (systems, sampled)
     judge: Floats
     judge_scores: Floats  # By the judge's labels of all documents, shape (topics, systems)
@@ -116,7 +116,7 @@ class SampledDocuments:
 def sample_documents(
     judged: JudgedRuns, measure: Measure, labels: PooledLabels
 ) -> SampledDocuments:
-    """Collect the sampled documents; `judged` are the runs, judged by the judge's labels."""
+    """Collect the sampled documents of `judged`, the runs judged by the labels of the judge."""
     n_topics, n_systems = judged.shape
     pool_index = judged.column("pool index", str(measure))
     rows = labels.is_sampled[pool_index]
@@ -155,7 +155,7 @@ def sample_documents(
 
 
 def error_terms(inclusion: Floats, stratum: Ints, values: Floats) -> Floats:
-    """Return terms of the error of an estimated sum, whose squares sum to its variance."""
+    """Return error terms of an estimated sum; the sum of their squares is its variance."""
     # (1 - pi) e^2 / pi^2 for an independently sampled document; N^2 (1 - n/N) s^2 / n for a stratum
     is_independent = stratum < 0
     _, code, count = np.unique(stratum, return_inverse=True, return_counts=True)
@@ -242,7 +242,7 @@ def estimate_scores(
     if fit.lambda_ is not None:
         weight = np.full((n_topics, n_systems), float(fit.lambda_))
     elif n_topics < 2:
-        raise PolicyError("learning lambda, the weight of the judge, requires two topics, got one")
+        raise PolicyError("learning lambda requires at least two topics, got one; set lambda_")
     else:
         # Topics are sampled independently, so a topic's lambda is learned from other folds only.
         n_folds = fit.n_folds(n_topics)

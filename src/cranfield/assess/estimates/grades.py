@@ -18,10 +18,10 @@ from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result
 
 MAX_RATIO = 1.25
-"""Maximum ratio of inclusion probabilities within a grade; rounded sizes of samples differ."""
+"""Maximum ratio of inclusion probabilities within a grade; above 1, as sample sizes are rounded."""
 
 MIN_EXPECTED = 10
-"""Expected number of judgments of a topic from which none by chance is very unlikely."""
+"""Expected number of judgments of a topic, at which a topic without any is unlikely by chance."""
 
 _MEANS = ("estimate", "standard_error", "low", "high", "human")
 
@@ -53,12 +53,10 @@ class PPIGrades(Result):
             "judge": Column("Judge.", key=True),
             "label": Column("Grade by the judge.", key=True),
             "pairs": Column("Number of pairs with this grade by the judge."),
-            "human": Column("Number of these pairs that people judged, too."),
+            "human": Column("Number of these pairs that people judged."),
             "mean": Column("Mean grade by people."),
             "deviation": Column("Standard deviation of grades by people; null for a single grade."),
-            "allocation": Column(
-                "Judgments of this grade if the same total were allocated optimally."
-            ),
+            "allocation": Column("Optimal number of judgments of this grade, for the same total."),
         },
     }
 
@@ -81,13 +79,13 @@ class PPIGrades(Result):
 def ppi_grades(
     human: Any, judges: Any, *, alpha: float = 0.05, scale: Any = None, cut: bool = False
 ) -> PPIGrades:
-    """Estimate the mean grade of all pairs from people's judgments of a sample of each grade.
+    """Estimate the mean grade by people, who judge a random sample of each grade of a judge.
 
-    A judge labels all pairs of a topic and a document; of the pairs with each of its grades, people
-    judge a random sample. The mean grade by people, and the proportions of pairs with at least
-    grade g, are estimated by :func:`stratified_mean` with the grades of the judge as strata. The
-    table `strata` has the optimal allocation of the same number of judgments (:func:`allocation`,
-    with the observed standard deviations).
+    The judge labels all pairs of a topic and a document. For each of the judge's grades, people
+    judge a random sample of the pairs with this grade. The mean grade by people, and the proportion
+    of pairs with at least grade g, are estimated by :func:`stratified_mean` with the grades of the
+    judge as strata. The table `strata` has the optimal allocation of the same number of judgments
+    (:func:`allocation`, with the observed standard deviations).
 
     Parameters
     ----------
@@ -110,8 +108,9 @@ def ppi_grades(
     InputError
         For a document that people judged but a judge did not label.
     PolicyError
-        For a grade of a judge of which people judged fewer than two pairs, and not all; for pairs
-        of a grade whose probabilities (columns `inclusion` or `stratum`) differ by more than 25%.
+        If people judged fewer than two pairs with a grade of the judge, and not all of them; or if
+        inclusion probabilities of pairs with the same grade (columns `inclusion` or `stratum`)
+        differ by more than 25%.
 
     Examples
     --------
@@ -198,10 +197,8 @@ def _match_grades(people: Qrels, judge: Judge, low: int) -> tuple[Any, Any]:
     if unlabelled.height:
         topic, doc = unlabelled.select("topic", "doc").row(0)
         documents = counted(unlabelled.height, "document")
-        reason = (
-            f"people judged {documents} that {quoted(judge.name)} did not label; add the labels"
-        )
-        reason += ", or remove these judgments"
-        raise InputError(reason, topic=topic, doc=doc)
+        reason = f"people judged {documents} that {quoted(judge.name)} did not label"
+        advice = "add the labels, or remove these judgments"
+        raise InputError(f"{reason}; {advice}", topic=topic, doc=doc)
     pairs = pairs.join(judged, on=["topic", "doc"], how="left", maintain_order="left")
     return pairs["label"].to_numpy(), pairs["grade"].fill_null(np.nan).to_numpy()

@@ -67,17 +67,17 @@ class PPIMeans(Result):
     folds, seed
         Number of folds and seed of cross-fitting; 0 folds if lambda was set.
     notes
-        Notes on means without an interval, or with the width of that of human labels alone.
+        Notes on means without an interval, or with an interval as wide as by human labels alone.
     """
 
     name: ClassVar[str] = "means"
     columns: ClassVar[Columns] = {
         "estimate": Column("Estimated mean."),
         "standard_error": Column(
-            "Standard error of the estimate; 0, and not informative, if the labels do not vary."
+            "Standard error of the estimate; 0 if the labels do not vary, and then uninformative."
         ),
         "low": Column(
-            "Lower bound of the confidence interval; NaN if labels that are not grades do not vary."
+            "Lower bound of the confidence interval; NaN if labels do not vary and are not grades."
         ),
         "high": Column("Upper bound of the same confidence interval as `low`."),
         "lambda": Column(
@@ -119,7 +119,7 @@ class PPIMeans(Result):
 
 @dataclass(frozen=True, eq=False)
 class HumanMean:
-    """Variance of the mean of human labels alone, for a judge with too few known errors."""
+    """Variance of the mean of human labels, used if too few errors of the judge are known."""
 
     has_few_errors: Bools
     variance: Floats
@@ -179,7 +179,7 @@ def compute_intervals(
     is_complete: Any = False,
     is_single: bool = False,
 ) -> PPIMeans:
-    """Compute t intervals, or intervals of the human mean or of grades where these apply."""
+    """Compute t intervals, or intervals of the human mean or of grades where they are required."""
     tail, error = 1 - fit.alpha / 2, np.sqrt(variance)
     half_width = stdtrit(freedom, tail) * error
     is_graded, notes = np.zeros(error.shape, dtype=bool), []
@@ -189,8 +189,8 @@ def compute_intervals(
         half_width = np.where(is_wider, human_half_width, half_width)
         freedom = np.where(is_wider, human_mean.freedom, freedom)
         reason = (
-            "interval as wide as from human labels alone, as human and judge's labels"
-            " differ too rarely to estimate the judge's errors"
+            "the interval is as wide as by human labels alone, since human and judge's labels"
+            " differ too rarely to estimate the errors of the judge"
         )
         notes.append((is_wider & (human_half_width > 0), reason))
     bounds: Any = (estimate - half_width, estimate + half_width)
@@ -217,20 +217,20 @@ def compute_intervals(
 
 
 def satterthwaite(parts: Floats, counts: Any) -> Floats:
-    """Compute Satterthwaite's degrees of freedom of a sum of variances from `counts` values."""
+    """Compute Satterthwaite's degrees of freedom of a sum of variances of `counts` values each."""
     denominator = ratio(parts**2, np.maximum(counts - 1, 1)).sum(axis=1)
     freedom = ratio(parts.sum(axis=1) ** 2, denominator)
     return np.where(freedom > 0, freedom, np.inf)
 
 
 def sum_by_cell(values: Floats, cell: Ints, shape: tuple[int, ...]) -> Floats:
-    """Sum values by cell, a flat index into an array of the shape."""
+    """Sum values into an array; `cell` is the flat index of each value in the array."""
     sums = np.bincount(cell, weights=values, minlength=prod(shape))
     return sums.reshape(shape).astype(np.float64)
 
 
 def sum_rows(values: Any, code: Ints, size: int) -> Floats:
-    """Sum the values of each row by code; shape (rows, size)."""
+    """Sum the values of each row by code, an integer below `size`; shape (rows, size)."""
     rows = len(values)
     cell = (np.arange(rows)[:, None] * size + code).ravel()
     return sum_by_cell(values.ravel(), cell, (rows, size))
@@ -278,10 +278,10 @@ def ppi_mean(
     If human labels are grades, integers from 0 to 100 such as 0 and 1, the interval is our own
     extension of the interval of Agresti and Coull (1998) to residuals: z^2 pseudo-labels are added,
     a quarter each of the pairs (y, f) = (0, 0), (0, g), (g, 0) and (g, g), with g the highest grade
-    of humans and judge. Its width is not 0 if the sample has no error of the judge. Other labels
-    have the t interval with n - 1 degrees of freedom. If humans and judge differ on fewer than 8
-    labels, and on less than half, the interval is at least as wide as that of the human labels
-    alone, with a note. If such labels are all equal, the interval is NaN.
+    of humans and judge. Its width is above 0 even if the sample has no error of the judge. Other
+    labels have the t interval with n - 1 degrees of freedom. If humans and judge differ on fewer
+    than 8 of these labels, and on less than half, the t interval is at least as wide as that of the
+    human labels alone, with a note. It is NaN if its width would be 0.
 
     Source: Angelopoulos, Duchi and Zrnic (2023), PPI++; Zrnic and Candès (2024), cross-fitting;
     Bonett and Price (2012), paired proportions.
@@ -304,8 +304,8 @@ def ppi_mean(
         One minus the confidence level of the interval.
     clusters
         Cluster of each item, such as its topic, if items of the same cluster may depend on each
-        other; shape (items,). The clusters are then the sample; for grades, the number of labels is
-        divided by the design effect of clusters.
+        other; shape (items,). Then clusters, not items, are the sampling units; for grades, the
+        number of labels is divided by the design effect of clusters.
 
     Returns
     -------
@@ -339,7 +339,7 @@ def ppi_mean(
 def estimate_means(
     human: Any, judge: Any, fit: Fit, clusters: Any = None, *, has_grade_intervals: bool = True
 ) -> PPIMeans:
-    """Compute :func:`ppi_mean`; without `has_grade_intervals`, grades have t intervals."""
+    """Compute :func:`ppi_mean`; grades have t intervals if `has_grade_intervals` is False."""
     y, f, is_single = check_labels(human, judge, clusters)
     units = np.arange(y.shape[1]) if clusters is None else cluster_codes(clusters, y.shape[1])
     means = fit_means(y, f, units, fit)
@@ -489,8 +489,8 @@ def stratified_mean(
         \left(\frac{N_h}{N}\right)^2 \left(1 - \frac{n_h}{N_h}\right) \frac{s_h^2(e)}{n_h}
 
     The items are the population, not a sample: a completely labelled stratum has no error. Without
-    labels of a judge, the estimate is the stratified mean. Strata may be topics, or the grades of a
-    judge, whose labels then add no further information.
+    labels of a judge, the estimate is the stratified mean. Strata may be topics. They may also be
+    the grades of a judge; then the labels of this judge add no further information.
 
     With a fixed lambda the estimate is unbiased over all samples. A learned lambda is cross-fitted:
     it is learned from the other folds, and the judge's mean is taken over the items of the stratum
@@ -622,12 +622,12 @@ def _independent_corrections(
 
 
 def check_labels(human: Any, judge: Any, groups: Any) -> tuple[Floats, Floats, bool]:
-    """Return human and judge's labels, shape (means, items), and whether there is one mean."""
+    """Return human and judge's labels, shape (means, items), and whether human labels are 1-d."""
     data = (human, judge, groups)
     # Lists have a method of this name.
     indices = [values.index for values in data if hasattr(values, "to_dict")]
     if not all(index.equals(indices[0]) for index in indices):
-        raise PolicyError("series of pandas must have the same index, in the same order")
+        raise PolicyError("pandas series must have the same index, in the same order")
     if isinstance(human, list):
         human = [np.nan if label is None else label for label in human]
     y, f = as_numbers(human, "human labels"), as_numbers(judge, "labels of the judge")

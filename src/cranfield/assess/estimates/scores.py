@@ -124,17 +124,17 @@ class PPIScores(Result):
     by_judge
         Column of the table; shape (systems,).
     scores
-        Values by topic whose means are the estimates, for :func:`cranfield.compare`. If the unit is
-        `topic`, they are values of the judged topics, over which the unjudged topics are
-        distributed; if it is `document`, they are estimates for all topics, which can be outside
-        the range of the measure.
+        Values by topic whose means are the estimates, for :func:`cranfield.compare`. For the unit
+        `topic` there is a value for each judged topic, which includes the judge's scores of some
+        unjudged topics. For the unit `document` there is an estimate for each topic, which can be
+        outside the range of the measure.
     topics
         Number of topics.
     fixed_topics
         Whether standard errors reflect only the sampling of documents.
     notes
-        Notes on means without an interval, or with the width of that of human labels alone, and on
-        how labels were read.
+        Notes on means without an interval, or with an interval as wide as by human labels alone,
+        and on how labels were read.
     """
 
     name: ClassVar[str] = "ppi"
@@ -182,10 +182,10 @@ class PPIScores(Result):
         return [replace(readable_table(self._frame(), title, self.columns), notes=notes)]
 
     def differences(self, baseline: str | None = None) -> pl.DataFrame:
-        """Estimate the differences of all pairs of systems, or from a baseline.
+        """Estimate the differences between all pairs of systems, or between each and a baseline.
 
         If the unit is `topic`, a difference is estimated like a score, with its own lambda, so that
-        bias of the judge that both systems share cancels. Each interval holds for one pair;
+        a bias of the judge in the scores of both systems cancels. Each interval holds for one pair;
         :func:`cranfield.compare` computes simultaneous intervals from `scores`.
 
         Returns
@@ -377,7 +377,7 @@ def _estimate_by_topic(
     [judge] = panel.judges
     topics = [find_judged_topics(qrels) for qrels in (judge.labels, panel.human)]
     if missing_topics := sorted(topics[1] - topics[0]):
-        reason = "the judge has no label for a topic that people judged"
+        reason = "the judge has no label for a topic that people judged; add labels for this topic"
         raise InputError(reason, topic=missing_topics[0])
     collection = read_runs(runs)
 
@@ -397,22 +397,22 @@ def _estimate_by_topic(
     judged = judge_labels(judge.labels)
     judge_scores, *other_scores = score_labels(judged, topics[0], *parse_measures("Judged@10"))
     # A single table if the measure is Judged@10 itself.
-    shares = other_scores[0] if other_scores else judge_scores
+    judged_at_10 = other_scores[0] if other_scores else judge_scores
     [people_scores] = score_labels(judge_labels(panel.human), topics[1])
     people = np.full(judge_scores.values.shape, np.nan)
     rows = [judge_scores.topics.index(topic) for topic in people_scores.topics]
     people[rows] = people_scores.values
     notes = [*score(judged, measure).notes, *missing_notes(panel)]
     if options.get("unjudged") != "condensed":
-        notes += [*gap_notes(panel), *_note_shares(shares, topics[1])]
+        notes += [*gap_notes(panel), *_note_unequal_depth(judged_at_10, topics[1])]
     estimates = TopicEstimates(people.T, judge_scores.values.T, fit)
     return estimates, people_scores.topics, judge_scores, notes
 
 
-def _note_shares(shares: Scores, judged_topics: set[str]) -> Iterator[str]:
+def _note_unequal_depth(judged_at_10: Scores, judged_topics: set[str]) -> Iterator[str]:
     """Note that the judge labelled topics with and without people's judgments unequally."""
-    is_judged = np.isin(shares.topics, [*judged_topics])
-    groups = (shares.values[rows] for rows in (is_judged, ~is_judged))
+    is_judged = np.isin(judged_at_10.topics, [*judged_topics])
+    groups = (judged_at_10.values[rows] for rows in (is_judged, ~is_judged))
     by_people, others = (group.mean() if group.size else nan for group in groups)
     if abs(by_people - others) > MAX_GAPS:
         yield (
@@ -497,7 +497,7 @@ class PPIAnswers(TableResult):
     measure
         Text form of the measure.
     notes
-        Notes on means without an interval, or with the width of that of human labels alone.
+        Notes on means without an interval, or with an interval as wide as by human labels alone.
     """
 
     name: ClassVar[str] = "ppi"
@@ -515,7 +515,7 @@ class PPIAnswers(TableResult):
     _data: _AnswerScores
 
     def differences(self, baseline: str | None = None) -> pl.DataFrame:
-        """Estimate the differences of all pairs of systems, or from a baseline.
+        """Estimate the differences between all pairs of systems, or between each and a baseline.
 
         People must have labelled the answers of both systems to the same topics. The rows are those
         of :meth:`PPIScores.differences`.
@@ -558,7 +558,7 @@ def ppi_answers(
     seed: int = 0,
     alpha: float = 0.05,
 ) -> PPIAnswers:
-    """Estimate mean scores of answers from people's labels of some and a judge's labels of all.
+    """Estimate mean scores of answers, all labelled by a judge and some labelled by people.
 
     People label a random sample of the answers of each system, as completely as the judge: all
     nuggets, or all sentences with their citations. The score of an answer is y by people and f by

@@ -112,7 +112,7 @@ class SelfPreference(TableResult):
             "Two-sided p-value of the t-test that the bias is 0, without correction.", pvalue=True
         ),
         "own rank by people": Column(
-            "Rank, by labels of people, of the system that is the judge itself; null without one."
+            "Rank, by labels of people, of the system with the judge's name; null if there is none."
         ),
         "own rank by itself": Column("Rank of the judge's own system by the judge."),
     }
@@ -164,8 +164,8 @@ def self_preference(
             - \operatorname{mean}_{s \notin K_j} \Delta_{jst} \right), \qquad
         \Delta_{jst} = M_j(s, t) - M_{people}(s, t)
 
-    with :math:`K_j` the systems of the judge's family. A judge that is equally generous to all
-    systems has no bias; neither has a judge whose family gets equally higher scores from people.
+    with :math:`K_j` the systems of the judge's family. A judge has no bias if it is equally
+    generous to all systems, or if people score its family higher by the same amount.
 
     Parameters
     ----------
@@ -223,8 +223,8 @@ def self_preference(
     is_estimable = is_family.any(axis=1) & is_other.any(axis=1)
     unknown = [name for name in families_of if name not in {*names, *judge_scores.systems}]
     note = (
-        f"{len(unknown):,} of {counted(len(families_of), 'name')} in the families without a judge"
-        f" or system of this name: {some_of(map(quoted, unknown), 5)}"
+        f"families: {len(unknown):,} of {counted(len(families_of), 'name')} not found among the"
+        f" judges and systems: {some_of(map(quoted, unknown), 5)}"
     )
     if not is_estimable.any():
         reason = "expected a judge with systems of its family and of other families, got none"
@@ -257,7 +257,7 @@ def self_preference(
     bias = family_shift - other_shift
     if (is_constant := (topics > 1) & np.isnan(error) & ~np.isnan(bias)).any():
         n_values = counted(int(is_constant.sum()), "value")
-        notes.append(f"{n_values} of the bias without an interval, as all topics have equal bias")
+        notes.append(f"no interval for {n_values} of the bias: the bias is equal in all topics")
     df = np.maximum(topics - 1, 1)
     joint_level = 1 - (1 - confidence) / int(is_estimable.sum())
     half_width, joint_half_width = (

@@ -43,16 +43,17 @@ from cranfield.tabular import Table, format_interval, format_number
 def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats]:
     r"""Compute proportions of people's grades by the grade of the judge, and their intervals.
 
-    Tables have shape (topics, grades by people, grades by the judge), results (grades by the judge,
-    grades by people); NaN for a grade that the judge never gave. Intervals are Wilson's (1927) for
-    a proportion p, with the number of pairs n divided by the design effect of topics, as pairs of a
-    topic are correlated. The design effect, at least 1, is the variance of p by the jackknife,
+    Tables have shape (topics, grades by people, grades by the judge). Results have shape (grades by
+    the judge, grades by people), with NaN for a grade that the judge never gave. Intervals are
+    Wilson's (1927) for a proportion p, with the number of pairs n divided by the design effect of
+    topics, as pairs of a topic are correlated. The design effect, at least 1, is the variance of p
+    by the jackknife,
 
     .. math:: \frac{T-1}{T} \sum_t \left(\frac{n_{t1} - p\, n_t}{n - n_t}\right)^2,
 
-    divided by p (1 - p) / n. The t quantile has the degrees of freedom of these terms by
-    ``degrees_of_freedom``. For proportions of 0 and 1, whose variance cannot be estimated, n is the
-    number of topics.
+    divided by p (1 - p) / n. The degrees of freedom of the t quantile are estimated from these
+    terms by ``degrees_of_freedom``. For proportions of 0 and 1, whose variance cannot be estimated,
+    n is the number of topics.
     """
     counts = np.swapaxes(tables, 1, 2).astype(np.float64)
     label_counts = counts.sum(axis=2, keepdims=True)
@@ -98,7 +99,7 @@ Statistic = Callable[[Tables], Floats]
 
 
 def statistics(scale: GradeScale, level: str) -> dict[str, Statistic]:
-    """Return the statistics by name, as functions of tables of people (first) and a judge."""
+    """Return a function for each statistic; its tables have people first, and the judge second."""
     cuts = list(zip(scale.cuts, scale.grades[1:], strict=False))
     coefficients = {"kappa": "kappa"} | {f"kappa {name}": f"kappa(rel={k})" for name, k in cuts}
     coefficients |= {"alpha": f"alpha({level})"}
@@ -131,7 +132,7 @@ ORDINAL: dict[str, Callable[[Floats], Floats]] = {
     **{name: partial(_divergence, function) for name, function in DIVERGENCES.items()},
     "CEM-ORD": closeness,
 }
-"""Measures of ordinal quantification and classification, functions of counts of grade pairs."""
+"""Functions that compute measures of ordinal quantification and classification from counts."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,8 +197,8 @@ class JudgeComparison(Result):
                 "Number of pairs with this grade by the judge and this grade by people."
             ),
             "share": Column(
-                "Proportion of pairs with this grade by people, of all pairs with this grade by the"
-                " judge; null if there are none.",
+                "Proportion of this grade by people among all pairs with this grade by the judge;"
+                " null if the judge never gave this grade.",
                 3,
             ),
             "low": Column(
@@ -217,7 +218,7 @@ class JudgeComparison(Result):
                 "Lower bound of its confidence interval over topics; null if undefined.", 4
             ),
             "high": Column("Upper bound of the same confidence interval as `low`.", 4),
-            "mean": Column("Mean over topics of the value for the pairs of a topic.", 4),
+            "mean": Column("Mean over topics of the value of the measure on a single topic.", 4),
         },
     }
 
@@ -456,6 +457,6 @@ def _sample_notes(human: Qrels) -> Iterator[str]:
     design = [name for name in ("inclusion", "stratum") if name in human.columns]
     if design and len(np.unique(human.columns[design[0]])) > 1:
         yield (
-            f"people judged a sample with several values of {design[0]}: agreement, bias and"
-            " calibration are of the judged documents only, each counted once"
+            f"people judged a sample with different values of {design[0]}; agreement, bias and"
+            " calibration count each judged document once, without a correction for the sampling"
         )

@@ -62,8 +62,8 @@ def _text_of_response(cell: Any) -> Any:
         return None
     if isinstance(cell.get("text"), str):
         return cell["text"]
-    for several in ("choices", "candidates"):
-        if isinstance(cell.get(several), list) and len(cell[several]) > 1:
+    for name in ("choices", "candidates"):
+        if isinstance(cell.get(name), list) and len(cell[name]) > 1:
             return cell
     key = next((name for name in cell if name in _MESSAGES), None)
     if key is not None:
@@ -82,7 +82,7 @@ _ANSWER = Kind(
     missing=lambda cell: cell is None,
     prepare=_texts_of_responses,
 )
-"""Text of an answer, null if the model refused to answer; responses with several are errors."""
+"""Text of an answer, null if the model refused; a response with several answers is an error."""
 
 _PLACEHOLDER = re.compile(r"(\{(?:topic|document)(?:\.\w+)?\})")
 _TEXT_COLUMNS = {
@@ -154,10 +154,8 @@ def _read_texts(
         column = placeholder.strip("{}").partition(".")[2] or default
         if column not in index_of:
             expected = ", ".join(f"{{{kind}.{name}}}" for name in index_of)
-            message = (
-                f"has no column for {placeholder} of the template; expected one of: {expected}"
-            )
-            raise InputError(message, source=source)
+            reason = f"has no column for {placeholder} of the template"
+            raise InputError(f"{reason}; expected one of: {expected}", source=source)
         cells = columns.cells(index_of[column])
         texts[placeholder] = ["" if cells[row] is None else str(cells[row]) for row in rows]
     return texts
@@ -235,7 +233,7 @@ class ParsedAnswers(TableResult):
         "doc": Column("Document.", key=True),
         "grade": Column("Grade in the answer; null if it was not parsed."),
         "outcome": Column(
-            "parsed, unparsed, refused (failed, truncated or without text) or missing (no answer)."
+            "Outcome: parsed, unparsed, refused (failed, truncated, no text), missing (no answer)."
         ),
     }
 

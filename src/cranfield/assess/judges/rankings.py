@@ -126,7 +126,7 @@ def score_by_judges(
         values[:, k, is_missing] = np.nan
         if any(is_missing):
             topics = f"{sum(is_missing):,} of {counted(len(is_missing), 'topic')}"
-            missing.append(f"{name}: {topics} without a label by the judge excluded from scores")
+            missing.append(f"{name}: {topics} excluded: not labelled by the judge")
     by_people = evaluate_aspect(judged)
     gaps = [] if is_condensed else gap_notes(panel)
     advice = "to score only documents that people judged, use unjudged='condensed'"
@@ -201,7 +201,7 @@ class JudgeRankings(Result):
             "tau AP low": Column("Lower bound of the interval of tau AP; null if undefined.", 3),
             "tau AP high": Column("Upper bound of the interval of tau AP.", 3),
             "RBO": Column("Rank-biased overlap of the two rankings, extrapolated.", 3),
-            "tau by topic": Column("Mean over topics of tau on the topic, where defined.", 3),
+            "tau by topic": Column("Mean of tau by topic, over topics where tau is defined.", 3),
             "flips": Column("Number of pairs of systems in opposite orders."),
             "largest change": Column(
                 "Largest change of rank; above 0 if the judge ranks the system higher."
@@ -309,17 +309,17 @@ def judge_rankings(
     InputError, MeasureError, PolicyError
         For unreadable input and unknown names.
     CranfieldError
-        For a judge without a topic on which all systems have scores.
+        If no topic has scores of all systems by people and by a judge.
 
     Notes
     -----
-    Mean scores are rounded to 8 decimals first, so that systems are tied if they differ only by
-    rounding.
+    Mean scores are rounded to 8 decimals before they are ranked, so that systems whose means differ
+    by rounding errors only are tied.
 
     The intervals are for the same systems on other topics. They are jackknife intervals with t
-    quantiles, clipped to [-1, 1]; if the coefficient remains equal whichever topic is excluded,
-    there is no interval. Bootstrap percentile intervals would be biased downwards, and often
-    exclude the coefficient itself: resampling topics adds noise to both rankings, which lowers
+    quantiles, clipped to [-1, 1]; there is no interval if the coefficient is the same whichever
+    topic is excluded. Bootstrap percentile intervals would be biased downwards, and often exclude
+    the coefficient itself: resampling topics adds noise to both rankings, and this noise lowers
     their agreement.
 
     Examples

@@ -217,7 +217,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     # A map may give some words no grade.
     table = table.gather(table.frame["grade"].is_not_null().arg_true())
     if not table.frame.height:
-        reason = "expected answers with grades, got only answers to which the map gives no grade"
+        reason = "expected answers with grades, got none with the words or pattern of grades"
         raise InputError(reason, source=table.source)
     table = replace(table, frame=table.frame.drop("result_status"))
     in_memory = {name: options[name] for name in ("separator", "on_duplicate")}
@@ -270,7 +270,7 @@ class GradeScale:
 
 
 def read_scale(scale: Any, lowest: int = 0) -> GradeScale:
-    """Parse a scale from `(0, 3)`, a range, or the text `0..3`; its grades start at `lowest`."""
+    """Parse a scale from `(0, 3)`, a range, or the text `0..3`; refuse grades below `lowest`."""
     if isinstance(scale, GradeScale):
         return scale
     ends: Any = None
@@ -289,7 +289,7 @@ def read_scale(scale: Any, lowest: int = 0) -> GradeScale:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Human judgments, where grades below 0 remain, and labels of judges on the same scale."""
+    """Human judgments and labels of judges on the same scale; human grades can be below 0."""
 
     human: Qrels
     judges: tuple[Judge, ...]
@@ -334,8 +334,10 @@ def read_panel(
     for judge in (judge for judge in judge_list if cut and len(judge.labels)):
         low, high = judge.labels.grades.min(), judge.labels.grades.max()
         if (low - scale.low) * (high - scale.high) > 0:
-            problem = f"its grades {low} to {high} may be of a scale that is shifted from {scale}"
-            notes.append(f"{judge.name}: {problem}; if they are, map the grades to one scale first")
+            notes.append(
+                f"{judge.name}: grades {low} to {high} may be on another scale than {scale}; if so,"
+                " map the grades to one scale first"
+            )
     return Panel(fitted_human.labels, fitted_judges, scale, tuple(notes))
 
 
@@ -373,8 +375,8 @@ def gap_notes(panel: Panel) -> list[str]:
             name = f"{judge.name}: " if len(panel.judges) > 1 else ""
             notes.append(
                 f"{name}people did not judge {n_gaps:,} of {len(labels):,} documents that the judge"
-                " labelled in their topics; these documents count as not relevant: if some are"
-                " relevant, scores by people are too low, and score biases of the judge too high;"
+                " labelled in their topics; these documents count as not relevant, so if some are"
+                " relevant, scores by people are too low and biases of the judge's scores too high;"
                 " if people judged a random sample of documents, estimate scores with"
                 " unit='document'"
             )
@@ -429,12 +431,12 @@ def count_grade_pairs(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]
     human_labels, labels = panel.human, judge.labels
     rows, human_rows = labels.matching_rows(human_labels)
     if not human_rows.size:
-        reason = f"{quoted(judge.name)} has no label of a pair with a human judgment"
+        reason = f"{quoted(judge.name)} labelled no document that people judged"
         pairs = (source.to_polars().row(0) for source in (labels, human_labels))
         label, judgment = (f"({quoted(topic)}, {quoted(doc)})" for topic, doc, *_ in pairs)
         raise InputError(
-            f"{reason}; topic and document of its first label are {label}, of the first judgment"
-            f" {judgment}",
+            f"{reason}; check the ids of topics and documents: the first label is of {label}, the"
+            f" first judgment of {judgment}",
             source=labels.origin.name,
         )
     n_in_topics = int((human_labels.codes_of(labels.topics)[labels.codes] >= 0).sum())

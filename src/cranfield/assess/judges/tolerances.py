@@ -27,7 +27,7 @@ MAX_SENTENCES = 3  # Maximum number of judges that are reported by a sentence ea
 
 
 class Quantity(NamedTuple):
-    """Table with a quantity, its comparison with the tolerance, and bounds of the tolerance."""
+    """Quantity of judges: its table, its comparison with a tolerance, and bounds of tolerances."""
 
     table: str
     comparison: str
@@ -137,26 +137,28 @@ class Decisions(TableResult):
 
     name: ClassVar[str] = "decisions"
     columns: ClassVar[Columns] = {
-        "quantity": Column("Quantity of the tolerance, such as kappa.", key=True),
+        "quantity": Column("Quantity that has a tolerance, such as kappa.", key=True),
         "judge": Column("Judge.", key=True),
         "measure": Column("Measure; empty for agreement of grades.", key=True),
         "system": Column(
-            "System with the largest bias of scores; empty for quantities other than this bias."
+            "System that determines the verdict on `score-bias`; empty for other quantities."
         ),
         "estimate": Column("Estimate of the quantity."),
         "low": Column("Lower bound of the confidence interval of the estimate; null if undefined."),
         "high": Column("Upper bound of the same confidence interval as `low`."),
         "comparison": Column("Comparison with the tolerance: at least, at most, or within +/-."),
         "tolerance": Column("Tolerance of the quantity."),
-        "verdict": Column("met: interval within the tolerance; not met: outside; or undecided."),
-        "topics": Column("Number of topics that would decide, if a t interval is undecided."),
+        "verdict": Column(
+            "met if the interval is within the tolerance, not met if it is outside, else undecided."
+        ),
+        "topics": Column("Number of topics required to decide, if a t interval is undecided."),
     }
 
     confidence: float
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        """A sentence for each row; for many judges, one with the number of each verdict."""
+        """Sentences: a verdict for each row, or the numbers of verdicts for many judges."""
         sentences: list[str] = []
         groups = self.rows.group_by(["quantity", "measure"], maintain_order=True)
         for (quantity, measure), part in groups:
@@ -182,11 +184,11 @@ class Decisions(TableResult):
         text = f"{subject}: {row['estimate']:.4f} ({interval}); {condition}: {row['verdict']}."
         if row["topics"] is not None:
             text += (
-                f" About {counted(row['topics'], 'topic')} in total would decide with this estimate"
-                " and standard deviation."
+                f" About {counted(row['topics'], 'topic')} in total would be enough, with the same"
+                " estimate and standard deviation."
             )
         if str(row["quantity"]).startswith("difference("):
-            text += " The difference has its own lambda, and may not equal that of the estimates."
+            text += " The difference has its own lambda, so it may not equal that of the means."
         return text
 
     def heading(self) -> list[str]:
@@ -199,11 +201,12 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     Parameters
     ----------
     tolerances
-        Tolerance of each quantity, without defaults. Minimum of: `kappa`, `alpha` (also for binary
-        grades, such as `kappa 0|12`), `agreement`; `tau` and `tau AP` of the rankings of systems;
-        `difference(A, B)`, the prediction-powered mean score of system A minus that of B. Maximum
-        of: `self-preference`. Maximum of the absolute value of: `bias`, the mean difference of
-        grades, and `score-bias`, the bias of the mean score of each system.
+        Tolerance of each quantity; there are no defaults. It is the minimum of `kappa`, `alpha`
+        (also for binary grades, such as `kappa 0|12`), `agreement`, `tau` and `tau AP` of the
+        rankings of systems, and `difference(A, B)`, the prediction-powered mean score of system A
+        minus that of B. It is the maximum of `self-preference`, and the maximum absolute value of
+        `bias`, the mean difference of grades, and of `score-bias`, the bias of the mean score of
+        each system.
     results
         Results that contain these quantities: of :func:`compare_judges`, :func:`judge_rankings`,
         :func:`score_bias`, :func:`self_preference`, :func:`ppi_scores`; with the same confidence
@@ -224,7 +227,7 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     -----
     Each interval holds for one quantity of one judge. Intervals of `score-bias` are simultaneous
     for the systems (Bonferroni): the verdict is `met` if all systems are within the tolerance, and
-    `not met` if one is outside. The row names the system that decides.
+    `not met` if one is outside. The column `system` has the system that determines the verdict.
 
     Examples
     --------

@@ -95,7 +95,7 @@ def distances_from_random(
             distances[k, topics] = np.nan_to_num(distance, nan=1.0).mean(axis=1).min(axis=0)
     if not distances.any():
         raise CranfieldError(
-            f"no weights {quoted(kind)}: no assessor differs from random assessors"
+            f"weights {quoted(kind)} require an assessor who differs from random ones, got none"
         )
     return distances
 
@@ -147,10 +147,11 @@ def aware(
         One measure; its highest grade is the highest grade of the labels' scale.
     weights
         `uniform`. With gold judgments: `accuracy`, or `kappa` (Cohen's; negative values count as
-        0). Without, the distance of an assessor's scores from those of random assessors: `rmse`,
-        the root mean square difference, or `tau_ap`, 1 minus the AP correlation of the systems. Or
-        numbers, 0 or more, of shape (assessors,) or (assessors, topics), in the order of the topics
-        of the scores, or a mapping or pandas series by assessor.
+        0). Without gold judgments: the distance of an assessor's scores from those of random
+        assessors, as `rmse`, the root mean square difference, or `tau_ap`, 1 minus the AP
+        correlation of the systems. Or numbers, 0 or more, of shape (assessors,) or (assessors,
+        topics), in the order of the topics of the scores, or a mapping or pandas series by
+        assessor.
     gold
         Known grades of some of the pairs, for `accuracy` and `kappa`.
     by
@@ -178,10 +179,10 @@ def aware(
     Notes
     -----
     Source: Ferrante, Ferro and Maistro (2017), AWARE: exploiting evaluation measures to combine
-    multiple assessors. The weights without gold follow its idea, distance from random assessors;
-    neither the definition nor the values were compared with the article. The Frobenius norm of the
-    differences is not offered: it is the root mean square times a constant, which cancels when
-    weights are scaled to sum to 1.
+    multiple assessors. The weights `rmse` and `tau_ap` follow its idea of a distance from random
+    assessors, but their definitions and values were not compared with the article. The Frobenius
+    norm of the differences is not offered: it is the root mean square times a constant, which
+    cancels when weights are scaled to sum to 1.
 
     Random assessors differ from each other, so the weight of an assessor who judges at random is
     above 0; `squared` lowers it. With few relevant documents the order of systems is mostly noise,
@@ -203,8 +204,8 @@ def aware(
     if is_named:
         check_choice("weights", weights, WEIGHTS)
         if (gold is not None) != (weights in SUPERVISED):
-            needs = "require gold judgments" if gold is None else "do not use gold judgments"
-            raise PolicyError(f"weights {quoted(weights)} {needs}")
+            reason = "require gold judgments" if gold is None else "do not use gold judgments"
+            raise PolicyError(f"weights {quoted(weights)} {reason}")
     elif gold is not None:
         raise PolicyError("numeric weights cannot be combined with gold judgments")
     draws = draws if is_named and weights in UNSUPERVISED else 0

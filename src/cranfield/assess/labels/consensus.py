@@ -77,7 +77,7 @@ class Consensus(Result):
     notes
         Sentences about the aggregation, such as the number of gold grades.
     evidence, parts
-        Evidence for each grade: the sum by pair, and the part of each label; for :meth:`workers`.
+        Evidence for each grade by pair, and a function that returns the evidence by label.
     """
 
     name: ClassVar[str] = "judgments"
@@ -86,7 +86,7 @@ class Consensus(Result):
         "doc": Column("Document of the pair.", key=True),
         "grade": Column("Aggregated grade; null if a tie was dropped."),
         "*": Column("Probability of the grade in parentheses, from 0 to 1."),
-        "tied": Column("Whether several grades are equally likely, and no grade is more likely."),
+        "tied": Column("Whether several grades share the highest probability."),
     }
 
     labels: Labels
@@ -118,7 +118,7 @@ class Consensus(Result):
     def log_likelihood(self) -> float:
         """Final log-likelihood, without priors of parameters; NaN for a majority vote.
 
-        For variational MACE it is computed with the weights that replace the parameters.
+        For variational MACE it is computed from geometric means of the parameters, unscaled.
         """
         if not self.objective.size:
             return float("nan")
@@ -183,7 +183,7 @@ class Consensus(Result):
         ----------
         rounding
             `half-up`, `half-down`, `half-even`, `down` or `up`. Expected grades within 1e-9 of an
-            integer or half-integer are set to it first.
+            integer or half-integer count as this number.
         """
         check_choice("rounding", rounding, ROUNDINGS)
         grade = self.expected()
@@ -227,8 +227,8 @@ class Consensus(Result):
         `agreement` is the proportion of a worker's labels that equal the aggregated grade, over
         pairs with an aggregated grade. `without` excludes the worker's own labels from the
         aggregation of each pair, over pairs with labels of other workers; if m grades then tie, a
-        label equal to one of them counts 1/m. Weights and confusion matrices remain those of all
-        labels.
+        label equal to one of them counts 1/m. The weights and confusion matrices of workers are
+        still those estimated from all labels.
         """
         labels, n_workers = self.labels, len(self.labels.workers)
         is_decided = self.level[labels.pair] >= 0
@@ -294,7 +294,7 @@ class LabelCounts:
         return np.asarray(self._pair_counts @ table.reshape(-1, table.shape[2]))
 
     def parts(self, table: Floats) -> Floats:
-        """Return the row of such a table for each label; shape (labels, true grades)."""
+        """Return the row of each label in such a table; shape (labels, true grades)."""
         return np.asarray(table.reshape(-1, table.shape[2])[self.rows])
 
 
@@ -315,7 +315,7 @@ def proportions(part: Any, total: Any, default: float = np.nan) -> Floats:
 
 
 def in_order_of_workers(labels: Labels, weights: Any) -> Any:
-    """Return the values of a mapping or a pandas series of workers in the order of the labels."""
+    """Return weights in the order of the workers of the labels, if the weights name workers."""
     if hasattr(weights, "index") and hasattr(weights, "to_dict"):
         # Numbers from 0, which a series has by default, do not name workers.
         is_unnamed = getattr(weights.index, "start", 1) == 0
@@ -327,7 +327,7 @@ def in_order_of_workers(labels: Labels, weights: Any) -> Any:
     if different := [*({*weight_of} ^ {*labels.workers})]:
         listed = some_of(map(quoted, sorted(different)), 3)
         raise PolicyError(
-            f"expected weights of the workers of the labels, got other or missing names: {listed}"
+            f"weights must name the workers of the labels, got other or missing names: {listed}"
         )
     return [weight_of[worker] for worker in labels.workers]
 
@@ -501,8 +501,8 @@ class LeadRule:
         Parameters
         ----------
         labels
-            Labels, as returned by :func:`read_labels`; those of a pair are in order of their
-            `order`, or of their rows.
+            Labels, as returned by :func:`read_labels`. The labels of a pair are applied by their
+            `order`, or else in the order of reading.
         weights
             Weight of the labels of each worker, such as its quality; as for :func:`majority`.
         """
@@ -538,7 +538,8 @@ class Stopped(Result):
     all_labels
         All labels, used or not.
     used
-        Whether a label was used, up to the one at which the rule stopped; shape (labels,).
+        Whether a label was used; the last one used is the label at which the rule stopped; shape
+        (labels,).
     decided
         Whether the rule stopped; shape (pairs,).
     """

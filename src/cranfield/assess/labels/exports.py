@@ -237,12 +237,12 @@ def _argilla(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
     responses = _argilla_responses(task)
     columns = {**_scalar_values(task.get("fields")), **_scalar_values(task.get("metadata"))}
     # The status is that of the record, whose responses have their own.
-    own = {"id", "status", "external_id", "inserted_at", "updated_at"}
+    record_fields = {"id", "status", "external_id", "inserted_at", "updated_at"}
     questions = tuple(f"{name}{mark}" for name, _ in responses for mark in (".", "-"))
     columns |= {
         name: value
         for name, value in _scalar_values(task).items()
-        if name not in own and not name.startswith(questions)
+        if name not in record_fields and not name.startswith(questions)
     }
     columns = _add_doc(columns, task.get("external_id") or task.get("id"))
     answers: dict[Any, dict[str, Any]] = {}

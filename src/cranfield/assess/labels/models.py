@@ -40,7 +40,7 @@ Expectation = tuple[Floats, Floats, float]  # Posterior, log evidence and object
 
 
 class Crowd:
-    """Input of the models: labels, gold grades, prior of grades, and end of the iterations."""
+    """Input of the models: labels, gold grades, prior of grades, and limits of the iterations."""
 
     def __init__(
         self,
@@ -171,10 +171,10 @@ def dawid_skene(
     prior
         `estimated`, `uniform`, or fixed probabilities of the grades.
     unmet
-        Value of a worker's label probabilities given a grade that none of its pairs has, where the
-        formula is 0/0. With `impossible` they are 0, so that its pairs never get that grade. With
-        `even` all labels have the same probability, so that its pairs can still get that grade, and
-        the likelihood can become higher.
+        How to set the label probabilities of a worker for a true grade that none of its pairs has,
+        where the formula is 0/0. With `impossible` they are 0, so that these pairs never get that
+        grade. With `even` all labels have the same probability, so that these pairs can still get
+        that grade, and the likelihood can become higher.
     tie, seed
         As for :func:`majority`.
     tolerance, iterations
@@ -189,7 +189,7 @@ def dawid_skene(
     Notes
     -----
     The result is a local maximum. The likelihood is invariant under a permutation of the grades: if
-    most workers are wrong, so is the result; gold grades help.
+    most workers are wrong, the result is wrong too. Gold grades make this less likely.
 
     Source: Dawid and Skene (1979), equations 2.3 to 2.5 and 3.1.
 

@@ -113,7 +113,7 @@ _FIELDS_BY_NUMBER = {4: "topic doc worker grade", 5: "topic doc worker grade ord
 def read_lines(
     source: Source, columns: str | Sequence[str] | None, encoding: str, has_words: bool = False
 ) -> Table:
-    """Read labels from lines of fields separated by blanks; their grades may be any words."""
+    """Read labels from lines of fields separated by blanks; with `has_words`, grades are texts."""
     source, start = read_head(source.in_encoding(encoding, "text"))
     lines = (line.strip() for line in start.splitlines())
     first_line = next((line for line in lines if line and not line.startswith(b"#")), b"")
@@ -157,8 +157,8 @@ def read_lines(
         is_ambiguous = topics_per_doc > 1 or frame["topic"].n_unique() == 1
         if n_workers >= max(2, n_docs) and is_ambiguous:
             doc, worker = quoted(frame["doc"][0]), quoted(frame["worker"][0])
-            order = f"column 2 is read as documents, such as {doc}, 3 as workers, such as {worker}"
-            remedy = f"columns='{other}' if it is the other way round, else columns='{fields}'"
+            order = f"column 2 is read as documents ({doc} ...), column 3 as workers ({worker} ...)"
+            remedy = f"columns='{other}' to reverse this order, or columns='{fields}' to confirm it"
             warn(f"{source.name}: {order}; use {remedy}")
     missing_names = [c.name for c in LABELS.columns if c.name not in frame.columns]
     nulls = {name: pl.lit(None, _TYPES.get(name, pl.String)) for name in missing_names}
@@ -219,8 +219,8 @@ def read_labels(
         regular expression whose group is the grade.
     repeats
         How to treat several labels of one worker for the same document and topic: `error`; `last`
-        keeps the last, by order if known, else by row, where rows must not contradict a column of
-        times; `keep` keeps all.
+        keeps the last label by order if it is known, else by row, with an error if the rows
+        contradict a column of times; `keep` keeps all.
     missing
         How to treat a label whose grade is empty, null, NaN or `NA`: `error`, or `drop`, which
         excludes it and adds a note with the number of excluded labels.
@@ -324,13 +324,11 @@ def _unpivot(
     columns["grade"] = [grades[worker][row] for row, worker in labels]
     notes = []
     if n_empty := len(grades[0]) * len(workers) - len(labels):
-        cells_noun = counted(n_empty, "empty cell")
-        notes.append(f"{cells_noun} of the worker columns read as no label by the worker")
+        n_cells = counted(n_empty, "empty cell")
+        notes.append(f"{n_cells} of the worker columns counted as missing labels")
     if not has_docs:
         columns["doc"] = [row + 1 for row in rows]
-        notes.append(
-            "no column of documents: each row is a document, named by the number of the row"
-        )
+        notes.append("no column of documents: each row is a document, named by its row number")
     lines = None if table.lines is None else [table.lines[row] for row in rows]
     return Columns.from_mapping(columns, table.source, lines), notes
 
@@ -354,10 +352,10 @@ def _check_row_order(table: Columns, labels: pl.DataFrame) -> None:
     column = quoted(table.names[place])
     remedy = "sort the rows by time, or remove the column if they are in order"
     if is_sortable:
-        remedy = "sort the rows by it, or remove the column"
+        remedy = "sort the rows by this column, or remove it"
     raise InputError(
-        f"column {column} may order repeated labels otherwise than the rows, of which the last one"
-        f" counts; {remedy}",
+        "the last row of a repeated label counts, but rows may not be in the order of column"
+        f" {column}; {remedy}",
         source=table.source,
     )
 
@@ -396,9 +394,9 @@ class _Reader:
             raise PolicyError(f"for a table with a header, {expected}, got {quoted(columns)}")
         schema = set_grade_kind(schema, self.grade_map)
         own_names = schema.own_names(columns)
-        if workers is not None and (own := {"worker", "grade"} & {*own_names}):
+        if workers is not None and (surplus := {"worker", "grade"} & {*own_names}):
             reason = "worker_columns already names the columns of grades; remove from columns:"
-            raise PolicyError(f"{reason} {', '.join(sorted(own))}")
+            raise PolicyError(f"{reason} {', '.join(sorted(surplus))}")
         if form is not None:
             table = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
         elif not is_utf8(encoding):
@@ -458,7 +456,7 @@ class _Reader:
             table = table.gather((~is_unsampled.fill_null(False)).arg_true())
         table = replace(table, frame=table.frame.drop("stratum"))
         notes, frame, scale = [*self.notes], table.frame, self.scale
-        _warn_of_odd_ids(frame, table.source)
+        _warn_of_suspicious_ids(frame, table.source)
         if frame["topic"].null_count() == frame.height:
             table = replace(table, frame=frame.with_columns(topic=pl.lit(NO_TOPIC)))
             notes.append(f"no topics: all items belong to one topic, {quoted(NO_TOPIC)}")
@@ -469,7 +467,7 @@ class _Reader:
         is_missing = frame["grade"].is_null()
         if self.missing == "error":
             rows = f"{int(is_missing.sum()):,} of {counted(frame.height, 'row')}"
-            reason = f"has no grade, as {rows}; use missing='drop' to exclude such rows"
+            reason = f"has no grade ({rows}); use missing='drop' to exclude rows without a grade"
             table.refuse(is_missing, lambda _: reason)
         elif is_missing.any():
             if is_missing.all():
@@ -503,7 +501,7 @@ class _Reader:
         return table, notes
 
 
-def _warn_of_odd_ids(frame: pl.DataFrame, source: str) -> None:
+def _warn_of_suspicious_ids(frame: pl.DataFrame, source: str) -> None:
     """Warn of ids of rows that may be totals, and of workers that differ in case only."""
     name = "doc" if frame["topic"].null_count() == frame.height else "topic"
     ids = frame[name].unique(maintain_order=True).to_list()
@@ -564,7 +562,7 @@ _GOLD_ITEMS = schema_of_lines(
 def read_gold(data: Any, labels: Labels, **options: Any) -> Qrels:
     """Read gold judgments; for labels without topics, grades by item are accepted, too."""
     if hasattr(data, "to_dict") and not hasattr(data, "columns"):
-        # A series of pandas by item, or by topic and item.
+        # A pandas series by item, or by topic and item.
         data = data.to_dict()
     has_items = False
     if labels.topics == (NO_TOPIC,) and isinstance(data, Mapping):
@@ -578,7 +576,7 @@ def read_gold(data: Any, labels: Labels, **options: Any) -> Qrels:
             has_items = len(first.split()) == 2
     if has_items:
         if options.get("columns") or not is_utf8(options.get("encoding", "utf-8")):
-            raise PolicyError("columns and encoding apply to judgments, got items and grades")
+            raise PolicyError("columns and encoding cannot be used with gold grades by item")
         data, options = read_table(data, _GOLD_ITEMS).frame.with_columns(topic=pl.lit(NO_TOPIC)), {}
     elif labels.topics == (NO_TOPIC,) and (items := _read_gold_table(data, **options)) is not None:
         data, options = items, {}
@@ -626,11 +624,10 @@ def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
     if outside_rows.size:
         topic, doc = labels.pairs.row(int(rows[outside_rows[0]]))
         scale = some_of(map(str, labels.grades.tolist()), 8)
-        reason = (
-            f"gold grade {grades[outside_rows[0]]} is outside the scale of the labels ({scale})"
-        )
+        grade = grades[outside_rows[0]]
+        reason = f"gold grade {grade} is outside the scale of the labels ({scale})"
         raise InputError(reason, source=qrels.origin.name, topic=topic, doc=doc)
     notes = [f"{counted(rows.size, 'pair')} with a gold grade"]
     if unused := len(qrels) - rows.size:
-        notes.append(f"{counted(unused, 'gold judgment')} of pairs without a label ignored")
+        notes.append(f"{counted(unused, 'gold judgment')} ignored, as the pair has no label")
     return level, tuple(notes)

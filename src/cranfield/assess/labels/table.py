@@ -252,7 +252,7 @@ class Overview(Result):
             f"{pairs} with one label": (per_pair == 1).sum(),
             f"{workers} with one label": (per_worker == 1).sum(),
             f"{workers} with {MIN_LABELS} labels or more, all the same grade": has_one_grade.sum(),
-            f"{workers} without a pair that another worker labelled": is_alone.sum(),
+            f"{workers} without a pair in common with another worker": is_alone.sum(),
             f"{pairs} with different grades from one worker": n_contradicted,
         }
         lines = [f"{size:,} of {problem}" for problem, size in anomalies.items() if size]

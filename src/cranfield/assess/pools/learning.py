@@ -18,14 +18,14 @@ TIE_TOLERANCE = 1e-12  # Values that differ by less are tied, despite rounding e
 
 
 class DocumentState(MethodState):
-    """State with the rankings (cells) that contain each document of the pool."""
+    """State with an index from documents of the pool to the rankings (cells) that contain them."""
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
         self.cells = pool.cell[pool.by_document]
 
     def rows_of(self, docs: Indices) -> Ints:
-        """Return the rows of documents in `cells`; document d has `pool.holders[d]` rows."""
+        """Return the positions in `cells` of the rankings of documents, `pool.holders` for each."""
         return ranges(self.pool.document_starts[docs], self.pool.document_starts[docs + 1])[1]
 
 
@@ -129,14 +129,14 @@ class ResidualState(WeightedSumState):
 
 
 class Hedge(Method):
-    r"""Choose the document with the largest weighted sum of losses; past losses reduce the weight.
+    r"""Choose the document with the largest sum of losses; runs with past losses weigh less.
 
     .. math:: \sum_s \beta^{L_s} \ell_s(d), \quad \ell_s(d) = \ln(n / r_s(d))
 
-    with n pooled documents and rank r: the loss of run s if document d is not relevant. A document
-    that a run lacks has the mean loss over the ranks below the end of the run. A judgment
-    adds half of the document's loss to the run's loss L, or subtracts it if the document is
-    relevant.
+    with n pooled documents: a document d at rank r of run s causes the loss :math:`\ell` if it is
+    not relevant. A document that a run lacks has the mean loss over the ranks below the end of the
+    run. A judgment adds half of the document's loss to the run's loss L, or subtracts it if the
+    document is relevant.
 
     Stable sums exclude the part that all documents share, so that small weights keep their digits.
     Plain sums lose digits and depend on the order of additions; they allow comparisons with other
@@ -231,10 +231,11 @@ class PlainLossState(MethodState):
 class MoveToFront(Method):
     """Choose from the run with the highest priority as long as its documents are relevant.
 
-    Priorities start at 0. A relevant document sets the priority of its run to 0, and the run is
-    continued; any other document lowers it by 1, and a run is chosen again. A document that was
-    judged earlier in another run counts in the same way, or is skipped. In global scope there is
-    one queue for the runs of all topics.
+    Priorities start at 0. A relevant document sets the priority of its run to 0, and the next
+    document is of the same run. Any other document lowers the priority of its run by 1, and the run
+    with the highest priority is chosen again. A document that was judged earlier in another run
+    counts in the same way, or is skipped. In global scope there is one queue for the runs of all
+    topics.
     """
 
     name = "MTF"
@@ -399,13 +400,13 @@ class BanditState(DocumentState):
         return np.asarray((candidates.cumsum(axis=1) > rank[:, None]).argmax(axis=1))
 
     def random_run_values(self, topics: Indices) -> Floats:
-        """Return values with the maximum at a random run that has documents left."""
+        """Return values that are highest for one run, drawn among those with documents left."""
         values = np.zeros((topics.size, self.n_left.shape[1]))
         values[np.arange(topics.size), self.draw_run(self.n_left[topics] > 0, topics)] = 2.0
         return values
 
     def mean(self, topics: Indices) -> Floats:
-        """Return the proportion of relevant among judged documents of each run; 0 without any."""
+        """Return the proportion of relevant among judged documents by run; 0 if none is judged."""
         return self.relevant[topics] / np.maximum(self.judged[topics], 1)
 
 
@@ -424,15 +425,15 @@ class Random(Bandit):
 class EpsilonGreedy(Bandit):
     """Choose from a random run with probability min(1, c S / (d^2 t)), else from the best run.
 
-    S is the number of runs, t the number of the topic's next judgment. The best run has the highest
-    proportion of relevant among judged documents, which is 0 at first.
+    S is the number of runs, and t the number of judgments of the topic including the next one. The
+    best run has the highest proportion of relevant among judged documents, which is 0 at first.
     """
 
     name = "epsilon-greedy"
     aliases = ("epsilon", "greedy")
     source = "Auer, Cesa-Bianchi and Fischer 2002; Losada, Parapar and Barreiro 2016"
     draws = True
-    c: float = parameter(0.01, number(0), "factor of the probability of a random run; 0: never")
+    c: float = parameter(0.01, number(0), "factor of the probability of a random run, 0 for never")
     d: float = parameter(
         0.1, number(0, 1, open_low=True), "assumed lead of the best run in precision, above 0"
     )
@@ -469,7 +470,7 @@ class UcbTuned(Bandit):
 
 
 class Thompson(Bandit):
-    """Choose from the run with the highest draw from Beta(1 + R, 1 + N - R), N judged, R relevant.
+    """Choose from the run with the highest draw of Beta(1 + R, 1 + N - R), if R of N are relevant.
 
     N and R are the numbers of judged and of relevant documents of the run. Each judgment of a run
     multiplies its earlier counts by `rate`.
@@ -489,7 +490,7 @@ class Thompson(Bandit):
 
 
 class MaxMean(Bandit):
-    """Choose from the run with the highest (1 + R)/(2 + N), N judged documents, R relevant.
+    """Choose from the run with the highest (1 + R)/(2 + N), if R of N judged ones are relevant.
 
     N and R are the numbers of judged and of relevant documents of the run. Each judgment of a run
     multiplies its earlier counts by `rate`.

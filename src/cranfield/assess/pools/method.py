@@ -52,8 +52,8 @@ class MethodState:
 class Method(Spec):
     """Pooling method: an order in which to judge the documents of a pool.
 
-    Its text form is its identity, as for measures, and is parsed by :func:`parse_method`. Case,
-    blanks, hyphens and underscores in names do not matter.
+    A method is identified by its text form, such as `RRF(k=60)`, which :func:`parse_method` parses.
+    Case, blanks, hyphens and underscores in names do not matter.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Method(Spec):
 
 
 class Depth(Method):
-    """Order documents by best rank in any run: the pool of depth 1, then additions at depth 2."""
+    """Order documents by best rank in any run: the pool of depth 1, then that of depth 2, ..."""
 
     name = "depth"
     aliases = ("depth-k", "top-k")
@@ -125,7 +125,7 @@ class ReciprocalRankFusion(Method):
 
 
 class Borda(Method):
-    """Order n pooled documents by points: n - r at rank r; unranked ones share the remainder."""
+    """Order n pooled documents by points: n - r at rank r; unranked documents share the rest."""
 
     name = "Borda"
     aliases = ("Borda-count",)
@@ -138,9 +138,10 @@ class Borda(Method):
 
 
 class Condorcet(Method):
-    """Order documents by the number of other documents that more runs rank below than above it.
+    """Order documents by the number of other documents to which a majority of runs prefers them.
 
-    Ranked documents are above unranked ones; a run with neither of two documents does not vote.
+    A run prefers the higher of two ranked documents, and a ranked document to an unranked one. It
+    does not vote on two unranked documents.
     """
 
     name = "Condorcet"

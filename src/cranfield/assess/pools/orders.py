@@ -333,7 +333,7 @@ def next_documents(
     runs
         A :class:`Pool`, or runs: any input of :func:`cranfield.read_runs`.
     judged
-        Judgments so far: any input of :func:`cranfield.read_qrels`, or None before the first.
+        Judgments so far: any input of :func:`cranfield.read_qrels`, or None if there are none.
     method, depth, seed, rel, negative
         As for :func:`order`; the same in each call.
     n

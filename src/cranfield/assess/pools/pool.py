@@ -47,8 +47,8 @@ NEGATIVE = ("judged", "unjudged")
 class Pool(Result, Rankings):
     """Documents to judge, by topic, and their rankings; returned by :func:`cranfield.assess.pool`.
 
-    A pool does not depend on the order of runs, nor on the order of their lines (unless the policy
-    for ties does).
+    A pool does not depend on the order of runs. It depends on the order of their lines only if the
+    policy for ties does.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Pool(Result, Rankings):
         return self._restrict(self.rank <= depth, np.full(len(self.systems), True), int(depth))
 
     def select_systems(self, names: Iterable[str]) -> Pool:
-        """Return the pool of some of the systems, with the same topics, which may become empty.
+        """Return the pool of some of the systems; it has the same topics, but they may be empty.
 
         Raises
         ------
@@ -268,9 +268,9 @@ class Unjudged(Result):
 
 
 def read_judgments(judged: Any, reader: Callable[[Any], Qrels] | None = None) -> Qrels | None:
-    """Read judgments; None before the first, or with a warning for a sheet without grades.
+    """Read judgments; return None if there are none, with a warning for a sheet without grades.
 
-    Documents that a sample by strata lists as not sampled are dropped.
+    Documents that a stratified sample lists as not sampled are dropped.
     """
     if judged is None:
         return None
@@ -302,7 +302,7 @@ def pool(
     ----------
     runs
         Runs: any input of :func:`cranfield.read_runs`. Runs are read one at a time, and only their
-        top ranks are kept in memory. Or a pool, of the same or a smaller depth.
+        top ranks are kept in memory. Or a pool, to be reduced to a smaller depth.
     depth
         Number of top ranks of each ranking to pool, 1 or more.
     ties
@@ -323,10 +323,10 @@ def pool(
     Raises
     ------
     InputError
-        If a run cannot be read, without runs, or for two runs with the same name.
+        If a run cannot be read, if there are no runs, or if two runs have the same name.
     PolicyError
-        For a depth below 1 or above 1,000,000,000, unknown ties, unknown contributors, or topics of
-        a pool.
+        For a depth below 1 or above 1,000,000,000, unknown ties, unknown contributors, or `topics`
+        together with a pool.
 
     Notes
     -----
@@ -342,7 +342,7 @@ def pool(
     check_list("topics", topics)
     if isinstance(runs, Pool):
         if topics is not None:
-            raise PolicyError("topics requires runs, got a pool")
+            raise PolicyError("topics cannot be combined with a pool; use it with runs")
         pooled = runs.to_depth(depth)
     else:
         check_integer("depth", depth, 1, DEEPEST)

@@ -71,7 +71,7 @@ def read_labels(
 
 
 def read_numbers(cells: Cells) -> tuple[pl.Series, pl.Series]:
-    """Read finite numbers, null in other cells; also return the rows of those with a value."""
+    """Read finite numbers, null in other cells; also return the rows of other nonempty cells."""
     numbers, _ = NUMBER.convert_column("score", cells)
     rows = numbers.is_null().arg_true()
     others = cells[rows] if isinstance(cells, pl.Series) else [cells[row] for row in rows]
@@ -159,7 +159,7 @@ def _refuse_measures_of_systems(names: Sequence[str], kind: str) -> None:
 
 
 def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str = "") -> bool:
-    """Return True if most names are of measures; refuse a mixture if `kind` describes the names."""
+    """Return True if most names are of measures; refuse a mixture if their `kind` is set."""
     sample = list(islice(names, MAX_NAMES))
     if any(same_measure(name, measure) for name in sample for measure in requested):
         return True
@@ -193,7 +193,7 @@ def same_measure(name: str, other: str) -> bool:
 
 
 def choose_measure(names: Sequence[str], measure: str | None) -> str:
-    """Choose the requested measure by its name, another name, or in any case; or the only one."""
+    """Return the name of the requested measure among names; the only name if none is requested."""
     if measure is None and len(names) == 1:
         return names[0]
     listed = some_of(names, 10)

@@ -120,7 +120,7 @@ def _warn_of_overall_values(measures: pl.Series, is_scored: pl.Series, source: s
     names = [name for name in measures.unique(maintain_order=True) if name not in others]
     if by_topic and names:
         listed = some_of(names, 5)
-        warn(f"{source}: skipped values over all topics of {listed}, without scores by topic")
+        warn(f"{source}: {listed} skipped, with a value over all topics, but no scores by topic")
 
 
 def _warn_of_contradiction(
@@ -150,9 +150,9 @@ def _warn_of_contradiction(
     for row in pairs[:1].iter_rows(named=True):
         of_topics = "" if row["n_all"] is None else f" over {row['n_all']:g} topics"
         warn(
-            f"{source}: {row['measure']} over all topics is {row['score']:g}{of_topics}, but the"
-            f" mean over the {counted(row['n'], 'topic')} of the file is {row['score_mean']:.4g},"
-            " and is used; other topics may count as 0 (trec_eval -c)"
+            f"{source}: the value of {row['measure']} over all topics is {row['score']:g}"
+            f"{of_topics}; it is replaced by the mean over the {counted(row['n'], 'topic')} of the"
+            f" file, {row['score_mean']:.4g} (with trec_eval -c, other topics count as 0)"
         )
 
 
@@ -224,7 +224,7 @@ class ScoreTable:
         return self.column(k) if self.decimal == "." else with_points(self.column(k))
 
     def numbers(self, k: int) -> tuple[pl.Series, int]:
-        """Return the numbers of a column, also with a decimal comma, and the number of texts."""
+        """Return the numbers of a column, with a decimal point or comma, and the count of texts."""
         numbers, text_rows = read_numbers(with_points(self.column(k)))
         return numbers.drop_nulls(), len(text_rows)
 
@@ -303,15 +303,15 @@ def _distinction(
         if is_candidate and labels.with_columns(others).is_unique().all():
             values = some_of(map(quoted, others.unique(maintain_order=True)), 3)
             column = f"column {quoted(name)} distinguishes them ({values})"
-            advice = "keep the rows of one value, or rename it to replicate if it numbers runs of"
-            return f"; {column}; {advice} the same system"
+            advice = "keep the rows of one value, or name the column replicate if it numbers runs"
+            return f"; {column}; {advice} of the same system"
     return ""
 
 
 _NOT_TOPICS = frozenset(
     ("epoch", "epochs", "step", "steps", "globalstep", "checkpoint", "fold", "seed", "trial")
 )
-"""Names of columns that number rows other than those of topics, as spelt by `spelt`."""
+"""Names of columns that number rows by something other than topics, normalised by `spelt`."""
 
 _LOWER_IS_BETTER = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _HIGHER_IS_BETTER = {text: not is_lower for text, is_lower in _LOWER_IS_BETTER.items()}
@@ -345,8 +345,8 @@ def _find_directions(table: ScoreTable, roles: Mapping[str, int]) -> dict[int, l
             columns[k] = values
         elif unknown and meanings is not _DIRECTIONS:
             line = None if table.columns.lines is None else table.columns.lines[unknown[0]]
-            found = quoted(cells[unknown[0]])
-            raise InputError(f"column {quoted(name)} must be true or false, got {found}", line=line)
+            value = quoted(cells[unknown[0]])
+            raise InputError(f"column {quoted(name)} must be true or false, got {value}", line=line)
         elif unknown and "score" in roles and len({*map(str, cells)}) == 1:
             # Other unused columns are reported only if they have several values.
             warn(

@@ -67,8 +67,8 @@ def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
 def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     """Read {system: {topic: score}}, {system: {topic: {measure: score}}} or {system: scores}.
 
-    Others: {topic: {measure: score}} of one system (pytrec_eval), {system: {measure: {topic:
-    score}}} (ranx), output of `cranfield evaluate --format json`, and {column name: values}.
+    Also {topic: {measure: score}} of one system (pytrec_eval), {system: {measure: {topic: score}}}
+    (ranx), the output of `cranfield evaluate --format json`, and {column name: values}.
     """
     if not data:
         raise InputError("expected at least one system, got none")

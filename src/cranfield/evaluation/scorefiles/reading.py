@@ -65,8 +65,8 @@ def read_scores(
         cells, `NaN` and `NA` are missing scores; the topic `all`, the summary of these programs,
         is skipped, in tables with a warning.
     measure
-        The measure to select from several, by any of its names; or the name of the measure of
-        scores without one.
+        The measure to select, by any of its names, if the data have several; or its name, if the
+        data do not name it.
     lower_is_better
         Whether lower scores are better, as for latency or RMSE. By default the definition of the
         measure decides, and for unknown measures higher is better.
@@ -118,7 +118,8 @@ def read_scores_by_measure(
     """Read per-topic scores of several measures, by default all, as :func:`read_scores` does.
 
     Keys are the names in `measures`, or else those in the data. Scores that do not name their
-    measure have an empty key, or the only name in `measures`; of several it is an error.
+    measure have the only name in `measures` as key, or an empty key without `measures`; several
+    names are an error.
 
     >>> scores = {"slow": {"q1": {"RR": 0.5, "latency": 2.5}}}
     >>> by_measure = read_scores_by_measure(scores, lower_is_better=["latency"])
@@ -160,7 +161,7 @@ def with_directions(
             )
         if name not in marked:
             raise PolicyError(
-                f"unknown measure {name!r}, of which lower is better; expected one of:"
+                f"unknown measure {name!r}, declared as lower is better; expected one of:"
                 f" {some_of(scores, 10)}"
             )
         marked[name] = marked[name].with_direction(lower_is_better=True)
@@ -201,8 +202,8 @@ def _warn_of_numbered_rows(parts: Sequence[ScorePart]) -> None:
     sources = [part.source for part in parts if not part.has_topics]
     if len(sources) > 1:
         warn(
-            f"{some_of(sources, 3)} have no column of topics: their rows are paired in order; a"
-            " column topic pairs rows of the same topic"
+            f"{some_of(sources, 3)} have no column of topics, so their rows are paired in order;"
+            " add a column topic to pair rows of the same topic"
         )
 
 

@@ -25,12 +25,12 @@ _STREAM = re.compile(r"/(?:dev|proc/self|proc/\d+)/fd/(\d+)")
 def whole_file(
     path: str | PathLike[str], *, private: bool = False, synced: bool = False, new: bool = False
 ) -> Iterator[IO[bytes]]:
-    """Open a file for writing that gets its name only when it is complete.
+    """Open a temporary file for writing, and rename it to `path` when it is complete.
 
-    If the path is a link, its target is written; but a `private`, `synced` or `new` file replaces
-    the link. Only its owner can read a `private` file. A `synced` file is on the disk, with its
-    name, at the end, and survives a power failure. A `new` file never replaces a file that another
-    process has created meanwhile.
+    Only the owner can read a `private` file. A `synced` file is on the disk at the end of the
+    context, so that it survives a power failure. A `new` file never replaces a file that another
+    process has created meanwhile. If the path is a link, the target of the link is written, but
+    files with any of these options replace the link.
     """
     target = Path(fspath(path))
     name = stream = None
@@ -85,7 +85,10 @@ def _follow_links(path: Path) -> tuple[Path, int | None]:
 def whole_folder(
     path: str | PathLike[str], *, private: bool = False, synced: bool = False
 ) -> Iterator[Path]:
-    """Yield a temporary folder that gets its final name, if free, when it is complete."""
+    """Yield a temporary folder, and rename it to `path` when it is complete.
+
+    An error is raised if `path` exists and is not an empty folder.
+    """
     try:
         target = Path(fspath(path)).resolve()
         is_occupied = target.exists() and not (target.is_dir() and not any(target.iterdir()))
@@ -139,7 +142,7 @@ def _umask() -> int:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder and its parents, unless it exists."""
+    """Create a folder and its parents, unless they exist."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:

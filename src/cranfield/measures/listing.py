@@ -36,7 +36,7 @@ class ParameterInfo:
 
 @dataclass(frozen=True)
 class Entry:
-    """Entry of the catalogue: a class of measures, or one of its measures with parameters."""
+    """Entry of the catalogue: a class of measures, or a measure with its parameters."""
 
     measure_class: type[Measure]
     measure: Measure | None = None
@@ -55,7 +55,7 @@ class Entry:
 
     @property
     def info(self) -> Info:
-        """Declaration; the family of a measure of a measure is that of the outer one."""
+        """Declaration of the measure; for nested measures, with the family of the outer measure."""
         info = self.measure_class.info
         return info if self.measure is None else replace(self.measure.info, family=info.family)
 
@@ -65,7 +65,7 @@ class Entry:
 
     @property
     def scale(self) -> str:
-        """Scale type, by highest grade if it depends on the grades."""
+        """Scale type; if it depends on the grades, the scale type for each highest grade."""
         if self.measure is None:
             return str(self.measure_class.info.scale)
         scales = {highest: self.measure.scale_with(highest) for highest in (1, 2, 3)}

@@ -150,10 +150,11 @@ def _group_counts(groups: Groups, documents: Rows, rows: Rows) -> Iterator[Float
 class GroupFairness(_GroupFairnessMeasure):
     """Group fairness of GFR; stopping probabilities are those of ERR.
 
-    As users stop at relevant documents only, it depends on relevance: a list without a relevant
-    document scores 0, and a perfectly fair list scores the probability that the user is satisfied,
-    which is below 1. `nmd` and `rnod` take groups in the order of their names. By choice of this
-    library, :math:`a_k` is over the documents with a group, and similarity is 0 if there are none.
+    As users stop only at relevant documents, the score depends on relevance: a list without a
+    relevant document scores 0, and a perfectly fair list scores the probability that the user is
+    satisfied, which is below 1. For `nmd` and `rnod` groups are ordered by name. This library
+    chooses to exclude documents without a group from :math:`a_k`, and to set the similarity to 0 if
+    no document has a group.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -167,10 +168,10 @@ class GroupFairness(_GroupFairnessMeasure):
     r" \quad u(k) = 1/k \text{ or } p^k",
 )
 class GroupFairnessAndRelevance(_GroupFairnessMeasure):
-    """GFR of one set of groups; the stopping probabilities of both terms are those of ERR.
+    """GFR for one attribute of documents; stopping probabilities of both terms are those of ERR.
 
-    The unweighted mean, the highest grade of the collection, and the exclusion of documents without
-    a group from :math:`a_k` are choices of this library. See `GF`.
+    This library chooses equal weights of the two terms, the highest grade of the collection, and
+    the exclusion of documents without a group from :math:`a_k`. See `GF`.
 
     Examples
     --------

@@ -182,7 +182,7 @@ class Utility(CountMeasure):
 
     @property
     def needs_one_size(self) -> bool:
-        """True unless a step is an integer multiple of the cost of a non-relevant document."""
+        """True unless a - c is an integer multiple of b - d, or one of these differences is 0."""
         a, b, c, d = map(fraction_of, (self.a, self.b, self.c, self.d))
         return bool(a - c and b - d) and ((a - c) / (b - d)).denominator != 1
 
@@ -288,7 +288,7 @@ class NumNonrelevantRetrieved(_Count, RelevanceMeasure):
     expectation="documents",
 )
 class JudgedProportion(Measure):
-    """Proportion of judged documents; the divisor is the length of a list shorter than k."""
+    """Proportion of judged documents; the divisor is k, or the length of a shorter list."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         return ratio(judged.judged().count, judged.retrieved)
@@ -307,7 +307,7 @@ class JudgedProportion(Measure):
     beyond_grades="which documents are judged",
 )
 class UnjudgedProportion(Measure):
-    """Proportion of unjudged documents; k divides shorter lists too, unlike in Judged."""
+    """Proportion of unjudged documents; unlike for `Judged` the divisor is k for all lists."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         return (judged.retrieved - judged.judged().count) / float(self.cutoff or 1)

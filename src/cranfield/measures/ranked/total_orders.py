@@ -15,7 +15,7 @@ from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import LINEAR, MAX_GRADE, gain_rows, highest_grade
 
 _MAX_EXACT_INTEGER = 2**53
-"""Integers up to this one are exact as floating-point numbers."""
+"""Largest integer up to which floating-point numbers represent all integers."""
 
 
 class _TotalOrder(
@@ -71,13 +71,14 @@ class _TotalOrder(
     ignores_order=True,
 )
 class SetBasedTotalOrder(_TotalOrder):
-    """Rank of a run by the highest grade of which two runs have different numbers of documents.
+    """Position of a run in the set-based total order, from 0.
 
-    All sets of k grades are numbered from 0, without gaps; ranks within the top k do not matter,
-    and with binary judgments it is k P@k. Grades are levels: map 0, 1, 4 to 0, 1, 2 first. Shorter
-    runs are padded with grade 0, and values for different cutoffs cannot be compared. Grades are
-    sorted in descending order; with the ascending order that is printed in the source, different
-    sets could have the same rank.
+    Of two runs, the one with more documents of the highest grade is better; for equal numbers, the
+    next lower grade decides, and so on. The order of documents within the top k does not matter.
+    With binary judgments the score is k P@k. Grades are levels without gaps: map grades 0, 1, 4 to
+    0, 1, 2 first. Shorter runs are padded with grade 0, and scores for different cutoffs cannot be
+    compared. The formula sorts grades in descending order; with the ascending order in the source,
+    different sets of grades could have the same score.
 
     Examples
     --------
@@ -123,13 +124,14 @@ class SetBasedTotalOrder(_TotalOrder):
     expectation="documents",
 )
 class RankBasedTotalOrder(_TotalOrder):
-    """Rank of a run by the grades at the first rank where two runs differ.
+    """Position of a run in the rank-based total order, from 0.
 
-    The grades of a run are the digits of a number in base c + 1, where c is the highest grade, so
-    that all runs are numbered from 0, without gaps. RBP with p = 1 / (c + 1) and gains in
-    proportion to the grades is the same up to a factor (after equation (6) of the source), so
-    p = 1/2 with binary judgments. Grades are levels: map 0, 1, 4 to 0, 1, 2 first. Shorter runs are
-    padded with grade 0, and values for different cutoffs cannot be compared.
+    Of two runs, the one with the higher grade at the first rank where they differ is better. The
+    grades of a run are the digits of its score in base c + 1, where c is the highest grade. RBP
+    with p = 1 / (c + 1) and gains proportional to the grades is the same up to a factor (after
+    equation (6) of the source); with binary judgments p is 1/2. Grades are levels without gaps: map
+    grades 0, 1, 4 to 0, 1, 2 first. Shorter runs are padded with grade 0, and scores for different
+    cutoffs cannot be compared.
     """
 
     def evenly_spaced(self, highest: int) -> bool:

@@ -18,14 +18,7 @@ from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.showing import Plotted
 from cranfield.base.text import counted, html, json_text, latex, markdown, plain
 from cranfield.base.version import __version__
-from cranfield.tabular import (
-    MAX_ROWS,
-    NOTE_STYLE,
-    Column,
-    Table,
-    make_table,
-    table_from_frame,
-)
+from cranfield.tabular import MAX_ROWS, NOTE_STYLE, Column, Table, make_table, table_from_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -493,11 +486,11 @@ def _csv(results: ResultSet) -> str:
     import polars as pl
     import polars.selectors as cs
 
-    out = io.BytesIO()
+    buffer = io.BytesIO()
     if len(results.frames) == 1:
         [(frame, _)] = results.frames.values()
-        frame.write_csv(out)
-        return out.getvalue().decode()
+        frame.write_csv(buffer)
+        return buffer.getvalue().decode()
     stacked = []
     for name, (frame, keys) in results.frames.items():
         values = [column for column in frame.columns if column not in keys]
@@ -514,8 +507,8 @@ def _csv(results: ResultSet) -> str:
                 value="(value)",
             )
         )
-    pl.concat(stacked).write_csv(out)
-    return out.getvalue().decode()
+    pl.concat(stacked).write_csv(buffer)
+    return buffer.getvalue().decode()
 
 
 def _json(results: ResultSet) -> str:

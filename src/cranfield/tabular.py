@@ -397,13 +397,13 @@ class FrameMixin:
 
     def write_csv(self, path: str | PathLike[str]) -> None:
         """Write the table of `to_polars` as CSV."""
-        with whole_file(path) as out:
-            self.to_polars().write_csv(out)
+        with whole_file(path) as file:
+            self.to_polars().write_csv(file)
 
     def write_parquet(self, path: str | PathLike[str]) -> None:
         """Write the table of `to_polars` as Parquet."""
-        with whole_file(path) as out:
-            self.to_polars().write_parquet(out)
+        with whole_file(path) as file:
+            self.to_polars().write_parquet(file)
 
     def _repr_html_(self) -> str:
         return frame_html(self.to_polars(), str(self).split("\n", 1)[0])

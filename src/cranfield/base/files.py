@@ -27,10 +27,9 @@ def whole_file(
 ) -> Iterator[IO[bytes]]:
     """Open a temporary file for writing, and rename it to `path` when it is complete.
 
-    Only the owner can read a `private` file. A `synced` file is on the disk at the end of the
-    context, so that it survives a power failure. A `new` file never replaces a file that another
-    process has created meanwhile. If the path is a link, the target of the link is written, but
-    files with any of these options replace the link.
+    Only the owner can read a `private` file. A `synced` file survives a power failure after the end
+    of the context. A `new` file never replaces a file that another process has created meanwhile.
+    With any of these options a link is replaced; otherwise its target is written.
     """
     target = Path(fspath(path))
     name = stream = None
@@ -85,10 +84,7 @@ def _follow_links(path: Path) -> tuple[Path, int | None]:
 def whole_folder(
     path: str | PathLike[str], *, private: bool = False, synced: bool = False
 ) -> Iterator[Path]:
-    """Yield a temporary folder, and rename it to `path` when it is complete.
-
-    An error is raised if `path` exists and is not an empty folder.
-    """
+    """Yield a temporary folder; at the end, rename it to `path`, which must be free or empty."""
     try:
         target = Path(fspath(path)).resolve()
         is_occupied = target.exists() and not (target.is_dir() and not any(target.iterdir()))

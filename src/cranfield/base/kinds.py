@@ -136,9 +136,8 @@ def check_arguments(
 ) -> dict[str, Any]:
     """Check the arguments of a function by its annotations; return its keyword-only arguments.
 
-    `arguments` are the `locals()` of the function at its start. Additional keyword arguments must
-    be keyword-only arguments of `judging`, a function that reads runs and judgments. Numbers of
-    NumPy are converted to Python.
+    `arguments` are the `locals()` of the function at its start. Variable keyword arguments must be
+    keyword-only arguments of `judging`. Numbers of NumPy are converted to Python.
     """
     parameters = _parameters(function)
     for name, kind in allowed_values(function).items():
@@ -153,9 +152,10 @@ def check_arguments(
         accepted = _keywords(judging)
         for keyword in arguments[name]:
             if keyword not in accepted:
-                keywords = dict.fromkeys((*_keywords(function), *accepted))
-                listed = f"expected one of: {', '.join(keywords)}"
-                hint = did_you_mean(keyword, keywords, otherwise=listed)
+                names = dict.fromkeys((*_keywords(function), *accepted))
+                hint = did_you_mean(
+                    keyword, names, otherwise=f"expected one of: {', '.join(names)}"
+                )
                 raise ArgumentError(f"{function.__name__} has no option {quoted(keyword)}{hint}")
     return {k: _to_python(arguments[k]) for k in _keywords(function) if k in arguments}
 

@@ -72,8 +72,7 @@ def at_most(threads: int | None) -> Iterator[None]:
 def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
     """Yield a pool of threads, each of which starts no further threads.
 
-    If a generator is closed early, the pool does not wait for its threads: the garbage collector
-    may close the generator in one of these threads.
+    On GeneratorExit it does not wait for its threads: the garbage collector may run in one of them.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -213,10 +212,9 @@ def compute_tasks(
     """Call a function with shared data and each task; yield names and results as they finish.
 
     Workers receive shared data once; :mod:`cloudpickle` sends functions that they cannot import.
-    `backend` is `serial` or the name of a backend of joblib. By default it is that of an enclosing
-    `joblib.parallel_config`; without one, tasks run in processes if jobs is above 1. The backend
-    `dask` uses the current client, else the scheduler of `DASK_SCHEDULER_ADDRESS`, else a local
-    cluster.
+    `backend` is `serial` or a backend of joblib, by default that of a `joblib.parallel_config`, or
+    else processes if jobs is above 1. The backend `dask` uses the current client, the scheduler of
+    `DASK_SCHEDULER_ADDRESS`, or a local cluster.
     """
     if backend == "serial" or (backend is None and jobs == 1 and not has_joblib_backend()):
         for name, task in tasks:
@@ -243,12 +241,12 @@ def has_joblib_backend() -> bool:
     return bool(type(active).__name__ != "LokyBackend" or jobs not in (None, 1))
 
 
-def state_without_caches(thing: Any) -> dict[str, Any]:
+def state_without_caches(instance: Any) -> dict[str, Any]:
     """Return the state of an object to send to workers, without cached properties."""
     return {
         name: value
-        for name, value in vars(thing).items()
-        if not isinstance(getattr(type(thing), name, None), cached_property)
+        for name, value in vars(instance).items()
+        if not isinstance(getattr(type(instance), name, None), cached_property)
     }
 
 
@@ -364,8 +362,8 @@ def _report_killed_tasks(backend: Any) -> None:
         future.add_done_callback(report)
         return future
 
-    def retrieved(out: Any) -> Any:
-        return out.result() if hasattr(out, "add_done_callback") else retrieve(out)
+    def retrieved(result: Any) -> Any:
+        return result.result() if hasattr(result, "add_done_callback") else retrieve(result)
 
     setattr(backend, name, submitted)
     backend.retrieve_result_callback = retrieved

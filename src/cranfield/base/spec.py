@@ -114,10 +114,9 @@ def optional(check: Check) -> Check:
 def fraction_of(number: float) -> Fraction:
     """Return the rational number that a float approximates, such as 1/3.
 
-    This is a fraction with a denominator up to a million whose nearest float is `number`; if no
-    such fraction exists, it is the shortest decimal that reads back as `number`. For large numbers
-    the maximum denominator is lower, as floats have fewer decimals and a fraction could match by
-    coincidence.
+    This is a fraction with a denominator up to a million whose nearest float is `number`, or else
+    the shortest decimal that reads back as `number`. For large numbers, whose floats have fewer
+    decimals, the maximum denominator is lower, so that no fraction matches by coincidence.
 
     Examples
     --------
@@ -307,10 +306,7 @@ class Spec:
         return list(cls.parameters)
 
     def parameter_text(self, excluded: str = "") -> str:
-        """Return the parameters with other values than their defaults, in brackets.
-
-        The parameter `excluded` is omitted.
-        """
+        """Return the parameters other than defaults, in brackets; omit the one named `excluded`."""
         settings = [
             f"{name}={text_of(value)}"
             for name, declared in self.parameters.items()
@@ -397,10 +393,9 @@ _ROOT = Path(__file__).parents[2]
 def declarations(module: str, decorators: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the name and aliases of each component that a module declares, from its source.
 
-    A class declares a component by `name = "..."`, optionally with `aliases = (...)` on the next
-    line. A decorator declares a component by its first argument, the name, optionally with
-    `aliases=(...)` as second argument; a decorator without arguments takes the name of the
-    function. `decorators` are the names of decorators, separated by blanks.
+    A class declares a component by `name = "..."`, and `aliases = (...)` on the next line. One of
+    the `decorators`, separated by blanks, declares a component by its first argument, the name, and
+    `aliases=(...)` as the second; without arguments it takes the name of the function.
 
     Examples
     --------
@@ -425,11 +420,10 @@ class Registry(MutableMapping[str, T]):
     Names and aliases are read from the source of the modules without importing them, so that lists
     of names are fast: see :func:`declarations`.
 
-    `modules` are names of modules in `package`, separated by blanks; `*` matches any part of a
-    name. `decorators` are the names of the decorators that declare components. `base` is the base
-    class, if components are classes. `components` are further components, which need no import,
-    and `aliases` are their other names. `reasons` are explanations for plausible names, in lower
-    case, that are not in the registry.
+    `modules` are modules of `package`; `*` matches any part of a name. `decorators` declare
+    components. Both are names separated by blanks. `base` is the base class, if components are
+    classes. `components` are further components, which need no import, and `aliases` their other
+    names. `reasons` explain why plausible names, in lower case, are not in the registry.
 
     Examples
     --------
@@ -508,9 +502,8 @@ class Registry(MutableMapping[str, T]):
         if self.base is None:
             return module[name.replace("-", "_")]
         classes = (value for value in module.values() if isinstance(value, type))
-        return next(
-            kind for kind in classes if issubclass(kind, self.base) and name_of(kind) == name
-        )
+        components = (component for component in classes if issubclass(component, self.base))
+        return next(component for component in components if name_of(component) == name)
 
     def __setitem__(self, name: str, component: T) -> None:
         self.components[name] = component
@@ -576,7 +569,7 @@ class Registry(MutableMapping[str, T]):
         message = f"{quoted(text)} is not a valid {self.noun}; expected Name(param=value)"
         if form is None or len(text) > _MAX_LENGTH:
             raise self.error(message)
-        kind = self.named(form[1])
+        spec_class = self.named(form[1])
         try:
             tree = ast.parse(f"f{form[2] or '()'}", mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -585,15 +578,13 @@ class Registry(MutableMapping[str, T]):
             raise self.error(message)
         if tree.args:
             raise self.error(f"{quoted(text)}: expected parameters as name=value")
-        return kind(**keywords_of(tree, text, self.error))
+        return spec_class(**keywords_of(tree, text, self.error))
 
     def table(self, head: str, columns: Mapping[str, Callable[[T], Any]]) -> pl.DataFrame:
-        """Return a table with a row for each component.
+        """Return a table with a row for each component, and its name in the column `head`.
 
         Parameters
         ----------
-        head
-            Name of the column of component names.
         columns
             By column name, a function that returns the value of a component.
         """
@@ -603,16 +594,16 @@ class Registry(MutableMapping[str, T]):
         return pl.DataFrame({head: self.names(), **values})
 
 
-def name_of(kind: Any) -> str:
+def name_of(component: Any) -> str:
     """Return the name of a class in a registry."""
-    return str(kind.base_name() if hasattr(kind, "base_name") else kind.name)
+    return str(component.base_name() if hasattr(component, "base_name") else component.name)
 
 
-def parameters_of(kind: type[Spec]) -> str:
+def parameters_of(spec_class: type[Spec]) -> str:
     """Return the parameters of a class of specs, with their defaults, as text."""
-    return ", ".join(f"{name}={p.default!r}" for name, p in kind.parameters.items())
+    return ", ".join(f"{name}={p.default!r}" for name, p in spec_class.parameters.items())
 
 
-def summary_of(kind: object) -> str:
+def summary_of(component: object) -> str:
     """Return the summary of the docstring of a class or function."""
-    return (getdoc(kind) or "").split("\n\n")[0].replace("\n", " ")
+    return (getdoc(component) or "").split("\n\n")[0].replace("\n", " ")

@@ -180,15 +180,14 @@ _REASONS = {
         " rank, and `compare --as summary`, or the function `summarise`, reports its median"
     ),
     "c": "Complete@k is 1 if all relevant documents are in the top k",
-    "cg": "use gP@k, the gain of the top k divided by the highest possible gain, or DCG@k, the"
-    " discounted gain of the top k",
+    "cg": "use gP@k, the gain of the top k divided by the highest possible gain, or DCG@k",
     "rouge": (
         "RougeN, RougeL, RougeLsum, RougeS and RougeSU score summaries against reference texts"
         " (`cranfield answers --references`, evaluate_answers)"
     ),
     "bleu meteor chrf bertscore bert_score faithfulness groundedness": (
-        "cranfield does not compute this measure; compute its scores by topic with another program,"
-        " and pass them to `compare --scores`"
+        "cranfield does not compute it; compute its scores by topic with another program, and pass"
+        " them to `compare --scores`"
     ),
     "token_f1 squad_f1": (
         "RougeN(of='F') is the F-measure of the words in common with a reference; with"
@@ -252,8 +251,8 @@ def split_gains(program: str | None, text: str) -> tuple[str, tuple[float, ...]]
         gains = ()
     if not (gains and all(0 < gain <= 1e15 for gain in gains)):
         raise MeasureError(
-            "-g must be the gains of grades 1, 2, ..., numbers above 0 separated by colons, got"
-            f" {quoted(match['gains'])}"
+            "-g must be numbers above 0, separated by colons: the gains of grades 1, 2, ..., such"
+            f" as 1:2:3, got {quoted(match['gains'])}"
         )
     return match["name"], gains
 

@@ -2,8 +2,8 @@ r"""Measures of several aspects of relevance.
 
 Compatibility is the overlap of a ranking with an ideal ranking: the relevant documents in
 descending order of grade; documents of equal grade are in the order of the run, unretrieved ones
-last. With :math:`A_i` documents in common down to rank i (Clarke, Vtyurina and Smucker 2020, 2021),
-it is
+last. If both rankings have :math:`A_i` documents in common down to rank i, compatibility is
+(Clarke, Vtyurina and Smucker 2020, 2021)
 
 .. math:: \frac{\sum_{i=1}^{D} p^{i-1} A_i / i}{\sum_{i=1}^{D} p^{i-1} \min(i, RB) / i}
 
@@ -12,8 +12,8 @@ divisor is the sum of :math:`p^{i-1}` up to D, as if there were a relevant docum
 D is the cutoff, or else the length of the longer ranking, as in ir_measures; `Compat@1000` has the
 scores of the authors' program.
 
-With the scores :math:`m_a` of a measure on the judgments of each aspect a, relevance being one, and
-weights :math:`w_a` that sum to 1,
+For the scores :math:`m_a` of a measure on the judgments of each aspect a, one of which is
+relevance, and weights :math:`w_a` that sum to 1,
 
 .. math:: CAM = \sum_a w_a m_a, \qquad MM = \Bigl( \sum_a \frac{w_a}{m_a} \Bigr)^{-1}
 
@@ -27,8 +27,8 @@ all aspects (Zuccon 2016):
 .. math:: (1 - p) \sum_r p^{r-1} \, P(R \mid r) \prod_a P(a \mid r)
 
 Here :math:`P(R \mid r)` is the gain of the document at rank r, as in RBP, and
-:math:`P(a \mid r)` its degree of aspect a, 0 if it is not judged on the aspect. Judgments on
-aspects are passed to :func:`cranfield.evaluate` by name.
+:math:`P(a \mid r)` is the degree to which the document has aspect a, or 0 if it is not judged on
+the aspect. Judgments on aspects are passed to :func:`cranfield.evaluate` by name.
 """
 
 from __future__ import annotations

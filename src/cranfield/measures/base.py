@@ -12,11 +12,7 @@ from typing import Any, ClassVar, Never, Self, TypeVar
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import (
-    ArgumentError,
-    CranfieldError,
-    MeasureError,
-)
+from cranfield.base.errors import ArgumentError, CranfieldError, MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import Spec, flag, integer, optional, parameter, short_text, text_of
 from cranfield.collection.judged.coverage import describe_input
@@ -58,10 +54,9 @@ class Info:
     inputs
         Required data besides judgments and rankings, by name: `intents`, `lengths`,
         `groups`, `aspects`, `columns` (of the judgments), `queries` or `clicks` of sessions.
-    scale
-        The scale type that scores have for all parameters, for rankings in the order of the scores.
-    scale_note
-        A note on the scale type, such as for the orders of Ferrante, Ferro and Pontarollo (2019).
+    scale, scale_note
+        The scale type that scores have for all parameters, for rankings in the order of the scores;
+        and a note, such as on the total orders of Ferrante, Ferro and Pontarollo (2019).
     elsewhere
         Names of the same measure in other tools.
     beyond_grades
@@ -343,9 +338,11 @@ class Measure(Spec):
         By default this is tested by scoring all possible runs, if only a few ranks count. A
         subclass may derive the result from its formula instead.
         """
-        is_own = self.kind == KINDS[0] and self.info.name in HOME and self.data_class is JudgedRuns
+        is_built_in = (
+            self.kind == KINDS[0] and self.info.name in HOME and self.data_class is JudgedRuns
+        )
         length, highest = self.deepest, min(highest, MAX_TRIED_GRADE)
-        if not is_own or self.info.inputs or self.info.beyond_grades:
+        if not is_built_in or self.info.inputs or self.info.beyond_grades:
             return False
         if length is None or length > MAX_SCORED_LENGTH:
             return False

@@ -1,8 +1,8 @@
 r"""D-measures: measures with the global gain of documents over all intents.
 
 The global gain of a document is :math:`GG = \sum_i Pr(i|q) \, g_i`, where :math:`g_i` is the gain
-of its grade for intent i. Global gains replace the gains of the inner measure, whose ideal ranking
-is then by global gain (Sakai and Song 2011; Sakai 2013, equations (27) and (28)).
+of its grade for intent i. Global gains replace the gains of the inner measure, also in its ideal
+ranking (Sakai and Song 2011; Sakai 2013, equations (27) and (28)).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The text form of measures: `Name(param=value, ...)@cutoff`, parsed without evaluating code.
 
-Measures by a function of the user are defined here, as their names must not parse yet.
+User-defined measures are created here, too, as their names must differ from all names that parse.
 """
 
 from __future__ import annotations

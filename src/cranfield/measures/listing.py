@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cranfield.measures import Info
     from cranfield.measures.base import Measure
 
-DECLARED = (
+INFO_FIELDS = (
     *("aliases", "family", "summary", "formula", "range", "aggregate", "lower_is_better"),
     *("needs", "source", "scale", "scale_note", "elsewhere"),
 )
@@ -114,7 +114,7 @@ class Entry:
         if self.measure is not None:
             fields["measure"] = str(self.measure)
         return fields | {
-            **{name: getattr(info, name) for name in DECLARED},
+            **{name: getattr(info, name) for name in INFO_FIELDS},
             "aliases": list(info.aliases),
             "range": [end if isfinite(end) else None for end in info.range],
             "source": self.source,

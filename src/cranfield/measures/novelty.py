@@ -12,7 +12,7 @@ earlier answer to an intent reduces the value of the next:
 
 where :math:`I_i(r)` is 1 if the document at rank r is relevant to intent i, else 0, and
 :math:`C_i(r-1)` is the number of documents above rank r that are relevant to intent i (Sakai 2013,
-equation (25); with probabilities Clarke and others 2011). Without a table of intents they are
+equation (25); with probabilities Clarke and others 2011). Without a table of intents, all are
 equally probable. Intents without a relevant document do not count. The measures sum these gains,
 discounted by rank, and divide by a maximum: the sum for documents that each answer every intent
 (`over='perfect'`), or for the best ranking of the judged documents. As finding the best ranking is
@@ -103,7 +103,7 @@ class IntentAware(Wrapping):
     summary="Intent-aware average precision.",
     formula=r"\sum_i Pr(i|q) \, AP_i",
     source="Agrawal and others (2009)",
-    elsewhere={"ndeval": "MAP-IA", "ir_measures": "AP_IA", "the same": "IA(AP)"},
+    elsewhere={"ndeval": "MAP-IA", "ir_measures": "AP_IA", "equal to": "IA(AP)"},
 )
 class AveragePrecisionIA(IntentMeasure):
     """IA(AP)."""
@@ -118,7 +118,7 @@ class AveragePrecisionIA(IntentMeasure):
     formula=r"\sum_i Pr(i|q) \, P_i@k",
     source="Agrawal and others (2009)",
     at_usage="required",
-    elsewhere={"ndeval": "P-IA@k", "ir_measures": "P_IA@k", "the same": "IA(P@k)"},
+    elsewhere={"ndeval": "P-IA@k", "ir_measures": "P_IA@k", "equal to": "IA(P@k)"},
 )
 class PrecisionIA(IntentMeasure):
     """IA(P@k)."""
@@ -319,16 +319,16 @@ def _greedy_gains(
     docs_of_kind = np.split(np.argsort(kind, kind="stable"), np.cumsum(n_docs)[:-1])
     intent_gains = weight.copy()
     n_used = np.zeros(len(answers), dtype=np.int64)
-    out = np.empty(size)
+    rank_gains = np.empty(size)
     for rank in range(size):
         sums = (answers * intent_gains).sum(axis=1)
         gains = np.where(n_used < n_docs, sums, -1.0).round(_DECIMALS)
         tied = np.flatnonzero(gains == gains.max())
         chosen_kind = min(tied.tolist(), key=lambda k: int(docs_of_kind[k][n_used[k]]))
-        out[rank] = float((answers[chosen_kind] * intent_gains).sum())
+        rank_gains[rank] = float((answers[chosen_kind] * intent_gains).sum())
         n_used[chosen_kind] += 1
         intent_gains = np.where(answers[chosen_kind] > 0, intent_gains * factor, intent_gains)
-    return out
+    return rank_gains
 
 
 class _PerfectNormalised(_Novelty, at_usage="required"):

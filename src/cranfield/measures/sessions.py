@@ -51,8 +51,7 @@ def click_u(
     lengths
         Characters of each clicked document, or one number for all.
     gains
-        Gain of each clicked document, or one number for all. The default is (2^1 - 1) / 2^1, as in
-        figure 9.
+        Gain of each clicked document, or one number for all, by default (2^1 - 1) / 2^1.
     snippet
         Characters of a snippet.
     share
@@ -78,7 +77,7 @@ def click_u(
         gain = np.broadcast_to(np.asarray(gains, dtype=np.float64), rank.shape)
     except ValueError:
         raise MeasureError(
-            "click_u: lengths and gains must be one number, or a list with a number for each click"
+            "click_u: lengths and gains must be numbers: a single one, or one for each click"
         ) from None
     if rank.ndim != 1 or query.shape != rank.shape:
         raise MeasureError(
@@ -200,9 +199,7 @@ class ClickU(Measure):
             clicks.snippet_length if is_own else np.multiply(clicks.rank, self.snippet, dtype=float)
         )
         if np.isnan(snippet_lengths).any():
-            raise MeasureError(
-                f"{self}: some snippets are missing in the log; set a length, such as snippet=200"
-            )
+            raise MeasureError(f"{self}: the log lacks some snippets; set a length as snippet=200")
         read_lengths = np.where(is_counted, self.F * length, 0.0)
         gain = self.gain if self.gains is None else self.gains.for_grades(clicks.grade)
         gains = np.where(is_counted, gain, 0.0)

@@ -18,8 +18,8 @@ Weikum 2018),
 .. math:: IAA = \sum_d | a_d - \rho_d |
 
 The source sums attention and relevance over many rankings before comparing them, so that rankings
-can compensate each other. :func:`cranfield.equity_of_attention` does so; the mean of these scores
-over topics does not.
+can compensate each other, as does :func:`cranfield.equity_of_attention`. The mean of IAA over
+topics compares each ranking separately.
 
 Attention-weighted rank fairness compares groups with a target. With the exposure
 :math:`\varepsilon_r` of rank r, the weight :math:`a_{dg}` of document d in group g, and a target

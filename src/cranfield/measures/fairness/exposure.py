@@ -93,10 +93,9 @@ class ExpectedExposure(
         return self.total(judged, 2), relevance, sum_by_topic(judged.judgments, target**2)
 
     def products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
-        """Return the cached scalar products of which the measures are combinations.
+        """Return exposure squared, exposure times target, and target squared, as scalar products.
 
-        These are the squared norm of the exposure, its product with the target, both of shape
-        (topics, systems), and the squared norm of the target, of shape (topics, 1).
+        The first two have shape (topics, systems), the last (topics, 1). Results are cached.
         """
         parameters = (self.rel, self.browsing, self.p, self.stop, self.by, self.corpus)
         return judged.view(("expected exposure", *parameters), lambda: self._products(judged))

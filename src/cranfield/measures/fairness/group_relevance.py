@@ -1,8 +1,8 @@
 r"""Group fairness for a user who stops when satisfied, alone and with relevance: GF and GFR.
 
-In the user model of ERR a user stops at rank k, satisfied, with probability P(k). The distribution
-:math:`a_k` of the documents down to rank k over the groups is compared with the target (Sakai, Kim
-and Kang 2023):
+In the user model of ERR, a user is satisfied at rank k and stops with probability P(k). The
+distribution :math:`a_k` of the documents down to rank k over the groups is compared with the target
+(Sakai, Kim and Kang 2023):
 
 .. math:: GF = \sum_k P(k) \, (1 - Div(a_k \,\|\, \tau)), \quad GFR = \frac{1}{2} (Rel + GF)
 
@@ -23,8 +23,8 @@ source:
   document in several groups are divided by their sum; if no document has a group, similarity to the
   target is 0.
 - The highest grade is by default that of the collection.
-- GFR is the unweighted mean of relevance and GF for one set of groups. With several sets, evaluate
-  GF for each set.
+- GFR is the unweighted mean of relevance and GF for one attribute of documents. For several
+  attributes, evaluate GF for the groups of each attribute.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _GroupFairnessMeasure(
         distance = ratio(
             (target > 0) @ np.abs(group[:, None] - group), (target > 0).sum(axis=1)[:, None]
         )
-        out, excess = np.zeros(rows.cell.size), np.zeros(rows.cell.size)
+        divergence, excess = np.zeros(rows.cell.size), np.zeros(rows.cell.size)
         for i, p in enumerate(proportions):
             q = target[rows.topic, i]
             if self.divergence == "jsd":
@@ -106,16 +106,16 @@ class _GroupFairnessMeasure(
                 for proportion in (p, q):
                     is_positive = proportion > 0
                     logs = np.log2(proportion[is_positive] / middle[is_positive])
-                    out[is_positive] += proportion[is_positive] * logs / 2
+                    divergence[is_positive] += proportion[is_positive] * logs / 2
             elif self.divergence == "nmd":
                 excess += p - q
-                out += np.abs(excess)
+                divergence += np.abs(excess)
             else:
-                out += distance[rows.topic, i] * (p - q) ** 2
+                divergence += distance[rows.topic, i] * (p - q) ** 2
         if self.divergence == "jsd":
-            return out
-        out /= n_groups - 1
-        return np.asarray(np.sqrt(out)) if self.divergence == "rnod" else out
+            return divergence
+        divergence /= n_groups - 1
+        return np.asarray(np.sqrt(divergence)) if self.divergence == "rnod" else divergence
 
 
 def _documents_with_groups(rows: Rows) -> Rows:
@@ -153,8 +153,7 @@ class GroupFairness(_GroupFairnessMeasure):
     As users stop only at relevant documents, the score depends on relevance: a list without a
     relevant document scores 0, and a perfectly fair list scores the probability that the user is
     satisfied, which is below 1. For `nmd` and `rnod` groups are ordered by name. This library
-    chooses to exclude documents without a group from :math:`a_k`, and to set the similarity to 0 if
-    no document has a group.
+    excludes documents without a group from :math:`a_k`; if none has a group, similarity is 0.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -1,8 +1,8 @@
 r"""Measures of parity in the order of a ranking: of pairs of documents, or of prefixes.
 
-With :math:`P(A \succ B)` the proportion of the pairs of retrieved documents of A and of B in which
-that of A is ranked above (Kuhlman and others 2019; by relevance: Beutel and others 2019), pairwise
-parity is
+:math:`P(A \succ B)` is the proportion of the pairs of a retrieved document of A and one of B in
+which the document of A is ranked above. Pairwise parity is (Kuhlman and others 2019; by relevance:
+Beutel and others 2019)
 
 .. math:: | P(G \succ \bar G) - P(\bar G \succ G) |, \qquad
     | P(G_{rel} \succ \bar G_{non}) - P(\bar G_{rel} \succ G_{non}) |
@@ -14,10 +14,10 @@ compared with that of the whole ranking, S of N (Yang and Stoyanovich 2017):
 
 `rRD` compares the ratios :math:`x_i / (i - x_i)` and :math:`S / (N - S)` instead, where a ratio is
 0 if its denominator is 0, and `rKL` uses the Kullback-Leibler divergence of the proportions. Z is
-the highest value that N and S allow, so that 0 is fair and 1 as unfair as possible. It is computed
+the highest value that N and S allow, so that 0 is fair and 1 as unfair as possible. Z is computed
 exactly; the authors' program estimates it from random rankings.
 
-N and S are those of the whole ranking, also with a cutoff, which only limits the cut points.
+A cutoff only limits the cut points: N and S always refer to the whole ranking.
 """
 
 from __future__ import annotations

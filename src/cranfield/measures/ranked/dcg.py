@@ -138,10 +138,7 @@ def _discounted_gains(rows: Rows) -> Floats:
     beyond_length="all judgments of the topic",
 )
 class nDCGAtRelevant(GainMeasure):
-    """Mean of nDCG at the ranks of the documents with a gain.
-
-    The m documents with a gain that are not retrieved count with nDCG at the end of the ranking.
-    """
+    """Mean of nDCG at all documents with a gain; the m unretrieved ones have the final nDCG."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
@@ -204,10 +201,7 @@ class nDCGAtLevels(Measure):
     beyond_length="all judgments of the topic",
 )
 class NormalisedGain(GainMeasure):
-    """Gain discounted by the ideal cumulated gain ig(r) minus the cumulated gain cg(r).
-
-    In ig(r) every rank counts with a gain of at least 1.
-    """
+    """Gain discounted by ig(r) - cg(r), where each rank of the ideal ranking gains at least 1."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)

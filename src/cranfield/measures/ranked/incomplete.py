@@ -35,10 +35,9 @@ class _Bpref(
     form: str = parameter(
         "trec_eval",
         choice("trec_eval", "R", "N", "relative"),
-        "divisor of the number of judged non-relevant documents above a relevant document, for a"
-        " topic with R relevant and N non-relevant documents: 'trec_eval', min(R, N); 'R', R"
-        " (bpref_R); 'N', N (bpref_N); 'relative', the number of judged documents above"
-        " (bpref_relative, in which a relevant document at rank 1 adds nothing)",
+        "divisor of the number of judged non-relevant documents above a relevant one, on a topic"
+        " with R relevant and N non-relevant documents: 'trec_eval', min(R, N); 'R' (bpref_R); 'N'"
+        " (bpref_N); 'relative', the number of judged documents above (bpref_relative)",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -79,9 +78,9 @@ class _Bpref(
 class BinaryPreference(_Bpref):
     """Bpref, by the number n_r of judged non-relevant documents above each relevant document.
 
-    R and N are the numbers of documents judged relevant and not relevant. The form `relative`
-    divides by r - 1; with the divisor r the score would be AP of the condensed list,
-    `AP(judged_only=True)`.
+    R and N are the numbers of documents judged relevant and not relevant. In the form `relative` a
+    document at rank 1 adds nothing; with the divisor r instead of r - 1, the score would be AP of
+    the condensed list, `AP(judged_only=True)`.
     """
 
 
@@ -115,10 +114,9 @@ class GeometricBinaryPreference(_Bpref):
 class GradedPreference(Measure):
     r"""rpref: the gain of each relevant document, reduced by documents of lower gain above it.
 
-    Unjudged documents are removed from the ranking. For a relevant document at rank r, each
-    document of lower gain above it, at rank i, counts with the relative loss of gain
-    :math:`(g_r - g_i) / g_r`. The parameter `form` sets the divisor :math:`d_r` of the sum of these
-    losses:
+    Unjudged documents are removed from the ranking. For a relevant document at rank r, a document
+    of lower gain above, at rank i, counts with the relative loss of gain :math:`(g_r - g_i) / g_r`.
+    The parameter `form` sets the divisor :math:`d_r` of the sum of these losses:
 
     - `N`: the maximum of the sum for a document of the highest grade,
       :math:`d_r = \sum_d (1 - g_d / g_{max})` over all judged documents. With binary gains the
@@ -164,11 +162,11 @@ def _sum_misplaced_gain(hits: Rows) -> Floats:
     """Sum, for each row, the relative losses of gain by the documents above."""
     gains = hits.gains
     # Documents above that are not among the rows have no gain: their relative loss is 1.
-    out: Floats = (hits.rank - hits.seen).astype(np.float64)
+    losses: Floats = (hits.rank - hits.seen).astype(np.float64)
     for level in np.unique(gains)[:-1]:
         n_above = hits.counted(gains == level)
-        out += np.where(gains > level, n_above * (gains - level) / gains, 0.0)
-    return out
+        losses += np.where(gains > level, n_above * (gains - level) / gains, 0.0)
+    return losses
 
 
 _STRATA_NEEDED = (
@@ -354,9 +352,7 @@ class StatisticalAP(_Estimate, RelevanceMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         inclusion = np.asarray(judged.column("inclusion", str(self)))
         if inclusion.dtype.kind not in "fiu":
-            raise MeasureError(
-                f"{self}: column `inclusion` must contain numbers, the inclusion probabilities"
-            )
+            raise MeasureError(f"{self}: column `inclusion` must contain probabilities")
         is_invalid = ~((inclusion >= 0) & (inclusion <= 1))
         if is_invalid.any():
             raise MeasureError(

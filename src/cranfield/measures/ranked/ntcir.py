@@ -6,9 +6,9 @@ ideal ranking,
 
 .. math:: BR(r) = \frac{C(r) + \beta \, cg(r)}{r + \beta \, cg^*(r)} \in [0, 1]
 
-(equation 11). A document below grade `rel` is not relevant and has no gain. With :math:`\beta = 0`
-it is precision; the larger :math:`\beta`, the smaller the penalty for relevant documents at low
-ranks.
+(equation 11). A document below grade `rel` is not relevant and has no gain. The blended ratio is
+precision if :math:`\beta = 0`; the larger :math:`\beta`, the smaller the penalty for relevant
+documents far down the ranking.
 """
 
 from __future__ import annotations

@@ -32,18 +32,18 @@ class _OneSizeMeasure(_SetMeasure, beyond_length="how many documents are retriev
 
 
 def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
-    r"""Weigh recall beta times as much as precision (Sakai 2013, equations 5, 39, 42 and 46).
+    r"""Compute the F-measure, in which recall is beta times as important as precision.
 
     .. math:: F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
 
-    It is 0 where precision and recall are both 0.
+    F is 0 where precision and recall are both 0. Source: Sakai (2013), equations 5, 39, 42 and 46.
     """
     return ratio((1 + beta**2) * precision * recall, beta**2 * precision + recall)
 
 
 @measure(
     "SetP",
-    summary="Proportion of relevant documents among the retrieved.",
+    summary="Proportion of relevant documents among the retrieved documents.",
     formula=r"|A \cap B| / |B|",
     source="Kent and others (1955); Cleverdon (1967)",
     elsewhere={"trec_eval": "set_P", "ir_measures": "SetP", "ranx": "precision"},

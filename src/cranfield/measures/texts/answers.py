@@ -129,7 +129,7 @@ class _ALCEMeasure(TextMeasure, family=_CITATIONS, needs=_ALCE_NEEDS, source=_AL
         joint = np.where((count == 1) & np.isnan(judged.joint), is_supported, judged.joint)
         missing = np.flatnonzero(np.isnan(joint) & (count > 1))
         if missing.size:
-            fact = "the column `joint`: whether all citations of a sentence jointly support it"
+            fact = "the column `joint`: whether all citations of a sentence support it jointly"
             raise judged.missing_error(self, fact, int(missing[0]))
         return np.where(count > 0, joint, 0.0)
 
@@ -328,7 +328,7 @@ class AllScore(_NuggetScore):
 class VitalScore(_NuggetScore):
     """Score "Vital" of the TREC RAG track; with `strict=True` "Vital Strict", its main score.
 
-    It is 0 for a topic without vital nuggets, where it is undefined.
+    The score of a topic without vital nuggets is undefined, and reported as 0.
     """
 
     def values(self, judged: JudgedAnswers) -> Floats:
@@ -374,9 +374,9 @@ def minimal_output_ends(nuggets: Nuggets) -> Floats:
     lengths = nuggets.vital_length[order]
     ends = np.cumsum(lengths)
     offsets = np.concatenate([[0.0], np.cumsum(nuggets.total(nuggets.vital_length))[:-1]])
-    out = np.empty(len(order))
-    out[order] = ends - offsets[nuggets.topic[order]]
-    return out
+    nugget_ends = np.empty(len(order))
+    nugget_ends[order] = ends - offsets[nuggets.topic[order]]
+    return nugget_ends
 
 
 def s_measure(measure: NuggetMeasure, judged: JudgedAnswers, patience: float) -> Floats:

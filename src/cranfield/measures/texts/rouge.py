@@ -8,8 +8,8 @@ units of the summary, :math:`|s^*|` units of the reference, and c units in commo
     \quad F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}.
 
 The parameter `of` selects one of them: by default recall for ROUGE-N, as it is defined (equation
-36), and F for other measures (equation 39). Google's rouge-score computes all three, of which F,
-`RougeN(n=1, of='F')`, is usually reported.
+36), and F for other measures (equation 39). Google's rouge-score computes all three; usually F is
+reported, such as `RougeN(n=1, of='F')`.
 
 With several references, a summary is scored against each, and the score is the highest
 (`references='best'`, as in Lin's ROUGE-N and the F of rouge-score) or the mean.

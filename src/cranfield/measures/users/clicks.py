@@ -223,7 +223,7 @@ class Effort(ClickMeasure):
         by_grade = self.deciding_probabilities()
         is_counted = page.code > 0
         if by_grade is not None and by_grade.unjudged is not None:
-            is_counted |= page.layout.listed
+            is_counted |= page.layout.has_document
         rank = page.layout.rank
         values = self.satisfaction_probability(page.probabilities, rank) / rank
         return np.asarray(is_counted * values)

@@ -5,9 +5,9 @@ expectations of these models are measures such as `ETU(INST)`, `Depth(INST)` and
 
 Users of INST and INSQ continue from rank i with probability ((i + a - 1) / (i + a))^2, where a is
 2T minus the gain so far (INSQ: 2T). Between two gains a is constant, and the product of these
-probabilities telescopes: rank i is read with probability proportional to 1 / (i - 1 + a)^2. The
-sums of these are differences of the trigamma function, also for infinite rankings. Where every rank
-gains 1, i + a is constant, and the probabilities decrease geometrically.
+probabilities telescopes: rank i is read with probability proportional to 1 / (i - 1 + a)^2. Sums of
+such probabilities are differences of the trigamma function, even over infinite rankings. Where
+every rank gains 1, i + a is constant, and the probabilities decrease geometrically.
 
 Users of BPM stop at a total gain or a total cost.
 """
@@ -108,7 +108,7 @@ class TimeBiasedGain(UserModel):
         """Return the seconds for each rank; beyond the list, the seconds to read a summary."""
         click = np.where(page.gains > 0, self.click, self.click_other)
         reading = self.a * self.unit * fill_lengths(page, self.missing) + self.b
-        return self.summary + np.where(page.listed, click * reading, 0.0)
+        return self.summary + np.where(page.has_document, click * reading, 0.0)
 
     def continuation(self, page: Page) -> Floats:
         return np.asarray(np.exp2(-page.costs / self.h))
@@ -200,7 +200,7 @@ class UMeasure(UserModel):
 
     def costs(self, page: Page) -> Floats:
         """Return the characters to read at each rank; beyond the list, those of a snippet."""
-        text = np.where((page.gains > 0) & page.listed, fill_lengths(page, self.missing), 0.0)
+        text = np.where((page.gains > 0) & page.has_document, fill_lengths(page, self.missing), 0.0)
         return np.asarray(self.snippet + self.F * self.unit * text)
 
     def discounts(self, page: Page) -> Floats:
@@ -360,9 +360,9 @@ def trigamma(x: ArrayLike) -> Floats:
     shifted = 1.0 / np.where(is_small, values + 16.0, values)
     square = shifted * shifted
     series = square * (1 / 6 - square * (1 / 30 - square * (1 / 42 - square / 30)))
-    out = np.asarray(shifted * (1.0 + shifted / 2 + series))
-    out[is_small] += sums
-    return out
+    trigammas = np.asarray(shifted * (1.0 + shifted / 2 + series))
+    trigammas[is_small] += sums
+    return trigammas
 
 
 def _reach_probability(rank: Floats, a: Floats, end: Floats, fill_gain: float) -> Floats:

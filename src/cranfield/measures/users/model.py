@@ -109,8 +109,8 @@ class UnitGains(Measure):
     def gaining_rows(self, judged: JudgedRuns) -> Rows:
         """Return the judged retrieved documents whose gain is not 0, with their gains."""
         # With a mapping, or gains of a subclass, any grade may have a gain.
-        is_own = type(self).document_gains is UnitGains.document_gains
-        is_increasing = is_own and self.gains.kind in {"binary", "graded"}
+        is_default = type(self).document_gains is UnitGains.document_gains
+        is_increasing = is_default and self.gains.kind in {"binary", "graded"}
         min_grade = self.rel if self.gains.kind == "binary" else 1
         rows = judged.relevant(min_grade) if is_increasing else judged.judged()
         gains = self.document_gains(judged, rows)

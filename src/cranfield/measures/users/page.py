@@ -72,7 +72,7 @@ class Page:
         return np.arange(1, self.gains.shape[1] + 1)[None, :]
 
     @cached_property
-    def listed(self) -> NDArray[np.bool_]:
+    def has_document(self) -> NDArray[np.bool_]:
         """Mask of ranks with a document."""
         return np.asarray(self.rank <= self.retrieved)
 
@@ -154,7 +154,7 @@ def fill_lengths(page: Page, missing: float | None) -> Floats:
     assert page.lengths is not None
     if missing is not None:
         return np.where(np.isnan(page.lengths), missing, page.lengths)
-    return np.where(page.listed, page.lengths, 0.0)
+    return np.where(page.has_document, page.lengths, 0.0)
 
 
 def make_page(

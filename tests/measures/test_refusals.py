@@ -222,7 +222,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("infNDCG(gains={1: -1})", "at least 0"),
     ("statAP(x=1)", "unknown parameter 'x'"),
     # Interval-scaled measures
-    ("interval(DCG)", "needs a cutoff, such as interval"),
+    ("interval(DCG)", "requires a cutoff, such as interval"),
     ("interval(DCG@10, tie='mid')", "unknown parameter 'tie'"),
     ("interval(DCG@10, ties='first')", "must be one of 'unique', 'mid', 'min', 'max'"),
     ("interval(DCG@10, raw=1)", "must be True or False"),

@@ -32,8 +32,8 @@ class Collection:
     runs
         The runs.
     about
-        Origin, licence and reference; `runs` has the tag, team, type and official results of each
-        run.
+        Origin, licence and reference; its key `runs` has the tag, team, type and official results
+        of each run.
     """
 
     name: str
@@ -59,8 +59,8 @@ class Collection:
 def trec_covid() -> Collection:
     """Return TREC-COVID round 5: 50 topics, 23,151 judgments, the top 100 of 40 runs of 28 teams.
 
-    Scores of documents are as submitted, in 32-bit floats. Source: the public archive of NIST; see
-    `about`.
+    Scores of documents are those of the submitted runs, in 32-bit floats. The attribute `about`
+    names the source, the public archive of NIST.
 
     Returns
     -------

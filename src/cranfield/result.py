@@ -18,14 +18,7 @@ from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.showing import Plotted
 from cranfield.base.text import counted, html, json_text, latex, markdown, plain
 from cranfield.base.version import __version__
-from cranfield.tabular import (
-    MAX_ROWS,
-    NOTE_STYLE,
-    Column,
-    Table,
-    make_table,
-    table_from_frame,
-)
+from cranfield.tabular import MAX_ROWS, NOTE_STYLE, Column, Table, make_table, table_from_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +31,7 @@ MAX_LINES = 100
 """Maximum number of printed rows; data frames and files have all rows."""
 
 ALL = "all"
-"""Table name that requests all formatted tables, not only the first of each kind of result."""
-
+"""Name that selects all formatted tables, not only the first one of each kind of result."""
 
 UNDECLARED = Column("")
 """An undeclared column."""
@@ -49,7 +41,7 @@ Columns = Mapping[str, Column]
 
 
 def interval_columns(interval: str, note: str = "", *, prefix: str = "") -> dict[str, Column]:
-    """Declare the columns `low` and `high`, with a prefix of their names, of an interval."""
+    """Declare the columns `low` and `high` of an interval; `prefix` precedes their names."""
     return {
         f"{prefix}low": Column(f"Lower bound of the {interval}{note}."),
         f"{prefix}high": Column(f"Upper bound of the {interval}."),
@@ -63,21 +55,21 @@ class Result(Plotted):
     are not columns of a table; its class attributes declare its tables:
 
     columns
-        The columns of its table; for several tables, the columns by name of table.
+        The columns of the table; for several tables, a mapping of table names to columns.
     name
-        The name of the study, or of the table of another result.
+        The name of the study; for a result of another kind, the name of its table.
     reference
         The paper that introduced the study, as :func:`cranfield.cite` reads it; empty for other
         results.
     titles
-        Titles of the formatted tables, in order, by name; other tables are data frames only. By
-        default all tables are formatted, and several have their names as titles.
+        Titles of the formatted tables by table name; a table without a title is only a data frame.
+        By default all tables are formatted, and if there are several, their names are the titles.
     nulls
-        Text instead of null in formatted tables, by column.
+        Text that replaces null in formatted tables, by column.
 
-    It implements :meth:`heading`, and `_frame`, which makes one table, or :meth:`frames`, which
-    makes several. A result whose values are the columns of one table is a :class:`TableResult`,
-    which has these methods.
+    A subclass implements :meth:`heading`. It also implements `_frame` if it has one table, and
+    :meth:`frames` if it has several. :class:`TableResult` implements `_frame` for results whose
+    values are the columns of one table.
     """
 
     name: ClassVar[str] = "rows"
@@ -94,7 +86,7 @@ class Result(Plotted):
 
     @classmethod
     def declared(cls) -> dict[str, Columns]:
-        """Return the declared columns by name of table."""
+        """Return the declared columns of each table, by table name."""
         if all(isinstance(column, Column) for column in cls.columns.values()):
             return {cls.name: cls.columns}
         return dict(cls.columns)
@@ -113,7 +105,7 @@ class Result(Plotted):
         raise NotImplementedError
 
     def facts(self) -> dict[str, Any]:
-        """Return settings and sizes by name, which precede the tables in JSON."""
+        """Return settings and sizes by name; JSON has them before the tables."""
         if not is_dataclass(self):
             return {}
         values = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -121,11 +113,11 @@ class Result(Plotted):
         return {**study, **{k: v for k, v in values.items() if k != "notes" and is_fact(v)}}
 
     def heading(self) -> list[str]:
-        """Return lines that describe the analysis; the first one is also the short name."""
+        """Return lines that describe the analysis; `repr` shows only the first line."""
         return []
 
     def note_lines(self) -> list[str]:
-        """Return one line per note; the notes of a study name its measure."""
+        """Return one line per note; notes of a result for one measure name that measure."""
         measure = getattr(self, "measure", "")
         # Several results may stand in one text, so each note names the measure of its result.
         # (If `measure` is a column, it is an array.)
@@ -135,7 +127,7 @@ class Result(Plotted):
 
     @property
     def verdict(self) -> str | tuple[str, ...]:
-        """The conclusion, in one or more sentences; empty if there is none."""
+        """The conclusion, in one or more sentences; empty if the result has no conclusion."""
         return ()
 
     def tables(self) -> list[Table]:
@@ -144,7 +136,7 @@ class Result(Plotted):
 
     @classmethod
     def concatenated_tables(cls, results: Sequence[Self]) -> list[Table]:
-        """Return the formatted tables of several results of this class, concatenated by name."""
+        """Return the formatted tables of several results; tables of one name are concatenated."""
         if cls.tables is not Result.tables:
             return [table for result in results for table in result.tables()]
         return cls._format_tables(results)
@@ -197,7 +189,7 @@ class Result(Plotted):
         return frames[name]
 
     def to_pandas(self, table: str | None = None) -> pd.DataFrame:
-        """Return a table as a pandas data frame; the parameter is that of :meth:`to_polars`."""
+        """Return a table as a pandas data frame; see :meth:`to_polars` for the parameter."""
         from cranfield.base.errors import optional_module
 
         optional_module("pandas")
@@ -216,7 +208,7 @@ class Result(Plotted):
     ) -> str:
         """Return the formatted tables in LaTeX, for the package booktabs.
 
-        Parameters are those of :meth:`cranfield.tabular.Table.to_latex`.
+        See :meth:`cranfield.tabular.Table.to_latex` for the parameters.
         """
         tables = self.tables()
         if label is not None and len(tables) > 1:
@@ -254,7 +246,7 @@ class Result(Plotted):
 class TableResult(Result):
     """A result whose values are the columns of one table.
 
-    Each column is also an attribute, a NumPy array; null is NaN there.
+    Each column is also an attribute: a NumPy array, in which null is NaN.
 
     Attributes
     ----------
@@ -283,7 +275,7 @@ class TableResult(Result):
 
 
 def is_fact(value: Any) -> bool:
-    """Return True for text, a number, None, and lists of these: values that JSON can hold."""
+    """Return True for text, a number, None, and lists of such values, which JSON can hold."""
     if isinstance(value, (tuple, list)):
         return all(map(is_fact, value))
     return value is None or isinstance(value, (str, int, float))
@@ -329,21 +321,21 @@ class ResultSet:
     Attributes
     ----------
     heading
-        Lines that describe the analyses, and notes.
+        Lines that describe the analyses, followed by notes.
     tables
         All formatted tables.
     frames
-        Data frames by name of table, each with the columns that identify a row.
+        A data frame and the names of the columns that identify its rows, by table name.
     facts
         Settings and sizes.
     verdict
         The conclusion of each result that has one.
     main_tables
-        Main tables, one of each kind of result, to which text is limited; empty for all tables.
+        The tables to show as text, one of each kind of result; if empty, all tables are shown.
     verdict_last
-        Whether the conclusion stands at the end of the text instead of at its beginning.
+        Whether the conclusion is at the end of the text instead of at its beginning.
     pvalues
-        Columns of p-values by name of table.
+        Names of the columns of p-values, by table name.
     """
 
     heading: Sequence[str]
@@ -363,7 +355,7 @@ class ResultSet:
         format
             Name of the format: a key of :data:`WRITERS`.
         table
-            Name of the data frame to write alone; `all` for all formatted tables.
+            Name of the only data frame to write; `all` for all formatted tables.
         """
         results = self
         if table == ALL:
@@ -377,7 +369,7 @@ class ResultSet:
         return WRITERS[format](results)
 
     def verdict_lines(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Return the lines of the conclusion before the heading, and those at the end."""
+        """Return the conclusion as lines before the heading and lines at the end."""
         return ((), self.verdict) if self.verdict_last else (self.verdict, ())
 
 
@@ -393,8 +385,8 @@ def combine_results(
     notes
         Additional lines of the heading.
     facts_by_result
-        Whether facts are a list with one item per result; otherwise they are merged, with a list
-        `measures` if results have several measures.
+        Whether to keep the facts of each result separate, in a list; by default facts of the same
+        name are merged, and several measures become a list `measures`.
     facts
         Additional facts.
     """
@@ -455,9 +447,10 @@ def _text(results: ResultSet) -> str:
     tables = results.main_tables or results.tables
     hints = []
     if len(tables) < len(results.tables):
-        hints.append(f"{counted(len(results.tables) - len(tables), 'more table')}: --table {ALL}")
+        hidden = counted(len(results.tables) - len(tables), "more table")
+        hints.append(f"to show {hidden}, use --table {ALL}")
     if tables and len(results.frames) > 1:
-        hints.append(f"for a complete table, use --table: {', '.join(results.frames)}")
+        hints.append(f"for one complete table, use --table with: {', '.join(results.frames)}")
     end = ["\n".join(lines) for lines in (hints, list(map(plain, after))) if lines]
     return "\n\n".join([*parts, *(table.to_text() for table in tables), *end]) + "\n"
 
@@ -493,11 +486,11 @@ def _csv(results: ResultSet) -> str:
     import polars as pl
     import polars.selectors as cs
 
-    out = io.BytesIO()
+    buffer = io.BytesIO()
     if len(results.frames) == 1:
         [(frame, _)] = results.frames.values()
-        frame.write_csv(out)
-        return out.getvalue().decode()
+        frame.write_csv(buffer)
+        return buffer.getvalue().decode()
     stacked = []
     for name, (frame, keys) in results.frames.items():
         values = [column for column in frame.columns if column not in keys]
@@ -514,8 +507,8 @@ def _csv(results: ResultSet) -> str:
                 value="(value)",
             )
         )
-    pl.concat(stacked).write_csv(out)
-    return out.getvalue().decode()
+    pl.concat(stacked).write_csv(buffer)
+    return buffer.getvalue().decode()
 
 
 def _json(results: ResultSet) -> str:

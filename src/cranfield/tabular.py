@@ -68,14 +68,14 @@ MAX_ROWS = 20
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """A formatted table: in a notebook as HTML, printed as text.
+    """A formatted table, which notebooks show as HTML and `print` shows as text.
 
     Attributes
     ----------
     title
         Subject of the table, as a sentence without a full stop.
     head, rows
-        Names of the columns, and the cells, as text or :class:`Cell`.
+        Names of the columns, and rows of cells, as text or :class:`Cell`.
     left
         Indices of columns aligned to the left; other columns hold numbers and are aligned to the
         right.
@@ -167,14 +167,13 @@ class Table:
         Parameters
         ----------
         caption
-            True, or a text for the beginning of the caption: writes a `table` environment, with
-            title and notes in its caption. By default, without a label, writes only the `tabular`,
-            with title and notes in comments above it.
+            Whether to write a `table` environment, with title and notes in its caption; or a text
+            with which the caption starts. By default, a table without a label is written as a
+            `tabular`, with title and notes in comments above it.
         label
             LaTeX label of the table, for `\ref`.
         long
-            Whether the table may break across pages: writes a `longtable`, for the package of that
-            name.
+            Whether the table may break across pages, as an environment of the package longtable.
 
         Raises
         ------
@@ -183,7 +182,7 @@ class Table:
 
         Notes
         -----
-        Numbers align if they have the same number of decimals. Marks have a column of their own, so
+        Numbers with the same number of decimals are aligned. Marks are in a separate column, so
         that they do not shift the numbers.
         """
         if label is not None and not LABEL.fullmatch(label):
@@ -274,7 +273,7 @@ class Table:
 
 
 def format_number(value: float | None, places: int = 4) -> str:
-    """Format a number; None and NaN are empty, and a number that rounds to 0 has no sign."""
+    """Format a number with fixed decimals, never as -0; return empty text for None and NaN."""
     if value is None or isnan(value):
         return ""
     text = f"{value:.{places}f}"
@@ -297,7 +296,7 @@ def format_pvalue(p: float) -> str:
 
 
 def format_interval(low: float | None, high: float | None, places: int = 4) -> str:
-    """Format an interval; empty without both bounds."""
+    """Format an interval as `low to high`; return empty text if a bound is missing."""
     bounds = format_number(low, places), format_number(high, places)
     return " to ".join(bounds) if all(bounds) else ""
 
@@ -330,7 +329,7 @@ class Column:
     display: bool = True
 
     def text(self, value: Any) -> str:
-        """Format a value as text; null and NaN are empty."""
+        """Format a value as text; return empty text for null and NaN."""
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, float):
@@ -351,7 +350,7 @@ def table_from_frame(
     places: Mapping[str, int] | int = 4,
     pvalues: Collection[str] = (),
 ) -> Table:
-    """Return a data frame as a table, with columns aligned to the left and columns of p-values."""
+    """Format a data frame as a table; `left` and `pvalues` are names of columns."""
     check_list("left", left)
     check_list("pvalues", pvalues)
     decimals = places if isinstance(places, Mapping) else dict.fromkeys(frame.columns, places)
@@ -367,7 +366,7 @@ def make_table(
     columns: Mapping[str, Column],
     left: Collection[str] | None = None,
 ) -> Table:
-    """Format a data frame by its columns; by default all but numbers are aligned to the left."""
+    """Format a data frame by its columns; by default only numbers are aligned to the right."""
     rows = [[columns[k].text(v) for k, v in zip(columns, row, strict=True)] for row in frame.rows()]
     if left is None:
         left = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
@@ -375,7 +374,7 @@ def make_table(
 
 
 def frame_html(frame: pl.DataFrame, title: str, *, limit: int = MAX_ROWS, columns: int = 12) -> str:
-    """Return the first rows and columns of a data frame as HTML, and count the omitted ones."""
+    """Return the first rows and columns of a data frame as HTML, with the number of the others."""
     table = table_from_frame(frame[:limit, :columns], title)
     # `to_html` only counts the rows beyond the limit.
     blank_rows = [[""] * len(table.head)] * (frame.height - limit)
@@ -398,13 +397,13 @@ class FrameMixin:
 
     def write_csv(self, path: str | PathLike[str]) -> None:
         """Write the table of `to_polars` as CSV."""
-        with whole_file(path) as out:
-            self.to_polars().write_csv(out)
+        with whole_file(path) as file:
+            self.to_polars().write_csv(file)
 
     def write_parquet(self, path: str | PathLike[str]) -> None:
         """Write the table of `to_polars` as Parquet."""
-        with whole_file(path) as out:
-            self.to_polars().write_parquet(out)
+        with whole_file(path) as file:
+            self.to_polars().write_parquet(file)
 
     def _repr_html_(self) -> str:
         return frame_html(self.to_polars(), str(self).split("\n", 1)[0])
@@ -432,7 +431,7 @@ def text_table(
 
 
 def format_grid(table: Table) -> str:
-    """Return head and rows as text; marks follow their numbers without breaking the alignment."""
+    """Return head and rows as text; numbers stay aligned if marks follow them."""
     widths = table.mark_widths()
     rows = [
         [

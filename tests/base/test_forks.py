@@ -59,9 +59,7 @@ if __name__ == "__main__":
 """
 
 SCORES = str([[0.5, 0.0]] * 4)
-REFUSED = (
-    "this process was forked from one that had used Polars, whose threads a fork does not copy"
-)
+REFUSED = "cannot evaluate in a process that was forked after Polars had started threads"
 TIMEOUT = 120
 """Seconds until a process counts as hanging."""
 

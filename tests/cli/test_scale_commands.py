@@ -45,7 +45,7 @@ def test_study_of_scales(folder: Path) -> None:
     out, _ = cranfield(folder, *start, "-m", "P", "-m", "RR", "--cutoffs", "2,3")
     assert out.startswith("Interval scaling does not change the order of the systems")
     assert "\n2 systems, 2 topics; ties: unique" in out
-    assert "3 more tables: --table all\n" in out
+    assert "to show 3 more tables, use --table all\n" in out
     out, _ = cranfield(folder, *start, "-m", "P", "-m", "RR", "--cutoffs", "2,3", "--table", "all")
     assert "Pairs of systems that differ significantly" in out
     out, _ = cranfield(folder, *start, "-m", "P", "--cutoffs", "2", "--format", "markdown")

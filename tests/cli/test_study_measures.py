@@ -69,7 +69,8 @@ def test_formats(scores: Path) -> None:
         "Most significant differences: sharp and fair, 2 of 6 pairs of systems (33.3%) each;"
     )
     assert (
-        "for a complete table, use --table: power, pairs, swaps, differences, correlations" in out
+        "for one complete table, use --table with: power, pairs, swaps, differences, correlations"
+        in out
     )
     assert "3 measures, 4 systems, 12 topics; test randomisation, correction" in out
     assert "Discriminative power: pairs of systems that differ significantly" in out

@@ -109,7 +109,7 @@ def test_unknown_keywords_are_refused_and_keyword_arguments_returned() -> None:
     call = check_arguments(study, given, judging)
     assert call == {"repeats": 3} and type(call["repeats"]) is int
     with pytest.raises(
-        PolicyError, match="study has no option 'ranks'; its options of judging: ties"
+        PolicyError, match="study has no option 'ranks'; expected one of: repeats, ties"
     ):
         check_arguments(study, given | {"policies": {"ranks": 1}}, judging)
     with pytest.raises(PolicyError, match="has no option 'repeat'; did you mean repeats"):

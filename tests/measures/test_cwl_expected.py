@@ -302,7 +302,7 @@ def test_objects() -> None:
 
 
 def test_wrong_objects() -> None:
-    with pytest.raises(MeasureError, match="expected a measure or its text, got int"):
+    with pytest.raises(MeasureError, match="expected a measure or its text form, got int"):
         cf.measures.EU(5)
     with pytest.raises(MeasureError, match="gains must be at least 0"):
         user_model("RR").read([-1.0])

@@ -153,7 +153,7 @@ def test_pairs(case: Case) -> None:
 @pytest.mark.parametrize("text", ["rND", "rKL", "rRD", "PairParity", "FAIR@5"])
 def test_the_protected_group_is_needed(text: str) -> None:
     case = Case(("a",), {"a": 1}, {"a": {"x": 1.0}})
-    with pytest.raises(MeasureError, match="needs protected="):
+    with pytest.raises(MeasureError, match="requires protected="):
         case.evaluate(text)
 
 

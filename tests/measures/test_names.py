@@ -101,7 +101,7 @@ def test_names_of_rouge(name: str, form: str) -> None:
 
 @pytest.mark.parametrize("name", ["METEOR", "BLEU", "BERTScore", "faithfulness"])
 def test_measures_of_other_programs_are_named(name: str) -> None:
-    with pytest.raises(MeasureError, match="`compare --scores` reads scores of other programs"):
+    with pytest.raises(MeasureError, match="pass them to `compare --scores`"):
         cf.parse_measure(name)
 
 

@@ -391,5 +391,5 @@ def test_topics_without_the_baseline(form: str, topics: Any) -> None:
 @pytest.mark.parametrize("inner", [3, None, cf.Measure])
 def test_what_stands_inside(inner: object) -> None:
     """A measure of what is no measure is refused."""
-    with pytest.raises(MeasureError, match="expected a measure or its text, got"):
+    with pytest.raises(MeasureError, match="expected a measure or its text form, got"):
         IntentAware(inner)  # type: ignore[arg-type]

@@ -56,7 +56,7 @@ def of_users(name: str) -> object:
 
 REFUSALS: dict[str, list[Refusal]] = {
     "click_u": [
-        (lambda: click_u([1], [0], 10), "ranks from 1"),
+        (lambda: click_u([1], [0], 10), "ranks at least 1"),
         (lambda: click_u([1], cast(Any, [1.5]), 10), "integers"),
         (lambda: click_u([1, 2], [1], 10), "a number for each click"),
         (lambda: click_u([1], [1], [10, 20]), "one for each click"),

@@ -11,7 +11,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 LabelsOrIndices: TypeAlias = str | Sequence[str] | Sequence[int] | NDArray[Any] | None
-"""One label, labels, indices, or a mask; None is all of them."""
+"""A label, a list of labels or indices, or a mask; None selects everything."""
 
 TINY = 1e-200  # values with a smaller magnitude are rounded to 0
 
@@ -28,7 +28,7 @@ def best_first(values: Floats, lower_is_better: bool = False) -> Indices:
 
 
 def is_best_value(values: Floats, lower_is_better: bool = False) -> Bools:
-    """Return a mask of the best values, up to rounding noise; False if all are NaN."""
+    """Return a mask of the values that equal the best one up to rounding noise."""
     values = without_noise(values)
     return np.asarray(values == values[best_first(values, lower_is_better)[0]])
 
@@ -36,8 +36,8 @@ def is_best_value(values: Floats, lower_is_better: bool = False) -> Bools:
 def without_noise(values: Floats) -> Floats:
     """Round to 12 significant digits, so that equal means have the same bits.
 
-    In floating point the mean of 0.1 and 0.3 differs from the mean of 0.2 and 0.2. Differences
-    of measures are far larger.
+    In floating point the mean of 0.1 and 0.3 differs from the mean of 0.2 and 0.2. True differences
+    between means of measures are far larger than such rounding errors.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def round_for_ranking(values: Floats) -> Floats:
 
 
 def competition_ranks(values: Floats, lower_is_better: bool = False) -> Ints:
-    """Return the rank of each value, from 1 for the best; NaN is last.
+    """Return the rank of each value, from 1 for the best; NaN is ranked last.
 
     Values that are equal up to rounding noise have the same rank.
 

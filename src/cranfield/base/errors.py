@@ -95,14 +95,14 @@ ErrorType = TypeVar("ErrorType", bound=InputError)
 
 
 def convert_error(error: InputError, kind: type[ErrorType], source: str | None = None) -> ErrorType:
-    """Return the error as another kind of input error, perhaps with another source."""
+    """Return a copy of an input error as another class, with `source` if it is given."""
     source = error.source if source is None else source
     return kind(error.reason, source=source, line=error.line, topic=error.topic, doc=error.doc)
 
 
 @contextmanager
 def in_source(source: str) -> Iterator[None]:
-    """Name the source in input errors that do not name one."""
+    """Add the source to input errors that have no source."""
     try:
         yield
     except InputError as error:
@@ -143,7 +143,7 @@ _OPTION_OF: ContextVar[Callable[[str], str]] = ContextVar("option_of", default=l
 
 @contextmanager
 def options_in_notes(option_of: Callable[[str], str]) -> Iterator[None]:
-    """Within the context, notes name the options of a command instead of Python arguments."""
+    """Let notes within the context name options of a command instead of Python arguments."""
     token = _OPTION_OF.set(option_of)
     try:
         yield
@@ -160,7 +160,7 @@ _COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
 def warn(text: str) -> None:
-    """Warn at the line that called this package, or collect within :func:`collect_warnings`."""
+    """Warn at the line that called this package; :func:`collect_warnings` delays the warning."""
     collected = _COLLECTED.get()
     if collected is None:
         warnings.warn(CranfieldWarning(text), stacklevel=_find_caller())
@@ -243,7 +243,7 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int | None = Non
 
 
 def check_list(name: str, value: object) -> None:
-    """Raise an error for a string where a list is expected: it is a sequence of characters."""
+    """Raise an error for a string, which would count as a list of its characters."""
     if isinstance(value, (str, bytes)):
         raise PolicyError(
             f"{name}: expected a list, got {quoted(value)}; for a single value, use [{value!r}]"
@@ -280,7 +280,7 @@ def check_number(
 ) -> None:
     """Raise an error unless the value is a finite number within bounds.
 
-    If the maximum is infinity, so may be the value.
+    Infinity is allowed only if the maximum is infinity.
 
     >>> check_number("rope", True, 0)
     Traceback (most recent call last):

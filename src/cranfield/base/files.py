@@ -25,12 +25,11 @@ _STREAM = re.compile(r"/(?:dev|proc/self|proc/\d+)/fd/(\d+)")
 def whole_file(
     path: str | PathLike[str], *, private: bool = False, synced: bool = False, new: bool = False
 ) -> Iterator[IO[bytes]]:
-    """Open a file for writing that gets its name only when it is complete.
+    """Open a temporary file for writing, and rename it to `path` when it is complete.
 
-    If the path is a link, its target is written; but a `private`, `synced` or `new` file replaces
-    the link. Only its owner can read a `private` file. A `synced` file is on the disk, with its
-    name, at the end, and survives a power failure. A `new` file never replaces a file that another
-    process has created meanwhile.
+    Only the owner can read a `private` file. A `synced` file survives a power failure after the end
+    of the context. A `new` file never replaces a file that another process has created meanwhile.
+    With any of these options a link is replaced; otherwise its target is written.
     """
     target = Path(fspath(path))
     name = stream = None
@@ -85,7 +84,7 @@ def _follow_links(path: Path) -> tuple[Path, int | None]:
 def whole_folder(
     path: str | PathLike[str], *, private: bool = False, synced: bool = False
 ) -> Iterator[Path]:
-    """Yield a temporary folder that gets its final name, if free, when it is complete."""
+    """Yield a temporary folder; at the end, rename it to `path`, which must be free or empty."""
     try:
         target = Path(fspath(path)).resolve()
         is_occupied = target.exists() and not (target.is_dir() and not any(target.iterdir()))
@@ -139,7 +138,7 @@ def _umask() -> int:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder and its parents, unless it exists."""
+    """Create a folder and its parents, unless they exist."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:

@@ -48,7 +48,7 @@ class Integer:
 
 @dataclass(frozen=True)
 class RealNumber:
-    """A number within bounds, as :func:`check_number` takes them."""
+    """A number within bounds; :func:`check_number` describes the bounds."""
 
     minimum: float | None = None
     maximum: float | None = None
@@ -89,9 +89,9 @@ class Flag:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A list of integers >= `minimum`, or of real numbers if it is None.
+    """A list of integers >= `minimum`; if `minimum` is None, a list of real numbers.
 
-    Only the command line checks the numbers; functions check their own lists.
+    Only the command line checks the numbers by it; functions check the numbers themselves.
     """
 
     minimum: int | None = 1
@@ -134,10 +134,10 @@ def check_arguments(
     arguments: Mapping[str, Any],
     judging: Callable[..., Any] | None = None,
 ) -> dict[str, Any]:
-    """Check the arguments of a function, its `locals()` at the start, by its annotations.
+    """Check the arguments of a function by its annotations; return its keyword-only arguments.
 
-    Variable keyword arguments must be options of the function `judging`, if there is one. Returns
-    the keyword-only arguments, with numbers of NumPy converted to Python.
+    `arguments` are the `locals()` of the function at its start. Variable keyword arguments must be
+    keyword-only arguments of `judging`. Numbers of NumPy are converted to Python.
     """
     parameters = _parameters(function)
     for name, kind in allowed_values(function).items():
@@ -152,8 +152,10 @@ def check_arguments(
         accepted = _keywords(judging)
         for keyword in arguments[name]:
             if keyword not in accepted:
-                listed = f"its options of judging: {', '.join(accepted)}"
-                hint = did_you_mean(keyword, [*accepted, *_keywords(function)], otherwise=listed)
+                names = dict.fromkeys((*_keywords(function), *accepted))
+                hint = did_you_mean(
+                    keyword, names, otherwise=f"expected one of: {', '.join(names)}"
+                )
                 raise ArgumentError(f"{function.__name__} has no option {quoted(keyword)}{hint}")
     return {k: _to_python(arguments[k]) for k in _keywords(function) if k in arguments}
 

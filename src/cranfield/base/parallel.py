@@ -38,7 +38,7 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 BACKENDS = ("serial", "loky", "threading", "dask", "ray")
-"""Backends of joblib that the command line offers; the library takes any that joblib knows."""
+"""Backends of joblib that the command line offers; functions accept any backend of joblib."""
 
 _MAX_THREADS = 8  # default maximum number of threads of a computation, to bound memory
 
@@ -53,7 +53,7 @@ def n_processors() -> int:
 
 
 def available_threads() -> int:
-    """Return the number of threads that this thread may start; 1 in a thread of a pool."""
+    """Return the number of threads that this thread may start; 1 within :func:`pool_of`."""
     return getattr(_THREAD, "limit", None) or min(_MAX_THREADS, n_processors())
 
 
@@ -72,7 +72,7 @@ def at_most(threads: int | None) -> Iterator[None]:
 def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
     """Yield a pool of threads, each of which starts no further threads.
 
-    A generator that is closed early does not wait: the garbage collector may run in any thread.
+    On GeneratorExit it does not wait for its threads: the garbage collector may run in one of them.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -114,7 +114,7 @@ def ordered_results(
 ) -> Generator[Result, None, None]:
     """Yield the results in order, with at most `threads` + 1 parts in memory at a time.
 
-    An error of the iterable is raised after the results of all parts before it.
+    If iterating over the parts raises an error, the results of all earlier parts are yielded first.
     """
     pairs = _with_errors(parts)
     # A single part needs no other thread.
@@ -181,9 +181,9 @@ def _note_parent() -> None:
 def _mark_child() -> None:
     if _PARENT_USED_POLARS and _PARENT_USED_POLARS[0] and not _FORK_ERRORS:
         _FORK_ERRORS.append(
-            "this process was forked from one that had used Polars, whose threads a fork does not"
-            " copy; start processes with 'spawn' or 'forkserver', such as"
-            " multiprocessing.get_context('spawn').Pool(), or fork before anything is evaluated"
+            "cannot evaluate in a process that was forked after Polars had started threads, as a"
+            " fork does not copy threads; start processes with 'spawn' or 'forkserver', such as"
+            " multiprocessing.get_context('spawn').Pool(), or fork before the first evaluation"
         )
 
 
@@ -198,7 +198,7 @@ NamedTasks = Iterable[tuple[Name, Task]]
 MAX_JOBS = 100_000  # maximum number of jobs, beyond the size of any cluster
 
 _KILLED = {"KilledWorker", "WorkerCrashedError", "ActorDiedError"}
-"""Names of the errors of Dask and Ray for a killed worker; they may not be installed."""
+"""Class names of the errors of Dask and Ray for a killed worker, as these are optional packages."""
 
 
 def compute_tasks(
@@ -211,10 +211,10 @@ def compute_tasks(
 ) -> Iterator[tuple[Name, Result]]:
     """Call a function with shared data and each task; yield names and results as they finish.
 
-    Workers import the function, or :mod:`cloudpickle` sends it; shared data are sent once. Tasks
-    are taken as workers become free. `backend` is `serial` or the name of a backend of joblib; None
-    for processes where jobs is above 1, or the backend of an enclosing `joblib.parallel_config`.
-    `dask` takes the current client, the scheduler of `DASK_SCHEDULER_ADDRESS`, or a local cluster.
+    Workers receive shared data once; :mod:`cloudpickle` sends functions that they cannot import.
+    `backend` is `serial` or a backend of joblib, by default that of a `joblib.parallel_config`, or
+    else processes if jobs is above 1. The backend `dask` uses the current client, the scheduler of
+    `DASK_SCHEDULER_ADDRESS`, or a local cluster.
     """
     if backend == "serial" or (backend is None and jobs == 1 and not has_joblib_backend()):
         for name, task in tasks:
@@ -241,20 +241,20 @@ def has_joblib_backend() -> bool:
     return bool(type(active).__name__ != "LokyBackend" or jobs not in (None, 1))
 
 
-def state_without_caches(thing: Any) -> dict[str, Any]:
+def state_without_caches(instance: Any) -> dict[str, Any]:
     """Return the state of an object to send to workers, without cached properties."""
     return {
         name: value
-        for name, value in vars(thing).items()
-        if not isinstance(getattr(type(thing), name, None), cached_property)
+        for name, value in vars(instance).items()
+        if not isinstance(getattr(type(instance), name, None), cached_property)
     }
 
 
 def end_workers() -> None:
-    """Stop the processes of joblib; an exit at once would leave their semaphores behind."""
+    """Stop the processes of joblib and release their semaphores, before an immediate exit."""
     from joblib.externals.loky import reusable_executor
 
-    # A second Ctrl-C during the shutdown would leave them, too.
+    # A second Ctrl-C would interrupt the shutdown and leave semaphores behind.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     executor = reusable_executor._executor
     if executor is not None:
@@ -362,8 +362,8 @@ def _report_killed_tasks(backend: Any) -> None:
         future.add_done_callback(report)
         return future
 
-    def retrieved(out: Any) -> Any:
-        return out.result() if hasattr(out, "add_done_callback") else retrieve(out)
+    def retrieved(result: Any) -> Any:
+        return result.result() if hasattr(result, "add_done_callback") else retrieve(result)
 
     setattr(backend, name, submitted)
     backend.retrieve_result_callback = retrieved

@@ -9,9 +9,9 @@ from cranfield.base.arrays import Floats, Ints
 
 
 def wilson(proportion: Floats, size: Floats, quantile: Floats | float) -> tuple[Floats, Floats]:
-    """Return the interval of Wilson (1927) for proportions of `size` trials; NaN without trials.
+    """Return the interval of Wilson (1927) for proportions of `size` trials; NaN for 0 trials.
 
-    `quantile` is the upper (1 + confidence) / 2 quantile of the normal or Student's t distribution.
+    `quantile` is the (1 + confidence) / 2 quantile of the normal or Student's t distribution.
 
     >>> low, high = wilson(np.array([0.3]), np.array([100]), 1.959964)
     >>> low.round(4).tolist(), high.round(4).tolist()
@@ -26,10 +26,10 @@ def wilson(proportion: Floats, size: Floats, quantile: Floats | float) -> tuple[
 
 
 def clopper_pearson(successes: Ints, trials: Ints, confidence: float) -> tuple[Floats, Floats]:
-    """Return the exact interval of a proportion (Clopper and Pearson, 1934); NaN without trials.
+    """Return the exact interval of a proportion (Clopper and Pearson, 1934); NaN for 0 trials.
 
-    It excludes a proportion if and only if twice its smaller binomial tail is below
-    1 - confidence.
+    The interval excludes a proportion if and only if twice the smaller binomial tail for that
+    proportion is below 1 - confidence.
 
     >>> low, high = clopper_pearson(np.array([60, 5]), np.array([100, 5]), 0.95)
     >>> low.round(4).tolist(), high.round(4).tolist()

@@ -8,7 +8,7 @@ from cranfield.base.errors import PolicyError, quoted
 
 
 class Scale(IntEnum):
-    """Scale types of Stevens, ordered by the statements that they allow.
+    """Scale types of Stevens, from the one that allows the fewest statements to the most.
 
     Source: Ferrante, Ferro and Fuhr (2021), section 2.2.
 

@@ -8,14 +8,14 @@ from typing import Any
 LOADERS: dict[str, Callable[[], Any]] = {}
 """Functions that load the modules of charts, of prose and of the names of measures.
 
-These modules import this one, so the package sets the functions, which are called on access.
+These modules import this module, so that it cannot import them: the package sets the functions.
 """
 
 
 class Plots:
     """The charts of a result, as methods.
 
-    Its text lists the charts; editors and notebooks complete their names.
+    Printing the object lists the charts; editors and notebooks complete the names of charts.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Plotted:
 
     @property
     def plot(self) -> Plots:
-        """The charts of the result, such as `plot.box()`; its text lists them."""
+        """The charts of the result, such as `plot.box()`; `print(result.plot)` lists them."""
         return Plots(self)
 
 

@@ -66,7 +66,7 @@ def integer(low: int, high: int = MAX_INTEGER) -> Check:
 def number(
     low: float, high: float = float("inf"), *, open_low: bool = False, open_high: bool = False
 ) -> Check:
-    """Return a check of finite numbers from low to high; bounds are included unless open."""
+    """Return a check of finite numbers from low to high; an open bound is itself not allowed."""
     description = f"a number {'>' if open_low else '>='} {low:g}"
     if isfinite(high):
         description += f" and {'<' if open_high else '<='} {high:g}"
@@ -114,9 +114,9 @@ def optional(check: Check) -> Check:
 def fraction_of(number: float) -> Fraction:
     """Return the rational number that a float approximates, such as 1/3.
 
-    It is a fraction with a denominator up to a million whose nearest float is `number`; if there is
-    none, the shortest decimal that reads back as `number`. For large numbers, whose floats have
-    fewer decimals, the maximum denominator is lower, so that no fraction matches by coincidence.
+    This is a fraction with a denominator up to a million whose nearest float is `number`, or else
+    the shortest decimal that reads back as `number`. For large numbers, whose floats have fewer
+    decimals, the maximum denominator is lower, so that no fraction matches by coincidence.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def any_name(value: Any) -> str:
 
 
 def name_list(value: Any) -> str:
-    """Check a text of names that are separated by commas."""
+    """Check a text that consists of names separated by commas."""
     if not isinstance(value, str) or not all(item.strip() for item in value.split(",")):
         raise ValueError("a name, or names separated by commas")
     items = [item.strip() for item in value.split(",")]
@@ -189,12 +189,12 @@ def name_list(value: Any) -> str:
 
 @dataclass(frozen=True)
 class NamedWeights:
-    """Proportions by name, from numbers in any unit."""
+    """Nonnegative weights by name; they need not sum to 1."""
 
     pairs: tuple[tuple[str, float], ...]
 
     def proportions(self, names: tuple[str, ...]) -> tuple[float, ...]:
-        """Return the proportion of each name; 0 for names without a number."""
+        """Return each name's weight divided by the sum of all weights; 0 without a weight."""
         total = sum(number for _, number in self.pairs)
         by_name = dict(self.pairs)
         return tuple(by_name.get(name, 0.0) / total for name in names)
@@ -306,7 +306,7 @@ class Spec:
         return list(cls.parameters)
 
     def parameter_text(self, excluded: str = "") -> str:
-        """Return the parameters other than defaults, in brackets, without `excluded`."""
+        """Return the parameters other than defaults, in brackets; omit the one named `excluded`."""
         settings = [
             f"{name}={text_of(value)}"
             for name, declared in self.parameters.items()
@@ -334,7 +334,7 @@ def text_of(value: Any) -> str:
 
 
 def keywords_of(call: ast.Call, text: str, error: type[Exception]) -> dict[str, Any]:
-    """Return the parameters of a parsed call `Name(param=value, ...)`, all literals."""
+    """Return the parameters of a parsed call `Name(param=value, ...)`; values must be literals."""
     parameters: dict[str, Any] = {}
     for keyword in call.keywords:
         if keyword.arg is None:
@@ -393,9 +393,9 @@ _ROOT = Path(__file__).parents[2]
 def declarations(module: str, decorators: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the name and aliases of each component that a module declares, from its source.
 
-    A class declares itself by `name = "..."`, with optional `aliases = (...)` on the next line. One
-    of the decorators, separated by blanks, declares a class or function by the name that is its
-    first argument, with `aliases=(...)` as the next one, or else by the name of the function.
+    A class declares a component by `name = "..."`, and `aliases = (...)` on the next line. One of
+    the `decorators`, separated by blanks, declares a component by its first argument, the name, and
+    `aliases=(...)` as the second; without arguments it takes the name of the function.
 
     Examples
     --------
@@ -417,13 +417,13 @@ S = TypeVar("S", bound=Spec)
 class Registry(MutableMapping[str, T]):
     """Ordered mapping of names to components of one kind; modules are imported on access.
 
-    A component is declared in its module, by a class or a decorator. Names and aliases are read
-    from its source without importing it, so that lists of names are fast: see :func:`declarations`.
+    Names and aliases are read from the source of the modules without importing them, so that lists
+    of names are fast: see :func:`declarations`.
 
-    `modules` of a `package` declare components; `*` matches any part of a name. `decorators` that
-    declare components, and modules, are separated by blanks. `base` is the base class of components
-    that are classes. `components` need no import, and have `aliases`. `reasons` explain why
-    plausible names, in lower case, are missing.
+    `modules` are modules of `package`; `*` matches any part of a name. `decorators` declare
+    components. Both are names separated by blanks. `base` is the base class, if components are
+    classes. `components` are further components, which need no import, and `aliases` their other
+    names. `reasons` explain why plausible names, in lower case, are not in the registry.
 
     Examples
     --------
@@ -479,12 +479,12 @@ class Registry(MutableMapping[str, T]):
 
     @cached_property
     def module_of(self) -> dict[str, str]:
-        """The module that declares each component, by name."""
+        """Name of each component's module, by component name."""
         return {name: module for name, module, _ in self._declared}
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        """Aliases, with the name of the component."""
+        """Names of components by alias."""
         declared = {alias: name for name, _, aliases in self._declared for alias in aliases}
         return declared | self._extra_aliases
 
@@ -502,9 +502,8 @@ class Registry(MutableMapping[str, T]):
         if self.base is None:
             return module[name.replace("-", "_")]
         classes = (value for value in module.values() if isinstance(value, type))
-        return next(
-            kind for kind in classes if issubclass(kind, self.base) and name_of(kind) == name
-        )
+        components = (component for component in classes if issubclass(component, self.base))
+        return next(component for component in components if name_of(component) == name)
 
     def __setitem__(self, name: str, component: T) -> None:
         self.components[name] = component
@@ -526,7 +525,7 @@ class Registry(MutableMapping[str, T]):
         return list(dict.fromkeys((*self.module_of, *self.components)))
 
     def where(self, **attributes: Any) -> dict[str, T]:
-        """Return the components with these values of attributes, by name."""
+        """Return, by name, the components whose attributes have the specified values."""
         return {
             name: component
             for name, component in self.items()
@@ -570,7 +569,7 @@ class Registry(MutableMapping[str, T]):
         message = f"{quoted(text)} is not a valid {self.noun}; expected Name(param=value)"
         if form is None or len(text) > _MAX_LENGTH:
             raise self.error(message)
-        kind = self.named(form[1])
+        spec_class = self.named(form[1])
         try:
             tree = ast.parse(f"f{form[2] or '()'}", mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -579,15 +578,15 @@ class Registry(MutableMapping[str, T]):
             raise self.error(message)
         if tree.args:
             raise self.error(f"{quoted(text)}: expected parameters as name=value")
-        return kind(**keywords_of(tree, text, self.error))
+        return spec_class(**keywords_of(tree, text, self.error))
 
     def table(self, head: str, columns: Mapping[str, Callable[[T], Any]]) -> pl.DataFrame:
-        """Return a table with a row per component, and its name in the column `head`.
+        """Return a table with a row for each component, and its name in the column `head`.
 
         Parameters
         ----------
         columns
-            Functions of a component that return its value, by column.
+            By column name, a function that returns the value of a component.
         """
         import polars as pl
 
@@ -595,16 +594,16 @@ class Registry(MutableMapping[str, T]):
         return pl.DataFrame({head: self.names(), **values})
 
 
-def name_of(kind: Any) -> str:
+def name_of(component: Any) -> str:
     """Return the name of a class in a registry."""
-    return str(kind.base_name() if hasattr(kind, "base_name") else kind.name)
+    return str(component.base_name() if hasattr(component, "base_name") else component.name)
 
 
-def parameters_of(kind: type[Spec]) -> str:
+def parameters_of(spec_class: type[Spec]) -> str:
     """Return the parameters of a class of specs, with their defaults, as text."""
-    return ", ".join(f"{name}={p.default!r}" for name, p in kind.parameters.items())
+    return ", ".join(f"{name}={p.default!r}" for name, p in spec_class.parameters.items())
 
 
-def summary_of(kind: object) -> str:
+def summary_of(component: object) -> str:
     """Return the summary of the docstring of a class or function."""
-    return (getdoc(kind) or "").split("\n\n")[0].replace("\n", " ")
+    return (getdoc(component) or "").split("\n\n")[0].replace("\n", " ")

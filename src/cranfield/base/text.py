@@ -26,7 +26,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def number_range(numbers: Any) -> str:
-    """Return the range of an array of integers as text, such as `2 to 5`; `2` if all are 2."""
+    """Return the range of an array of integers as text, such as `2 to 5`, or `2` if all are 2."""
     lowest, highest = numbers.min(), numbers.max()
     return f"{lowest:,}" if lowest == highest else f"{lowest:,} to {highest:,}"
 
@@ -70,7 +70,7 @@ def names_or_count(names: Sequence[str], noun: str, limit: int = 5) -> str:
 
 
 MIN_SIMILARITY = 0.65
-"""Minimum similarity of a suggested name: proportion of common letters, in order."""
+"""Minimum similarity of a suggested name, as the ratio of `difflib.SequenceMatcher`."""
 
 MAX_SIMILARITY_GAP = 0.15  # maximum difference in similarity between suggested names
 
@@ -140,7 +140,7 @@ def display_width(text: str) -> int:
 
 
 def measure_prefix(measure: str) -> str:
-    """Return `MEASURE: ` as the start of a line; empty without a measure."""
+    """Return the start of a line about a measure, such as `AP: `; empty if there is no measure."""
     return f"{plain(measure)}: " if measure else ""
 
 
@@ -148,9 +148,9 @@ _MAX_LENGTH = 500  # maximum length of a message: a few lines of a terminal
 
 
 def one_line(text: str, limit: int = _MAX_LENGTH) -> str:
-    r"""Escape unprintable characters, and shorten long text in its middle.
+    r"""Escape unprintable characters, and replace the middle of long text by an ellipsis.
 
-    The beginning and end of a message matter most: the file, and the suggestion.
+    The beginning of a message names the file, and its end suggests what to do.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def html(text: str) -> str:
 
 
 def json_text(content: Any) -> str:
-    """Return values, also of NumPy, as JSON; NaN and infinity become null."""
+    """Return values of Python or NumPy as JSON; NaN and infinity become null."""
     return json.dumps(_json_values(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 

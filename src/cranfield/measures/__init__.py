@@ -53,8 +53,9 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         hint = did_you_mean(name, __all__, 1)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
-    kind = REGISTRY[name]
-    instance = globals()[name] = kind if kind.inner_example else kind()
+    measure_class = REGISTRY[name]
+    is_wrapping = bool(measure_class.inner_example)
+    instance = globals()[name] = measure_class if is_wrapping else measure_class()
     return instance
 
 

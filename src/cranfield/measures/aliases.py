@@ -18,7 +18,7 @@ _SUFFIX = r"(?P<tail>(?:\(.*\))?(?:@[\d.]+)?)"
 """Pattern of parameters and a cutoff after a name."""
 
 _SIMILARITY = r"(?:cosine|cos_sim|dot|dot_score|euclidean|manhattan|maxsim)[-_]"
-"""Prefixes of names in sentence-transformers, whose MAP is divided by min(k, RB)."""
+"""Prefixes of names in sentence-transformers; its MAP has the divisor min(k, RB)."""
 
 _PAPER_FORMS: Forms = (
     # The F-measure, as rouge1 and rouge2 of Hugging Face.
@@ -73,7 +73,7 @@ SYNONYMS: dict[str, tuple[str, dict[str, str]]] = {
     "ndcg_burges": ("nDCG", {"gains": "exponential"}),
     "dcg_burges": ("DCG", {"gains": "exponential"}),
 }
-"""Measures and parameters by names of other programs, in lower case and without a cutoff."""
+"""Measures and parameters by the name in other programs, in lower case and without a cutoff."""
 
 _AT_CUTOFF = r"@0*(?P<k>[1-9]\d*)"
 _PARAMETERS = r"(?:\((?P<p>.*)\))?"
@@ -158,8 +158,8 @@ _ALL_NAMES = {
 """Names of all measures that a program reports."""
 
 _NO_EFFORT = (
-    "the {} model does not include satisfaction, so no reciprocal rank is defined; {} is the"
-    " expected gain of clicked documents by this model"
+    "the {} model has no satisfaction probability, so its expected reciprocal rank is undefined;"
+    " use {}, the expected gain of clicked documents"
 )
 
 _REASONS = {
@@ -177,16 +177,17 @@ _REASONS = {
     "accuracy acc": "Success@k is 1 if a relevant document is in the top k",
     "mean_rank mr medr median_rank medianrank": (
         "FirstRank@k is the rank of the first relevant document; its mean over topics is the mean"
-        " rank, and `compare --as summary` (summarise) shows its median"
+        " rank, and `compare --as summary`, or the function `summarise`, reports its median"
     ),
     "c": "Complete@k is 1 if all relevant documents are in the top k",
-    "cg": "gP@k is the gain of the top k divided by the highest possible gain; DCG@k is discounted",
+    "cg": "use gP@k, the gain of the top k divided by the highest possible gain, or DCG@k",
     "rouge": (
         "RougeN, RougeL, RougeLsum, RougeS and RougeSU score summaries against reference texts"
         " (`cranfield answers --references`, evaluate_answers)"
     ),
     "bleu meteor chrf bertscore bert_score faithfulness groundedness": (
-        "it is not computed here, but `compare --scores` reads scores of other programs by topic"
+        "cranfield does not compute it; compute its scores by topic with another program, and pass"
+        " them to `compare --scores`"
     ),
     "token_f1 squad_f1": (
         "RougeN(of='F') is the F-measure of the words in common with a reference; with"
@@ -201,15 +202,15 @@ _REASONS = {
 UNSUPPORTED_NAMES = {
     **{name: reason for names, reason in _REASONS.items() for name in names.split()},
     **{
-        program: f"with compat={program!r} it stands for all measures that {program} reports"
+        program: f"use compat={program!r}, with which this name selects all measures of {program}"
         for program in _ALL_NAMES
     },
 }
-"""Explanations by name for plausible names that are not measures; programs are in lower case."""
+"""Explanations for plausible names that are not measures, by name in lower case."""
 
 
 def rewrite_paper_name(text: str) -> str:
-    """Rewrite the name of a measure in papers as text form; return any other text unchanged."""
+    """Rewrite a name from the literature as a text form; return any other text unchanged."""
     return _rewrite(_PAPER_FORMS, text, re.IGNORECASE)
 
 
@@ -250,8 +251,8 @@ def split_gains(program: str | None, text: str) -> tuple[str, tuple[float, ...]]
         gains = ()
     if not (gains and all(0 < gain <= 1e15 for gain in gains)):
         raise MeasureError(
-            "-g must be the gains of grades 1, 2, ..., numbers above 0 separated by colons, got"
-            f" {quoted(match['gains'])}"
+            "-g must be numbers above 0, separated by colons: the gains of grades 1, 2, ..., such"
+            f" as 1:2:3, got {quoted(match['gains'])}"
         )
     return match["name"], gains
 
@@ -373,8 +374,8 @@ def _parse_parameters(text: str) -> list[str] | None:
     if name == "rbp" and re.fullmatch("0*[1-9][0-9]*", values):
         # The gain of ranx is the grade itself, so its scores may be above 1.
         raise MeasureError(
-            f"{quoted(text)} is a name of ranx, whose scores for grades above 1 differ; for grades"
-            f" 0 and 1 use RBP(p=0.{values})"
+            f"{quoted(text)} is a measure of ranx that cranfield computes only for grades 0 and 1,"
+            f" as RBP(p=0.{values})"
         )
     if name == "rbp":
         p = float(values.removeprefix("="))
@@ -408,8 +409,8 @@ _TREC_NAMES = {form: name for name, form in SINGLE_MEASURES.items()}
 def trec_name(measure: Measure, rel: int = 1) -> str:
     """Return the name of a measure in trec_eval, or its text form if trec_eval does not have it.
 
-    `rel` is the lowest relevant grade of all requested measures (option -l of trec_eval), which is
-    not part of names.
+    `rel` is the lowest relevant grade (option -l of trec_eval) that all requested measures share;
+    names in trec_eval do not include it.
     """
     default = measure
     if rel != 1 and hasattr(measure, "rel"):

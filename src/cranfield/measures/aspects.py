@@ -2,8 +2,8 @@ r"""Measures of several aspects of relevance.
 
 Compatibility is the overlap of a ranking with an ideal ranking: the relevant documents in
 descending order of grade; documents of equal grade are in the order of the run, unretrieved ones
-last. With :math:`A_i` documents in common down to rank i (Clarke, Vtyurina and Smucker 2020, 2021),
-it is
+last. If both rankings have :math:`A_i` documents in common down to rank i, compatibility is
+(Clarke, Vtyurina and Smucker 2020, 2021)
 
 .. math:: \frac{\sum_{i=1}^{D} p^{i-1} A_i / i}{\sum_{i=1}^{D} p^{i-1} \min(i, RB) / i}
 
@@ -12,8 +12,8 @@ divisor is the sum of :math:`p^{i-1}` up to D, as if there were a relevant docum
 D is the cutoff, or else the length of the longer ranking, as in ir_measures; `Compat@1000` has the
 scores of the authors' program.
 
-With the scores :math:`m_a` of a measure on the judgments of each aspect a, relevance being one, and
-weights :math:`w_a` that sum to 1,
+For the scores :math:`m_a` of a measure on the judgments of each aspect a, one of which is
+relevance, and weights :math:`w_a` that sum to 1,
 
 .. math:: CAM = \sum_a w_a m_a, \qquad MM = \Bigl( \sum_a \frac{w_a}{m_a} \Bigr)^{-1}
 
@@ -27,8 +27,8 @@ all aspects (Zuccon 2016):
 .. math:: (1 - p) \sum_r p^{r-1} \, P(R \mid r) \prod_a P(a \mid r)
 
 Here :math:`P(R \mid r)` is the gain of the document at rank r, as in RBP, and
-:math:`P(a \mid r)` its degree of aspect a, 0 if it is not judged on the aspect. Judgments on
-aspects are passed to :func:`cranfield.evaluate` by name.
+:math:`P(a \mid r)` is the degree to which the document has aspect a, or 0 if it is not judged on
+the aspect. Judgments on aspects are passed to :func:`cranfield.evaluate` by name.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _Compatibility(
 ):
     rel: int = parameter(1, integer(1), REL_DOC + ", for the ideal ranking")
     p: float = parameter(
-        0.95, OPEN_PROBABILITY, "persistence: weight of a depth, relative to the depth before"
+        0.95, OPEN_PROBABILITY, "persistence: weight of depth d + 1 divided by weight of depth d"
     )
     normalised: bool = parameter(
         True, flag, "whether to divide by the overlap of the ideal ranking with itself"
@@ -139,9 +139,9 @@ class Compatibility(_Compatibility):
 class CompatibilityDifference(_Compatibility):
     """Compatibility with helpful documents minus compatibility with harmful ones.
 
-    Harmful documents have grades of -rel or below, the lowest grade being the most harmful. With
-    `harm='name'` they are those with grades of at least rel in the judgments on that aspect, the
-    highest grade being the most harmful, as in the separate files of the tracks.
+    By default a document with a grade of -rel or below is harmful, and the lowest grade is the most
+    harmful. With `harm='name'` a document with a grade of at least rel in the judgments on that
+    aspect is harmful, and the highest grade is the most harmful, as in the separate files of TREC.
     """
 
     harm: str | None = parameter(
@@ -171,9 +171,9 @@ _NEEDS = "judgments on relevance and on other aspects"
 
 
 class AspectMean(Wrapping, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
-    """Base class of means of a measure over several aspects, among them relevance.
+    """Base class of means of a measure over several aspects, such as relevance and credibility.
 
-    Weights may have any sum; an aspect without a weight does not count. By default relevance and
+    Weights need not sum to 1; an aspect without a weight does not count. By default relevance and
     all judged aspects have equal weights.
     """
 
@@ -227,8 +227,8 @@ class MultidimensionalMeasure(AspectMean):
         super().check(inner)
         if inner.info.range[0] < 0 or inner.info.lower_is_better:
             raise MeasureError(
-                "MM: the harmonic mean requires scores of at least 0 for which higher is better,"
-                f" got {inner}"
+                "MM: expected a measure whose scores are at least 0 and better if higher, as"
+                f" required by the harmonic mean, got {inner}"
             )
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
@@ -244,7 +244,7 @@ _SOURCE = "Zuccon (2016)"
 def original_ranks(rows: Rows) -> Ints:
     """Return the rank of each row before unjudged documents were removed.
 
-    Unlike the rank among judged documents, it does not depend on the aspect.
+    Unlike the rank among judged documents, this rank does not depend on the aspect.
     """
     if not isinstance(rows.source, tuple):
         return rows.rank
@@ -318,9 +318,9 @@ class _AspectRBP(
 class UnderstandabilityRBP(_AspectRBP):
     """Understandability-biased RBP.
 
-    With `aspect_gains='binary'` a document is either understandable or not; 'graded' or a mapping
-    gives uRBPgr of the source, whose campaigns chose the mapping. trectools 0.0.50 (`get_urbp`)
-    gives the same scores, if its `normalization_factor` is 1 over the highest grade.
+    With `aspect_gains='binary'` a document is either understandable or not; with 'graded' or a
+    mapping, such as a campaign defines, the measure is uRBPgr of the source. Scores equal those of
+    `get_urbp` of trectools 0.0.50 if its `normalization_factor` is 1 over the highest grade.
     """
 
     aspects: str = parameter("understandability", name_list, _ASPECTS_DOC)

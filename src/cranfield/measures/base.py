@@ -12,11 +12,7 @@ from typing import Any, ClassVar, Never, Self, TypeVar
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import (
-    ArgumentError,
-    CranfieldError,
-    MeasureError,
-)
+from cranfield.base.errors import ArgumentError, CranfieldError, MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import Spec, flag, integer, optional, parameter, short_text, text_of
 from cranfield.collection.judged.coverage import describe_input
@@ -33,7 +29,7 @@ class Info:
     name, aliases
         The name in text forms, and other names that are accepted.
     summary
-        One sentence on the quantity that it measures.
+        One sentence on the quantity that the measure computes.
     formula
         In LaTeX, in the notation of the field: RB recall base, k cutoff, g gain, r rank.
     source
@@ -42,13 +38,13 @@ class Info:
         Further works, by the parameter to which they apply: the key `denominator='min'` stands for
         this value, and `multiple` for any value except the default.
     range
-        Lowest and highest possible score, with the parameters of the measure.
+        Lowest and highest possible score, which may depend on the parameters.
     family
-        The group of the catalogue that lists it.
+        The group of the catalogue that lists the measure.
     at_parameter
         The parameter that is written after the @.
     at_usage
-        Whether that parameter is `required`, `optional` or `none`.
+        Whether the parameter after the @ is `required`, `optional` or not allowed (`none`).
     lower_is_better
         Whether lower scores are better.
     aggregate
@@ -59,13 +55,15 @@ class Info:
         Required data besides judgments and rankings, by name: `intents`, `lengths`,
         `groups`, `aspects`, `columns` (of the judgments), `queries` or `clicks` of sessions.
     scale, scale_note
-        The scale type that scores have at least, for the order of rankings that the measure
-        induces; and a note, such as on the total orders of Ferrante, Ferro and Pontarollo (2019).
+        The scale type that scores have for all parameters, for rankings in the order of the scores;
+        and a note, such as on the total orders of Ferrante, Ferro and Pontarollo (2019).
     elsewhere
         Names of the same measure in other tools.
-    beyond_grades, beyond_length
-        Data on which scores depend besides the grades of a run and `inputs`, in words; and data
-        on which the order of rankings of different lengths or topics depends.
+    beyond_grades
+        Data, other than grades and `inputs`, on which scores depend, in words.
+    beyond_length
+        Data, other than grades, on which comparisons of rankings of different lengths or topics
+        depend, in words.
     monotone
         Whether swaps and replacements that improve a run never lower its score, provided that
         gains increase with the grade.
@@ -78,8 +76,8 @@ class Info:
         Whether the score is a sum over the retrieved documents of terms that depend only on the
         grade and rank of each document.
     expectation
-        How the mean score over all orders of tied documents is computed: `documents`, `pairs` or
-        `stop` of :func:`cranfield.tie_ranges`; empty if it is not available.
+        Method that computes the mean score over all orders of tied documents: `documents`, `pairs`
+        or `stop` of :func:`cranfield.tie_ranges`; empty if there is no method.
     depends_on_others
         Whether the scores of a system on a topic depend on other systems or other topics, so that
         they cannot be computed separately.
@@ -113,7 +111,7 @@ class Info:
 
     @property
     def sources(self) -> str:
-        """Works to cite: those of the measure, then those of values of its parameters."""
+        """Works to cite for the measure, followed by works for values of its parameters."""
         parameter_sources = (
             f"{condition}: {work}" for condition, work in self.parameter_sources.items()
         )
@@ -127,13 +125,13 @@ MAX_SCORED_RUNS = 1_500
 """Maximum number of runs to score; enough for runs of five documents with grades 0 to 3."""
 
 MAX_TRIED_GRADE = 5
-"""The highest grade to try: values that are unevenly spaced with more grades are so with these."""
+"""Highest grade with which spacing is tested; spacing that is even up to it stays even above."""
 
 DUPLICATE_TOLERANCE = 1e-13
-"""Values that differ by less than this fraction of the largest value are equal."""
+"""Values that differ by less than this fraction of the largest value count as equal."""
 
 STEP_TOLERANCE = 1e-6
-"""Steps that differ by less than this fraction of the smallest step are equal."""
+"""Steps that differ by less than this fraction of the smallest step count as equal."""
 
 MAX_SUMMED_RANKS = 1 << 20
 """Maximum cutoff of measures that sum over all ranks, including ranks without documents."""
@@ -179,11 +177,11 @@ class Measure(Spec):
     scale_source: ClassVar[str] = "measure"
     """Who declared the scale: `measure`, or `user` for one passed to :func:`cranfield.define`."""
     inner_example: ClassVar[str] = ""
-    """Example of an inner measure, in messages of measures of a measure."""
+    """Example of an inner measure, for messages of measures that require one."""
     shared: ClassVar[dict[str, Any]] = {}
     """Attributes of :class:`Info` that derived measures inherit."""
     scores_cut_rankings: ClassVar[bool] = True
-    """Whether it scores rankings that are already condensed and cut off, also of one intent."""
+    """Whether `values` takes rankings that are already condensed and cut off."""
 
     def __init_subclass__(cls, **attributes: Any) -> None:
         super().__init_subclass__()
@@ -320,16 +318,16 @@ class Measure(Spec):
     def scale(self) -> Scale:
         """Scale type of the scores, for the measure's own order of runs on one topic.
 
-        It holds for any grades, and depends on parameters and cutoff: RR@1 is 0 or 1, and RR@2 is
-        0, 1/2 or 1, which are interval scales; RR@3 is not. It is the highest scale that is known:
-        a measure declared ordinal may be interval.
+        The scale type holds for any grades, and depends on parameters and cutoff: RR@1 (0 or 1) and
+        RR@2 (0, 1/2 or 1) are on interval scales, RR@3 is not. It is the highest type that is
+        known: a measure that is reported as ordinal may be on an interval scale.
         """
         grades = sorted({*range(1, MAX_TRIED_GRADE + 1), *self._grades_of_parameters()})
         is_interval = self.info.scale < Scale.INTERVAL and all(map(self.evenly_spaced, grades))
         return Scale.INTERVAL if is_interval else self.info.scale
 
     def scale_with(self, highest: int) -> Scale:
-        """Return the scale for grades 0 to `highest`; ERR@1 is interval only for grades 0 and 1."""
+        """Return the scale for grades 0 to `highest`: that of ERR@1, for example, depends on it."""
         if self.info.scale < Scale.INTERVAL and self.evenly_spaced(max(highest, 1)):
             return Scale.INTERVAL
         return self.info.scale
@@ -337,12 +335,14 @@ class Measure(Spec):
     def evenly_spaced(self, highest: int) -> bool:
         """Return True if all values are known to be equally spaced, for grades 0 to `highest`.
 
-        By default all runs are scored, if only a few ranks count; a subclass may derive it from the
-        formula instead.
+        By default this is tested by scoring all possible runs, if only a few ranks count. A
+        subclass may derive the result from its formula instead.
         """
-        is_own = self.kind == KINDS[0] and self.info.name in HOME and self.data_class is JudgedRuns
+        is_built_in = (
+            self.kind == KINDS[0] and self.info.name in HOME and self.data_class is JudgedRuns
+        )
         length, highest = self.deepest, min(highest, MAX_TRIED_GRADE)
-        if not is_own or self.info.inputs or self.info.beyond_grades:
+        if not is_built_in or self.info.inputs or self.info.beyond_grades:
             return False
         if length is None or length > MAX_SCORED_LENGTH:
             return False
@@ -358,7 +358,7 @@ class Measure(Spec):
 
     @property
     def uses_highest_grade(self) -> bool:
-        """True if scores depend on the highest grade of all judgments, as max_grade is not set."""
+        """True if scores depend on the highest grade of all judgments: max_grade is not set."""
         return "max_grade" in self.parameters and self.max_grade is None  # type: ignore[attr-defined]
 
     @property
@@ -368,17 +368,17 @@ class Measure(Spec):
 
     @property
     def beyond_length(self) -> str:
-        """Data besides the grades on which the order of rankings of several lengths depends."""
+        """Data, other than grades, on which comparisons of rankings of different lengths depend."""
         return self.info.beyond_length
 
     @property
     def needs_one_size(self) -> bool:
         """True if scores are on an interval scale only among retrieved sets of one size.
 
-        This holds for SetP, SetF and SetE, also with a cutoff, as a ranking may end before it: with
-        one or two documents SetP can be 0, 1/2 and 1, with three also 1/3 and 2/3, and steps are
-        1/3 and 1/6 (Ferrante, Ferro and Fuhr 2021, section 3.4). P divides by the cutoff and SetR
-        by the recall base, not by the size of the set. At cutoff 1 all nonempty sets have one size.
+        SetP, SetF and SetE divide by the size of the set. For example, sets of up to two documents
+        have SetP 0, 1/2 or 1, but sets of up to three documents also have SetP 1/3 or 2/3, so that
+        steps between values differ (Ferrante, Ferro and Fuhr 2021, section 3.4). A cutoff does not
+        change this, as rankings may be shorter; but at cutoff 1 all nonempty sets have one size.
         """
         return self.info.one_size and self.cutoff != 1
 
@@ -402,7 +402,7 @@ class Measure(Spec):
 
 @cache
 def _all_runs(length: int, highest: int) -> JudgedRuns:
-    """Return all runs of up to `length` documents, on a topic for which each is possible."""
+    """Return all runs of up to `length` documents, on a topic with enough documents per grade."""
     grades = [
         (*run, *(-1,) * (length - size))
         for size in range(length + 1)

@@ -37,9 +37,8 @@ class Gain:
 
     The gain is the grade itself for `linear`, 2^grade - 1 for `exponential`, and 1 for `binary`; a
     mapping gives the gains of its grades, and other grades have linear gains. Grades below 0, and
-    below `rel` for `binary`, have gain 0 unless they are in the mapping. Gains of grades in an
-    array of objects are exact; those of a mapping only if its values are fractions (see
-    :meth:`as_fractions`).
+    below `rel` for `binary`, have gain 0 unless they are in the mapping. Gains are exact if grades
+    are an array of objects and gains of a mapping are fractions (see :meth:`as_fractions`).
     """
 
     kind: str | tuple[tuple[int, float], ...] = "linear"
@@ -63,14 +62,14 @@ class Gain:
         return float(self.for_grades(self.candidates(highest)).max())
 
     def candidates(self, highest: int) -> NDArray[np.int64]:
-        """Return grades up to `highest`, among them the grade with the highest gain."""
+        """Return grades up to `highest` that include the grade with the highest gain."""
         mapped = [grade for grade, _ in self.kind] if isinstance(self.kind, tuple) else []
         # Of the grades that are not in the mapping, the highest one has the highest gain.
         grades = {*mapped, *range(highest - len(mapped), highest + 1)}
         return np.array(sorted(grade for grade in grades if 0 <= grade <= highest), dtype=np.int64)
 
     def from_mapping(self, grades: NDArray[Any]) -> Any:
-        """Return the gain of each grade in the mapping; other grades have gain 0."""
+        """Return the gain of each grade; 0 for a grade that is not in the mapping."""
         gains = np.zeros(grades.shape, np.result_type(grades, np.float64))
         for grade, gain in self.kind if isinstance(self.kind, tuple) else ():
             gains[grades == grade] = gain
@@ -99,7 +98,7 @@ Pairs = tuple[tuple[int, float], ...]
 def gain_check(
     description: str, *words: str, is_valid: Callable[[Pairs], bool] = bool
 ) -> Callable[[Any], Gain]:
-    """Return a check that accepts some words, and mappings whose pairs are valid."""
+    """Return a check that accepts the words, and mappings whose pairs are valid."""
 
     def check(value: Any) -> Gain:
         if isinstance(value, Gain):
@@ -220,7 +219,7 @@ class GainMeasure(Measure, needs="graded or binary judgments"):
         return False
 
     def evenly_spaced(self, highest: int) -> bool:
-        """Return True if the gains, or all values on short runs, are equally spaced."""
+        """Return True if scores are known to be equally spaced, for grades 0 to `highest`."""
         if not self.has_equal_weights():
             return super().evenly_spaced(highest)
         if highest > (MAX_EXPONENT if self.gains.kind == "exponential" else MAX_COMPARED_GRADE):
@@ -331,7 +330,7 @@ def sum_by_topic(judgments: Judgments, values: Floats) -> Floats:
 
 
 def running_total_at(ideal: Rows, running: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
-    """Return the running total of the ideal ranking at min(rank, length), and that rank."""
+    """Return the running total of the ideal ranking at each rank, or at its end; and that rank."""
     last_rank = np.minimum(rank, ideal.sizes[topic])
     # For a topic without an ideal ranking, row 0 is a placeholder that is not used.
     rows = np.where(last_rank > 0, ideal.starts[topic] + last_rank - 1, 0)
@@ -383,7 +382,7 @@ def highest_grade(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
 def highest_gain(
     judged: JudgedRuns, gains: Gain, max_grade: int | str | None, rows: Rows, name: str
 ) -> float | Floats:
-    """Return the highest gain of the scale; for a scale by topic, one for each row."""
+    """Return the highest gain of the scale; for each row if each topic has its own scale."""
     if isinstance(max_grade, str):
         topic_max = np.zeros((judged.judgments.n_topics, 1))
         np.maximum.at(

@@ -1,8 +1,8 @@
 r"""D-measures: measures with the global gain of documents over all intents.
 
 The global gain of a document is :math:`GG = \sum_i Pr(i|q) \, g_i`, where :math:`g_i` is the gain
-of its grade for intent i. Global gains replace the gains of the inner measure, whose ideal ranking
-is then by global gain (Sakai and Song 2011; Sakai 2013, equations (27) and (28)).
+of its grade for intent i. Global gains replace the gains of the inner measure, also in its ideal
+ranking (Sakai and Song 2011; Sakai 2013, equations (27) and (28)).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BLOCK_GAINS = 2**20
 """Maximum number of gains by document and intent to hold in memory."""
 
 _GRADE_PARAMETERS = ("betas", "thresholds", "clicks", "by_grade")
-"""Parameters of measures that use grades besides gains, and so cannot have global gains."""
+"""Parameters of measures that use grades directly, and so cannot be computed from global gains."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +61,8 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
         uses_grades |= getattr(inner, "dwell_by", "") == "grade"
         if uses_grades or "inner" in vars(inner) or "clicks" in inner.info.inputs:
             raise MeasureError(
-                f"{self.outer_info.name}: {inner} cannot be computed from sums of gains over"
-                " intents"
+                f"{self.outer_info.name}: {inner} cannot be the inner measure, as it cannot be"
+                " computed from gains that are summed over intents"
             )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -223,6 +223,6 @@ class GlobalGain(_GlobalGains):
     elsewhere={"NTCIREVAL": "M of DINnev files", "in the papers": "DIN-nDCG is DIN(nDCG@k)"},
 )
 class TypeSensitiveGlobalGain(_GlobalGains):
-    """The DIN-version of a measure; the ideal ranking is that of its D-version."""
+    """The DIN-version of a measure; the ideal ranking is that of the D-version."""
 
     navigational_once = True

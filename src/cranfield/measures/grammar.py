@@ -1,6 +1,6 @@
 """The text form of measures: `Name(param=value, ...)@cutoff`, parsed without evaluating code.
 
-Measures by a function of the user are defined here, as their names must not parse yet.
+User-defined measures are created here, too, as their names must differ from all names that parse.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def parse_measure(text: str | Measure) -> Measure:
 
 @lru_cache(maxsize=4096)
 def known_measure(name: str) -> Measure | None:
-    """Parse the name of one measure; None for other names and for names of several measures."""
+    """Parse the name of one measure; return None for any other text."""
     # Python issues syntax warnings for some other names when they are parsed.
     if not re.match("[A-Za-z_]|11pt", name):
         return None
@@ -134,7 +134,7 @@ def parse_measures(
     ['AP(rel=1)', 'AP(rel=2)', 'AP(rel=3)']
     """
     if isinstance(texts, Mapping):
-        raise MeasureError("expected measures or their texts, got a mapping")
+        raise MeasureError("expected measures or their text forms, got a mapping")
     if isinstance(texts, (str, Measure)) or not isinstance(texts, Iterable):
         texts = [texts]
     measures: dict[Measure, None] = {}
@@ -150,7 +150,7 @@ def parse_measures(
         elif isinstance(text, str):
             all_names, parse = text.strip(), _parse_with_label
         else:
-            raise MeasureError(f"expected a measure or its text, got {type(text).__name__}")
+            raise MeasureError(f"expected a measure or its text form, got {type(text).__name__}")
         for name in _split_measures(all_names):
             group = [_with_rel(measure, rel) for measure in parse(name, compat)]
             if len(group) == 1 and group[0] in first_texts:
@@ -455,7 +455,7 @@ class UserDefined(Measure):
         return scores
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Its class has no importable name, so it is pickled as what makes the class.
+        # Its class cannot be imported by name, so the arguments that create it are pickled.
         definition = (type(self).function, self.scale_source, type(self).info)
         return _user_measure, definition, vars(self)
 
@@ -484,28 +484,28 @@ def define(
     source: str = "user-defined",
     scale: Scale | str | None = None,
 ) -> Measure:
-    """Define a measure by a function; it can then be named, cut off and condensed like any other.
+    """Define a measure by a function; it then has a text form, a cutoff and condensed lists.
 
     Parameters
     ----------
     name
-        An identifier that is not yet a name of a measure, also in other programs or another case.
+        A Python identifier that differs, in any case, from all names of measures that the library
+        accepts, including those of other programs.
     function
-        Function of the judged runs, cut off and condensed as requested, that returns scores of
-        shape (topics, systems).
+        Function that takes the judged runs, already cut off and condensed as requested, and returns
+        scores of shape (topics, systems).
     lower_is_better
-        Whether lower scores are better. By default higher scores are, with a warning if the name
-        suggests otherwise.
+        Whether lower scores are better. By default higher scores are better, and a warning is
+        issued if the name suggests the opposite.
     summary, range, aggregate, source
         Attributes of the :class:`Info` of the measure.
     scale
-        The measurement scale of the scores: `nominal`, `ordinal`, `interval` or `ratio`. By default
-        it is ordinal.
+        Scale type of the scores: `nominal`, `ordinal` (the default), `interval` or `ratio`.
 
     Raises
     ------
     MeasureError
-        For a name that is taken or not an identifier.
+        For a name that is already in use, or not an identifier.
 
     Examples
     --------

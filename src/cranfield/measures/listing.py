@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cranfield.measures import Info
     from cranfield.measures.base import Measure
 
-DECLARED = (
+INFO_FIELDS = (
     *("aliases", "family", "summary", "formula", "range", "aggregate", "lower_is_better"),
     *("needs", "source", "scale", "scale_note", "elsewhere"),
 )
@@ -36,7 +36,7 @@ class ParameterInfo:
 
 @dataclass(frozen=True)
 class Entry:
-    """Entry of the catalogue: a class of measures, or one of its measures with parameters."""
+    """Entry of the catalogue: a class of measures, or a measure with its parameters."""
 
     measure_class: type[Measure]
     measure: Measure | None = None
@@ -55,7 +55,7 @@ class Entry:
 
     @property
     def info(self) -> Info:
-        """Declaration; the family of a measure of a measure is that of the outer one."""
+        """Declaration of the measure; for nested measures, with the family of the outer measure."""
         info = self.measure_class.info
         return info if self.measure is None else replace(self.measure.info, family=info.family)
 
@@ -65,7 +65,7 @@ class Entry:
 
     @property
     def scale(self) -> str:
-        """Scale type, by highest grade if it depends on the grades."""
+        """Scale type; if it depends on the grades, the scale type for each highest grade."""
         if self.measure is None:
             return str(self.measure_class.info.scale)
         scales = {highest: self.measure.scale_with(highest) for highest in (1, 2, 3)}
@@ -114,7 +114,7 @@ class Entry:
         if self.measure is not None:
             fields["measure"] = str(self.measure)
         return fields | {
-            **{name: getattr(info, name) for name in DECLARED},
+            **{name: getattr(info, name) for name in INFO_FIELDS},
             "aliases": list(info.aliases),
             "range": [end if isfinite(end) else None for end in info.range],
             "source": self.source,

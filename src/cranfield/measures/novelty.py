@@ -12,7 +12,7 @@ earlier answer to an intent reduces the value of the next:
 
 where :math:`I_i(r)` is 1 if the document at rank r is relevant to intent i, else 0, and
 :math:`C_i(r-1)` is the number of documents above rank r that are relevant to intent i (Sakai 2013,
-equation (25); with probabilities Clarke and others 2011). Without a table of intents they are
+equation (25); with probabilities Clarke and others 2011). Without a table of intents, all are
 equally probable. Intents without a relevant document do not count. The measures sum these gains,
 discounted by rank, and divide by a maximum: the sum for documents that each answer every intent
 (`over='perfect'`), or for the best ranking of the judged documents. As finding the best ranking is
@@ -103,7 +103,7 @@ class IntentAware(Wrapping):
     summary="Intent-aware average precision.",
     formula=r"\sum_i Pr(i|q) \, AP_i",
     source="Agrawal and others (2009)",
-    elsewhere={"ndeval": "MAP-IA", "ir_measures": "AP_IA", "the same": "IA(AP)"},
+    elsewhere={"ndeval": "MAP-IA", "ir_measures": "AP_IA", "equal to": "IA(AP)"},
 )
 class AveragePrecisionIA(IntentMeasure):
     """IA(AP)."""
@@ -118,7 +118,7 @@ class AveragePrecisionIA(IntentMeasure):
     formula=r"\sum_i Pr(i|q) \, P_i@k",
     source="Agrawal and others (2009)",
     at_usage="required",
-    elsewhere={"ndeval": "P-IA@k", "ir_measures": "P_IA@k", "the same": "IA(P@k)"},
+    elsewhere={"ndeval": "P-IA@k", "ir_measures": "P_IA@k", "equal to": "IA(P@k)"},
 )
 class PrecisionIA(IntentMeasure):
     """IA(P@k)."""
@@ -145,7 +145,8 @@ class SubtopicRecall(IntentMeasure):
     upto: str = parameter(
         "list",
         choice("list", "intents"),
-        "last rank: 'list', cutoff or end of the list; 'intents', the topic's number of intents",
+        "last rank that counts: 'list', the cutoff, or the end of a shorter list; 'intents', the"
+        " number of intents of the topic",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -170,7 +171,7 @@ class SubtopicRecall(IntentMeasure):
     elsewhere={"NTCIREVAL": "PplusQ@k", "in the papers": "P+Q; P+Q# is Sharp(PQ@k)"},
 )
 class PPlusQ(IntentMeasure):
-    """P+Q, sensitive to the types of intents; without types all are informational."""
+    """P+Q, which depends on the types of intents; an intent without a type is informational."""
 
     beta: float = parameter(
         1.0, number(0, 1e6), "weight of gain relative to precision in the blended ratio"
@@ -206,7 +207,7 @@ class PPlusQ(IntentMeasure):
     inputs=("intents",),
 )
 class Sharp(Wrapping):
-    """D#-measures and similar ones: a weighted mean of intent recall and another measure."""
+    """Weighted mean of intent recall and another measure, such as D#-nDCG."""
 
     gamma: float = parameter(0.5, number(0, 1), "weight of intent recall")
 
@@ -214,8 +215,8 @@ class Sharp(Wrapping):
         low, high = inner.info.range
         if low != 0.0 or not math.isfinite(high) or inner.info.lower_is_better:
             raise MeasureError(
-                "Sharp: expected a measure with scores from 0 to a finite maximum for which higher"
-                f" is better, got {inner}"
+                "Sharp: expected a measure whose scores are from 0 to a finite maximum and better"
+                f" if higher, got {inner}"
             )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -229,7 +230,7 @@ _PERFECT = r"\sum_i Pr(i|q) (1 - \alpha)^{r-1}"
 """Gain at rank r of a list of documents that answer every intent."""
 
 _OVER_DOC = (
-    "divisor of the sum: 'perfect', the sum for a list of documents that each answer every"
+    "divisor of the sum: 'perfect', the sum for a list in which every document answers every"
     " intent; 'none', 1"
 )
 _GREEDY_RANGE = (0.0, math.e / (math.e - 1))
@@ -245,7 +246,7 @@ class _Novelty(IntentMeasure):
     alpha: float = parameter(
         0.5,
         number(0, 1, open_high=True),
-        "proportion of an answer's gain lost to each earlier answer to the same intent",
+        "proportion by which each earlier answer to an intent reduces the gain of an answer to it",
     )
 
     def discount(self, rank: Ints) -> Floats:
@@ -291,7 +292,7 @@ class _Novelty(IntentMeasure):
         return totals
 
     def perfect_total(self, judged: JudgedRuns) -> Floats:
-        """Return the discounted gain of documents that each answer every intent; (topics, 1)."""
+        """Return the discounted gain if every document answers every intent; (topics, 1)."""
         total = judged.intents(str(self), self.rel).probability.sum(axis=1)[:, None]
         return np.asarray(total * self.perfect_discounts())
 
@@ -318,16 +319,16 @@ def _greedy_gains(
     docs_of_kind = np.split(np.argsort(kind, kind="stable"), np.cumsum(n_docs)[:-1])
     intent_gains = weight.copy()
     n_used = np.zeros(len(answers), dtype=np.int64)
-    out = np.empty(size)
+    rank_gains = np.empty(size)
     for rank in range(size):
         sums = (answers * intent_gains).sum(axis=1)
         gains = np.where(n_used < n_docs, sums, -1.0).round(_DECIMALS)
         tied = np.flatnonzero(gains == gains.max())
         chosen_kind = min(tied.tolist(), key=lambda k: int(docs_of_kind[k][n_used[k]]))
-        out[rank] = float((answers[chosen_kind] * intent_gains).sum())
+        rank_gains[rank] = float((answers[chosen_kind] * intent_gains).sum())
         n_used[chosen_kind] += 1
         intent_gains = np.where(answers[chosen_kind] > 0, intent_gains * factor, intent_gains)
-    return out
+    return rank_gains
 
 
 class _PerfectNormalised(_Novelty, at_usage="required"):
@@ -361,7 +362,7 @@ class _ERRIA(_Novelty):
     elsewhere={"ndeval": "alpha-DCG@k (with over='none' for k = 1)", "ir_measures": "alpha_DCG@k"},
 )
 class AlphaDCG(_PerfectNormalised, _AlphaDCG):
-    """Alpha-DCG, by default divided by that of documents that each answer every intent."""
+    """Alpha-DCG, by default divided by its value if every document answers every intent."""
 
 
 @measure(
@@ -389,10 +390,10 @@ class AlphaNDCG(_AlphaDCG):
     },
 )
 class ERRIA(_PerfectNormalised, _ERRIA):
-    """ERR-IA of the TREC Web track, divided by that of documents that each answer every intent.
+    """ERR-IA, by default divided by its value if every document answers every intent.
 
-    `IA(ERR@k)` is the intent-aware version of ERR by definition: it uses grades, and is not divided
-    by a maximum.
+    This is the form of the TREC Web track. `IA(ERR@k)`, in contrast, is the mean of ERR over
+    intents: it uses grades, and is not divided by a maximum.
     """
 
 
@@ -426,7 +427,7 @@ class _NRBP(_Novelty, source="Clarke, Kolla and Vechtomova (2009)"):
     elsewhere={"ndeval": "NRBP", "ir_measures": "NRBP"},
 )
 class NoveltyRBP(_NRBP):
-    """NRBP, divided by that of an infinite list of documents that each answer every intent."""
+    """NRBP, divided by its value for infinitely many documents that answer every intent."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         return ratio(self.total_gain(judged), self.perfect_total(judged))
@@ -460,9 +461,9 @@ class RankBiasedUtility(Measure):
     """Rank-biased utility, in the form and with the defaults of the authors' program.
 
     Every retrieved document costs the effort e, so that a long list without relevant documents
-    scores about -e, less than an empty list, which scores 0. A run must not be padded, and a cutoff
-    saves effort. The form that sums p^r from rank 1, without the factor 1 - p, is this score times
-    p / (1 - p).
+    scores about -e, and an empty list scores 0. Runs must not be padded with other documents, and
+    scores depend on the cutoff. To obtain the form that sums p^r from rank 1, without the factor
+    1 - p, multiply the score by p / (1 - p).
 
     By default the highest grade is that of each intent of the topic. Probabilities of intents are
     not divided by their sum.

@@ -33,14 +33,14 @@ def click_u(
 ) -> float:
     r"""Compute the click-based U-measure of one session, unnormalised; 0 without clicks.
 
-    A click at rank r implies that the user has read the snippets of ranks 1 to r of that list, each
-    once, and then a proportion of the clicked document. Each click gains
+    A click at rank r implies that the user has read the snippets of ranks 1 to r of the result
+    list, each once, and then reads a proportion of the clicked document. Each click gains
 
     .. math:: g \, \max\left(0, 1 - \frac{pos}{L}\right),
 
-    where :math:`pos` is the number of characters read up to the end of that proportion (Sakai 2013,
-    equations (19) and (20) and figure 9). Clicks may go back up a list, and back to the list of an
-    earlier query, whose snippets are not read again.
+    where :math:`pos` is the number of characters read so far, including the clicked document (Sakai
+    2013, equations (19) and (20) and figure 9). A user may return to higher ranks and to lists of
+    earlier queries; snippets are not read again.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def click_u(
     lengths
         Characters of each clicked document, or one number for all.
     gains
-        Gain of each clicked document, or one number for all: (2^1 - 1) / 2^1 in the figure.
+        Gain of each clicked document, or one number for all, by default (2^1 - 1) / 2^1.
     snippet
         Characters of a snippet.
     share
@@ -62,7 +62,7 @@ def click_u(
     Raises
     ------
     MeasureError
-        For numbers out of range, or inputs of different length.
+        For numbers out of range, or lists of different lengths.
 
     Examples
     --------
@@ -77,18 +77,18 @@ def click_u(
         gain = np.broadcast_to(np.asarray(gains, dtype=np.float64), rank.shape)
     except ValueError:
         raise MeasureError(
-            "click_u: lengths and gains must be numbers, one for each click"
+            "click_u: lengths and gains must be numbers: a single one, or one for each click"
         ) from None
     if rank.ndim != 1 or query.shape != rank.shape:
         raise MeasureError(
-            "click_u: queries and ranks must be two lists with a number for each click"
+            "click_u: queries and ranks must be lists of equal length, with a number for each click"
         )
     if not rank.size:
         return 0.0
     if rank.dtype.kind not in "iu" or query.dtype.kind not in "iu" or rank.min() < 1:
-        raise MeasureError("click_u: queries and ranks must be integers, ranks from 1")
+        raise MeasureError("click_u: queries and ranks must be integers, and ranks at least 1")
     if not (length >= 0).all() or not np.isfinite(length).all() or not np.isfinite(gain).all():
-        raise MeasureError("click_u: lengths must be finite and at least 0, gains finite")
+        raise MeasureError("click_u: lengths must be finite and at least 0, and gains finite")
     snippet = checked("click_u", "snippet", snippet, _LENGTH, MeasureError)
     share = checked("click_u", "share", share, _PROPORTION, MeasureError)
     limit = checked("click_u", "limit", limit, _POSITIVE, MeasureError)
@@ -109,7 +109,7 @@ def _discount_clicks(
     gains: Floats,
     limit: float,
 ) -> Floats:
-    """Return the discounted gain of each click; snippets are those of the list down to its rank."""
+    """Return the discounted gain of each click; snippet lengths are sums down to its rank."""
     if not rank.size:
         return np.zeros(0)
     # The deepest rank of each list so far, with the clicks sorted by list and time.
@@ -145,11 +145,10 @@ def _discount_clicks(
 class ClickU(Measure):
     """Click-based U-measure, unnormalised; 0 for a session without clicks.
 
-    The text read up to a click consists of the snippets of its list down to its rank, each once,
-    and a proportion F of each clicked document. As in figure 9 of Sakai (2013), a document that is
-    clicked again is read again and gains again; with `once=True` only its first click counts.
-
-    As it requires clicks, :func:`cranfield.evaluate_sessions` computes it.
+    The text read up to a click consists of the snippets of the result lists down to the clicked
+    ranks, each once, and a proportion F of each clicked document. As in figure 9 of Sakai (2013), a
+    document that is clicked again is read again and gains again; with `once=True` only its first
+    click counts. Scores are computed by :func:`cranfield.evaluate_sessions`, which reads clicks.
 
     Examples
     --------
@@ -167,12 +166,12 @@ class ClickU(Measure):
         " (2^g - 1), or a mapping of grades to gains",
     )
     snippet: float | str = parameter(
-        200.0, or_word(_LENGTH, "own"), "characters of a snippet; 'own': its length in the log"
+        200.0, or_word(_LENGTH, "own"), "characters of a snippet, or 'own': its length in the log"
     )
     length: float | None = parameter(
         None,
         optional(_LENGTH),
-        "characters of documents of unknown length; by default these are an error",
+        "characters of documents without a known length, which by default are an error",
     )
     F: float = parameter(0.2, _PROPORTION, "proportion of a clicked document that is read")
     L: float = parameter(
@@ -190,9 +189,9 @@ class ClickU(Measure):
         if is_unknown.any():
             if self.length is None:
                 raise MeasureError(
-                    f"{self}: {int(is_unknown.sum())} of {length.size} clicks are on"
-                    " documents without a known length; pass lengths, or one length for all as"
-                    " ClickU(length=...)"
+                    f"{self}: {int(is_unknown.sum())} of {length.size} clicks are on documents"
+                    " without a known length; pass lengths of documents, or set one length for"
+                    " such documents by ClickU(length=...)"
                 )
             length = np.where(np.isnan(length), self.length, length)
         is_own = isinstance(self.snippet, str)
@@ -200,7 +199,7 @@ class ClickU(Measure):
             clicks.snippet_length if is_own else np.multiply(clicks.rank, self.snippet, dtype=float)
         )
         if np.isnan(snippet_lengths).any():
-            raise MeasureError(f"{self}: some snippets are missing in the log; set snippet=...")
+            raise MeasureError(f"{self}: the log lacks some snippets; set a length as snippet=200")
         read_lengths = np.where(is_counted, self.F * length, 0.0)
         gain = self.gain if self.gains is None else self.gains.for_grades(clicks.grade)
         gains = np.where(is_counted, gain, 0.0)
@@ -274,7 +273,7 @@ class SessionGainMeasure(
         return _log(query + (self.bq - 1.0), self.bq) * _log(position + (self.b - 1.0), self.b)
 
     def sum(self, judged: JudgedRuns, *, once: bool = False) -> Floats:
-        """Sum discounted gains; with `once`, repeated documents have no gain."""
+        """Sum discounted gains; with `once`, only a document's first occurrence has a gain."""
         rows = judged.judged()
         gains = self.gains.for_grades(rows.grade)
         if once:
@@ -313,9 +312,9 @@ class SessionDCG(SessionGainMeasure):
 
     .. math:: \sum_q \frac{1}{1 + \log_{b_q} q} \sum_j \frac{g_{qj}}{1 + \log_b j},
 
-    where a document may add more in a later list than in an earlier one. A repeated document gains
-    again, unless duplicates were removed when the lists were concatenated. A grade below 0, such as
-    -2 for spam, has no gain.
+    so that the first documents of a later list may count more than the last ones of an earlier
+    list. A repeated document gains again, unless duplicates were removed when the lists were
+    concatenated. A grade below 0, such as -2 for spam, has no gain.
 
     Examples
     --------
@@ -343,12 +342,11 @@ class NormalisedSessionDCG(SessionGainMeasure):
 
     With `ideal='single'` the ideal session is a single list of all relevant documents, best first,
     and only the first occurrence of a document gains, even if duplicates were not removed. With
-    `ideal='repeated'` the ideal session has an ideal list for each query with results, as long as
-    the list of the query, or `depth`; documents may be repeated and gain again.
+    `ideal='repeated'` the ideal session has an ideal list for each query with results; its length
+    is `depth`, by default the length of the query's list. Documents may be repeated and gain again.
 
-    Scores are at most 1 with `variant='kanoulas'` and a single ideal list, or with ideal lists as
-    long as those of the queries. With ranks that start again in each list and a single ideal list
-    they can be above 1, a flaw that the later definition corrects; so they can with `depth`.
+    Scores are at most 1 with `variant='kanoulas'` and a single ideal list, and with repeated ideal
+    lists without `depth`. With other settings scores can be above 1.
 
     Examples
     --------

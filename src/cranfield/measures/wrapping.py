@@ -28,8 +28,8 @@ from cranfield.measures.grammar import parse_measure
 class Wrapping(Measure):
     """Base class of measures of a measure: `Name(inner, option=value)`.
 
-    The value after an `@` is passed to the inner measure, and so are parameters that the outer
-    measure does not have.
+    The inner measure receives the value after an `@`, and all parameters that the outer measure
+    does not have.
     """
 
     kind = KINDS[1]
@@ -49,7 +49,7 @@ class Wrapping(Measure):
         if not isinstance(inner, (str, Measure)):
             kind = inner.__name__ if isinstance(inner, type) else type(inner).__name__
             raise MeasureError(
-                f"{self.outer_info.name}: expected a measure or its text, got {kind}"
+                f"{self.outer_info.name}: expected a measure or its text form, got {kind}"
             )
         vars(self)["inner"] = parse_measure(inner) if isinstance(inner, str) else inner
         if self.inner.data_class is not JudgedRuns:
@@ -83,7 +83,7 @@ class Wrapping(Measure):
         name, expected = self.outer_info.name, ""
         if self._own_input in inner.info.inputs:
             raise MeasureError(
-                f"{name}: {inner} uses {self._own_input} itself, so it cannot be the inner measure"
+                f"{name}: {inner} cannot be the inner measure, as it already uses {self._own_input}"
             )
         if self._requires_mean and inner.info.aggregate != "mean":
             expected = "that is averaged over topics"
@@ -156,7 +156,7 @@ def wrapping(name: str, **attributes: Any) -> Callable[[W], W]:
 
 
 _ROUNDING = 1e-12
-"""Differences whose deviations are below this fraction of the largest value are equal."""
+"""Differences count as equal if they deviate by less than this fraction of the largest value."""
 _INFINITE = (float("-inf"), float("inf"))
 
 
@@ -175,7 +175,7 @@ def weigh_losses(values: Floats, baseline: Floats, alpha: float) -> Floats:
 def standard_error(differences: Floats) -> Floats:
     """Compute the standard error of the mean difference of each system, ignoring NaN.
 
-    It is 0 where all differences are equal up to rounding.
+    The error is 0 where all differences are equal up to rounding.
     """
     is_scored = np.isfinite(differences)
     count = is_scored.sum(axis=0)
@@ -211,7 +211,7 @@ class _Risk(
         return replace(super().combine_info(), range=_INFINITE)
 
     def differences(self, judged: JudgedRuns) -> Floats:
-        """Compute weighted differences from the baseline; NaN on topics where it has no score."""
+        """Compute weighted differences from the baseline; NaN on topics without baseline score."""
         if self.baseline not in judged.systems:
             systems = ", ".join(quoted(name) for name in judged.systems[:5])
             raise MeasureError(f"{self}: unknown baseline; expected one of: {systems}")
@@ -230,7 +230,7 @@ class _Risk(
     elsewhere={"ndeval, gdeval": "risk-sensitive versions of the Web track 2013 and 2014"},
 )
 class RiskReward(_Risk):
-    """U_risk by topic; its mean over topics is the U_risk of the papers.
+    """Term of U_risk for each topic; the mean over topics is U_risk.
 
     Examples
     --------
@@ -254,9 +254,9 @@ class RiskReward(_Risk):
     elsewhere={"its distribution": "Student's t with n - 1 degrees of freedom, for one system"},
 )
 class StandardisedRisk(_Risk):
-    """T_risk: terms by topic whose mean is the statistic.
+    """Term of T_risk for each topic; the mean over topics is T_risk.
 
-    They are 0 if all topics have the same weighted difference from the baseline.
+    All terms are 0 if all topics have the same weighted difference from the baseline.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:

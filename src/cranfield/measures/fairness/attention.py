@@ -18,8 +18,8 @@ Weikum 2018),
 .. math:: IAA = \sum_d | a_d - \rho_d |
 
 The source sums attention and relevance over many rankings before comparing them, so that rankings
-can compensate each other. :func:`cranfield.equity_of_attention` does so; the mean of these scores
-over topics does not.
+can compensate each other, as does :func:`cranfield.equity_of_attention`. The mean of IAA over
+topics compares each ranking separately.
 
 Attention-weighted rank fairness compares groups with a target. With the exposure
 :math:`\varepsilon_r` of rank r, the weight :math:`a_{dg}` of document d in group g, and a target
@@ -60,7 +60,7 @@ BROWSING_DOC = "how attention decreases with rank: " + ", ".join(map(repr, MODEL
 
 
 class ExposureMeasure(RelevanceMeasure, family="fairness"):
-    """Base class of measures of exposure, with a browsing model."""
+    """Base class of measures of exposure by a browsing model."""
 
     browsing: str = parameter("log2(rank)", choice(*MODELS), BROWSING_DOC)
     p: float = parameter(
@@ -93,7 +93,7 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
         return np.asarray(weights * (1.0 - self.stop) ** n_above)
 
     def total(self, judged: JudgedRuns, power: int = 1) -> Floats:
-        """Sum exposures, to a power, over each ranking; shape (topics, systems)."""
+        """Sum the exposures, raised to a power, over each ranking; shape (topics, systems)."""
         depth = int(judged.retrieved.max(initial=0))
         weights = self.weights(np.arange(1, depth + 1)) ** power
         cumulative = np.concatenate(([0.0], np.cumsum(weights)))
@@ -107,14 +107,14 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
         return sums - hits.total(decrease * (hits.at(sums) - cumulative[hits.rank]))
 
     def by_group(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
-        """Return rows and exposures of the groups in each ranking; see `sum_by_group`."""
+        """Return the exposure of each group in each ranking, as :func:`sum_by_group` does."""
         groups = judged.groups(str(self))
         exposure = self.exposure(judged, groups.rows) * groups.rows.gains
         return sum_by_group(groups.rows, exposure, len(groups.names))
 
 
 def sum_by_group(rows: Rows, values: Floats, n_groups: int) -> tuple[Rows, Floats]:
-    """Sum values by cell and group; return rows of these, with the group as grade, and the sums."""
+    """Sum values by cell and group; return a row per sum, with the group as its grade, and sums."""
     keys, positions = np.unique(rows.cell * n_groups + rows.grade, return_inverse=True)
     sums: Floats = np.bincount(positions, weights=values, minlength=keys.size).astype(np.float64)
     pairs = Rows(keys // n_groups, np.zeros_like(keys), keys % n_groups, rows.shape)
@@ -122,7 +122,7 @@ def sum_by_group(rows: Rows, values: Floats, n_groups: int) -> tuple[Rows, Float
 
 
 def sum_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
-    """Sum values of judgments by topic and group, weighted by membership; (topics, groups)."""
+    """Sum values of judgments by group, weighted by membership; shape (topics, groups)."""
     n_groups = len(groups.names)
     judgments = judged.judgments
     is_judged = judgments.grade[groups.judgment] >= judgments.judged_from
@@ -136,11 +136,11 @@ def sum_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
 
 
 def group_index(groups: Groups, name: str | None, measure: str) -> int:
-    """Return the index of a group; `measure` is for messages."""
+    """Return the index of a group; error messages start with `measure`."""
     choices = ", ".join(quoted(group) for group in groups.names[:10])
     choices += ", …" if len(groups.names) > 10 else ""
     if name is None:
-        raise MeasureError(f"{measure} needs protected=, one of the groups: {choices}")
+        raise MeasureError(f"{measure} requires protected='GROUP'; the groups are: {choices}")
     if name not in groups.names:
         raise MeasureError(f"{measure}: unknown group {quoted(name)}; expected one of: {choices}")
     return groups.names.index(name)
@@ -159,13 +159,13 @@ def group_index(groups: Groups, name: str | None, measure: str) -> int:
     beyond_grades="which documents are retrieved",
 )
 class InequityOfAttention(ExposureMeasure):
-    """Inequity of attention; 0 is fair, and 0 for a topic without relevant documents.
+    """Inequity of attention; 0 is fair. The score of a topic without relevant documents is 0, too.
 
-    Relevant documents that are not retrieved count, and so does attention to documents that are not
-    relevant or not judged. For groups, the distributions of attention and relevance include only
-    documents with a group. An empty ranking gives no attention, and scores 1.
+    The sum is over all documents of the topic, also those that are relevant but not retrieved, or
+    retrieved but not relevant or not judged. For groups, the distributions of attention and
+    relevance include only documents with a group. An empty ranking scores 1.
 
-    FairRankTune 0.0.7 (`IAA`) compares attention and relevance without normalising sums to 1.
+    FairRankTune 0.0.7 (`IAA`) compares sums of attention and relevance that are not normalised.
     """
 
     gains: Gain = parameter(LINEAR, nonnegative_gains, GAINS_DOC + ", compared with attention")
@@ -262,13 +262,13 @@ class AttentionWeightedRankFairness(ExposureMeasure):
     """AWRF; 1 if exposure matches the target.
 
     Documents without a known group receive attention, but are excluded from the distributions. The
-    score is 0 for a ranking without documents of any group, and for an empty target, as on a topic
-    without relevant documents of any group.
+    score is 0 if no retrieved document has a group, or if the target is empty, such as on a topic
+    whose relevant documents have no group.
 
-    The tracks use the natural logarithm, so that the lowest score is 1 - ln 2 = 0.307; with
-    `base='2'` it is 0. Their target is the mean of the distribution over relevant documents and a
-    `population`, and the population alone if no relevant document has a group. Sapiezynski and
-    others use a test in place of a divergence.
+    The TREC Fair Ranking tracks use the natural logarithm, with which the lowest score is
+    1 - ln 2 = 0.307; with `base='2'` it is 0. The target of the tracks is the mean of the
+    distribution of relevant documents and a `population`, or the population alone if no relevant
+    document has a group. Sapiezynski and others use a test in place of a divergence.
     """
 
     target: str | NamedWeights = parameter("relevant", target_distribution_check, TARGET_DOC)

@@ -93,9 +93,9 @@ class ExpectedExposure(
         return self.total(judged, 2), relevance, sum_by_topic(judged.judgments, target**2)
 
     def products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
-        """Return cached products: exposure with itself, exposure with target, target with itself.
+        """Return exposure squared, exposure times target, and target squared, as scalar products.
 
-        The first two have shape (topics, systems), the last (topics, 1).
+        The first two have shape (topics, systems), the last (topics, 1). Results are cached.
         """
         parameters = (self.rel, self.browsing, self.p, self.stop, self.by, self.corpus)
         return judged.view(("expected exposure", *parameters), lambda: self._products(judged))
@@ -129,7 +129,7 @@ class ExpectedExposure(
     elsewhere={"TREC Fair Ranking 2019, 2020": "difference of expeval"},
 )
 class ExpectedExposureLoss(ExpectedExposure):
-    """EE-L, the loss; 0 is fair. A single ranking reaches 0 only if no two grades are equal."""
+    """EE-L, the loss; 0 is fair. A single ranking reaches 0 only if no grade occurs twice."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         disparity, relevance, norm = self.products(judged)
@@ -147,8 +147,8 @@ class ExpectedExposureLoss(ExpectedExposure):
 class ExpectedExposureDisparity(ExpectedExposure):
     """EE-D, the disparity.
 
-    Without groups, it depends only on the length of the ranking and, with cascade browsing, on the
-    ranks of relevant documents.
+    Without groups, the score depends only on the length of the ranking and, with cascade browsing,
+    on the ranks of relevant documents.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -194,9 +194,9 @@ class _ExposureRatio(
     )
 
     def _exposure_ratios(self, judged: JudgedRuns) -> tuple[Rows, Floats, Floats]:
-        """Return rows by cell and side, their exposure ratios, and divisors (topics, sides).
+        """Return a row for each cell and side, their exposure ratios, and divisors (topics, sides).
 
-        A side is a group, or 1 for a protected group and 0 for all others.
+        A side is a group; with a protected group, side 1 is that group and side 0 all others.
         """
         groups = judged.groups(str(self))
         sides = np.arange(len(groups.names))

@@ -1,8 +1,8 @@
 r"""Group fairness for a user who stops when satisfied, alone and with relevance: GF and GFR.
 
-In the user model of ERR a user stops at rank k, satisfied, with probability P(k). The distribution
-:math:`a_k` of the documents down to rank k over the groups is compared with the target (Sakai, Kim
-and Kang 2023):
+In the user model of ERR, a user is satisfied at rank k and stops with probability P(k). The
+distribution :math:`a_k` of the documents down to rank k over the groups is compared with the target
+(Sakai, Kim and Kang 2023):
 
 .. math:: GF = \sum_k P(k) \, (1 - Div(a_k \,\|\, \tau)), \quad GFR = \frac{1}{2} (Rel + GF)
 
@@ -23,8 +23,8 @@ source:
   document in several groups are divided by their sum; if no document has a group, similarity to the
   target is 0.
 - The highest grade is by default that of the collection.
-- GFR is the unweighted mean of relevance and GF for one set of groups. With several sets, evaluate
-  GF for each set.
+- GFR is the unweighted mean of relevance and GF for one attribute of documents. For several
+  attributes, evaluate GF for the groups of each attribute.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _GroupFairnessMeasure(
         distance = ratio(
             (target > 0) @ np.abs(group[:, None] - group), (target > 0).sum(axis=1)[:, None]
         )
-        out, excess = np.zeros(rows.cell.size), np.zeros(rows.cell.size)
+        divergence, excess = np.zeros(rows.cell.size), np.zeros(rows.cell.size)
         for i, p in enumerate(proportions):
             q = target[rows.topic, i]
             if self.divergence == "jsd":
@@ -106,16 +106,16 @@ class _GroupFairnessMeasure(
                 for proportion in (p, q):
                     is_positive = proportion > 0
                     logs = np.log2(proportion[is_positive] / middle[is_positive])
-                    out[is_positive] += proportion[is_positive] * logs / 2
+                    divergence[is_positive] += proportion[is_positive] * logs / 2
             elif self.divergence == "nmd":
                 excess += p - q
-                out += np.abs(excess)
+                divergence += np.abs(excess)
             else:
-                out += distance[rows.topic, i] * (p - q) ** 2
+                divergence += distance[rows.topic, i] * (p - q) ** 2
         if self.divergence == "jsd":
-            return out
-        out /= n_groups - 1
-        return np.asarray(np.sqrt(out)) if self.divergence == "rnod" else out
+            return divergence
+        divergence /= n_groups - 1
+        return np.asarray(np.sqrt(divergence)) if self.divergence == "rnod" else divergence
 
 
 def _documents_with_groups(rows: Rows) -> Rows:
@@ -150,10 +150,10 @@ def _group_counts(groups: Groups, documents: Rows, rows: Rows) -> Iterator[Float
 class GroupFairness(_GroupFairnessMeasure):
     """Group fairness of GFR; stopping probabilities are those of ERR.
 
-    As users stop at relevant documents only, it depends on relevance: a list without a relevant
-    document scores 0, and a perfectly fair list scores the probability that the user is satisfied,
-    which is below 1. `nmd` and `rnod` take groups in the order of their names. By choice of this
-    library, :math:`a_k` is over the documents with a group, and similarity is 0 if there are none.
+    As users stop only at relevant documents, the score depends on relevance: a list without a
+    relevant document scores 0, and a perfectly fair list scores the probability that the user is
+    satisfied, which is below 1. For `nmd` and `rnod` groups are ordered by name. This library
+    excludes documents without a group from :math:`a_k`; if none has a group, similarity is 0.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -167,10 +167,10 @@ class GroupFairness(_GroupFairnessMeasure):
     r" \quad u(k) = 1/k \text{ or } p^k",
 )
 class GroupFairnessAndRelevance(_GroupFairnessMeasure):
-    """GFR of one set of groups; the stopping probabilities of both terms are those of ERR.
+    """GFR for one attribute of documents; stopping probabilities of both terms are those of ERR.
 
-    The unweighted mean, the highest grade of the collection, and the exclusion of documents without
-    a group from :math:`a_k` are choices of this library. See `GF`.
+    This library chooses equal weights of the two terms, the highest grade of the collection, and
+    the exclusion of documents without a group from :math:`a_k`. See `GF`.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 r"""Measures of parity in the order of a ranking: of pairs of documents, or of prefixes.
 
-With :math:`P(A \succ B)` the proportion of the pairs of retrieved documents of A and of B in which
-that of A is ranked above (Kuhlman and others 2019; by relevance: Beutel and others 2019), pairwise
-parity is
+:math:`P(A \succ B)` is the proportion of the pairs of a retrieved document of A and one of B in
+which the document of A is ranked above. Pairwise parity is (Kuhlman and others 2019; by relevance:
+Beutel and others 2019)
 
 .. math:: | P(G \succ \bar G) - P(\bar G \succ G) |, \qquad
     | P(G_{rel} \succ \bar G_{non}) - P(\bar G_{rel} \succ G_{non}) |
@@ -14,10 +14,10 @@ compared with that of the whole ranking, S of N (Yang and Stoyanovich 2017):
 
 `rRD` compares the ratios :math:`x_i / (i - x_i)` and :math:`S / (N - S)` instead, where a ratio is
 0 if its denominator is 0, and `rKL` uses the Kullback-Leibler divergence of the proportions. Z is
-the highest value that N and S allow, so that 0 is fair and 1 as unfair as possible. It is computed
+the highest value that N and S allow, so that 0 is fair and 1 as unfair as possible. Z is computed
 exactly; the authors' program estimates it from random rankings.
 
-N and S are those of the whole ranking, also with a cutoff, which only limits the cut points.
+A cutoff only limits the cut points: N and S always refer to the whole ranking.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class _ProtectedGroup(Measure, family="fairness", inputs=("groups",), needs="gro
 
 @measure(
     "PairParity",
-    summary="Absolute difference between the probabilities that a document of one group is ranked"
-    " above a document of the other, and below it.",
+    summary="Absolute difference between the probabilities that a document of a protected group is"
+    " ranked above and below a document of another group.",
     formula=r"| P(G \succ \bar G) - P(\bar G \succ G) |",
     source="Kuhlman, VanValkenburg and Rundensteiner (2019), rank parity;"
     " Beutel and others (2019) for relevant documents",
@@ -66,17 +66,18 @@ class PairwiseParity(_ProtectedGroup, RelevanceMeasure):
 
     The sides are the protected group and all other groups. Only retrieved documents with a known
     group count. With `pairs='relevant'` a pair consists of a relevant document of one side and a
-    document of the other side that is judged not relevant: 0 means that relevant documents of both
-    sides are ranked correctly equally often. The score is 0 if a side has no such pairs.
+    document of the other side that is judged not relevant. A score of 0 then means that relevant
+    documents of both sides are equally often ranked above non-relevant documents of the other side.
+    The score is also 0 if a side has no such pairs.
 
     The program of Kuhlman and others (`fare`, `rank_parity`) returns the two proportions instead of
-    their difference, and 1 and 0 if all documents belong to one side.
+    their difference; these are 1 and 0 if all documents belong to one side.
     """
 
     pairs: str = parameter(
         "all",
         choice("all", "relevant"),
-        "pairs of documents that count: 'all'; 'relevant', a relevant and a nonrelevant document",
+        "pairs of documents that count: 'all', or 'relevant', a relevant and a non-relevant one",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -137,7 +138,7 @@ class _PrefixParity(
     normalised: bool = parameter(
         True,
         flag,
-        "whether to divide by the highest possible value Z; undivided scores can be above 1",
+        "whether to divide by the highest possible value Z; otherwise scores can be above 1",
     )
 
     def _score_range(self) -> tuple[float, float]:
@@ -162,7 +163,7 @@ class _PrefixParity(
         return np.where((s > 0) & (s < n), total, 0.0)
 
     def _max_totals(self, pairs: Ints, last: int) -> Floats:
-        """Return the highest sum of distances for each pair of N and S, by dynamic programming."""
+        """Compute the highest sum of distances for each pair of N and S by dynamic programming."""
         n, s = pairs[0][:, None], pairs[1][:, None]
         x = np.arange(int(s.max(initial=0)) + 1)[None, :]
         # Highest sum down to the current cut point, by number of protected documents.
@@ -181,7 +182,7 @@ class _PrefixParity(
         return np.asarray(max_totals.max(axis=1, initial=0.0))
 
     def distance(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
-        """Return the distance between x protected of the top i and s of all n documents."""
+        """Return the distance between x of i documents and s of n documents that are protected."""
         raise NotImplementedError
 
 
@@ -204,7 +205,7 @@ class NormalisedDiscountedDifference(_PrefixParity):
     " ranking.",
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i}"
     r" \left| \frac{x_i}{i - x_i} - \frac{S}{N - S} \right|",
-    elsewhere={"FairRank": "rRD, in which the first ratio is the smaller of the two"},
+    elsewhere={"FairRank": "rRD, in which the first ratio is replaced by the second if larger"},
 )
 class NormalisedDiscountedRatio(_PrefixParity):
     """Normalised discounted ratio; the protected group should be the smaller one."""
@@ -256,16 +257,16 @@ class RankedGroupFairness(_ProtectedGroup):
 
     The prefix of length i passes if it has at least :math:`m_i = F^{-1}(\alpha; i, p)` protected
     documents, the quantile of a binomial distribution with the required proportion p. As k
-    prefixes are tested, :math:`\alpha` is lowered until a random ranking with proportion p passes
-    all tests with a probability of at least :math:`1 - \alpha`. The authors' program chooses the
-    table whose probability is nearest to that, which may reject more often. A shorter ranking is
-    tested down to its end, so an empty ranking passes.
+    prefixes are tested, :math:`\alpha` is lowered to the level :math:`\alpha_c` at which a random
+    ranking with proportion p passes all tests with a probability of at least :math:`1 - \alpha`.
+    The authors' program takes the level with the nearest probability, which may be below
+    :math:`1 - \alpha`. A ranking shorter than k is tested down to its end; an empty ranking passes.
     """
 
     p: float = parameter(0.5, OPEN_PROBABILITY, "minimum proportion of the protected group")
     alpha: float = parameter(0.1, OPEN_PROBABILITY, "probability of rejecting a fair ranking")
     adjusted: bool = parameter(
-        True, flag, "whether alpha is the error rate of all tests jointly rather than of each test"
+        True, flag, "whether alpha is the error rate of all tests together, or else of each test"
     )
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -42,7 +42,7 @@ class _AveragePrecision(RelevanceMeasure, family="average precision", monotone=T
 @measure(
     "AP",
     aliases=("MAP",),
-    summary="Mean of the precision at each relevant document; 0 for those not retrieved.",
+    summary="Mean over the relevant documents of the precision at their rank; 0 if not retrieved.",
     formula=r"\frac{1}{RB} \sum_{r \in \mathcal{R}} P@r",
     source="Buckley and Voorhees (2005)",
     parameter_sources={"denominator='min'": "Sakai (2013), equation (10)"},
@@ -65,11 +65,11 @@ class AveragePrecision(_AveragePrecision):
     elsewhere={"trec_eval": "gm_map"},
 )
 class GeometricAveragePrecision(_AveragePrecision):
-    """GMAP: per topic it is AP, and the mean over topics is geometric with a floor of 1e-5."""
+    """GMAP: AP for each topic; the geometric mean over topics replaces lower scores by 1e-5."""
 
 
 def _required_hits(recall: float, base: Ints, rounding: str) -> Ints:
-    """Return the number of relevant documents that a level of recall requires, by topic."""
+    """Return the number of relevant documents of each topic that a level of recall requires."""
     if rounding != "up":
         offset = 0.9 if rounding == "trec_eval-9" else 0.5
         return np.asarray(np.floor(recall * base + offset).astype(np.int64))
@@ -89,8 +89,8 @@ class _Interpolated(
     rounding: str = parameter(
         "up",
         choice("up", "trec_eval-9", "trec_eval-10"),
-        "rounding of the number of documents for a level of recall: 'up' is the definition;"
-        " 'trec_eval-9' and 'trec_eval-10' round like these versions of trec_eval",
+        "rounding of the number of relevant documents that a level of recall requires: 'up', as"
+        " defined; 'trec_eval-9' or 'trec_eval-10', as in that version of trec_eval",
     )
 
     def _interpolate(self, judged: JudgedRuns, recall: float) -> Floats:
@@ -156,7 +156,7 @@ class ElevenPointAveragePrecision(_Interpolated):
     beyond_grades="which documents are judged",
 )
 class InferredAveragePrecision(RelevanceMeasure):
-    """Inferred AP; it equals AP if every retrieved document of the pool is judged."""
+    """Inferred AP, which equals AP if every retrieved document of the pool is judged."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
@@ -179,8 +179,8 @@ _GRADED_NOTE = "not on an interval scale: for binary relevance it is average pre
 _DENOMINATOR = parameter(
     "min",
     choice("R", "min"),
-    "divisor of the sum: its value for the ideal ranking of all relevant documents"
-    " ('R'), or of the k best ('min')",
+    "divisor of the sum: its value for the ideal ranking of all relevant documents ('R'), or for"
+    " the first k documents of the ideal ranking ('min')",
 )
 
 
@@ -209,12 +209,12 @@ _thresholds = gain_check(
     elsewhere={"NTCIREVAL": "GAP, GAP@k (option -gap) with thresholds='linear'"},
 )
 class GradedAveragePrecision(Measure):
-    r"""Graded average precision; j is a user's lowest relevant grade with probability pi_j.
+    r"""Graded average precision; pi_j is the proportion of users with lowest relevant grade j.
 
-    It is the mean of AP(rel=j), weighted by pi_j and the number of documents with a grade of at
-    least j. Weights need not sum to 1: `uniform` gives all grades the same weight; `linear` is
-    proportional to the grade, as in NTCIREVAL; grades that a mapping does not list have weight 0.
-    With `denominator='min'` (the default) the ideal ranking scores 1 at any cutoff.
+    The score is the mean of AP(rel=j) over j, weighted by pi_j and the number of documents with a
+    grade of at least j. Weights pi_j need not sum to 1: `uniform` gives all grades the same weight;
+    `linear` is proportional to the grade, as in NTCIREVAL; a grade that a mapping does not list has
+    weight 0. With `denominator='min'` (the default) the ideal ranking scores 1 at any cutoff.
     """
 
     thresholds: Gain = parameter(
@@ -226,7 +226,7 @@ class GradedAveragePrecision(Measure):
     denominator: str = _DENOMINATOR
 
     def weight(self, grade: int) -> Any:
-        """Sum the weights of the thresholds for which a grade is relevant."""
+        """Sum the weights of the lowest relevant grades up to a grade."""
         if isinstance(self.thresholds.kind, tuple):
             return sum(weight for level, weight in self.thresholds.kind if level <= grade)
         return grade * (grade + 1) // 2 if self.thresholds.kind == "linear" else grade
@@ -250,7 +250,8 @@ class GradedAveragePrecision(Measure):
 @measure(
     "gAP",
     aliases=("GeneralisedAP",),
-    summary="Sum of the mean gains down to each relevant document, divided by the ideal sum.",
+    summary="Sum over relevant documents of the mean gain down to their rank, divided by the sum of"
+    " the ideal ranking.",
     formula=r"\frac{\sum_{r \in \mathcal{R}} cg(r) / r}{\sum_{r=1}^{\min(k, RB)} cg^*(r) / r}",
     source="Kishida (2005)",
     family=_FAMILY,
@@ -258,7 +259,7 @@ class GradedAveragePrecision(Measure):
     scale_note=_GRADED_NOTE,
 )
 class KishidaAveragePrecision(Measure):
-    r"""Generalised average precision; documents with a gain are relevant.
+    r"""Generalised average precision; documents with a gain above 0 are relevant.
 
     With `denominator='min'` (the default) the sum of the ideal ranking ends at the cutoff, so that
     the ideal ranking scores 1.

@@ -76,8 +76,8 @@ _PARAMETER_SOURCES = {
     range=(0.0, float("inf")),
     scale=Scale.ORDINAL,
     scale_note=(
-        "not on an interval scale, except for special bases and cutoffs such as base 10 up to rank"
-        " 10 (Ferrante et al. 2019)"
+        "not on an interval scale, except for some bases and cutoffs, such as discount"
+        " 'max(1,log10(rank))' with cutoff 10 (Ferrante et al. 2019)"
     ),
     elsewhere={"ranx": "dcg@k", "trec_eval": "dcg (version 10)"},
     linear=True,
@@ -114,7 +114,7 @@ class nDCG(Discounted):
     ideal: str = parameter(
         "cut",
         choice("cut", "full"),
-        "whether the ideal ranking is cut at k ('cut') or not ('full')",
+        "whether the ideal ranking ends at the cutoff ('cut') or not ('full')",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -138,7 +138,7 @@ def _discounted_gains(rows: Rows) -> Floats:
     beyond_length="all judgments of the topic",
 )
 class nDCGAtRelevant(GainMeasure):
-    """Mean of nDCG over the relevant documents; m of them, not retrieved, have the last nDCG."""
+    """Mean of nDCG at all documents with a gain; the m unretrieved ones have the final nDCG."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
@@ -155,7 +155,7 @@ class nDCGAtRelevant(GainMeasure):
 
 @measure(
     "RnDCG",
-    summary="nDCG averaged over the last ranks of each level of gain in the ideal ranking.",
+    summary="Mean of nDCG at the last rank of each level of gain in the ideal ranking.",
     formula=r"\text{mean of } DCG@c / iDCG@c \text{ over the ends } c"
     r" \text{ of the levels of gain, and at the end of the list}",
     source="trec_eval, measure Rndcg",
@@ -167,7 +167,7 @@ class nDCGAtRelevant(GainMeasure):
 class nDCGAtLevels(Measure):
     """Mean of nDCG at the end of each level of gain in the ideal ranking.
 
-    If the list is at least two ranks longer than the ideal ranking, nDCG at its end counts too.
+    If the ranking is at least two ranks longer than the ideal one, nDCG at its end counts, too.
     """
 
     rel: int = parameter(1, REL, REL_DOC + "; the score is 0 without relevant documents")
@@ -201,7 +201,7 @@ class nDCGAtLevels(Measure):
     beyond_length="all judgments of the topic",
 )
 class NormalisedGain(GainMeasure):
-    """Gain discounted by ig(r), the ideal cumulated gain in which each rank gains at least 1."""
+    """Gain discounted by ig(r) - cg(r), where each rank of the ideal ranking gains at least 1."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)

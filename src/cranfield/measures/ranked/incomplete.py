@@ -35,10 +35,9 @@ class _Bpref(
     form: str = parameter(
         "trec_eval",
         choice("trec_eval", "R", "N", "relative"),
-        "divisor of the number of judged non-relevant documents above a relevant one, of R relevant"
-        " and N non-relevant documents: 'trec_eval', min(R, N); 'R', R (Sakai's bpref_R); 'N', N"
-        " (bpref_N); 'relative', the number of judged documents above, where a document at rank 1"
-        " adds nothing",
+        "divisor of the number of judged non-relevant documents above a relevant one, on a topic"
+        " with R relevant and N non-relevant documents: 'trec_eval', min(R, N); 'R' (bpref_R); 'N'"
+        " (bpref_N); 'relative', the number of judged documents above (bpref_relative)",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -79,8 +78,9 @@ class _Bpref(
 class BinaryPreference(_Bpref):
     """Bpref, by the number n_r of judged non-relevant documents above each relevant document.
 
-    R and N are the numbers of documents judged relevant and not relevant. With r instead of r - 1
-    as its divisor, the form `relative` would be AP of the condensed list, `AP(judged_only=True)`.
+    R and N are the numbers of documents judged relevant and not relevant. In the form `relative` a
+    document at rank 1 adds nothing; with the divisor r instead of r - 1, the score would be AP of
+    the condensed list, `AP(judged_only=True)`.
     """
 
 
@@ -93,13 +93,13 @@ class BinaryPreference(_Bpref):
     elsewhere={"trec_eval": "gm_bpref"},
 )
 class GeometricBinaryPreference(_Bpref):
-    """Bpref by topic; the mean over topics is geometric with a floor of 1e-5."""
+    """Bpref for each topic; the geometric mean over topics replaces lower scores by 1e-5."""
 
 
 @measure(
     "Rpref",
     aliases=("rpref",),
-    summary="How often judged documents are ranked above less relevant ones, weighted by the"
+    summary="Preference of relevant documents over judged documents of lower gain, weighted by the"
     " difference of gains.",
     formula=r"\frac{1}{\sum g^*} \sum_{r \in \mathcal{R}} g_r \left(1 - \frac{1}{d_r}"
     r" \sum_{i < r, g_i < g_r} \frac{g_r - g_i}{g_r} \right), \quad d_r = r",
@@ -114,23 +114,24 @@ class GeometricBinaryPreference(_Bpref):
 class GradedPreference(Measure):
     r"""rpref: the gain of each relevant document, reduced by documents of lower gain above it.
 
-    Unjudged documents are removed from the ranking. Each document above counts by its relative loss
-    of gain, :math:`(g_r - g_i) / g_r`. The form is the divisor of the sum of these:
+    Unjudged documents are removed from the ranking. For a relevant document at rank r, a document
+    of lower gain above, at rank i, counts with the relative loss of gain :math:`(g_r - g_i) / g_r`.
+    The parameter `form` sets the divisor :math:`d_r` of the sum of these losses:
 
-    - `N`: its maximum for a document of the highest grade,
-      :math:`d_r = \sum_d (1 - g_d / g_{max})` over all judged documents; with binary gains the
+    - `N`: the maximum of the sum for a document of the highest grade,
+      :math:`d_r = \sum_d (1 - g_d / g_{max})` over all judged documents. With binary gains the
       score is bpref_N.
-    - `relative`: the number of documents above, :math:`d_r = r - 1`; a document at rank 1 adds
-      nothing, so that the ideal ranking does not score 1.
-    - `relative2`, the default: the rank, :math:`d_r = r`, which corrects this (Sakai 2007a); with
-      binary gains the score is AP of the condensed list.
+    - `relative`: the number of documents above, :math:`d_r = r - 1`. A document at rank 1 adds
+      nothing, so that the ideal ranking scores less than 1.
+    - `relative2`, the default: the rank, :math:`d_r = r`, with which the ideal ranking scores 1
+      (Sakai 2007a). With binary gains the score is AP of the condensed list.
     """
 
     form: str = parameter(
         "relative2",
         choice("relative2", "relative", "N"),
-        "divisor of the weighted number of less relevant documents above: 'relative2', the rank;"
-        " 'relative', the number of documents above; 'N', the highest possible weighted number",
+        "divisor of the sum of losses of gain by documents above: 'relative2', the rank;"
+        " 'relative', the number of documents above; 'N', the highest possible sum",
     )
     gains: Gain = POSITIVE_GAINS
     max_grade: int | None = MAX_GRADE
@@ -158,14 +159,14 @@ class GradedPreference(Measure):
 
 
 def _sum_misplaced_gain(hits: Rows) -> Floats:
-    """Sum, for each row, the relative loss of gain over the documents above."""
+    """Sum, for each row, the relative losses of gain by the documents above."""
     gains = hits.gains
     # Documents above that are not among the rows have no gain: their relative loss is 1.
-    out: Floats = (hits.rank - hits.seen).astype(np.float64)
+    losses: Floats = (hits.rank - hits.seen).astype(np.float64)
     for level in np.unique(gains)[:-1]:
         n_above = hits.counted(gains == level)
-        out += np.where(gains > level, n_above * (gains - level) / gains, 0.0)
-    return out
+        losses += np.where(gains > level, n_above * (gains - level) / gains, 0.0)
+    return losses
 
 
 _STRATA_NEEDED = (
@@ -175,8 +176,8 @@ _STRATA_NEEDED = (
 _PRIOR = parameter(
     1 / 3,
     POSITIVE_PROBABILITY,
-    "probability of relevance to assume in a stratum without a sampled document above: 1/3 in"
-    " sample_eval.pl, 1/2 in trec_eval's infAP",
+    "assumed probability of relevance in a stratum of which no document at a higher rank is"
+    " sampled: 1/3 in sample_eval.pl, 1/2 in infAP of trec_eval",
 )
 
 
@@ -207,7 +208,7 @@ def _number_strata(judged: JudgedRuns, measure_name: str) -> tuple[Ints, Floats]
 def _estimate_relevant_at_rows(
     pool: Rows, strata: Ints, rel: int, prior: float
 ) -> tuple[Floats, Floats]:
-    """Return the expected number of relevant documents down to each row, and its increase there."""
+    """Return the expected number of relevant documents down to each row, and its step there."""
     key = pool.cell * (strata.max(initial=0) + 1) + strata[pool.judgment]
     order = np.argsort(key, kind="stable")
     rows = Rows(key[order], pool.rank[order], pool.grade[order], pool.shape)
@@ -241,7 +242,7 @@ class ExtendedInferredAP(_Estimate, RelevanceMeasure):
 
     Of the :math:`N_s` documents of stratum s, :math:`n_s` are sampled; above rank r there are
     :math:`d_t(r)` documents of stratum t, of which :math:`n_t(r)` are sampled. With one stratum and
-    `prior=0.5` it is infAP; if the whole pool is sampled it is AP, except for the smoothing.
+    `prior=0.5` the score is infAP; if the whole pool is sampled it is AP, except for smoothing.
     """
 
     prior: float = _PRIOR
@@ -266,7 +267,7 @@ class ExtendedInferredAP(_Estimate, RelevanceMeasure):
     elsewhere={"sample_eval.pl": "iPk"},
 )
 class InferredPrecision(_Estimate, RelevanceMeasure):
-    """Inferred precision; the divisor is the cutoff also for shorter lists."""
+    """Inferred precision; the divisor is the cutoff, even if the list is shorter."""
 
     prior: float = _PRIOR
 
@@ -289,9 +290,9 @@ class InferredPrecision(_Estimate, RelevanceMeasure):
 class InferredNDCG(_Estimate):
     r"""Inferred nDCG; an estimate, which can be above 1.
 
-    In each stratum the mean discounted gain of the sampled documents in the list is the estimate
-    for all :math:`d_s(k)` documents in the list. The ideal ranking has the number of documents of
-    each gain that is estimated from the sample, rounded, and ends at the cutoff.
+    In each stratum the mean discounted gain of the sampled documents in the list estimates the mean
+    of all :math:`d_s(k)` documents in the list. The ideal ranking is estimated, too: its number of
+    documents of each gain is estimated from the sample and rounded. It ends at the cutoff.
     """
 
     gains: Gain = POSITIVE_GAINS
@@ -345,13 +346,13 @@ class StatisticalAP(_Estimate, RelevanceMeasure):
 
     Documents that were judged but not sampled have inclusion probability 0 and count as unjudged.
     If documents are sampled independently, the sum and :math:`\hat{R}` are unbiased. If all
-    probabilities are 1 it is AP.
+    probabilities are 1 the score is AP.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
         inclusion = np.asarray(judged.column("inclusion", str(self)))
         if inclusion.dtype.kind not in "fiu":
-            raise MeasureError(f"{self}: column `inclusion` must have numbers (probabilities)")
+            raise MeasureError(f"{self}: column `inclusion` must contain probabilities")
         is_invalid = ~((inclusion >= 0) & (inclusion <= 1))
         if is_invalid.any():
             raise MeasureError(

@@ -6,9 +6,9 @@ ideal ranking,
 
 .. math:: BR(r) = \frac{C(r) + \beta \, cg(r)}{r + \beta \, cg^*(r)} \in [0, 1]
 
-(equation 11). A document below grade `rel` is not relevant and has no gain. With :math:`\beta = 0`
-it is precision; the larger :math:`\beta`, the smaller the penalty for relevant documents at low
-ranks.
+(equation 11). A document below grade `rel` is not relevant and has no gain. The blended ratio is
+precision if :math:`\beta = 0`; the larger :math:`\beta`, the smaller the penalty for relevant
+documents far down the ranking.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ class _Blended(
 
     @property
     def needs_ideal(self) -> bool:
-        """True unless the ratio is precision (beta = 0)."""
+        """True unless beta is 0, so that the blended ratio is precision."""
         return self.beta > 0
 
     def blend(self, n_relevant: Any, gain: Any, rank: Any, ideal_gain: Any) -> Any:
-        """Return the blended ratio at a rank, from the relevant documents and gain down to it."""
+        """Return the blended ratio at a rank, from cumulated numbers down to this rank."""
         return (n_relevant + self.beta * gain) / (rank + self.beta * ideal_gain)
 
     def _hits(self, judged: JudgedRuns) -> Rows:
@@ -82,7 +82,7 @@ class _Blended(
         return judged.view(("blended", self.rel, self.beta, self.gains), compute)
 
     def _first_best_rank(self, hits: Rows) -> Ints:
-        """Return, for each row, the rank r_p of the first hit of the highest grade of its cell."""
+        """Return the rank r_p, for each row: that of the first hit of the cell's highest grade."""
         best = hits.where(hits.grade == hits.at(hits.largest(hits.grade)))
         return hits.at(best.firsts(best.rank, 0))
 
@@ -99,7 +99,7 @@ class _Blended(
     expectation="pairs",
 )
 class QMeasure(_Blended):
-    """Q-measure; with beta 0 it is `AP(denominator='min')`."""
+    """Q-measure, which equals `AP(denominator='min')` if beta is 0."""
 
     denominator: str = parameter(
         "min",
@@ -127,7 +127,7 @@ class RMeasure(_Blended):
     """R-measure; 1 if all RB relevant documents of a topic are at ranks 1 to RB, in any order."""
 
     def evenly_spaced(self, highest: int) -> bool:
-        """Return True if sums of 1 + beta * gain of relevant documents are evenly spaced."""
+        """Return True if sums of 1 + beta * gain over relevant documents are equally spaced."""
         if highest > MAX_EXPONENT:
             return False
         grades = grades_up_to(highest)
@@ -162,13 +162,13 @@ class OMeasure(_Blended):
 
 @measure(
     "PMeasure",
-    summary="Blended ratio at the first of the most relevant documents that are retrieved.",
+    summary="Blended ratio at the first retrieved document of the highest retrieved grade.",
     formula=r"BR(r_p), \quad r_p = \min\{r : g_r = \max_i g_i \ge \mathit{rel}\}",
     source="Sakai (2006b)",
     elsewhere={"NTCIREVAL": "P-measure"},
 )
 class PMeasure(_Blended):
-    """P-measure: the blended ratio at the first document of the highest grade in the top k."""
+    """P-measure; the highest grade is that of the top k, not that of the judgments."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._hits(judged)
@@ -178,14 +178,15 @@ class PMeasure(_Blended):
 
 @measure(
     "PPlus",
-    summary="Mean blended ratio of the relevant documents down to the first of the most relevant.",
+    summary="Mean blended ratio at the relevant documents down to the first retrieved document of"
+    " the highest retrieved grade.",
     formula=r"\frac{1}{C(r_p)} \sum_{r \in \mathcal{R}, r \le r_p} BR(r),"
     r" \quad r_p = \min\{r : g_r = \max_i g_i\}",
     source="Sakai (2006b)",
     elsewhere={"NTCIREVAL": "P-plus"},
 )
 class PPlusMeasure(_Blended):
-    """P+, for a user who looks for one highly relevant document; k is the measurement depth."""
+    """P+, for a user who looks for one highly relevant document."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._hits(judged)
@@ -205,29 +206,29 @@ class PPlusMeasure(_Blended):
 class NormalisedCumulativeUtility(_Blended):
     """Normalised cumulative utility.
 
-    Users stop at a relevant document in proportion to its gain or another weight of its grade
-    (`stopping='graded'`), or at the n-th relevant document in proportion to gamma^(n - 1)
+    The stopping probability at a relevant document is proportional to its gain, or another weight
+    of its grade (`stopping='graded'`); or to gamma^(n - 1) at the n-th relevant document
     (`stopping='rank-biased'`). Users who would stop at a document that is not retrieved (in the top
-    k) have no utility. With equal stopping probabilities the score would be Q, and AP if utility is
-    precision.
+    k) have utility 0. With equal stopping probabilities the score would be Q for utility `BR`, and
+    AP for utility `P`.
     """
 
     stopping: str = parameter(
         "rank-biased",
         choice("graded", "rank-biased"),
-        "how often users stop at a relevant document: 'graded', in proportion to a weight of its"
-        " grade; 'rank-biased', less often than at the relevant document before",
+        "stopping probability at relevant documents: 'graded', proportional to a weight of the"
+        " grade; 'rank-biased', decreasing by the factor gamma with each relevant document",
     )
     stops: Gain | None = parameter(
         None,
         optional(nonnegative_gains),
-        "with stopping='graded', the weight of a grade; by default its gain",
+        "weight of a grade with stopping='graded'; by default the gain of the grade",
     )
     gamma: float = parameter(
         0.95,
         POSITIVE_PROBABILITY,
-        "with stopping='rank-biased', the stopping probability at a relevant document, divided by"
-        " that at the relevant document before",
+        "ratio of the stopping probabilities at a relevant document and at the one before, with"
+        " stopping='rank-biased'",
     )
     utility: str = parameter(
         "BR", choice("BR", "P"), "utility at a rank: 'BR' is the blended ratio, 'P' precision"
@@ -235,7 +236,7 @@ class NormalisedCumulativeUtility(_Blended):
 
     @property
     def needs_ideal(self) -> bool:
-        """True unless utility is precision."""
+        """True unless the utility is precision."""
         return self.utility != "P" and super().needs_ideal
 
     def stop_weight(self, n_relevant: Any) -> Any:
@@ -260,7 +261,7 @@ class NormalisedCumulativeUtility(_Blended):
 
 @measure(
     "EBR",
-    summary="Expected blended ratio at the rank where a user stops, satisfied.",
+    summary="Expected blended ratio at the rank where a user is satisfied and stops.",
     formula=r"\sum_{r \in \mathcal{R}} BR(r) \, R_r \prod_{i<r} (1 - R_i),"
     r" \quad R_i = \frac{g_i}{g_{max} + 1}",
     source="Sakai and Zeng (2021)",

@@ -29,7 +29,7 @@ _BINARY_NOTE = "on an interval scale for binary relevance and a fixed cutoff (Fe
 
 
 def sum_divisor(measure: Any, recall_base: Any) -> Any:
-    """Return the divisor of sums over relevant documents: RB, or min(k, RB) by `denominator`."""
+    """Return the divisor of sums over relevant documents, as `denominator` sets it."""
     is_limited = measure.denominator == "min" and measure.cutoff is not None
     return np.minimum(recall_base, measure.cutoff) if is_limited else recall_base
 
@@ -44,7 +44,7 @@ class CountMeasure(RelevanceMeasure):
     """Base class of measures of counts: retrieved, relevant, and relevant retrieved."""
 
     def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        """Compute scores from counts of documents; fractions, in arrays of objects, stay exact."""
+        """Compute scores from counts of documents; for arrays of fractions the scores are exact."""
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -75,7 +75,7 @@ class CountAtCutoff(
     linear=True,
 )
 class Precision(CountAtCutoff):
-    """Precision at a cutoff; the divisor is the cutoff also for shorter lists."""
+    """Precision at a cutoff; the divisor is the cutoff, even if the list is shorter."""
 
     def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return hits / (self.cutoff or 1)
@@ -101,9 +101,9 @@ class _SumOfGains(
     GainMeasure,
     family="precision and recall",
     source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
-    scale_note="with graded relevance not even on an ordinal scale for the set-based total order"
-    " of Ferrante, Ferro and Pontarollo (2019), except for the shortest runs; on an interval scale"
-    " for the measure's own order of rankings if gains are equally spaced",
+    scale_note="on an interval scale for the measure's own order of rankings if gains are equally"
+    " spaced; for the set-based total order of Ferrante, Ferro and Pontarollo (2019) not even on an"
+    " ordinal scale with graded relevance, except for the shortest runs",
     at_usage="required",
     monotone=True,
     ignores_order=True,
@@ -121,7 +121,7 @@ class _SumOfGains(
     linear=True,
 )
 class GeneralisedPrecision(_SumOfGains):
-    """Generalised precision; the divisor is that of k documents also for shorter lists."""
+    """Generalised precision; the divisor is that of k documents, even if the list is shorter."""
 
     max_grade: int | None = MAX_GRADE
 
@@ -155,7 +155,7 @@ class GeneralisedRecall(_SumOfGains):
     source="Järvelin and Kekäläinen (2002)",
 )
 class NormalisedCumulatedGain(_SumOfGains):
-    """Normalised cumulated gain, nDCG without a discount; 0 for a topic without gain."""
+    """Normalised cumulated gain: nDCG without a discount; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
@@ -165,7 +165,7 @@ class NormalisedCumulatedGain(_SumOfGains):
 
 @measure(
     "RelP",
-    summary="Precision at k, divided by the highest value that k and the recall base allow.",
+    summary="Precision at k, divided by the highest precision that the recall base allows.",
     formula=r"\frac{1}{\min(k, RB)} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="trec_eval, measure relative_P",
     scale_note=_BINARY_NOTE + ", but not over topics of different recall bases",
@@ -208,7 +208,7 @@ class Success(CountAtCutoff):
     expectation="",
 )
 class Complete(CountAtCutoff):
-    """1 if recall at the cutoff is 1, else 0; 0 for a topic without relevant documents."""
+    """1 if recall at the cutoff is 1, else 0, also for a topic without relevant documents."""
 
     def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return (hits == relevant) & (relevant > 0)
@@ -217,7 +217,7 @@ class Complete(CountAtCutoff):
 @measure(
     "Rprec",
     aliases=("RPrec",),
-    summary="Precision at the recall base (or a multiple of it), where it equals recall.",
+    summary="Precision at the recall base, where precision equals recall; or at a multiple of it.",
     formula=r"\frac{1}{c} \sum_{r=1}^{c} [g_r \ge \mathit{rel}],"
     r" \quad c = \lfloor m \cdot RB + 0.9 \rfloor",
     source="Buckley and Voorhees (2005)",
@@ -232,7 +232,7 @@ class Complete(CountAtCutoff):
     expectation="documents",
 )
 class RPrecision(RelevanceMeasure):
-    """R-precision; with `multiple`, Rprec_mult of trec_eval and its rounding."""
+    """R-precision; with `multiple` it is Rprec_mult, rounded as in trec_eval."""
 
     multiple: float | None = parameter(
         None,
@@ -241,7 +241,7 @@ class RPrecision(RelevanceMeasure):
     )
 
     def ranks(self, relevant: Ints) -> Ints:
-        """Return the depth c for numbers of relevant documents."""
+        """Return the rank c for each number of relevant documents."""
         multiple = 1.0 if self.multiple is None else self.multiple
         return np.asarray(np.floor(multiple * relevant + 0.9), dtype=np.int64)
 
@@ -282,23 +282,22 @@ class ReciprocalRank(RelevanceMeasure):
 @measure(
     "FirstRank",
     aliases=("MeanRank",),
-    summary="Rank of the first relevant document, k + 1 if none is in the top k; lower is better.",
+    summary="Rank of the first relevant document, or k + 1 if none is in the top k.",
     formula=r"\min(\{r \le k : g_r \ge \mathit{rel}\} \cup \{k + 1\})",
     source="Cooper (1968): the search length for one document, plus 1",
     at_usage="required",
     range=(1.0, float("inf")),
     lower_is_better=True,
     scale=Scale.INTERVAL,
-    scale_note="on an interval scale: ranks have equal steps, and a top k without relevant"
-    " documents is one step after rank k",
+    scale_note="on an interval scale, as scores are the integers from 1 to k + 1",
     family="precision and recall",
     expectation="stop",
 )
 class FirstRank(RelevanceMeasure):
     """Rank of the first relevant document; its mean is the mean rank of known-item search.
 
-    The cutoff is required so that short runs have no advantage: if no relevant document is in the
-    top k, the score is k + 1, for any number of retrieved documents.
+    The cutoff is required so that short runs have no advantage: a run without a relevant document
+    in the top k scores k + 1, even if it has fewer than k documents.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -315,7 +314,7 @@ _betas = gain_check(
 @measure(
     "WRR",
     aliases=("WeightedRR",),
-    summary="Reciprocal rank of the first relevant document, higher for a higher grade.",
+    summary="Reciprocal rank of the first relevant document, increased according to its grade.",
     formula=r"\frac{1}{r_1 - 1 / \beta_{g(r_1)}}, \quad r_1 = \min\{r : g_r \ge \mathit{rel}\},"
     r" \quad \beta_g = g_{max} - g + 2",
     source="Eguchi and others (2003)",
@@ -336,8 +335,8 @@ class WeightedReciprocalRank(RelevanceMeasure):
     betas: Gain | None = parameter(
         None,
         optional(_betas),
-        "beta by grade, above 1; a smaller beta, for a higher grade, gives a higher score; by"
-        " default 2 for the highest grade, 3 for the next, and so on",
+        "mapping of grades to betas above 1; a smaller beta gives a higher score; by default beta"
+        " is 2 for the highest grade, 3 for the next lower grade, and so on",
     )
     max_grade: int | None = MAX_GRADE
 

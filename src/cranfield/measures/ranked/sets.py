@@ -32,18 +32,18 @@ class _OneSizeMeasure(_SetMeasure, beyond_length="how many documents are retriev
 
 
 def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
-    r"""Weigh recall beta times as much as precision (Sakai 2013, equations 5, 39, 42 and 46).
+    r"""Compute the F-measure, in which recall is beta times as important as precision.
 
     .. math:: F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
 
-    It is 0 where precision and recall are both 0.
+    F is 0 where precision and recall are both 0. Source: Sakai (2013), equations 5, 39, 42 and 46.
     """
     return ratio((1 + beta**2) * precision * recall, beta**2 * precision + recall)
 
 
 @measure(
     "SetP",
-    summary="Proportion of relevant documents among the retrieved.",
+    summary="Proportion of relevant documents among the retrieved documents.",
     formula=r"|A \cap B| / |B|",
     source="Kent and others (1955); Cleverdon (1967)",
     elsewhere={"trec_eval": "set_P", "ir_measures": "SetP", "ranx": "precision"},
@@ -182,7 +182,7 @@ class Utility(CountMeasure):
 
     @property
     def needs_one_size(self) -> bool:
-        """True unless a step is an integer multiple of the cost of a non-relevant document."""
+        """True unless a - c is an integer multiple of b - d, or one of these differences is 0."""
         a, b, c, d = map(fraction_of, (self.a, self.b, self.c, self.d))
         return bool(a - c and b - d) and ((a - c) / (b - d)).denominator != 1
 
@@ -288,7 +288,7 @@ class NumNonrelevantRetrieved(_Count, RelevanceMeasure):
     expectation="documents",
 )
 class JudgedProportion(Measure):
-    """Proportion of judged documents; the divisor is the length of a list shorter than k."""
+    """Proportion of judged documents; the divisor is k, or the length of a shorter list."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         return ratio(judged.judged().count, judged.retrieved)
@@ -307,7 +307,7 @@ class JudgedProportion(Measure):
     beyond_grades="which documents are judged",
 )
 class UnjudgedProportion(Measure):
-    """Proportion of unjudged documents; k divides shorter lists too, unlike in Judged."""
+    """Proportion of unjudged documents; unlike for `Judged` the divisor is k for all lists."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         return (judged.retrieved - judged.judged().count) / float(self.cutoff or 1)

@@ -15,7 +15,7 @@ from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import LINEAR, MAX_GRADE, gain_rows, highest_grade
 
 _MAX_EXACT_INTEGER = 2**53
-"""Integers up to this one are exact as floating-point numbers."""
+"""Largest integer up to which floating-point numbers represent all integers."""
 
 
 class _TotalOrder(
@@ -63,21 +63,21 @@ class _TotalOrder(
 
 @measure(
     "SBTO",
-    summary="Position of the top k in the set-based total order of runs, by the number of documents"
-    " per grade.",
+    summary="Position of the top k in the set-based total order, which compares numbers of"
+    " documents by grade, from the highest grade down.",
     formula=r"\sum_{j=1}^{k} \binom{g_{[j]} + k - j}{k - j + 1}, \quad"
     r" g_{[1]} \ge g_{[2]} \ge \dots",
     scale_note="on an interval scale for the set-based total order",
     ignores_order=True,
 )
 class SetBasedTotalOrder(_TotalOrder):
-    """Rank of a run by the highest grade of which two runs have different numbers of documents.
+    """Position of a run in the set-based total order, from 0.
 
-    All sets of k grades are numbered from 0, without gaps; ranks within the top k do not matter,
-    and with binary judgments it is k P@k. Grades are levels: map 0, 1, 4 to 0, 1, 2 first. Shorter
-    runs are padded with grade 0, and values for different cutoffs cannot be compared. Grades are
-    sorted in descending order; with the ascending order that is printed in the source, different
-    sets could have the same rank.
+    Of two runs, the one with more documents of the highest grade is better; for equal numbers, the
+    next lower grade decides, and so on. With binary judgments the score is k P@k. Grades are levels
+    without gaps: map grades 0, 1, 4 to 0, 1, 2 first. Shorter runs are padded with grade 0, and
+    scores for different cutoffs cannot be compared. The formula sorts grades in descending order;
+    with the ascending order in the source, different sets of grades could have the same score.
 
     Examples
     --------
@@ -114,8 +114,8 @@ class SetBasedTotalOrder(_TotalOrder):
 
 @measure(
     "RBTO",
-    summary="Position of the top k in the rank-based total order of runs, by the first rank where"
-    " the grades of two runs differ.",
+    summary="Position of the top k in the rank-based total order, which compares grades at the"
+    " first rank where they differ.",
     formula=r"\sum_{r=1}^{k} g_r \, (g_{max} + 1)^{k - r}",
     scale_note="on an interval scale for the rank-based total order if max_grade is the highest"
     " grade of the judgments",
@@ -123,13 +123,13 @@ class SetBasedTotalOrder(_TotalOrder):
     expectation="documents",
 )
 class RankBasedTotalOrder(_TotalOrder):
-    """Rank of a run by the grades at the first rank where two runs differ.
+    """Position of a run in the rank-based total order, from 0.
 
-    The grades of a run are the digits of a number in base c + 1, where c is the highest grade, so
-    that all runs are numbered from 0, without gaps. RBP with p = 1 / (c + 1) and gains in
-    proportion to the grades is the same up to a factor (after equation (6) of the source), so
-    p = 1/2 with binary judgments. Grades are levels: map 0, 1, 4 to 0, 1, 2 first. Shorter runs are
-    padded with grade 0, and values for different cutoffs cannot be compared.
+    Of two runs, the one with the higher grade at the first rank where they differ is better. The
+    grades of a run are the digits of its score in base c + 1, where c is the highest grade. RBP
+    with p = 1 / (c + 1) and gains proportional to the grades is the same up to a factor (after
+    equation (6) of the source). Grades are levels without gaps: map grades 0, 1, 4 to 0, 1, 2
+    first. Shorter runs are padded with grade 0; scores for different cutoffs cannot be compared.
     """
 
     def evenly_spaced(self, highest: int) -> bool:

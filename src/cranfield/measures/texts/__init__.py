@@ -35,7 +35,7 @@ def divide_by_topic(
 
 
 def warn_undefined(measure: Measure, judged: Any, weights: Floats, reason: str) -> None:
-    """Warn of topics on which every system scores 0, as their weight is 0 for a reason."""
+    """Warn of topics with weight 0, on which every system scores 0, and name the reason."""
     topics = [quoted(judged.topics[k]) for k in np.flatnonzero(weights == 0)]
     if topics:
         warn(

@@ -33,12 +33,12 @@ _SUPPORT = "Thakur et al. (2025)"
 _ALCE_SOURCE = "Gao et al. (2023)"
 _NO_CITATIONS = "no answer has a citation"
 _ALCE_NEEDS = (
-    "labels whether all citations of a sentence jointly support it, and whether they do without"
-    " each one of them"
+    "labels whether the citations of a sentence jointly support it, and, for each citation, whether"
+    " the other citations do"
 )
 
 
-_SUPPORT_NEEDS = "degree of support by each citation; all sentences, also those without citations"
+_SUPPORT_NEEDS = "degree of support by each citation; all sentences, even without citations"
 
 
 class _SupportMeasure(TextMeasure, family=_CITATIONS, needs=_SUPPORT_NEEDS):
@@ -129,7 +129,7 @@ class _ALCEMeasure(TextMeasure, family=_CITATIONS, needs=_ALCE_NEEDS, source=_AL
         joint = np.where((count == 1) & np.isnan(judged.joint), is_supported, judged.joint)
         missing = np.flatnonzero(np.isnan(joint) & (count > 1))
         if missing.size:
-            fact = "the column `joint`, whether several citations support a sentence jointly"
+            fact = "the column `joint`: whether all citations of a sentence support it jointly"
             raise judged.missing_error(self, fact, int(missing[0]))
         return np.where(count > 0, joint, 0.0)
 
@@ -149,7 +149,7 @@ class ALCERecall(_ALCEMeasure):
 
 @measure(
     "ALCEPrecision",
-    summary="Proportion of the citations that their sentence needs, or that support it alone.",
+    summary="Proportion of the citations that support their sentence and are not redundant.",
     formula=r"\frac{1}{|C|} \sum_{j \in S} \sum_{c \in C_j} [C_j \models j] \,"
     r" \left(1 - [c \not\models j] \, [C_j \setminus \{c\} \models j]\right)",
     elsewhere={"ALCE": "citation_prec"},
@@ -157,8 +157,9 @@ class ALCERecall(_ALCEMeasure):
 class ALCEPrecision(_ALCEMeasure):
     """Citation precision of ALCE.
 
-    A citation is redundant if it does not support the sentence alone and the other citations do.
-    Only full support (1) counts as support. The score is 0 for an answer without citations.
+    Citations support a sentence if all of them jointly do. A citation is redundant if it does not
+    support the sentence alone, and the other citations do. Only full support (1) counts as support.
+    The score is 0 for an answer without citations.
     """
 
     def values(self, judged: JudgedCitations) -> Floats:
@@ -168,8 +169,8 @@ class ALCEPrecision(_ALCEMeasure):
         missing = np.flatnonzero(may_be_redundant & np.isnan(judged.without))
         if missing.size:
             fact = (
-                "the column `without`, whether the other citations support a sentence, for each"
-                " citation that does not"
+                "the column `without`: for each citation that does not support its sentence alone,"
+                " whether the other citations do"
             )
             raise judged.missing_error(self, fact, int(judged.sentence[missing[0]]))
         is_redundant = may_be_redundant & (judged.without > 0)
@@ -231,7 +232,7 @@ def allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats:
     elsewhere={"NTCIREVAL": "W-recall"},
 )
 class WRecall(NuggetMeasure):
-    """Weighted nugget recall; TREC's nugget recall if vital nuggets weigh 1 and okay ones 0."""
+    """Weighted nugget recall; that of TREC if vital nuggets weigh 1 and okay nuggets 0."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight")
@@ -327,7 +328,7 @@ class AllScore(_NuggetScore):
 class VitalScore(_NuggetScore):
     """Score "Vital" of the TREC RAG track; with `strict=True` "Vital Strict", its main score.
 
-    It is 0 for a topic without vital nuggets, where it is undefined.
+    The score of a topic without vital nuggets is undefined, and reported as 0.
     """
 
     def values(self, judged: JudgedAnswers) -> Floats:
@@ -373,9 +374,9 @@ def minimal_output_ends(nuggets: Nuggets) -> Floats:
     lengths = nuggets.vital_length[order]
     ends = np.cumsum(lengths)
     offsets = np.concatenate([[0.0], np.cumsum(nuggets.total(nuggets.vital_length))[:-1]])
-    out = np.empty(len(order))
-    out[order] = ends - offsets[nuggets.topic[order]]
-    return out
+    nugget_ends = np.empty(len(order))
+    nugget_ends[order] = ends - offsets[nuggets.topic[order]]
+    return nugget_ends
 
 
 def s_measure(measure: NuggetMeasure, judged: JudgedAnswers, patience: float) -> Floats:

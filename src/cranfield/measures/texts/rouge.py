@@ -8,8 +8,8 @@ units of the summary, :math:`|s^*|` units of the reference, and c units in commo
     \quad F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}.
 
 The parameter `of` selects one of them: by default recall for ROUGE-N, as it is defined (equation
-36), and F for other measures (equation 39). Google's rouge-score computes all three, of which F,
-`RougeN(n=1, of='F')`, is usually reported.
+36), and F for other measures (equation 39). Google's rouge-score computes all three; usually F is
+reported, such as `RougeN(n=1, of='F')`.
 
 With several references, a summary is scored against each, and the score is the highest
 (`references='best'`, as in Lin's ROUGE-N and the F of rouge-score) or the mean.
@@ -198,11 +198,11 @@ class RougeLsum(_Rouge):
 
 Words = Sequence[int]
 Overlap = tuple[float, float, float]
-"""Numbers of units: in common, of the text, and of the reference."""
+"""Numbers of units: in both, in the text, and in the reference."""
 
 
 def ngram_overlap(text: Words, reference: Words, n: int) -> Overlap:
-    """Count the n-grams in common, each by its minimal count in both texts."""
+    """Count the n-grams in both texts; an n-gram counts as often as it occurs in both."""
     counts, reference_counts = (
         Counter(zip(*(words[k:] for k in range(n)), strict=False)) for words in (text, reference)
     )
@@ -217,7 +217,7 @@ def count_pairs(n_words: int, gap: int | None) -> int:
 
 
 def skip_overlap(text: Words, reference: Words, gap: int | None) -> Overlap:
-    """Count the pairs of words in order that the texts have in common."""
+    """Count the pairs of words that occur in this order in both texts."""
     common_words = sorted(set(text) & set(reference))
     codes = {word: k for k, word in enumerate(common_words)}
     counts = zip(*(_pair_counts(words, codes, gap) for words in (text, reference)), strict=True)
@@ -271,8 +271,8 @@ def _lcs_rows(text: Words, masks: dict[int, int], length: int) -> list[int]:
 def lcs_mask(text: Words, masks: dict[int, int], length: int) -> int:
     """Return the positions of a longest common subsequence in the reference, as bits.
 
-    Of several subsequences it is the one found by backtracking through the table from the ends,
-    along the reference while the length stays the same.
+    If several subsequences are longest, backtracking through the table selects one: from the end,
+    it moves back along the reference as long as the length stays the same.
     """
     mask, remaining = 0, (1 << length) - 1
     for word, row in zip(reversed(text), reversed(_lcs_rows(text, masks, length)), strict=True):

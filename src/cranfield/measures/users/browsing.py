@@ -54,9 +54,9 @@ _CHAIN = r", \quad P[C_i = 1] = c_i \prod_{j<i} "
 class ExpectedBrowsingUtility(Chain, Utility):
     r"""Expected browsing utility.
 
-    Users leave after a click with a probability by the grade of the document, and after no click
-    with probability :math:`1 - \gamma`. It is the utility of a DBN if the probability after a click
-    is :math:`1 - \gamma(1 - s)`.
+    Users leave after a click with a probability that depends on the grade of the document, and
+    without a click with probability :math:`1 - \gamma`. The score is the utility of a DBN if the
+    probability of leaving after a click is :math:`1 - \gamma(1 - s)`.
 
     Examples
     --------
@@ -90,8 +90,8 @@ class _DCM(Chain, source=SOURCE + "; Guo, Liu and Wang (2009)"):
     continues: Probabilities | None = parameter(
         None,
         optional(probabilities_by_rank),
-        "probability that a user goes on after a click, by rank; ranks after the last"
-        " listed rank have the last probability",
+        "probability that a user goes on after a click, by rank; ranks after the last listed rank"
+        " have its probability",
     )
     required_parameters = (("continues", "{1: 0.6, 2: 0.5}"),)
 
@@ -128,8 +128,8 @@ class DependentUtility(_DCM, Utility):
 class DependentEffort(_DCM, Effort):
     r"""Effort by the dependent click model: users who stop after a click are satisfied.
 
-    It is ERR with :math:`R = c(1 - \lambda)` only if :math:`\lambda` is the same at each rank, a
-    condition that Ferro and Maistro (2024, footnote 26) omit.
+    The score is ERR with :math:`R = c(1 - \lambda)` only if :math:`\lambda` is the same at each
+    rank, a condition that Ferro and Maistro (2024, footnote 26) omit.
 
     Examples
     --------
@@ -209,7 +209,7 @@ class ChainEffort(_CCM, Effort):
 
 @dataclass(frozen=True)
 class BrowsingProbabilities:
-    """Examination probabilities: a row for each rank, a value for each last click (0: none)."""
+    """Examination probabilities by rank (rows) and by rank of the last click, or 0 (values)."""
 
     rows: tuple[tuple[float, ...], ...]
 

@@ -39,12 +39,12 @@ from cranfield.measures.users.page import Page, iterate_pages, join_pages, view_
 
 SOURCE = "Chuklin and others (2013)"
 ProbabilityLookup = Callable[[Any], Any]
-"""Function that returns the probabilities of a mapping, for each rank of a page or each grade."""
+"""Function that looks probabilities by grade up, for each rank of a page or each grade."""
 
 
 @dataclass(frozen=True)
 class Probabilities(Gain):
-    """Probabilities by grade or rank, and optionally that of unjudged documents."""
+    """Probabilities by grade or rank, and optionally one for unjudged documents."""
 
     unjudged: float | None = None
 
@@ -81,7 +81,7 @@ def probabilities_by_rank(value: Any) -> Probabilities:
 
 
 def value_at(mapping: Gain | None, key: Any) -> Any:
-    """Return the value of the largest listed key up to `key`, or of the smallest; 1 by default."""
+    """Return the value of the next key at or below `key`, else of the lowest; 1 without mapping."""
     if mapping is None:
         return 1
     assert isinstance(mapping.kind, tuple)
@@ -90,7 +90,7 @@ def value_at(mapping: Gain | None, key: Any) -> Any:
 
 
 def text_by_rank(rows: Iterable[Mapping[int, float]]) -> str:
-    """Return the text form of a mapping of each rank, from 1, to a mapping to numbers."""
+    """Return the text form of a mapping of ranks 1, 2, ... to the mappings in `rows`."""
     texts = (", ".join(f"{key}: {number_text(p)}" for key, p in row.items()) for row in rows)
     return "{" + ", ".join(f"{rank}: {{{text}}}" for rank, text in enumerate(texts, 1)) + "}"
 
@@ -205,7 +205,7 @@ class Effort(ClickMeasure):
         raise NotImplementedError
 
     def deciding_probabilities(self) -> Probabilities | None:
-        """Return the probabilities that decide whether unjudged documents count."""
+        """Return the probabilities that must have a value for None if unjudged documents count."""
         return self.clicks
 
     @property
@@ -223,7 +223,7 @@ class Effort(ClickMeasure):
         by_grade = self.deciding_probabilities()
         is_counted = page.code > 0
         if by_grade is not None and by_grade.unjudged is not None:
-            is_counted |= page.layout.listed
+            is_counted |= page.layout.has_document
         rank = page.layout.rank
         values = self.satisfaction_probability(page.probabilities, rank) / rank
         return np.asarray(is_counted * values)
@@ -235,7 +235,7 @@ class _SatisfiedUser(Chain, linear=True):
     satisfies: Probabilities | None = parameter(
         None,
         optional(probabilities_by_grade),
-        "probability that a clicked document satisfies the user, by grade, in the form of `clicks`",
+        "probability that a clicked document satisfies the user, by grade; a mapping as for clicks",
     )
     examined: Probabilities | None = parameter(
         None,
@@ -271,7 +271,7 @@ _CLICK = r"P[C_i = 1] = e(i) \, c_i \, \gamma^{i-1} \prod_{j<i} (1 - c_j s_j)"
     source=SOURCE + "; Ferro and Maistro (2024), equation (16)",
 )
 class ClickUtility(_SatisfiedUser, Utility):
-    """Utility by a click model: uDBN, or uSDBN with `gamma=1`; with `examined` alone uPBM.
+    """Utility by a click model: uDBN; uSDBN with `gamma=1`; uPBM with `examined`, no `satisfies`.
 
     Examples
     --------
@@ -291,9 +291,9 @@ class ClickUtility(_SatisfiedUser, Utility):
     source=SOURCE + "; Ferro and Maistro (2024), equation (17)",
 )
 class ClickEffort(_SatisfiedUser, Effort):
-    """Effort by a click model: rrDBN, or rrSDBN with `gamma=1`, which is ERR with R = c s.
+    """Effort by a click model: rrDBN; rrSDBN with `gamma=1`, which is ERR with R = c s.
 
-    It equals ERR if every click satisfies and the click probabilities are those of ERR.
+    The score equals ERR if every click satisfies and click probabilities are those of ERR.
 
     Examples
     --------
@@ -372,7 +372,7 @@ class ContinuationModel(UserModel):
 
 
 def click_user_model(measure: Chain, **options: Any) -> ContinuationModel:
-    """Return the user model with the continuation of a measure of a click model, and its cutoff.
+    """Return the user model with the continuation and the cutoff of a measure of a click model.
 
     `options` are other parameters of the user model, such as `gains`.
     """
@@ -401,8 +401,8 @@ def click_user_model(measure: Chain, **options: Any) -> ContinuationModel:
     if (reach[1:] > reach[:-1]).any():
         first = int(np.argmax(reach[1:] > reach[:-1])) + 2
         raise MeasureError(
-            f"{measure.name} has no user model: users read from the top, but rank {first} is"
-            f" examined more often than rank {first - 1}"
+            f"{measure.name} has no user model that reads from the top: rank {first} is examined"
+            f" more often than rank {first - 1}"
         )
     ratio = np.divide(reach[1:], reach[:-1], out=np.zeros(depth), where=reach[:-1] > 0)
     by_rank = dict(zip(rank.tolist(), ratio.tolist(), strict=True))

@@ -5,9 +5,9 @@ expectations of these models are measures such as `ETU(INST)`, `Depth(INST)` and
 
 Users of INST and INSQ continue from rank i with probability ((i + a - 1) / (i + a))^2, where a is
 2T minus the gain so far (INSQ: 2T). Between two gains a is constant, and the product of these
-probabilities telescopes: rank i is read with probability proportional to 1 / (i - 1 + a)^2. The
-sums of these are differences of the trigamma function, also for infinite rankings. Where every rank
-gains 1, i + a is constant, and the probabilities decrease geometrically.
+probabilities telescopes: rank i is read with probability proportional to 1 / (i - 1 + a)^2. Sums of
+such probabilities are differences of the trigamma function, even over infinite rankings. Where
+every rank gains 1, i + a is constant, and the probabilities decrease geometrically.
 
 Users of BPM stop at a total gain or a total cost.
 """
@@ -61,13 +61,13 @@ LENGTH = number(0, 1e15)
 class TimeBiasedGain(UserModel):
     r"""Time-biased gain, with the values that Smucker and Clarke (2012) calibrated.
 
-    The gain of a relevant document is the probability of a click on its summary times that of
-    recognising it as relevant, .64 * .77 = .4928; other documents have none. Users read each
-    summary, and with the probability of a click the document, in 7.8 seconds plus 0.018 per word.
-    Unjudged documents are clicked like non-relevant ones. Gains that are not binary, an extension
-    of the paper, are multiplied by .4928.
+    The gain of a relevant document is the probability of a click on its summary times the
+    probability of recognising it as relevant, .64 * .77 = .4928; other documents have no gain.
+    Users read every summary. After a click they also read the document, for 7.8 seconds plus 0.018
+    seconds per word. Unjudged documents are clicked like non-relevant documents. As an extension of
+    the paper, gains may be graded; they are then multiplied by .4928.
 
-    TBG is the total utility of its user, `ETU(TBG)`. Its costs `ETC(TBG)` are seconds, which
+    TBG is the total utility of its user model, `ETU(TBG)`. The costs `ETC(TBG)` are in seconds, and
     include the time for summaries at ranks beyond the end of the list.
 
     Examples
@@ -90,7 +90,7 @@ class TimeBiasedGain(UserModel):
         "probability that a clicked relevant document is recognised as relevant",
     )
     a: float = parameter(0.018, _TIME, "seconds to read a word")
-    b: float = parameter(7.8, _TIME, "seconds per document, added to those of its words")
+    b: float = parameter(7.8, _TIME, "seconds per document, in addition to those for its words")
     unit: float = parameter(1.0, LENGTH, "number of words in one unit of the lengths")
     missing: float | None = parameter(
         None, optional(LENGTH), "length to assume for documents without a known length"
@@ -105,10 +105,10 @@ class TimeBiasedGain(UserModel):
         return self.click * self.save
 
     def costs(self, page: Page) -> Floats:
-        """Return the seconds for each rank; beyond the list, those to read a summary."""
+        """Return the seconds for each rank; beyond the list, the seconds to read a summary."""
         click = np.where(page.gains > 0, self.click, self.click_other)
         reading = self.a * self.unit * fill_lengths(page, self.missing) + self.b
-        return self.summary + np.where(page.listed, click * reading, 0.0)
+        return self.summary + np.where(page.has_document, click * reading, 0.0)
 
     def continuation(self, page: Page) -> Floats:
         return np.asarray(np.exp2(-page.costs / self.h))
@@ -129,19 +129,19 @@ class TimeBiasedGain(UserModel):
     range=(0.0, float("inf")),
     inputs=("lengths",),
     needs="the lengths of relevant retrieved documents, in characters",
-    elsewhere={"cwl_eval": "U-L@L, which is a rate, and gains at the start of each text"},
+    elsewhere={"cwl_eval": "U-L@L, a rate, in which documents gain at the start of their text"},
 )
 class UMeasure(UserModel):
     r"""The U-measure of a ranked list, read from top to bottom (Sakai 2013, figure 5 (b)).
 
-    The trailtext consists of the snippet of each rank, each followed by the proportion F of the
-    document if it is relevant. A document gains at the end of its text. Unjudged documents are
-    skipped like non-relevant ones, so that only lengths of relevant documents matter. Gains are
-    (2^g - 1) / 2^max_grade, or g / (max_grade + 1) with `linear`, or those of a mapping. Scores are
-    divided by a constant N, but not normalised.
+    The text that a user reads consists of the snippet of each rank, followed by the proportion F of
+    the document if it is relevant. Gains are discounted at the end of the text of each document.
+    Unjudged documents are skipped like non-relevant ones, so that only lengths of relevant
+    documents matter. Gains are (2^g - 1) / 2^max_grade, or g / (max_grade + 1) with `linear`, or
+    those of a mapping. Scores are divided by the constant N, and not normalised otherwise.
 
     `ETU(U)` is U divided by the discount at the end of the first text, as users of the C/W/L
-    framework always read the first rank; costs are characters.
+    framework always read the first rank. Costs are in characters.
 
     Examples
     --------
@@ -199,8 +199,8 @@ class UMeasure(UserModel):
         return 1.0 / (self.gains.max_gain(max_grade) + 1.0)
 
     def costs(self, page: Page) -> Floats:
-        """Return the characters of each rank; beyond the list, those of a snippet."""
-        text = np.where((page.gains > 0) & page.listed, fill_lengths(page, self.missing), 0.0)
+        """Return the characters to read at each rank; beyond the list, those of a snippet."""
+        text = np.where((page.gains > 0) & page.has_document, fill_lengths(page, self.missing), 0.0)
         return np.asarray(self.snippet + self.F * self.unit * text)
 
     def discounts(self, page: Page) -> Floats:
@@ -254,7 +254,8 @@ class _GainTarget(UserModel, scale_note=_NOTE):
 
 @measure(
     "INST",
-    summary="Gain per document of a user with target T, who stops earlier as gain is collected.",
+    summary="Gain per document of a user with target gain T, who stops the earlier the more gain is"
+    " collected.",
     formula=r"\frac{\sum_r V(r) \, g_r}{\sum_r V(r)}, \quad V(r) = \prod_{i<r} C(i), \quad"
     r" C(i) = \left( \frac{i + T + T_i - 1}{i + T + T_i} \right)^2,"
     r" \quad T_i = T - \sum_{j \le i} g_j",
@@ -287,7 +288,8 @@ class INST(_GainTarget):
 
 @measure(
     "INSQ",
-    summary="Gain per document of a user with target gain T, who stops whatever the gain so far.",
+    summary="Gain per document of a user with target gain T, whose stopping probabilities do not"
+    " depend on the collected gain.",
     formula=r"\sum_r W(r) \, g_r, \quad W(r) \propto \frac{1}{(r + 2T - 1)^2}",
     source="Moffat and others (2012)",
     elsewhere={"cwl_eval": "EU of INSQ-T=..., with depth=1000"},
@@ -307,7 +309,7 @@ class INSQ(_GainTarget, StaticModel):
 
 @measure(
     "SDCG",
-    summary="Scaled DCG: gain per document of a user who reads the top k as DCG weights it.",
+    summary="Scaled DCG: gain per document of a user who reads the top k with the weights of DCG.",
     formula=r"\sum_{r=1}^{k} W(r) \, g_r, \quad"
     r" W(r) = \frac{1 / \log_2(r + 1)}{\sum_{j=1}^{k} 1 / \log_2(j + 1)}",
     source="Moffat and others (2013)",
@@ -318,7 +320,7 @@ class INSQ(_GainTarget, StaticModel):
     expectation="documents",
 )
 class ScaledDCG(CutoffModel):
-    """DCG divided by its maximum for k ranks; unlike nDCG it uses no ideal ranking."""
+    """DCG divided by its maximum for k ranks; unlike nDCG, it does not use the ideal ranking."""
 
     discount = Discount()
 
@@ -347,7 +349,7 @@ def _integrate_reciprocal_log(low: float, high: float) -> float:
 def trigamma(x: ArrayLike) -> Floats:
     r"""Compute the trigamma function, the sum of 1 / (x + i)^2 over i = 0, 1, ..., for x > 0.
 
-    Abramowitz and Stegun, 6.4.10 and 6.4.12. It is 0 for infinity.
+    Source: Abramowitz and Stegun, 6.4.10 and 6.4.12. The value for infinity is 0.
     """
     values = np.asarray(x, dtype=np.float64)
     # From 16 the relative error of the series is below 1e-13.
@@ -358,15 +360,15 @@ def trigamma(x: ArrayLike) -> Floats:
     shifted = 1.0 / np.where(is_small, values + 16.0, values)
     square = shifted * shifted
     series = square * (1 / 6 - square * (1 / 30 - square * (1 / 42 - square / 30)))
-    out = np.asarray(shifted * (1.0 + shifted / 2 + series))
-    out[is_small] += sums
-    return out
+    trigammas = np.asarray(shifted * (1.0 + shifted / 2 + series))
+    trigammas[is_small] += sums
+    return trigammas
 
 
 def _reach_probability(rank: Floats, a: Floats, end: Floats, fill_gain: float) -> Floats:
-    """Return the probability of reaching rank `end` from `rank`, where 0 is the start.
+    """Return the probability of reaching rank `end` from `rank`, which is 0 before the first rank.
 
-    All ranks between the two have the gain `fill_gain`, 0 or 1.
+    All ranks in between have the gain `fill_gain`, 0 or 1.
     """
     is_start = rank == 0
     if fill_gain:
@@ -399,7 +401,7 @@ class _Bejewelled(UserModel, scale_note=_NOTE):
 
     T: float = parameter(1.0, number(0, 1e9), "total gain at which the user stops")
     K: float = parameter(
-        10.0, number(0, 1e15), "total cost at which the user stops, in documents or by `unit`"
+        10.0, number(0, 1e15), "total cost at which the user stops; see unit for the costs"
     )
     unit: float | None = parameter(
         None,
@@ -407,7 +409,9 @@ class _Bejewelled(UserModel, scale_note=_NOTE):
         "cost per unit of length; by default the cost of each document is 1",
     )
     missing: float | None = parameter(
-        None, optional(LENGTH), "length to assume if unknown, and for ranks beyond the list"
+        None,
+        optional(LENGTH),
+        "length to assume for documents without a known length, and for ranks beyond the list",
     )
 
     @property
@@ -432,7 +436,7 @@ class _Bejewelled(UserModel, scale_note=_NOTE):
         return self.T, self.K
 
     def max_depth(self) -> float:
-        """Return an upper bound of the ranks read, if each costs 1."""
+        """Return an upper bound of the number of ranks read if each rank costs 1."""
         raise NotImplementedError
 
     def expectations(
@@ -472,17 +476,13 @@ class BPM(_Bejewelled):
     elsewhere={"cwl_eval": "EU of BPM-Dynamic, in which K is constant (hc=0)"},
 )
 class BPMDynamic(_Bejewelled):
-    """The dynamic model: a gain above the median raises both limits, one below lowers them."""
+    """The dynamic model: gains above `median` raise both limits, and gains below it lower them."""
 
     hb: float = parameter(
-        1.0,
-        number(0, 1e6),
-        "increase of the target T for each unit by which the gain exceeds `median`",
+        1.0, number(0, 1e6), "increase of the target gain T per unit of gain above median"
     )
     hc: float = parameter(
-        1.0,
-        number(0, 1e6),
-        "increase of the cost limit K per unit of gain above the parameter `median`",
+        1.0, number(0, 1e6), "increase of the cost limit K per unit of gain above median"
     )
     median: float = parameter(0.5, number(0, 1), "gain that changes neither T nor K")
 

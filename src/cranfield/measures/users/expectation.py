@@ -118,13 +118,13 @@ class _Cost(Expectation, range=(0.0, _INFINITY), lower_is_better=True):
 class EU(Expectation):
     r"""Expected utility of a measure with a user model, such as `EU(RBP(p=0.8))`.
 
-    These are P, RR, AP, ERR, RBP, SDCG, DCG and nDCG with a cutoff, Q, INST, INSQ, NERR8 to NERR11,
-    BPM, BPMDynamic, TBG, U, and user-defined models; other inner measures are refused.
+    Measures with a user model are P, RR, AP, ERR, RBP, SDCG, DCG and nDCG with a cutoff, Q, INST,
+    INSQ, NERR8 to NERR11, BPM, BPMDynamic, TBG, U, and user-defined models.
 
     Notes
     -----
-    The sum of W(r) g(r) (Moffat and others 2017, section 2). Unjudged documents and ranks beyond
-    the list or the cutoff have no gain. Differences from another program:
+    EU is the sum of W(r) g(r) (Moffat and others 2017, section 2). Unjudged documents, and ranks
+    beyond the list or the cutoff, have no gain. Differences from cwl_eval:
 
     ============  =====================================  =========================================
     model         here                                   cwl_eval 1.0.12
@@ -221,8 +221,8 @@ class ETC(_Cost):
 class Depth(Expectation):
     """Expected depth; cwl_eval calls it expected items.
 
-    Lower is better, as users who collect gain early stop early; in static models it is the same for
-    all runs.
+    Lower is better, as users who collect gain early stop early. In static models all runs have the
+    same depth.
 
     Examples
     --------

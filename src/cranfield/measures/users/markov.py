@@ -47,8 +47,8 @@ class Moves:
     def stationary(self, states: Indices, loops: bool) -> Floats:
         """Return the stationary distribution of each chain; shape (chains, states).
 
-        `states` are the indices of the ranks among which the users of a chain move, from 0, in the
-        same shape; with `loops` they may stay at a rank.
+        `states`, of the same shape, are the indices, from 0, of the ranks among which the users of
+        each chain move. With `loops` users may stay at a rank.
         """
         frequencies = np.array(self.rows)
         if not loops or states.shape[1] == 1:
@@ -109,13 +109,12 @@ class MarkovPrecision(RelevanceMeasure):
     `distance` NA, ID or LID, and `loops` NL or SL; its weights are 1, 1 / (d + 1) and
     1 / log10(d + 2). Its models that count relevant documents on the way are not implemented.
 
-    If all moves are equally probable (`distance='none'`), so are all relevant ranks. The score is
-    then AP if `recall` multiplies it by the proportion of relevant documents that are retrieved.
+    If all moves are equally probable (`distance='none'`), all relevant ranks have the same weight;
+    with `recall=True` the score is then AP.
 
-    If `moves` is a mapping, users stay within its ranks: relevant documents below do not count, and
-    `distance` is ignored. With `dwell` time is continuous: the distribution of users is
-    proportional to :math:`\pi_i \mu_i`, where :math:`\mu_i` is the mean time at a rank, or at a
-    document of a grade.
+    If `moves` is a mapping, users stay within its ranks: relevant documents below them do not
+    count, and `distance` is ignored. With `dwell` times, the distribution of users is proportional
+    to :math:`\pi_i \mu_i`, where :math:`\mu_i` is the mean time at rank i, or at its grade.
 
     Examples
     --------

@@ -56,7 +56,7 @@ _GRADED = {"graded", "levels"}
 """Kinds of gains that are divided by the highest gain."""
 
 _USES_HIGHEST_GRADE = {*_GRADED, "exponential", "linear"}
-"""Kinds of gains that depend on the highest grade, in any subclass."""
+"""Kinds of gains that depend on the highest grade, in this class or in a subclass."""
 
 
 class UnitGains(Measure):
@@ -84,7 +84,7 @@ class UnitGains(Measure):
         return np.asarray(self.unit_gain(rows.grade, max_gain), dtype=np.float64)
 
     def unit_gain(self, grades: NDArray[Any], max_gain: Any) -> Any:
-        """Return gains from 0 to 1 by grade; `max_gain` is that of the scale, for graded gains."""
+        """Return gains from 0 to 1 by grade; graded gains are divided by `max_gain`."""
         if isinstance(self.gains.kind, tuple):
             return self.gains.from_mapping(grades)
         is_graded = self.gains.kind in _GRADED
@@ -93,7 +93,7 @@ class UnitGains(Measure):
     def exact_gains(self, highest: int) -> NDArray[Any] | None:
         """Return the gains of grades 0 to `highest` as fractions, up to a common factor.
 
-        Return None if they depend on the topic, or on more than the grades.
+        Return None if the gain of a grade depends on the topic, or if there are too many grades.
         """
         is_by_topic = self.gains.kind == "graded" and isinstance(self.max_grade, str)
         if is_by_topic or self.gains.kind == "levels" or highest > MAX_COMPARED_GRADE:
@@ -109,8 +109,8 @@ class UnitGains(Measure):
     def gaining_rows(self, judged: JudgedRuns) -> Rows:
         """Return the judged retrieved documents whose gain is not 0, with their gains."""
         # With a mapping, or gains of a subclass, any grade may have a gain.
-        is_own = type(self).document_gains is UnitGains.document_gains
-        is_increasing = is_own and self.gains.kind in {"binary", "graded"}
+        is_default = type(self).document_gains is UnitGains.document_gains
+        is_increasing = is_default and self.gains.kind in {"binary", "graded"}
         min_grade = self.rel if self.gains.kind == "binary" else 1
         rows = judged.relevant(min_grade) if is_increasing else judged.judged()
         gains = self.document_gains(judged, rows)
@@ -203,7 +203,7 @@ class UserModel(UnitGains, family="user models"):
     def read(
         self, gains: ArrayLike, *, lengths: ArrayLike | None = None, grades: ArrayLike | None = None
     ) -> Reading:
-        """Return C, V, W, L and the expectations of users for rankings of gains.
+        """Return how users read rankings of gains: C, V, W, L and the expectations.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class UserModel(UnitGains, family="user models"):
     def lay_out(
         self, judged: JudgedRuns, depth: int, *, best: bool = False, costs: Costs | None = None
     ) -> Iterator[Page]:
-        """Yield the judged runs as pages with costs; parameters as for `expected`."""
+        """Yield the judged runs as pages with costs; `expected` describes the parameters."""
         rows = judged.judged()
         needs_lengths = self.reads_lengths or costs is not None
         fill_grade = float(judged.judgments.max_grade) if best else np.nan
@@ -296,7 +296,7 @@ class UserModel(UnitGains, family="user models"):
         self._refuse_unknown_lengths(n_unknown)
 
     def last_rank(self, depth: int | None) -> int | None:
-        """Return the last rank that is read down to a requested depth; None for no limit."""
+        """Return the last rank that is read if `depth` is the last rank allowed; None: no limit."""
         return min((rank for rank in (depth, self.last) if rank is not None), default=None)
 
     def _read_page(self, page: Page) -> Reading:
@@ -313,8 +313,8 @@ class UserModel(UnitGains, family="user models"):
     def _refuse_unknown_lengths(self, n_unknown: int) -> None:
         if n_unknown:
             raise MeasureError(
-                f"{self}: {counted(n_unknown, 'retrieved document')} without a known"
-                " length; the parameter missing=100 of the measure assumes that length for them"
+                f"{self}: {counted(n_unknown, 'retrieved document')} without a known length; pass"
+                " their lengths, or set a length to assume, such as missing=100, in the measure"
             )
 
 

@@ -32,7 +32,7 @@ def next_ranks(values: Floats) -> Floats:
 
 
 def join_pages(values_by_page: Iterable[Floats], shape: tuple[int, int]) -> Floats:
-    """Join values of rankings, (..., rankings) by page, to shape (..., topics, systems)."""
+    """Join the values of all pages, of shape (..., rankings), to shape (..., topics, systems)."""
     values = np.concatenate(list(values_by_page), axis=-1)
     return values.reshape(*values.shape[:-1], *shape[::-1]).swapaxes(-1, -2)
 
@@ -72,7 +72,7 @@ class Page:
         return np.arange(1, self.gains.shape[1] + 1)[None, :]
 
     @cached_property
-    def listed(self) -> NDArray[np.bool_]:
+    def has_document(self) -> NDArray[np.bool_]:
         """Mask of ranks with a document."""
         return np.asarray(self.rank <= self.retrieved)
 
@@ -142,7 +142,7 @@ class Reading:
 def costs_by_length(
     page: Page, unit: float, fixed: float = 0.0, missing: float | None = None
 ) -> Floats:
-    """Return the costs of documents: `fixed` plus `unit` times the length, or `missing` length."""
+    """Return `fixed` plus `unit` times the length of each rank; see :func:`fill_lengths`."""
     return np.asarray(fixed + unit * fill_lengths(page, missing))
 
 
@@ -154,7 +154,7 @@ def fill_lengths(page: Page, missing: float | None) -> Floats:
     assert page.lengths is not None
     if missing is not None:
         return np.where(np.isnan(page.lengths), missing, page.lengths)
-    return np.where(page.listed, page.lengths, 0.0)
+    return np.where(page.has_document, page.lengths, 0.0)
 
 
 def make_page(
@@ -190,8 +190,8 @@ def iterate_pages(
 ) -> Iterator[Page]:
     """Yield blocks of rankings as pages of `depth` ranks, in order of cell; at least one page.
 
-    `gains` are those of `rows`, the judged documents; all other ranks have `fill_gain`, and
-    `fill_grade` in models that use grades. `lengths` has the documents with a known length.
+    `rows` are the judged documents, and `gains` their gains; all other ranks have `fill_gain`, and
+    `fill_grade` in models that use grades. `lengths` are the documents with a known length.
     """
     cells = judged.shape[0] * judged.shape[1]
     retrieved = judged.retrieved.T.reshape(-1, 1)

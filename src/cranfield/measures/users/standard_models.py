@@ -216,8 +216,8 @@ def user_model(measure: Measure | str) -> UserModel:
         measure = parse_measure(measure)
     if isinstance(measure, UserModel):
         return measure
-    for kind in type(measure).__mro__:
-        if kind in _MODELS:
-            return _MODELS[kind](measure)
-    names = ", ".join(kind.info.name for kind in _MODELS)
+    for measure_class in type(measure).__mro__:
+        if measure_class in _MODELS:
+            return _MODELS[measure_class](measure)
+    names = ", ".join(measure_class.info.name for measure_class in _MODELS)
     raise MeasureError(f"{measure} has no user model; use a measure such as RBP, {names}")

@@ -140,7 +140,7 @@ class RankBiasedResidual(Measure):
 def satisfaction_probability(gain: Any, max_gain: Any) -> Any:
     """Return the probability that a document satisfies; `max_gain` is the highest gain.
 
-    For exponential gains it is (2^g - 1) / 2^max_grade.
+    For exponential gains the probability is (2^g - 1) / 2^max_grade.
     """
     return gain / (max_gain + 1)
 
@@ -186,7 +186,7 @@ class _ERR(Measure, family="user models", needs="graded or binary judgments", mo
 
 @measure(
     "ERR",
-    summary="Expected reciprocal rank at which a user stops, satisfied.",
+    summary="Expected reciprocal rank at which a user is satisfied and stops.",
     formula=r"\sum_r \frac1r R_r \prod_{i<r} (1 - R_i),"
     r" \quad R_i = \frac{2^{g_i} - 1}{2^{g_{max}}}",
     source="Chapelle and others (2009)",
@@ -227,7 +227,7 @@ class NormalisedExpectedReciprocalRank(_ERR):
 
 @measure(
     "iRBU",
-    summary="Expected utility, decreasing with rank, at the rank where a user stops, satisfied.",
+    summary="Expected utility, which decreases with rank, where a user is satisfied and stops.",
     formula=r"\sum_r p^r R_r \prod_{i<r} (1 - R_i), \quad R_i = \frac{g_i}{g_{max} + 1}",
     source="Sakai and Zeng (2019), from the rank-biased utility of Amigó and others (2018)",
     family="user models",
@@ -265,14 +265,14 @@ _SOURCE = "Azzopardi and others (2021), equation ({})"
 
 
 class SatisfiedModel(UserModel, scale_note=_NOTE):
-    """Base class of user models who may stop when satisfied, or by rank."""
+    """Base class of models of users who stop when satisfied, or at any rank out of impatience."""
 
     def patience(self, rank: Any) -> Any:
         """Return V', the probability that users who are never satisfied read a rank; 1 here."""
         return rank**0
 
     def satisfaction(self, gains: Floats) -> Floats:
-        """Return the probability of satisfaction by a gain; the gain itself by default."""
+        """Return the probability that a gain satisfies the user; by default the gain itself."""
         return gains
 
     def continuation(self, page: Page) -> Floats:
@@ -329,7 +329,7 @@ class NERR8(_SatisfiedAtCutoff):
     elsewhere={"cwl_eval": "EU of NERR-EQ9@k=...", "ir_measures": "NERR9@k"},
 )
 class NERR9(_SatisfiedAtCutoff):
-    """User model with the discount of ERR: without satisfaction, 1/i of the users read rank i."""
+    """User model with the discount of ERR: of users who are never satisfied, 1/i read rank i."""
 
     def patience(self, rank: Any) -> Any:
         return 1 / rank

@@ -112,7 +112,7 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
 def test_scores_from_a_file(campaign: Path) -> None:
     start = ("study", "collection", "--scores", "scores.csv", "--repeats", "10", "-t", "t+holm")
     out, _ = cranfield(campaign, *start)
-    assert "note: the judgments were not studied" in out
+    assert "note: studies of judgments are skipped" in out
     assert "t with holm" in out
     found = json.loads(cranfield(campaign, *start, "--format", "json", "--target", "0.8")[0])
     assert "pools" not in found

@@ -287,7 +287,7 @@ def test_replicates_without_a_score_for_every_topic() -> None:
     values[0, 1, 2] = np.nan
     found = cf.summarise_replicates(cf.Scores(values, TOPICS, SYSTEMS, axis="replicate"))
     assert found.notes == (
-        "B: lowest, highest and SD exclude 1 of 3 replicates without a score for every topic",
+        "B: lowest, highest and SD exclude 1 of 3 replicates, which lack scores of some topics",
     )
 
 

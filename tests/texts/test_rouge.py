@@ -259,7 +259,7 @@ def test_json_of_squad_and_alce(tmp_path: Path) -> None:
     assert evaluate_answers(judge_summaries(alce, alce), "RougeN").to_dict("run") == {"RougeN": 1.0}
     others: list[Any] = [[{"x": 1}, {"paragraphs": 3}], [{"paragraphs": [{"qas": [{}]}]}]]
     for other in others:
-        refuses("expected .* a data set of SQuAD", judge_summaries, predictions, {"data": other})
+        refuses("expected .* the format of SQuAD", judge_summaries, predictions, {"data": other})
 
 
 def test_systems_without_a_topic_with_references_are_refused() -> None:

@@ -104,7 +104,10 @@ def read_strata(text: str) -> dict[int, int | float]:
         end, colon, amount = stratum.partition(":")
         last = integer_in(end.strip())
         if not colon or last is None:
-            raise PolicyError(f"--strata must be pairs such as 10:100%,50:25, got {quoted(text)}")
+            raise PolicyError(
+                "--strata must be pairs of a rank and a proportion or number of documents, such as"
+                f" 10:100%,50:25, got {quoted(text)}"
+            )
         if last in strata:
             raise PolicyError(f"--strata must name each rank once, got {quoted(text)}")
         strata[last] = read_amount(amount, f"--strata {end.strip()}:")

@@ -89,7 +89,7 @@ def collection(
             POOL_OPTIONS, "cannot be combined with --scores, which are already computed"
         )
         scores = source.scores(options.judging)
-        notes.append("note: the judgments were not studied; use QRELS and RUN instead of --scores")
+        notes.append("note: studies of judgments are skipped; they require QRELS and RUN")
     else:
         scores, studies = _study_judgments(source, pool, options)
     for measure_scores in scores.values():

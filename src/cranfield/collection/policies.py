@@ -158,8 +158,8 @@ PRESETS: dict[str, Policies] = {
 }
 """Policies of other programs, by name.
 
-A preset sets the policies and roundings of a program. It does not remove documents whose id is that
-of the query, as BEIR does (`exclude="self"`), and does not include options of the program.
+A preset sets the policies and roundings of a program, but not the options of the program. BEIR also
+removes documents whose id is that of the query: no preset does so, but `exclude="self"` does.
 
 `ndeval` stands for `ndeval -traditional`, which orders documents by score; without this option the
 program orders them by the rank column (`ties="rank"`). With the option `-c`, `ndeval` and `gdeval`

@@ -122,7 +122,7 @@ class Qrels(ReadPairs):
 
     @cached_property
     def form_keys(self) -> Keys:
-        """Sorted keys of the pairs (topic, form), as a search is faster than a join."""
+        """Sorted keys of topic and normal form of the document; a search is faster than a join."""
         return np.sort(pair_keys(self.forms["form"], self.forms["topic"].to_numpy(), self.topics))
 
     @property

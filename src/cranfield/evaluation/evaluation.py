@@ -175,8 +175,9 @@ def notes_of_orders(
 ) -> Iterator[str]:
     """Report how ties can change overall values, estimated from a few orders of tied documents.
 
-    `score` returns the scores of all measures, or of the only one, and `overall` a value for each
-    measure and system. `systems` and `run_systems` are as in :func:`list_effects`.
+    `score` returns the scores by measure, or without this axis if there is one measure; `overall`
+    returns a value for each measure and system. `systems` and `run_systems` are as in
+    :func:`list_effects`.
     """
     if has_ties(judged, measures):
         by_measure = np.atleast_2d(effect_of_orders(permute_ties(judged), score, overall))

@@ -493,7 +493,7 @@ def _read_by_measure(data: Any, side: str) -> dict[str, Scores]:
             first, *other_measures = dict.fromkeys(scores.measure for scores in data.values())
             if other_measures:
                 raise PolicyError(
-                    f"expected scores of one measure for all roles, got"
+                    f"expected scores of the same measure for all runs, got"
                     f" {quoted(first)} and {quoted(other_measures[0])}"
                 )
             scores_by_measure = {first: combine_systems(data)}

@@ -287,7 +287,7 @@ class TestInfo:
 
     @property
     def bound(self) -> bool:
-        """Whether the test is only an upper bound, which rejects for any difference."""
+        """Whether the test rejects for any difference, as an upper bound of the power of tests."""
         return self.family == "bound"
 
 

@@ -185,7 +185,7 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
         if n_partial:
             notes.append(
                 f"{name}: lowest, highest and SD exclude {n_partial} of"
-                f" {counted(int(row['replicates']), 'replicate')} without a score for every topic"
+                f" {counted(int(row['replicates']), 'replicate')}, which lack scores of some topics"
             )
         if row["within"] == 0:
             notes.append(f"{name}: all replicates have the same scores")

@@ -44,7 +44,7 @@ from cranfield.sources.text import (
 from cranfield.sources.values import Cells, is_number
 
 MappingReader = Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]
-"""Converts a mapping to columns; the text is the name of its source in messages."""
+"""Converts a mapping to columns; the second argument names the source in messages."""
 
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
 

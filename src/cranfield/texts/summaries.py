@@ -70,8 +70,8 @@ def _squad_references(articles: list[Any], source: str) -> dict[Any, list[Any]]:
         return {q["id"]: [answer["text"] for answer in q["answers"]] for q in questions}
     except (KeyError, TypeError):
         reason = (
-            "expected {topic: [text, ...]} or a data set of SQuAD, got other JSON; write a table"
-            " with a row for each topic: topic, reference"
+            "expected {topic: [text, ...]} or the format of SQuAD, got other JSON; use one of"
+            " these, or a table with the columns topic and reference"
         )
         raise InputError(reason, source=source) from None
 

@@ -41,13 +41,13 @@ def test_pages_twice() -> None:
     assert log.pages["query"].to_list() == ["cats"] and log.results["doc"].to_list() == ["a"]
     assert log.anomalies == {
         "pages recorded twice": 1,
-        "results in a repeated record of the same page": 1,
+        "results of a page in its second or later record": 1,
     }
 
 
 def test_clicks_before_their_page() -> None:
     clicks = {"page": ["p", "q"], "rank": [1, 1], "time": [100, 199.9]}
-    with pytest.raises(InputError, match="got a click before the time of page 'q'"):
+    with pytest.raises(InputError, match="got a click earlier than page 'q'"):
         cf.online.read_log(PAGES, RESULTS, clicks)
     log = log_of(PAGES, RESULTS, clicks)
     assert log.clicks["time"].is_null().to_list() == [False, True]
@@ -239,7 +239,7 @@ def test_times_of_one_table_with_and_without_a_zone() -> None:
         cf.online.read_log(pages, None, {"page": ["p"], "rank": [1]})
 
 
-REPEATED = "results in a repeated record of the same page"
+REPEATED = "results of a page in its second or later record"
 
 
 @pytest.mark.parametrize("second", [["a", "b"], ["c", "d", "e"], []])
@@ -285,7 +285,7 @@ def test_flat_tables(tmp_path: Path, form: str) -> None:
     source = forms(tmp_path)[form]
     with pytest.raises(InputError, match="rank 1 occurs twice on page 'p'"):
         cf.online.read_log(source)
-    with pytest.warns(CranfieldWarning, match="3 results in a repeated record"):
+    with pytest.warns(CranfieldWarning, match="3 results of a page in its second"):
         log = cf.online.read_log(source, on_anomaly="count")
     assert log.results_with_clicks.rows() == [(0, 1, "a", 0), (0, 2, "b", 1)]
     assert log.anomalies == {REPEATED: 3}

@@ -161,7 +161,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: read_log(PAGES, CLICKED, RESULTS), "seems to be the table of results"),
     ],
     "clicks": [
-        (lambda: with_clicks(page=["q"], rank=[1], time=[199.9]), "before the time of page 'q'"),
+        (lambda: with_clicks(page=["q"], rank=[1], time=[199.9]), "earlier than page 'q'"),
         *[
             (
                 lambda clicks=clicks: with_clicks(**clicks),

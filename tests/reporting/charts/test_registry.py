@@ -58,11 +58,11 @@ def test_results_have_their_charts() -> None:
     [
         (
             "intervals",
-            "is cf.charts.intervals_chart, which takes PairwiseComparison; Scores has box",
+            "cf.charts.intervals_chart draws it from PairwiseComparison; Scores has box",
         ),
         (
             "hasse",
-            "hasse is cf.charts.hasse_chart, which takes a length; Scores has box, differences",
+            "cf.charts.hasse_chart draws it from a length; Scores has box, differences",
         ),
         ("bix", "unknown chart 'bix'; Scores has box, differences, score_scatter, difficulty$"),
     ],

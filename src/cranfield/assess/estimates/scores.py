@@ -279,7 +279,7 @@ def ppi_scores(
     lambda_
         Weight of the judge, from 0 (people only) to 1; by default learned for each system.
     folds, seed
-        Number of folds of cross-fitting, and seed of random numbers, also for `scores`.
+        Number of folds of cross-fitting, and seed of random numbers, also of the corrected scores.
     alpha
         One minus the confidence level of the intervals.
     fixed_topics

@@ -232,10 +232,10 @@ class MoveToFront(Method):
     """Choose from the run with the highest priority as long as its documents are relevant.
 
     Priorities start at 0. A relevant document sets the priority of its run to 0, and the next
-    document is of the same run. Any other document lowers the priority of its run by 1, and the run
-    with the highest priority is chosen again. A document that was judged earlier in another run
-    counts in the same way, or is skipped. In global scope there is one queue for the runs of all
-    topics.
+    document is of the same run. Any other document lowers the priority of its run by 1, and the
+    next document is of a run with the highest priority. A document that was judged earlier in
+    another run counts in the same way, or is skipped. In global scope there is one queue for the
+    runs of all topics.
     """
 
     name = "MTF"

@@ -262,7 +262,7 @@ class SheetInputs:
         """Return the sheets of all runs or of a team, in order of tags.
 
         If `others` is `hidden`, the sheets name no other run. The reference groups for a team do
-        not reveal the scores of a few other teams.
+        not reveal the scores of fewer than `min_category` teams, counting this team.
         """
         check_choice("others", others, NAMING_OF_OTHERS)
         scores, task = self.scores, self.task

@@ -321,9 +321,9 @@ def options_of(
 
     The function may be a method, a dataclass with its fields, or the command itself, for options
     that the library does not have. In `names`, `as=view` makes the parameter `view` the option
-    --as. A change maps the name of a parameter to its help, or to arguments of :func:`option`; the
-    argument `flag` sets another flag and the name of the value. In hints, an option stands for its
-    parameter, whatever its flag. `type`, `requires` and `group` apply to all options.
+    --as. `changes` maps a parameter to its help text, or to arguments of :func:`option`, of which
+    `flag` sets the flag and the placeholder of the value. Hints in messages name the option instead
+    of the parameter. `type`, `requires` and `group` apply to all options.
     """
     common: dict[str, Any] = {"requires": requires, "group": group}
     common |= {} if type is None else {"type": type}

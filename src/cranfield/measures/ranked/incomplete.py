@@ -93,7 +93,7 @@ class BinaryPreference(_Bpref):
     elsewhere={"trec_eval": "gm_bpref"},
 )
 class GeometricBinaryPreference(_Bpref):
-    """Bpref for each topic; the geometric mean over topics replaces lower scores by 1e-5."""
+    """Bpref for each topic; in the geometric mean over topics, a score below 1e-5 is 1e-5."""
 
 
 @measure(

@@ -91,7 +91,7 @@ class CitationPrecision(_SupportMeasure):
     elsewhere={"TREC RAG": "weighted recall"},
 )
 class CitationRecall(_SupportMeasure):
-    """Weighted recall; a sentence without citations is not supported.
+    """Weighted recall; a sentence without citations counts as unsupported.
 
     If several citations of a sentence count (`counted='all'`), its support is the highest of them.
     """

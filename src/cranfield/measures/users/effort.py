@@ -129,7 +129,9 @@ class TimeBiasedGain(UserModel):
     range=(0.0, float("inf")),
     inputs=("lengths",),
     needs="the lengths of relevant retrieved documents, in characters",
-    elsewhere={"cwl_eval": "U-L@L, a rate, in which documents gain at the start of their text"},
+    elsewhere={
+        "cwl_eval": "U-L@L, divided by L, with the gain of a document at the start of its text"
+    },
 )
 class UMeasure(UserModel):
     r"""The U-measure of a ranked list, read from top to bottom (Sakai 2013, figure 5 (b)).

@@ -213,7 +213,7 @@ class ETC(_Cost):
 
 @wrapping(
     "Depth",
-    summary="Expected number of ranks that the user of a measure's user model reads.",
+    summary="Expected number of ranks that a user reads, by the user model of a measure.",
     formula=r"\sum_r V(r) = 1 / W(1)",
     range=(1.0, _INFINITY),
     lower_is_better=True,

@@ -141,7 +141,7 @@ class MarkovPrecision(RelevanceMeasure):
         "how the probability of a move decreases with distance: 'inverse', inversely; 'log',"
         " inversely with its logarithm; 'none', not at all",
     )
-    loops: bool = parameter(False, flag, "whether users may stay at their rank")
+    loops: bool = parameter(False, flag, "whether the next rank of a user may be the present one")
     dwell: Gain | None = parameter(
         None,
         optional(_dwell_times),

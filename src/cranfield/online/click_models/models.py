@@ -187,11 +187,13 @@ class Posterior:
 def posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continuation) -> Posterior:
     r"""Compute the posterior by the forward-backward algorithm.
 
-    Let e be the probability of examination given the clicks above, z whether nothing is clicked at
-    or below a rank, and :math:`\beta_r = P(c_r, \dots \mid E_r = 1)`. The examination of a result
-    without a click has the odds :math:`e(1-a)[t_1\beta_{r+1} + (1-t_1)z_{r+1}]` to
-    :math:`(1-e)z_{r+1}`. All results above a click are examined, so beta matters only below the
-    lowest click; it is 1 elsewhere, so that products over long pages do not underflow.
+    Let e be the probability of examination given the clicks above, a the attractiveness of the
+    result, t_1 the probability of continuing after no click, z the indicator (0 or 1) that nothing
+    is clicked at or below a rank, and :math:`\beta_r = P(c_r, \dots \mid E_r = 1)` for the clicks
+    c and the examination E of ranks. The examination of a result without a click has the odds
+    :math:`e(1-a)[t_1\beta_{r+1} + (1-t_1)z_{r+1}]` to :math:`(1-e)z_{r+1}`. All results above a
+    click are examined, so beta matters only below the lowest click; it is 1 elsewhere, so that
+    products over long pages do not underflow.
     """
     t1, t2, t3 = continuation
     clicks = pages.clicks

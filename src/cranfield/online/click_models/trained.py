@@ -164,7 +164,7 @@ class ClickModel(Result):
         return pl.DataFrame(columns.get(variable))
 
     def patterns(self, log: QueryLog) -> Patterns:
-        """Return the patterns of the pages of a log, with the items of this model."""
+        """Return the click patterns of a log's pages, with the items that have parameters here."""
         return patterns_of(log, self.items)
 
     def click_probabilities(self, log: QueryLog) -> pl.DataFrame:

@@ -290,7 +290,7 @@ def analyse_experiment(
     check_list("segments", segments)
     check_list("weights", weights)
     if looks is not None and sequential is None:
-        raise PolicyError("looks requires sequential, such as sequential='CS(tuned=5000)'")
+        raise PolicyError("looks=... requires sequential, such as sequential='CS(tuned=5000)'")
     if sequential is not None and errors in ("bootstrap", "permutation"):
         raise PolicyError(f"sequential cannot be combined with errors={errors!r}")
     control = None if control is None else str(control)

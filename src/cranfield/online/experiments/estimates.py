@@ -316,7 +316,7 @@ class Effects:
 
     @property
     def count(self) -> Floats:
-        """Number of units of both variants."""
+        """Total number of units of the two variants."""
         return self.control_count + self.treatment_count
 
     @property
@@ -602,7 +602,7 @@ def percentiles(values: Floats, level: float) -> tuple[float, float]:
 
 
 def two_sided_pvalue(values: Floats) -> float:
-    """Compute the two-sided percentile p-value of 0: twice the smaller tail."""
+    """Compute the two-sided percentile p-value of no effect (0): twice the smaller tail."""
     if np.isnan(values).any():
         return np.nan
     tail = min(int((values <= 0).sum()), int((values >= 0).sum()))

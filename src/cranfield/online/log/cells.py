@@ -270,8 +270,8 @@ def _read_dates_as_numbers(cells: Any) -> Any:
 
 
 # Integers are converted to text.
-ID = Cell(convert=_convert_id, problem="not text or an integer", is_required=True)
-NAME = Cell(convert=_convert_id, problem="not text or an integer", blank=("",))
+ID = Cell(convert=_convert_id, problem="neither text nor an integer", is_required=True)
+NAME = Cell(convert=_convert_id, problem="neither text nor an integer", blank=("",))
 VARIANT = replace(NAME, convert=_convert_variant)  # Also whether a page is treated
 _INT_32 = (-(2**31), 2**31 - 1)
 

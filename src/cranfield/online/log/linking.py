@@ -250,7 +250,7 @@ def keep_first_records(
 
         table.refuse(is_repeated | is_duplicate, reason)
     is_duplicate &= drop_duplicates
-    kind = "results in a repeated record of the same page"
+    kind = "results of a page in its second or later record"
     anomalies.add("results logged twice", is_duplicate, table.source, "excluded")
     anomalies.add(kind, is_repeated, table.source, "excluded")
     return table.gather((~(is_repeated | is_duplicate)).arg_true())
@@ -284,7 +284,7 @@ def _check_clicks(
     if has_times and "time" in pages.columns:
         is_early = (frame["time"] < pages["time"].gather(frame["page"])).fill_null(False)
         if anomalies.is_strict:
-            problem = "expected clicks after their page, got a click before the time of page"
+            problem = "expected clicks later than their page view, got a click earlier than page"
             remedy = "; on_anomaly='count' treats its time as unknown"
             table.refuse(is_early, lambda row: f"{problem} {quoted(row['page'])}{remedy}")
         treatment = "their times are treated as unknown"

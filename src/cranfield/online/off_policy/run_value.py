@@ -238,8 +238,9 @@ def rank_propensities(
         Number of ranks, at least 2.
     confidence
         Confidence level of the intervals. They are computed for logarithms by Student's t, with
-        errors over queries (for `swaps` of a ratio of sums, for `AllPairs` by a sandwich estimate);
-        degrees of freedom are the number of queries with pairs, minus 1. `EM` has no intervals.
+        standard errors over queries: of a ratio of sums for the method `swaps`, by a sandwich
+        estimate for `AllPairs`. The degrees of freedom are the number of queries with pairs, minus
+        1. `EM` has no intervals.
 
     Raises
     ------

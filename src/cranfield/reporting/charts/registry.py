@@ -130,7 +130,8 @@ def chart_function(result: Any, name: str) -> Callable[..., Any]:
     if full_name not in subjects:
         chart = CHARTS[full_name]
         raise AttributeError(
-            f"{name} is cf.charts.{chart.function}, which takes {chart.subject}; {available}"
+            f"{name} is not a chart of this result: cf.charts.{chart.function} draws it from"
+            f" {chart.subject}; {available}"
         )
     draw, select = CHARTS[full_name].draw, subjects[full_name]
     selection_names = tuple(inspect.signature(select).parameters)[1:]

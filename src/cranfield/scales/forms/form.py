@@ -51,7 +51,7 @@ from cranfield.measures.users.stopping import satisfaction_probability
 
 ZERO = Fraction(0)
 ONE = Fraction(1)
-"""The number 1; as the base of a logarithm it represents rational weights."""
+"""The number 1; in the place of the base of a logarithm it means that weights are rational."""
 
 
 @lru_cache(maxsize=4096)

@@ -54,7 +54,7 @@ MAX_NODES = 2**27
 MAX_CHUNK_NODES = 2**22
 """Maximum number of partial runs for one chunk of pairs at one rank."""
 MAX_HEADS = 2**22
-"""Maximum number of values of the first ranks."""
+"""Maximum number of distinct values that the first ranks of a run can contribute."""
 TILTS = (0.0, -1.0, 1.0, -2.0, 2.0, -4.0, 4.0, -8.0, 8.0)
 """Parameters theta of exponential tilting, divided by the standard deviation of the values."""
 PROPORTIONS = (0.5, *(1 / 16,) * 8)

@@ -309,7 +309,7 @@ def make_quadrature(df: float, step: float) -> tuple[Floats, Floats]:
 
 
 def maximum_sf(t: Floats, comparisons: int, df: float, *, two_sided: bool) -> Floats:
-    """Return P(maximum >= t) of the statistics of systems against one baseline."""
+    """Return the probability that the largest of the statistics against a baseline is >= t."""
     out = _maximum(comparisons, two_sided, df).sf(t)
     is_negative = t <= 0
     if not two_sided and is_negative.any():

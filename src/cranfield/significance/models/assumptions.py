@@ -199,8 +199,8 @@ class Assumptions(Result):
                 " of System corrected for non-sphericity, above the ANOVA table. For pairs, the"
                 " correction bootstrap-tukey and the test t do not assume equal variances."
                 if self.balanced
-                else "As some scores are missing, this may affect the Type I errors: check with a"
-                " paired test or a randomisation test."
+                else "With missing scores, unequal variances may change the Type I error rate:"
+                " check the results with a paired test or a randomisation test."
             )
             lines.append(f"The systems differ in variance. {advice}")
         if ADDITIVE in self.violated:

@@ -251,8 +251,8 @@ def three_way_test(pairs: Pairs, options: Options) -> Outcome:
 def fixed_topics_notes(table: AnovaTable, values: Floats) -> tuple[str, ...]:
     """Return a note that the results hold for these topics only, with the F of random topics."""
     note = (
-        "the results of this test hold for these topics only, as its error excludes the variation"
-        " of differences between topics"
+        "the results of this test hold for these topics only, as its error excludes how differences"
+        " of systems vary from topic to topic"
     )
     fixed_f, fixed_p = table.f_of("System")
     random_f, random_p = random_topics(values)[0].f_of("System")

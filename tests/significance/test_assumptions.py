@@ -131,7 +131,7 @@ def test_notes_of_what_is_not() -> None:
     holes[0, 0] = np.nan
     table, _ = fit_one_way(holes)
     unbalanced = check_assumptions(table.residuals, table.fitted)
-    assert "As some scores are missing" in " ".join(unbalanced.notes)
+    assert "With missing scores" in " ".join(unbalanced.notes)
     assert "Tukey's test of non-additivity, which requires a score" in unbalanced.skipped[0]
 
 

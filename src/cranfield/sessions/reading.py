@@ -29,7 +29,8 @@ from cranfield.sessions.log import (
 )
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import columns_of_mapping, read_table, two_columns
-from cranfield.sources.schemas import NAMED, Column, Lines, Schema, between_tabs, optional, totals
+from cranfield.sources.schemas import NAMED, Column, Lines, Schema, between_tabs, optional
+from cranfield.sources.summaries import totals
 from cranfield.sources.text import Element, read_xml
 from cranfield.sources.values import GRADE, ID, Kind, absent, any_value, finite
 

@@ -288,28 +288,6 @@ SUCCESS = frozenset(
 )
 """Values of a status column that do not exclude its row."""
 
-TOTALS = frozenset({"all", "(all)", "overall", "total", "totals", "grandtotal", "sum"})
-"""Names of rows with totals of other rows, spelt as by `schemas.spelt`."""
-
-SUMMARIES = TOTALS | frozenset(
-    {
-        *("count", "min", "max"),
-        *("mean", "average", "avg", "amean", "gmean", "hmean", "median"),
-        *("std", "stdev", "stddev", "sd", "variance", "macroavg", "microavg", "weightedavg"),
-        *("arithmeticmean", "geometricmean", "harmonicmean", "grandmean", "alltopics"),
-        *("allqueries", "mittelwert", "durchschnitt", "gesamt"),
-    }
-)
-"""Names of rows and columns that summarise others, spelt as by `schemas.spelt`."""
-
-_POSSIBLE_SUMMARIES = frozenset(
-    {"n", "se", "sem", "stderr", "standarderror", "var", "ci", "map", "macro", "micro", "aggregate"}
-)
-"""Names of rows that summarise others, if the names of all others have digits."""
-
-_OF_ALL = re.compile(r"\s*\((all\b|n *=|\d)[^()]*\)$", re.IGNORECASE)
-_QUANTILE = re.compile(r"\d+(\.\d+)?%")
-
 PLAIN = (
     "id q0 topic doc docid document text title body contents content snippet abstract url"
     " description name comment comments note notes passage query question answer prediction"
@@ -354,24 +332,6 @@ def _kind_of_decisive(name: str) -> str:
     """Return the kind of a decisive column, or an empty text for other columns."""
     ends = (kind for end, kind in _DECISIVE_ENDS.items() if name.endswith(end))
     return _DECISIVE.get(name) or next(ends, "")
-
-
-def find_summaries(labels: Iterable[str | None]) -> set[str]:
-    """Return the labels of rows that summarise the others.
-
-    >>> sorted(find_summaries(["q1", "q2", "Mean (all)", "25%", "SE"]))
-    ['25%', 'Mean (all)', 'SE']
-    >>> sorted(find_summaries(["de", "se", "25%", "50%"]))
-    []
-    """
-    names = {label for label in labels if label}
-    summaries = {name for name in names if spelt(_OF_ALL.sub("", name) or name) in SUMMARIES}
-    possible = {name for name in names - summaries if spelt(name) in _POSSIBLE_SUMMARIES}
-    quantiles = {name for name in names - summaries if _QUANTILE.fullmatch(name)}
-    others = names - summaries - possible - quantiles
-    if others and all(any(map(str.isdigit, name)) for name in others):
-        summaries |= possible
-    return summaries | quantiles if summaries - {"all"} and others else summaries
 
 
 @dataclass(frozen=True)
@@ -423,15 +383,6 @@ Suspicions = dict[str, pl.Expr]
 
 def negative(column: str) -> Suspicions:
     return {f"{column} must be at least 0, got {{{column}:g}}": pl.col(column) < 0}
-
-
-def totals(*columns: str) -> Suspicions:
-    """Return a condition for rows of totals, with a name such as `Total` in all these columns."""
-    names = pl.col(columns).str.to_lowercase().str.replace_all(r"[\s_.:-]+", "")
-    is_total = pl.all_horizontal(names.is_in([*TOTALS])).fill_null(False)
-    # A table may have a single name, such as `all`, in all of its rows.
-    reason = f"{{{columns[0]}}} seems to be a row of totals; remove it"
-    return {reason: is_total & ~is_total.all()}
 
 
 def unnamed(column: str) -> Suspicions:

@@ -291,9 +291,13 @@ def test_rows_of_totals_are_reported(recwarn: pytest.WarningsRecorder) -> None:
         assert len(read_labels(wide, worker_columns=["x"])) == 3
     with pytest.warns(CranfieldWarning, match="topic 'Total' looks like a row of totals"):
         read_labels([*rows, ("Total", "-", "x", 1)])
-    items = [{"item": doc, "rater": "x", "label": 1} for doc in ("a", "mean")]
-    with pytest.warns(CranfieldWarning, match="doc 'mean' looks like"):
-        read_labels(items)
+    for name in ("mean", "Summe", "Moyenne"):
+        items = [{"item": doc, "rater": "x", "label": 1} for doc in ("a", name)]
+        with pytest.warns(CranfieldWarning, match=f"doc '{name}' looks like"):
+            read_labels(items)
+        ratings = pl.DataFrame({"doc": ["a", "b", name], "x": [1, 0, 1], "y": [0, 0, 1]})
+        with pytest.warns(CranfieldWarning, match=f"doc '{name}' looks like"):
+            agreement_of(ratings, ["alpha"], interval="none")
     recwarn.clear()
     read_labels(rows)
     read_labels([("all", "mean", "x", 1), ("all", "total", "x", 0)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,53 @@ def test_the_row_all_is_no_topic(tmp_path: Path) -> None:
     scores = cf.Scores(np.array([[0.5], [0.25]]), ("all", "mean"), ("a",), "AP")
     assert cf.read_scores([scores]).topics == ("all", "mean")
     refuses(r"s\.csv: has no scores by topic", read, "topic,a\nall,.5\n", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Summe", "Gesamtergebnis", "Moyenne", "Total général", "Promedio", "media", "Среднее"),
+        *("平均", "p-value", "t", "W/T/L", "Δ", "% change", "GMAP", "Overall mean", "mean ± std"),
+        *("Average of all", "95% CI", "# topics"),
+    ],
+)
+def test_rows_that_summarise_topics(name: str, tmp_path: Path) -> None:
+    wide = f"topic,a,b\nq1,.5,.25\nq2,.5,.75\n{name},.04,.04\n"
+    long = f"topic,system,score\nq1,a,.5\nq2,a,.5\n{name},a,.04\nq1,b,.25\nq2,b,.75\n"
+    for text in (wide, long):
+        scores = warns("rows that summarise topics are skipped", read, text, tmp_path)
+        assert scores.values.tolist() == [[0.5, 0.25], [0.5, 0.75]]
+
+
+@pytest.mark.parametrize("topics", ["p q t", "media news test", "q1 q2 test"])
+def test_topics_called_like_statistics(topics: str, tmp_path: Path) -> None:
+    text = "topic,a,b\n{},.5,.25\n{},.25,.75\n{},.125,.625\n".format(*topics.split())
+    assert read(text, tmp_path).topics == tuple(topics.split())
+
+
+@pytest.mark.parametrize(
+    ("last", "names", "is_summary"),
+    [
+        (("0.367", "0.5"), "q1 q2 q3 Kokku", True),  # means, rounded
+        (("1.1", "1.5"), "q1 q2 q3 Kokku", True),  # sums
+        (("0.367", "0.5"), "q1 q2 q3 q4", False),
+        (("0.367", "0.5"), "a b c Kokku", False),
+        (("0.367", "0.51"), "q1 q2 q3 Kokku", False),
+        (("0.35", "0.5"), "q1 q2 q3 Kokku", False),
+    ],
+)
+def test_a_last_row_that_is_a_mean_or_sum(
+    last: tuple[str, str], names: str, is_summary: bool, tmp_path: Path
+) -> None:
+    values = [("0.1", "0.25"), ("0.2", "0.5"), ("0.8", "0.75"), last]
+    rows = [f"{name},{a},{b}\n" for name, (a, b) in zip(names.split(), values, strict=True)]
+    text = "topic,a,b\n" + "".join(rows)
+    scores = warns("'Kokku'", read, text, tmp_path) if is_summary else read(text, tmp_path)
+    assert len(scores.topics) == 4 - is_summary
+
+
+def test_binary_scores_are_no_means(tmp_path: Path) -> None:
+    assert len(read("topic,a\nq1,1\nq2,1\nq3,1\nshoes,1\n", tmp_path).topics) == 4
 
 
 def test_the_index_of_a_frame(tmp_path: Path) -> None:
@@ -180,11 +228,14 @@ def test_a_column_that_distinguishes_repeated_rows(tmp_path: Path) -> None:
     ("others", "names", "values"),
     [
         ("a", "a_se a.ci Δ", [0.125, 0.25]),
+        (("bm25", "dense"), "p t wins p_value improvement", [0.125, 0.25]),
         ("a", "fold bm25_rank P-Value a_std mean seed worst", [1, 2]),
         ("ab", "diff n_rel doc_count level_0 x", [12, 30]),
     ],
 )
-def test_statistics_and_counts_are_no_systems(others: str, names: str, values: list[Any]) -> None:
+def test_statistics_and_counts_are_no_systems(
+    others: Sequence[str], names: str, values: list[Any]
+) -> None:
     for name in names.split():
         table = {"topic": ["1", "2"], **{other: [0.5, 1.0] for other in others}, name: values}
         scores = warns(f"read as systems: '{name}'", cf.read_scores, pl.DataFrame(table))
@@ -196,6 +247,8 @@ def test_statistics_and_counts_are_no_systems(others: str, names: str, values: l
     [
         {"a": [0.5, 0.75], "A_var": [0.125, 0.25]},  # not the name of a column with an error
         {"lambda_rank": [0.5, 0.75], "stdin": [0.5, 1], "folded": [1, 0]},
+        {"s": [0.5, 0.75], "t": [0.5, 1], "p": [1, 0]},  # letters
+        {"a_mean": [0.5, 0.75], "b_mean": [0.5, 1]},
         {"a": [5, 7], "b": [12, 30]},  # numbers of retrieved documents of all systems
     ],
 )

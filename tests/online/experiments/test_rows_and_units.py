@@ -407,7 +407,20 @@ def test_decimals_up_to_1_may_be_rates() -> None:
     analyse_experiment(table, "clicked", unit="user")
 
 
-@pytest.mark.parametrize("total", ["Total", "(all)", "Grand total", "SUM"])
+@pytest.mark.parametrize("unit", [None, "user"])
+def test_a_last_row_with_the_sums_or_means_of_the_rows_above(unit: str | None) -> None:
+    table = {"user": ["u1", "u2", "u3", "u4", "Kokku"], "variant": [*"ababa"]}
+    for values in ([1, 2, 3, 4, 10], [1, 2, 2, 3.5, 2.125]):
+        with pytest.raises(InputError, match="row 5: 'Kokku' seems to be a row of totals"):
+            analyse_experiment(table | {"x": values}, "x", unit=unit)
+        # Names of users without digits, or without a difference to the last.
+        for names in (["u1", "u2", "u3", "u", "v"], ["u1", "u2", "u3", "u4", "u5"]):
+            analyse_experiment(table | {"user": names, "x": values}, "x", unit=unit)
+    for values in ([1, 2, 3, 4, 9], [1, 1, 1, 1, 1]):
+        analyse_experiment(table | {"x": values}, "x", unit=unit)
+
+
+@pytest.mark.parametrize("total", ["Total", "(all)", "Grand total", "SUM", "Summe", "Somme"])
 def test_a_row_of_totals_is_not_a_unit(total: str) -> None:
     table = {"user": [*"uvwx", total], "variant": [*"abab", "a"], "x": [1, 2, 3, 4, 10]}
     for name in ("user", "name"):

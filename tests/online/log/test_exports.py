@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
-from cranfield.sources.schemas import TOTALS, spelt
+from cranfield.sources.schemas import spelt
+from cranfield.sources.summaries import TOTALS
 from tests.online.log.samples import log_of, same
 
 DATA = Path(__file__).parents[2] / "data" / "online"

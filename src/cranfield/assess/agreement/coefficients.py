@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.assess.labels.reading import LABELS, read_labels
+from cranfield.assess.labels.reading import LABELS, read_labels, warn_of_summaries
 from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Bools, Floats, Indices, Ints, row_slices
 from cranfield.base.errors import (
@@ -26,7 +26,8 @@ from cranfield.base.spec import Registry
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, some_of
 from cranfield.sources.columns import is_frame
-from cranfield.sources.schemas import NO_NAME, SUMMARIES, spelt
+from cranfield.sources.schemas import NO_NAME, spelt
+from cranfield.sources.summaries import SUMMARIES
 
 MAX_ENTRIES = 2**25  # Maximum number of entries in the tables of all topics (256 MB)
 MAX_PAIRS = 2**25  # Maximum number of pairs of labels of the same unit
@@ -256,6 +257,8 @@ def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | N
     ratings = frame.drop(ids) if ids else frame
     if columns["worker"] or columns["grade"] or columns["order"] or not ratings.columns:
         return None
+    for name in ids:
+        warn_of_summaries(name, frame[name].to_list(), "labels")
     ratings = ratings.with_columns(selectors.boolean().cast(nw.Int8))
     text = next((k for k, dtype in ratings.schema.items() if not dtype.is_numeric()), None)
     if text is not None:

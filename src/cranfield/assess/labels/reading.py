@@ -56,13 +56,13 @@ from cranfield.sources.columns import (
 )
 from cranfield.sources.schemas import (
     GROUPS,
-    SUMMARIES,
     Column,
     Schema,
     optional,
     schema_of_lines,
     spelt,
 )
+from cranfield.sources.summaries import find_summaries
 from cranfield.sources.values import (
     GRADE,
     GRADE_OR_NONE,
@@ -504,18 +504,23 @@ class _Reader:
 def _warn_of_suspicious_ids(frame: pl.DataFrame, source: str) -> None:
     """Warn of ids of rows that may be totals, and of workers that differ in case only."""
     name = "doc" if frame["topic"].null_count() == frame.height else "topic"
-    ids = frame[name].unique(maintain_order=True).to_list()
-    summaries = [label for label in ids if spelt(label) in SUMMARIES]
-    if summaries and len(summaries) < len(ids):
-        listed = some_of(map(quoted, summaries), 3)
-        note = f"{name} {listed} looks like a row of totals or means; it is read as labels"
-        warn(f"{source}: {note}, so remove it if it summarises other rows")
+    warn_of_summaries(name, frame[name].unique(), source)
     workers = frame["worker"].drop_nulls().unique(maintain_order=True).to_list()
     spellings = Counter(worker.casefold() for worker in workers)
     alike = [worker for worker in workers if spellings[worker.casefold()] > 1]
     if alike:
         names = some_of(map(quoted, alike), 4)
         warn(f"{source}: {names} are read as different workers; they differ in case only")
+
+
+def warn_of_summaries(name: str, ids: Sequence[Any] | pl.Series, source: str) -> None:
+    """Warn of rows whose id, of a topic or a document, is a name of totals or means."""
+    labels = {str(label) for label in ids}
+    summaries = sorted(find_summaries(labels))
+    if summaries and len(summaries) < len(labels):
+        listed = some_of(map(quoted, summaries), 3)
+        note = f"{name} {listed} looks like a row of totals or means; it is read as labels"
+        warn(f"{source}: {note}, so remove it if it summarises other rows")
 
 
 def _make_labels(

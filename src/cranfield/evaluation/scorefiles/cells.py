@@ -19,7 +19,8 @@ from cranfield.collection.pairs import number_values
 from cranfield.measures.grammar import known_measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import suggests_lower
-from cranfield.sources.schemas import Schema, find_summaries, optional, spelt
+from cranfield.sources.schemas import Schema, optional, spelt
+from cranfield.sources.summaries import ends_in_summary, find_summaries
 from cranfield.sources.values import (
     DECIMAL_COMMA,
     LABEL,
@@ -298,10 +299,22 @@ def complete_part(
 
 def _without_summaries(frame: pl.DataFrame, column: str, rows: str) -> pl.DataFrame:
     """Remove rows that summarise others, with a warning; all rows if each has such a name."""
-    labels = {*frame[column].unique()}
+    labels = frame[column].unique(maintain_order=True)
     summaries = sorted(find_summaries(labels))
     if len(summaries) == len(labels):
         return frame.clear() if column == "topic" else frame
+    labels = labels.filter(~labels.is_in(summaries))
+    key = pl.struct({"measure", "system", "topic", "shard"} - {column}).hash().alias("key")
+    if ends_in_summary(
+        labels,
+        lambda: (
+            frame.filter(~pl.col(column).is_in(summaries))
+            .select(column, "score", key)
+            .pivot("key", index=column, values="score", aggregate_function="first")
+            .drop(column)
+        ),
+    ):
+        summaries.append(labels[-1])
     if summaries:
         listed = some_of(map(quoted, summaries), 5)
         warn(f"rows that summarise {rows} are skipped: {listed}; rename them if they are {rows}")

@@ -40,7 +40,8 @@ from cranfield.sources.columns import (
     parquet_frame,
     reading_parquet,
 )
-from cranfield.sources.schemas import NO_NAME, SUMMARIES, spelt
+from cranfield.sources.schemas import NO_NAME, spelt
+from cranfield.sources.summaries import may_be_summary
 from cranfield.sources.values import NO_SCORE, Cells, finite, is_number, where_absent
 
 RUNID = "runid"  # first field of the line of trec_eval's output that contains the run tag
@@ -530,10 +531,12 @@ def _warn_about_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
     has_fractions = {k: (numbers[k] % 1 != 0).any() for k in columns}
     fractions = [numbers[k] for k in columns if has_fractions[k]]
     has_scores_to_1 = bool(fractions) and all(x.is_between(0, 1).all() for x in fractions)
+    # Systems may be letters.
+    has_long_names = sum(len(table.names[k]) > 1 for k in columns) > 1
     suspect_names = [
         quoted(name)
         for k in columns
-        if spelt(name := table.names[k]) in SUMMARIES
+        if (may_be_summary(name := table.names[k]) and (len(name) > 1 or has_long_names))
         or _STATISTIC_NAME.fullmatch(name)
         or ((match := _ERROR_NAME.fullmatch(name)) and match[1] in table.names)
         or (_INTEGER_NAME.fullmatch(name) and not has_fractions[k])

@@ -13,7 +13,8 @@ import polars as pl
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.sources.columns import Columns, error_at_row
-from cranfield.sources.schemas import GROUPS, TOTALS, Schema, spelt
+from cranfield.sources.schemas import GROUPS, Schema, spelt
+from cranfield.sources.summaries import TOTALS, ends_in_summary
 from cranfield.sources.values import BLANKS, Cells, absent
 
 Names = Sequence[str]
@@ -66,6 +67,17 @@ class UnitTable:
         rows = rows.gather_every(step).drop_nulls()
         return rows.group_by([*columns]).agg(pl.col("arms").n_unique(), pl.len().alias("rows"))
 
+    def check_last_row(self, ids: Sequence[int], metrics: pl.DataFrame) -> None:
+        """Refuse a last row whose metrics are the sums or means of the rows above."""
+        for k in ids:
+            if ends_in_summary(self.texts(k), lambda: metrics):
+                raise self.totals_error(self.texts(k)[-1])
+
+    def totals_error(self, name: str) -> InputError:
+        reason = f"{quoted(name)} seems to be a row of totals; remove it"
+        last_row = len(self.columns.cells(0)) - 1
+        return error_at_row(last_row, reason, self.source, self.columns.lines)
+
     @staticmethod
     def has_values_once(ids: pl.Series, labels: pl.Series, min_repeats: int) -> bool:
         """Return True if no id has a label twice, unless by chance (p > 2^-min_repeats)."""
@@ -97,8 +109,7 @@ def check_rows(table: UnitTable, metrics: Names, denominators: Names) -> None:
     for k in table.unused:
         last = table.texts(k).tail(1).to_list()
         if last and spelt(last[0]) in TOTALS and table.texts(k).n_unique() > 1:
-            reason = f"{quoted(last[0])} seems to be a row of totals; remove it"
-            raise error_at_row(len(table.texts(k)) - 1, reason, table.source, table.columns.lines)
+            raise table.totals_error(last[0])
     kinds_of_totals = ("user", "session", "units", "count", "weight", "assignment weight")
     schema = replace(table.schema, decisive=kinds_of_totals)
     divisors = {table.places[name] for name in denominators}

@@ -45,7 +45,8 @@ from cranfield.online.log.query_log import QueryLog, count_phrase
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
 from cranfield.sources.columns import Table, columns_of_mapping, read_columns
-from cranfield.sources.schemas import Column, Schema, spelt, totals
+from cranfield.sources.schemas import Column, Schema, spelt
+from cranfield.sources.summaries import totals
 from cranfield.sources.values import (
     ID,
     NO_NAME,
@@ -243,10 +244,12 @@ def _read_table(
         schema, unit = replace(schema, columns=schema.columns[:-1]), None
     unit_table = UnitTable(columns, schema, variant)
     check_second_variants(unit_table)
+    metrics = [name for name, kind in kinds.items() if kind is _METRIC]
     if unit is None and not is_by_row:
-        metrics = [name for name, kind in kinds.items() if kind is _METRIC]
         check_rows(unit_table, metrics, denominators)
     table, notes = columns.table(schema), note_unused_labels(unit_table, unit)
+    id_columns = [unit_table.places[unit]] if unit else unit_table.unused
+    unit_table.check_last_row(id_columns, table.frame.select(metrics))
     if unit:
         table.check(totals(unit))
         warn_of_long_table(unit_table, unit)

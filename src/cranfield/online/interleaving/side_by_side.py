@@ -31,7 +31,8 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, adjust_pvalues
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_columns
-from cranfield.sources.schemas import Schema, optional, totals
+from cranfield.sources.schemas import Schema, optional
+from cranfield.sources.summaries import totals
 from cranfield.sources.values import LABEL, any_value
 
 

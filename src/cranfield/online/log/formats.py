@@ -28,7 +28,8 @@ from cranfield.sources.columns import (
     convert_columns,
     read_columns,
 )
-from cranfield.sources.schemas import Schema, totals
+from cranfield.sources.schemas import Schema
+from cranfield.sources.summaries import totals
 from cranfield.sources.text import decode_text, parse_json, parse_json_lines
 from cranfield.sources.values import finite
 

@@ -20,7 +20,7 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.sources.columns import columns_of_mapping, read_table
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import Schema
-from cranfield.sources.schemas import totals as rows_of_totals
+from cranfield.sources.summaries import totals as rows_of_totals
 from cranfield.sources.values import ID, WHOLE
 
 _RANK = replace(WHOLE, problem="not an integer; an average position has no expected click rate")

@@ -257,6 +257,21 @@ def test_systems_called_like_statistics(systems: dict[str, list[float]]) -> None
     assert found.systems == tuple(systems)
 
 
+@pytest.mark.parametrize("name", ["id", "row_id", "userId", "Example ID"])
+def test_ids_are_no_scores(name: str) -> None:
+    table = {"topic": ["q1", "q2"], name: [5, 7], "hybrid": [1, 2], "grid": [2, 1]}
+    unused = f"columns not used: '{name}'; they contain ids, not scores"
+    assert warns(unused, cf.read_scores, pl.DataFrame(table)).systems == ("hybrid", "grid")
+    # Braintrust has the scores in an object.
+    nested = {name: [5, 7], "input": ["q1", "q2"], "scores": [{"fluency": 0.5}, {"fluency": 1.0}]}
+    refusal = "'scores' is an object with 'fluency'"
+    for measure in (None, "fluency"):
+        refuses(refusal, cf.read_scores, pl.DataFrame(nested), measure=measure)
+    beside = pl.DataFrame(nested | {"x": [0.5, 1.0]})
+    refuses(refusal, cf.read_scores, beside, measure="fluency")
+    assert warns("nested values and ids", cf.read_scores, beside).systems == ("x",)
+
+
 @pytest.mark.parametrize("head", ["", "topic"])
 def test_topics_as_columns_are_no_systems(head: str, tmp_path: Path) -> None:
     with pytest.warns(cf.CranfieldWarning, match="'301', '302' look like topics"):

@@ -429,19 +429,35 @@ def _check_requested(table: ScoreTable, roles: Mapping[str, int], others: Sequen
 
 
 def _without_texts(table: ScoreTable, score_columns: list[int]) -> list[int]:
-    """Return the columns without those of text, with a warning, unless all have text."""
+    """Return the columns without those of text and ids, with a warning, unless none is left."""
     text_columns = [k for k in score_columns if _is_text_column(table, k)]
-    if 0 < len(text_columns) < len(score_columns):
-        used = {*range(len(table.names))}.difference(text_columns)
-        table.columns.refuse_decisive(SCORES, used)
-        unused = some_of([quoted(table.names[k]) for k in text_columns], 5)
-        warn(f"{table.source.name}: columns not used: {unused}; they contain text, not scores")
-        return [k for k in score_columns if k not in text_columns]
     first_cells = {table.names[k]: table.column(k)[0] for k in text_columns}
     nested = {name: cell for name, cell in first_cells.items() if isinstance(cell, Mapping | list)}
-    if nested:
+    id_columns = [k for k in score_columns if k not in text_columns and _has_ids(table, k)]
+    unused = [*text_columns, *id_columns]
+    is_in_cells = any(name in cell for cell in nested.values() for name in table.source.requested)
+    if nested and (is_in_cells or len(unused) == len(score_columns)):
         refuse_nested(nested)
+    if 0 < len(unused) < len(score_columns):
+        used = {*range(len(table.names))}.difference(unused)
+        table.columns.refuse_decisive(SCORES, used)
+        listed = some_of([quoted(table.names[k]) for k in unused], 5)
+        has_text = len(text_columns) > len(nested)
+        contents = {"text": has_text, "nested values": nested, "ids": id_columns}
+        contained = join_with_and([name for name in contents if contents[name]])
+        note = f"columns not used: {listed}; they contain {contained}, not scores"
+        warn(f"{table.source.name}: {note}")
+        return [k for k in score_columns if k not in unused]
     return score_columns
+
+
+_ID_NAME = re.compile(r"(.*[\W_])?(id|Id|ID)|.*[a-z]I[dD]")
+
+
+def _has_ids(table: ScoreTable, k: int) -> bool:
+    """Return True if a column has the name of one of ids, and only integers."""
+    numbers, n_texts = table.numbers(k)
+    return bool(_ID_NAME.fullmatch(table.names[k]) and not n_texts and (numbers % 1 == 0).all())
 
 
 def refuse_nested(values: Mapping[Any, Any]) -> NoReturn:

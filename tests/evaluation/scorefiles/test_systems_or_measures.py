@@ -46,6 +46,11 @@ MEASURES = [
     "precisionAt5,recallAt5",
     "recall 5,recall 10",
     "average precision,reciprocal rank",
+    "coherence/score,style/score",
+    "outputs.style.style,outputs.tone.tone",
+    "feedback.tone,feedback.style",
+    "style.style,tone.tone",
+    "scores.Factuality,scores.Helpfulness",
 ]
 SYSTEMS = [
     "bm25,dense",
@@ -59,6 +64,9 @@ SYSTEMS = [
     "run_1,run_2,run_10",
     "bm25-rm3,monoT5,rrf",
     "set1,set2",
+    "scores.bm25,scores.dense",
+    "bm25.base,bm25.large,dense.base",
+    "bm25_score,dense_score",
     "what time is it,cost of living",
 ]
 UNCERTAIN = ["bm25,dense,map", "bm25,dense,latency_ms", "bm25@100,bm25@1000", "n,dense,splade"]

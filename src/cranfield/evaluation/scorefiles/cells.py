@@ -100,13 +100,18 @@ faithfulness groundedness hits hitrate hole meteor pass pmrr prec precision rec 
 relevancy rouge rougel success answercorrectness answerrelevance answerrelevancy averageprecision
 contextentityrecall contextprecision contextrecall contextrelevance meanrank medianrank
 reciprocalrank vitalscore allscore strictvitalscore strictallscore count len length n queries tokens
+coherence completeness conciseness factuality fluency hallucination harmfulness helpfulness
+instructionfollowing toxicity
 """
 _UNKNOWN_MEASURES = frozenset(_NAMES.split())
 """Names, as normalised by `spelt`, of measures and counts that only other tools have."""
 
-_PREFIX = re.compile(r"(eval|metrics?)[/._]", re.IGNORECASE)
+_PREFIX = re.compile(r"(evals?|metrics?|scores?|outputs?|feedback)[/._]", re.IGNORECASE)
 _SUFFIX = re.compile(r"([@_ -]|_?at_?)?\d+$|([/_ -](score|mean|avg|full|v\d+))$", re.IGNORECASE)
 """What other tools write before and after the name of a measure."""
+
+_OF_EVALUATOR = re.compile(r"(outputs|feedback)\..+|.+/score|(.+\.)?([^.]+)\.\3", re.IGNORECASE)
+"""Names of scores by evaluators of Azure AI, TruLens, Vertex AI and MLflow, in any words."""
 
 _LAST_WORD = re.compile(r".*[_ -](precision|recall|f1|accuracy)", re.IGNORECASE)
 """Names such as `nugget_recall`; `bm25_recall` beside `dense_recall` are systems."""
@@ -119,6 +124,8 @@ _BETWEEN_PARTS = re.compile(r"[\s_/|:.()\[\]-]+")
 @lru_cache(maxsize=4096)
 def resembles_measure(name: str) -> bool:
     """Return True for names of measures of cranfield or other tools, with or without a cutoff."""
+    if _OF_EVALUATOR.fullmatch(name):
+        return True
     # `q`, `p_1`, `r_2` and sentences are more likely names of topics or systems.
     family = _PREFIX.sub("", name, count=1)
     while (shorter := _SUFFIX.sub("", family)) != family:

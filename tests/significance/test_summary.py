@@ -41,6 +41,16 @@ def test_wins_losses_and_ties_are_those_of_a_loop(lower: bool) -> None:
         assert_allclose(row["difference"], (VALUES[:, k] - VALUES[:, 1]).mean(), atol=1e-15)
 
 
+def test_wins_mean_the_same_in_summaries_and_in_the_sign_test() -> None:
+    """The statistic of the sign test counts higher scores, and has another name."""
+    scores = SCORES.with_direction(True)
+    comparison = cf.compare(scores, test="sign", baseline="b")
+    assert "wins" not in str(comparison) + comparison.info.statistic + comparison.info.effect
+    wins = dict(cf.summarise(scores, baseline="b").rows.select("system", "losses").rows())
+    pairs = comparison.to_polars().select("first", "second", "statistic").rows()
+    assert all(wins[first] == number for first, second, number in pairs if second == "b")
+
+
 def test_pvalues_are_those_of_scipy() -> None:
     values = VALUES.copy()
     values[[0, 3], 0] = np.nan

@@ -175,7 +175,7 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
         differences, so it needs a scale on which differences can be compared. Its Type I errors on
         means are too frequent if differences are skewed.
     formula: W^+ = \sum_{t : d_t > 0} \text{rank}(|d_t|)
-    statistic: W+, the sum of ranks of the topics that the first system wins
+    statistic: W+, the sum of ranks of the topics on which the first system scores higher
     effect: rank-biserial correlation: (W+ - W-) / (W+ + W-)
     interval: pseudo-median of the differences that are not 0
     source: Wilcoxon (1945); Gibbons and Chakraborti (2011)
@@ -326,7 +326,7 @@ def walsh_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
 @declared_test(
     "sign",
     family="order",
-    symbol="wins",
+    symbol="S",
     scale=Scale.ORDINAL,
     within_topics=True,
     always_exact=True,
@@ -345,8 +345,8 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
         differences its Type I errors are too frequent.
     formula: S = |\{t : d_t > 0\}|, \quad p = \min(1,\, 2\, P(B \le \min(S, n - S))), \quad B
         \sim \text{Bin}(n, 1/2)
-    statistic: number of topics that the first system wins
-    effect: (wins - losses) / (wins + losses)
+    statistic: S, the number of topics on which the first system scores higher
+    effect: (S - L) / (S + L), where the first system scores higher on S topics and lower on L
     interval: median of the differences that are not 0
     source: Gibbons and Chakraborti (2011); Ferro and Maistro (2024), section 4; for the
         threshold Urbano, Lima and Hanjalic (2019b), who use .01

@@ -161,6 +161,20 @@ def test_errors_are_one_line(campaign: Path, words: list[str], reason: str) -> N
     refused(campaign, "study", "collection", *words, "-o", "out", reason=reason)
 
 
+def test_advice_on_an_unknown_pool_depth_names_options(tmp_path: Path) -> None:
+    topics, docs = range(4), [f"d{k}" for k in range(9)]
+    judged = [f"{topic} 0 {doc} 1\n" for topic in topics for doc in docs]
+    (tmp_path / "q.txt").write_text("".join(judged))
+    for name in "ab":
+        ranked = [*enumerate((f"unjudged-{name}", *docs), 1)]
+        lines = [
+            f"{t} Q0 {doc} {rank} {20 - rank} {name}\n" for t in topics for rank, doc in ranked
+        ]
+        (tmp_path / name).write_text("".join(lines))
+    words = ("study", "collection", "q.txt", "a", "b", "--repeats", "2", "--sizes", "2")
+    refused(tmp_path, *words, reason="pass --pool-depth ..., and --settings with contributors:")
+
+
 REPRODUCTION = ("study", "reproduction", "qrels.txt")
 ALL_FOUR = (
     "--original-baseline", "s3.run", "--original-advanced", "s0.run",

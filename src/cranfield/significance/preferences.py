@@ -250,8 +250,8 @@ def compare_preferences(
     if depths.min() < depths.max():
         notes.append(
             f"runs have different depths ({depths.min():,} to {depths.max():,} documents); below"
-            " the end of a shorter run the longer run is preferred; use depth= of judge() to cut"
-            " all runs at the same depth"
+            " the end of a shorter run the longer run is preferred; pass depth=... when judging to"
+            " cut all runs at the same depth"
         )
     return PreferenceComparison(pl.concat(frames), topics, int(rel), correction, tuple(notes))
 

@@ -374,7 +374,7 @@ def pools(
             raise PolicyError(
                 f"no pool depth is consistent with all runs: system"
                 f" {quoted(runs.systems[shallowest])} has an unjudged document at"
-                " rank 1; pass depth, and contributors if not all runs contributed"
+                " rank 1; pass depth=..., and contributors=... if not all runs contributed"
             )
         longest = int(retrieved[:, contributes].max())
         parsed_depth = min(int(run_depths[shallowest]), max(1, longest))

@@ -132,6 +132,10 @@ def test_tables_of_pandas_and_mlflow(table: dict[str, Any], tmp_path: Path) -> N
             [{"question": "q1", "output": {"metric_score": {"f1": 1}}}],
             "nested values: an object with 'output', .* write a table with columns topic, system",
         ),
+        (
+            {"evalId": "e", "results": {"results": [{"score": 1}]}},  # of promptfoo
+            "nested values: an object with 'evalId', 'results', .* write a table with columns",
+        ),
     ],
 )
 def test_nested_values_are_described(table: Any, message: str, tmp_path: Path) -> None:

@@ -107,8 +107,10 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         for name, scores in data.items()
         if isinstance(scores, list) and any(isinstance(cell, (Mapping, list)) for cell in scores)
     }
-    if nested:
-        refuse_nested(nested)
+    # A text among objects belongs to the report of another tool, such as its version.
+    has_texts = any(isinstance(value, str) and finite(value) is None for value in data.values())
+    if nested or (has_texts and any(isinstance(value, Mapping) for value in data.values())):
+        refuse_nested(nested or data)
     systems = _arrange_by_system(data, source)
     topic_names = _keys(scores for scores in systems.values() if isinstance(scores, Mapping))
     warn_if_transposed(source, [*map(str, systems)], topic_names)

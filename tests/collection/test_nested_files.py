@@ -141,19 +141,24 @@ def test_numbers_of_hits(
 ) -> None:
     hits = [{"docid": doc, name: value} for doc, value in zip("abc", values, strict=True)]
     lists = {"query_id": "q1", "doc_ids": [*"abc"], f"{name}s": values}
-    inputs: list[Any] = [
-        {"q1": hits},
-        written(tmp_path, "hits.jsonl", {"query_id": "q1", "hits": hits}),
-        written(tmp_path, "lists.jsonl", lists),
+    inputs: list[tuple[Any, str]] = [
+        ({"q1": hits}, unused),
+        (written(tmp_path, "hits.jsonl", {"query_id": "q1", "hits": hits}), unused),
+        (written(tmp_path, "lists.jsonl", lists), unused and f"{unused}s"),
     ]
-    for data in inputs:
+    for data, key in inputs:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             run = cf.read_run(data)
         frame = run.to_polars().sort("score", descending=True)
         assert "".join(frame["doc"]) == order
         messages = [str(warning.message).split(": ", 1)[1] for warning in caught]
-        assert messages == ([f"columns not used: '{unused}'"] if unused else [])
+        assert messages == ([f"columns not used: '{key}'"] if key else [])
+        # A file is read twice by `judge`, but its warnings are issued once.
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            cf.judge(data, {"q1": {"a": 1, "b": 0, "c": 0}})
+        assert len(caught) == bool(key)
 
 
 def test_scores_of_hits_beside_ranks_and_other_scores(tmp_path: Path) -> None:
@@ -170,11 +175,12 @@ def test_scores_of_hits_beside_ranks_and_other_scores(tmp_path: Path) -> None:
     lists = {"query_id": "q", "doc_ids": ["a", "b"], "similarities": [0.5, 0.9]}
     assert cf.read_run(written(tmp_path, "a.jsonl", lists)).scores.tolist() == [0.5, 0.9]
     distances = {"query_id": "q", "doc_ids": ["a", "b"], "distances": [0.5, 0.1]}
-    for data in (
-        written(tmp_path, "a.jsonl", distances),
-        {"q": [{"docid": "a", "distance": 0.5}, {"docid": "b", "distance": 0.1}]},
+    for name, data in (
+        ("distances", written(tmp_path, "a.jsonl", distances)),
+        ("distance", {"q": [{"docid": "a", "distance": 0.5}, {"docid": "b", "distance": 0.1}]}),
     ):
-        run = cf.read_run(data, columns={"score": "distance"}, lower_is_better=True)
+        warns(f"columns not used: '{name}'", cf.read_run, data)
+        run = cf.read_run(data, columns={"score": name}, lower_is_better=True)
         assert run.scores.tolist() == [-0.5, -0.1]
     for rank in (1, 1.5, None):
         ranked = [{"docid": "a", "rank": 1}, {"docid": "b", "rank": rank}]

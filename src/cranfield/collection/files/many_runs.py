@@ -21,6 +21,7 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
+    collect_warnings,
     convert_error,
     file_error,
     quoted,
@@ -295,7 +296,10 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
         data = Source(path, content=Source(path).read())
     try:
         row_options = ("on_duplicate", "lower_is_better", "numbers", "chunk_separator")
-        table = systems_table(data, **{k: v for k, v in options.items() if k not in row_options})
+        with collect_warnings() as warnings:
+            table = systems_table(
+                data, **{k: v for k, v in options.items() if k not in row_options}
+            )
     except InputError:
         if path == "-":
             raise
@@ -307,11 +311,14 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
     if table is None:
         return [(None, data)]
     systems = table.split_by_system()
+    is_kept = path is None or path == "-" or is_url(path)
+    for text in warnings if is_kept or len(systems) > 1 else ():
+        warn(text)
     if len(systems) > 1:
         return systems
     table.warn_of_systems()
-    # The table of a file that can be read again is not kept in memory.
-    return [(None, table if path is None or path == "-" or is_url(path) else data)]
+    # The table of a file that can be read again, with its warnings, is not kept in memory.
+    return [(None, table if is_kept else data)]
 
 
 def _as_table(path: str | None, run: Any, **options: Any) -> Any:

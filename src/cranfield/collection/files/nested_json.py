@@ -269,7 +269,7 @@ def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
     system = record.get(system_key)
     system = None if isinstance(system, Mapping) else system
     lists = {
-        re.sub("ies$", "y", str(name)).removesuffix("s"): values
+        _name_of_list(str(name)): values
         for name, values in record.items()
         if name not in {*list_names, "scores"} and isinstance(values, list)
         if len(values) == len(hits) and all(map(_is_number, values))
@@ -277,6 +277,12 @@ def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
     of_scores = (values for name, values in lists.items() if spelt(name) in _SCORE.names)
     scores = next(of_scores, None) if scores is None else scores
     return _Ranking(topic, hits, scores, row, system, str(system_key or ""), lists=lists)
+
+
+def _name_of_list(name: str) -> str:
+    """Return the name of the numbers of a list: `rank` of `ranks`, but `distances` unchanged."""
+    singular = re.sub("ies$", "y", name).removesuffix("s")
+    return singular if spelt(singular) in _USED else name
 
 
 def _rankings_of_response(details: Mapping[Any, Any], kind: str, source: str) -> Iterator[_Ranking]:

@@ -218,7 +218,8 @@ def read_system_table(
     except InputError as error:
         cells_by_name = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
         _refuse_nested(cells_by_name, columns.source, kind)
-        if kind == "run" and any("distance" in spelt(name) for name in columns.names):
+        has_distances = any("distance" in spelt(name) for name in columns.names)
+        if kind == "run" and has_distances and "score" not in names:
             hint = (
                 " in all runs, and lower_is_better=True ranks small distances first; if other runs"
                 " have scores, write negative distances as scores"

@@ -63,7 +63,8 @@ def read_scores(
         of NTCIREVAL, `trec_eval -q` (measure, topic, value) or ir_measures (topic, measure, value),
         and JSON may be a response of rank_eval. Empty
         cells, `NaN` and `NA` are missing scores; the topic `all`, the summary of these programs,
-        is skipped, in tables with a warning.
+        is skipped, as are other rows with the names or values of totals and means, in tables with
+        a warning.
     measure
         The measure to select, by any of its names, if the data have several; or its name, if the
         data do not name it.

@@ -8,6 +8,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -246,6 +248,40 @@ def test_texts_and_references_in_one_table_are_told_apart(form: str) -> None:
     assert evaluate_answers(judged, "RougeN(of='F')").to_dict("mine") == pytest.approx(
         {"RougeN(of='F')": 0.25}
     )
+
+
+TWO_TEXTS = {"s": {"q1": "the cat sat", "q2": "a dog"}}
+LISTS = [["the cat sat", "x y"], ["a dog"]]
+LISTS_IN_CELLS: dict[str, Any] = {
+    "Python": str,
+    "JSON": json.dumps,
+    "NumPy": lambda texts: str(np.array(texts)),
+    "Hugging Face": lambda texts: str({"text": texts, "answer_start": [0] * len(texts)}),
+}
+
+
+@pytest.mark.parametrize("form", LISTS_IN_CELLS)
+def test_lists_of_references_written_as_text_are_refused(form: str, tmp_path: Path) -> None:
+    cells = [LISTS_IN_CELLS[form](texts) for texts in LISTS]
+    table = pl.DataFrame({"topic": ["q1", "q2"], "reference": cells})
+    table.write_csv(path := tmp_path / "references.csv")
+    for references in (path, table, dict(table.iter_rows())):
+        refuses("expected one reference text, got the list", judge_summaries, TWO_TEXTS, references)
+    mixed = {"q1": cells[0], "q2": "a dog"}
+    warns("may be a list of texts; write a row for each", judge_summaries, TWO_TEXTS, mixed)
+
+
+def test_lists_of_references_count_as_several_texts(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"topic": ["q1", "q2"], "reference": LISTS})
+    frame.write_parquet(path := tmp_path / "references.parquet")
+    arrays = pl.Series([np.array(texts) for texts in LISTS], dtype=pl.Object)
+    for references in (frame, path, frame.with_columns(reference=arrays)):
+        judged = judge_summaries(TWO_TEXTS, references)
+        assert evaluate_answers(judged, "RougeL(of='F')").to_dict("s") == {"RougeL(of='F')": 1.0}
+    # A text may look like a list: as the item of a list, and without quotes in the brackets.
+    for text in ("['a', 'b']", "[0, 1]", "[sic] 'a'"):
+        assert len(judge_summaries({"q": "a"}, {"q": [text]}).references[0]) == 1
+    assert len(judge_summaries({"q": "0"}, {"q": "[0, 1]"}).references[0]) == 1
 
 
 def test_json_of_squad_and_alce(tmp_path: Path) -> None:

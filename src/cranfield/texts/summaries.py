@@ -17,15 +17,17 @@ from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.coverage import Scorable
 from cranfield.sources.columns import (
+    Columns,
     Table,
     convert_columns,
+    error_at_row,
     read_columns,
     read_table,
     three_columns,
     two_columns,
 )
 from cranfield.sources.schemas import Column, Schema, unnamed
-from cranfield.sources.values import absent
+from cranfield.sources.values import Cells, absent
 from cranfield.texts.gold import (
     SYSTEM,
     TEXT,
@@ -52,14 +54,7 @@ def _reference_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[A
     articles = data.get("data")
     if isinstance(articles, list) and articles and isinstance(articles[0], Mapping):
         data = _squad_references(articles, source)
-    columns: dict[str, list[Any]] = {"topic": [], "text": []}
-    for topic, value in data.items():
-        texts = _list_texts(value)
-        if not texts:
-            raise InputError("expected a reference text, got none", source=source, topic=str(topic))
-        columns["topic"] += [topic] * len(texts)
-        columns["text"] += texts
-    return columns
+    return two_columns("topic", "text")(data, source)
 
 
 def _squad_references(articles: list[Any], source: str) -> dict[Any, list[Any]]:
@@ -87,10 +82,14 @@ def _data_records(data: Any, _source: str) -> tuple[dict[str, list[Any]], list[i
     return {name: [r.get(name) for r in records] for name in names}, [*range(len(records))]
 
 
+_WRITTEN_LIST = re.compile(r"""\[\s*(["']).*["']\s*\]|\{.*["']text["']:.*\}""", re.DOTALL)
+"""A list of texts, or `{"text": texts}`, that was written as text, as by pandas and NumPy."""
+
+
 def _list_texts(value: Any) -> list[Any]:
     """Return the texts of a cell: a text, a list of texts, or `{"text": texts}` as in SQuAD."""
     value = value.get("text", value) if isinstance(value, Mapping) else value
-    return list(value) if isinstance(value, (list, tuple)) else [value]
+    return list(value) if isinstance(value, (list, tuple, np.ndarray, pl.Series)) else [value]
 
 
 _TEXT_TOPIC = replace(TOPIC, meaning="topic of a text")
@@ -382,10 +381,23 @@ def _tokenise(tokenise: Tokeniser, line: str) -> list[str]:
     return list(words)
 
 
+def _check_written_lists(cells: Cells, columns: Columns) -> None:
+    """Refuse references that are all lists written as text; warn if only some of them may be."""
+    rows = [k for k, cell in enumerate(cells) if not absent(cell)]
+    lists = [k for k in rows if isinstance(cells[k], str) and _WRITTEN_LIST.fullmatch(cells[k])]
+    if lists:
+        text, advice = quoted(cells[lists[0]]), "write a row for each"
+        if len(lists) == len(rows):
+            reason = f"expected one reference text, got the list {text}; {advice}"
+            raise error_at_row(lists[0], reason, columns.source, columns.lines)
+        warn(f"{columns.source}: the reference text {text} may be a list of texts; {advice}")
+
+
 def _reference_table(data: Any) -> Table:
     """Read references, with a row for each text of a list."""
     columns = read_columns(data, _REFERENCES)
     cells = columns.select(_REFERENCES)
+    _check_written_lists(cells["text"], columns)
     texts = [_list_texts(cell) or [None] for cell in cells["text"]]
     rows = [row for row, group in enumerate(texts) for _ in group]
     repeated = {name: [column[row] for row in rows] for name, column in cells.items()}

@@ -20,6 +20,7 @@ from cranfield.assess import agreement_of, read_labels
 from cranfield.assess.agreement.coefficients import COEFFICIENTS
 from cranfield.base.streams import stream
 from tests.assess.agreement.ratings import KRIPPENDORFF
+from tests.collection.refusals import refuses
 
 NONE = np.nan
 ALL = [*COEFFICIENTS]
@@ -346,12 +347,34 @@ def test_names_and_orders_do_not_matter(seed: int) -> None:
     np.testing.assert_allclose(moved.value, plain.value, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["index", "Unnamed: 0", "mean", "Median"])
+NOT_ASSESSORS: dict[str, list[float]] = {
+    **{"index": [0, 1, 2], "Unnamed: 0": [0, 1, 2], "mean": [0, 1, 2], "Median": [0, 1, 2]},
+    **{"adjudicated": [0, 1, 2], "final": [0, 1, 2], "Consensus": [0, 1, 1]},
+    **{"majority_vote": [0, 1, 1], "agreement": [1, 1, 0], "n_annotators": [2, 2, 2]},
+    **{"word_count": [0, 1, 2], "length": [0, 1, 2], "weight": [1, 1, 2], "max_grade": [0, 1, 2]},
+    # By their values, beyond those of all other columns.
+    **{"Zeichen": [120, 240, 99], "logprob": [-0.5, -2.5, -1.5]},
+}
+
+
+@pytest.mark.parametrize("name", NOT_ASSESSORS)
 def test_columns_that_are_no_assessors(name: str) -> None:
     ratings = pl.DataFrame({"ann": [0, 1, 2], "bob": [0, 1, 1]})
     with pytest.warns(cf.CranfieldWarning, match=f"read as assessors: '{name}'"):
-        agreement_of(ratings.with_columns(pl.Series(name, [0, 1, 2])))
-    agreement_of(ratings.with_columns(pl.Series("meana", [0, 1, 2])))
+        agreement_of(ratings.with_columns(pl.Series(name, NOT_ASSESSORS[name])))
+
+
+@pytest.mark.parametrize("names", ["meana norman", "ann_final bob_final", "carl dora"])
+def test_columns_that_are_assessors(names: str) -> None:
+    ratings = pl.DataFrame({"ann": [3, 4, 3], "bob": [0, 1, 1]})
+    others = [pl.Series(name, [0, 3, 4]) for name in names.split()]
+    agreement_of(pl.DataFrame(others) if "final" in names else ratings.with_columns(*others))
+    agreement_of(ratings.with_columns(pl.lit(None, pl.Float64).alias("carl")))
+
+
+def test_a_column_of_grades_among_assessors_is_named() -> None:
+    ratings = pl.DataFrame({"ann": [0, 1, 2], "bob": [0, 1, 1], "gold": [0, 1, 2]})
+    refuses("got column 'gold', .* remove or rename it", agreement_of, ratings)
 
 
 @pytest.mark.parametrize("name", ["id", "Subject", "wine"])

@@ -200,8 +200,8 @@ def read_ratings(
                 warn(f"columns read as ids of units: {some_of(map(quoted, ids), 5)}")
                 columns = [name for name in columns if name not in ids]
                 ratings = ratings[:, ~np.array(is_id)]
-            dubious = [k for k in columns if spelt(k) in SUMMARIES or NO_NAME.fullmatch(spelt(k))]
-            if dubious:
+            dubious = _columns_of_units(columns, ratings)
+            if 0 < len(dubious) < len(columns):
                 warn(
                     f"columns read as assessors: {some_of(map(quoted, dubious), 5)}; remove columns"
                     " that are not assessors"
@@ -241,6 +241,36 @@ def _is_unit_id(name: str, ratings: Floats, column: int) -> bool:
     return n_units >= 5 and 0 < n_grades <= n_units / 2 and counts_rows
 
 
+_DECISION_OR_STATISTIC = re.compile(
+    r"(n|num|number|max|min|mean|avg|median|sum|total|std)[\W_](of[\W_])?[a-z].*"
+    r"|(.*[\W_])?(counts?|len|length|words|tokens|chars|characters|seconds|minutes|duration|year"
+    r"|agreement|disagreement|kappa|alpha|entropy|confidence|difficulty|mode)([\W_]score)?"
+    r"|(.*[\W_])?(final|consensus|majority|adjudicat\w+|aggregated?|resolved|agreed|truth|target"
+    r"|expected|reference)([\W_].+)?",
+    re.IGNORECASE,
+)
+"""Names of columns of decisions on the labels of a unit, of their statistics, and of its sizes."""
+
+
+def _columns_of_units(names: list[str], ratings: Floats) -> list[str]:
+    """Return the columns that seem to describe units: by their names, or because of their scale."""
+    decisive = LABELS.find_unused(names, ())[2]
+    low, high = np.fmin.reduce(ratings), np.fmax.reduce(ratings)
+    n_ratings = (~np.isnan(ratings)).sum(axis=0)
+    # Of two assessors, one may be harsher in all grades.
+    has_scale = (n_ratings >= 3) & (np.count_nonzero(n_ratings) > 2)
+    return [
+        name
+        for k, name in enumerate(names)
+        if k in decisive
+        or spelt(name) in SUMMARIES
+        or NO_NAME.fullmatch(spelt(name))
+        or _DECISION_OR_STATISTIC.fullmatch(name)
+        or (has_scale[k] and low[k] > np.fmax.reduce(np.delete(high, k)))
+        or (has_scale[k] and high[k] < np.fmin.reduce(np.delete(low, k)))
+    ]
+
+
 def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | None:
     """Return assessors, ratings and topics of a data frame of numbers; None for labels."""
     import narwhals.stable.v1 as nw
@@ -255,6 +285,13 @@ def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | N
     topics = [frame[frame.columns[k]].to_list() for k in columns["topic"][:1]]
     # Without ids nothing is dropped, since pandas columns may be named by numbers.
     ratings = frame.drop(ids) if ids else frame
+    if columns["grade"] and not columns["worker"] and len(ratings.columns) > 2:
+        raise InputError(
+            "expected columns worker and grade, or a column of numbers for each assessor, got"
+            f" column {quoted(names[columns['grade'][0]])}, which is read as the grade of each row,"
+            " without a column worker; remove or rename it",
+            source="labels",
+        )
     if columns["worker"] or columns["grade"] or columns["order"] or not ratings.columns:
         return None
     for name in ids:

@@ -118,9 +118,16 @@ def test_json_of_workers_is_read_as_in_memory(tmp_path: Path) -> None:
     assert _rows(read_labels(workers)) == _rows(read_labels(grades))
     files = {name: _json(tmp_path / f"{name}.json", topics) for name, topics in grades.items()}
     assert _rows(read_labels(files)) == _rows(read_labels(grades))
-    for data, message in (({}, "expected an array of labels"), (grades["ann"], "no worker column")):
+    deep = {"ann": {"q1": {"d1": {"label": "2"}}}}
+    for data, message in (
+        ({}, "expected an array of labels"),
+        (grades["ann"], "no worker column"),
+        (deep, "is not an integer"),
+        ({"ann": {"q1": {"d1": {"a": {"b": 1}}}}}, "is not an integer"),
+    ):
         with pytest.raises(InputError, match=message):
             read_labels(_json(workers, data))
+    assert _rows(read_labels(_json(workers, deep), grades=r"(\d)")) == [("q1", "d1", "ann", 2)]
 
 
 def test_prodigy(tmp_path: Path) -> None:
@@ -263,10 +270,18 @@ def test_argilla(form: str, tmp_path: Path) -> None:
 
 def test_doccano_with_users_or_names(tmp_path: Path) -> None:
     path = tmp_path / "all.jsonl"
-    label = {"label": 2, "user": 3}
+    label = {"label": "2", "user": 3}
     row = {"id": 1, "text": "a", "annotations": [label, {**label, "user": 4}], "meta": {}}
     path.write_text(json.dumps(row) + "\n")
     assert _rows(read_labels(path)) == [("all", "1", "3", 2), ("all", "1", "4", 2)]
+    # Before version 1.5, labels are keys of the database of doccano.
+    row["annotations"] = [{"label": key, "user": key} for key in (12, 13)]
+    path.write_text(json.dumps(row) + "\n")
+    for grades in (None, {12: 0, 13: 1}):
+        with pytest.raises(InputError, match="no grade column .*; columns: .*, 'label_id'"):
+            read_labels(path, grades=grades)
+    labels = read_labels(path, columns={"grade": "label_id"}, grades={12: 0, 13: 1})
+    assert _rows(labels) == [("all", "1", "12", 0), ("all", "1", "13", 1)]
     path.write_text('{"id":1,"text":"a","label":["2"],"username":"ann"}\n')
     assert _rows(read_labels(path)) == [("all", "1", "ann", 2)]
 

@@ -14,6 +14,9 @@ from cranfield.sources.values import Cells
 _VALUES = ("choices", "rating", "number", "text")  # Answers of Label Studio that can be grades
 
 
+_LABEL_ID = "label_id"
+"""Column of labels as keys of the database of doccano."""
+
 _Label = tuple[Mapping[str, Any], Mapping[str, Any]]  # Columns of a label, and answers
 
 
@@ -46,7 +49,7 @@ def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[in
     for name in dict.fromkeys(name for label_columns, _ in labels for name in label_columns):
         columns[name] = [label_columns.get(name) for label_columns, _ in labels]
     for name in questions:
-        keeps_name = len(questions) > 1 or GRADED.named_in([name])
+        keeps_name = len(questions) > 1 or name == _LABEL_ID or GRADED.named_in([name])
         columns[name if keeps_name else "grade"] = [answers.get(name) for _, answers in labels]
     return columns, rows
 
@@ -54,7 +57,7 @@ def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[in
 def _columns_of_mappings(data: Mapping[Any, Any]) -> tuple[dict[str, Cells], list[int]] | None:
     """Return the columns of `{worker: {topic: {doc: grade}}}`, or of one worker; else None."""
     rows: list[tuple[Any, ...]] = [(data,)]
-    while rows and all(isinstance(row[-1], Mapping) for row in rows):
+    while rows and len(rows[0]) < 4 and all(isinstance(row[-1], Mapping) for row in rows):
         rows = [(*row[:-1], *item) for row in rows for item in row[-1].items()]
     names = ("worker", "topic", "doc", "grade")[-len(rows[0]) :] if rows else ()
     if len(names) < 3:
@@ -203,7 +206,9 @@ def _doccano_users(task: Mapping[Any, Any], number: int) -> Iterator[_Label | No
     if not DOC.named_in([*columns]):
         columns["doc"] = columns.pop("id", None)
     for label in _records(task.get("annotations"), "annotations", position):
-        yield {**columns, "worker": label.get("user")}, {"grade": label.get("label")}
+        grade = label.get("label")
+        name = _LABEL_ID if isinstance(grade, int) else "grade"
+        yield {**columns, "worker": label.get("user")}, {name: grade}
 
 
 def _argilla_responses(task: Mapping[Any, Any]) -> list[tuple[str, Any]]:

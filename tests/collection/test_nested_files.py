@@ -98,7 +98,86 @@ def test_refused_runs(name: str, tmp_path: Path) -> None:
 
 def test_failed_topics_of_rank_eval(tmp_path: Path) -> None:
     path = written(tmp_path, "a.json", RANK_EVAL | {"failures": {"q2": {"error": {}}}})
-    warns("a.json: requests failed and gave no ranking for the topics 'q2'", cf.read_run, path)
+    warns("a.json: topic 'q2': the search failed, so there is no ranking", cf.read_run, path)
+
+
+PARTS = {"timed_out": True, "_shards": {"total": 5, "successful": 3, "failed": 2}}
+ALGOLIA = {"hits": [{"objectID": "d1"}], "hitsPerPage": 20, "nbHits": 90}
+MEILISEARCH = {"hits": [{"id": "d1"}], "limit": 20, "estimatedTotalHits": 90}
+SOLR_PAGE = {"responseHeader": {"status": 0}, "response": {"start": 0, "docs": SOLR}}
+VESPA_ROOT = {"coverage": {"full": True}, "children": VESPA}
+FAILED, PARTIAL, LATER = (
+    "the search failed",
+    "the results are partial",
+    "the first results are missing",
+)
+STATES: list[tuple[dict[str, Any], str]] = [
+    ({"error": {"type": "parsing_exception"}, "status": 400}, FAILED),
+    ({"responseHeader": {"status": 400}, "error": {"msg": "x", "code": 400}}, FAILED),
+    ({"root": {"fields": {"totalCount": 0}, "errors": [{"code": 12}]}}, FAILED),
+    ({"hits": [], "error": "timeout"}, FAILED),
+    (RESPONSE | PARTS, PARTIAL),
+    (RESPONSE | {"timed_out": False, "_shards": {"failed": 0}}, ""),
+    (SOLR_PAGE | {"responseHeader": {"partialResults": True}}, PARTIAL),
+    (SOLR_PAGE, ""),
+    (SOLR_PAGE | {"response": {"start": 10, "docs": SOLR}}, LATER),
+    ({"root": VESPA_ROOT}, ""),
+    ({"root": VESPA_ROOT | {"coverage": {"degraded": {"timeout": True}}}}, PARTIAL),
+    ({"root": VESPA_ROOT | {"errors": [{"code": 12}]}}, PARTIAL),
+    (ALGOLIA | {"page": 0}, ""),
+    (ALGOLIA | {"page": 2}, LATER),
+    (MEILISEARCH | {"offset": 0}, ""),
+    (MEILISEARCH | {"offset": 20}, LATER),
+    ({"hits": [{"id": "d1"}], "page": 1, "totalHits": 90}, ""),
+    ({"hits": [{"id": "d1"}], "page": 2, "totalHits": 90}, LATER),
+    # The page of a book, about which a question is.
+    ({"hits": HITS, "page": 20, "error": 0.5}, ""),
+]
+
+
+@pytest.mark.parametrize(("response", "state"), STATES)
+def test_failed_partial_and_later_results(
+    response: dict[str, Any], state: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path, "a.json", {"q1": response, "q2": RESPONSE})
+    lines = tmp_path / "a.jsonl"
+    lines.write_text(
+        f"{json.dumps({'qid': 'q1'} | response)}\n{json.dumps({'qid': 'q2'} | RESPONSE)}"
+    )
+    for file in (path, lines):
+        if state:
+            warns(f"{file.name}: topic 'q1': {state}", cf.read_run, file)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore" if state else "error")
+            topics = cf.read_run(file).topics
+        assert {*topics} == {"q1", "q2"} - ({"q1"} if state == FAILED else set())
+
+
+def test_pages_of_a_topic_are_one_ranking(tmp_path: Path) -> None:
+    pages = [
+        {"qid": "q1", "page": page, "nbHits": 2, "hits": [{"objectID": f"d{page}", "score": -page}]}
+        for page in (0, 1)
+    ]
+    (path := tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, pages)))
+    assert cf.read_run(path).to_polars()["doc"].to_list() == ["d0", "d1"]
+    failed = written(tmp_path, "b.json", {"q1": STATES[0][0]})
+    refuses("expected rankings, got 1 failed query", cf.read_run, failed)
+
+
+def test_groups_and_index_keys_of_vespa(tmp_path: Path) -> None:
+    group = {"id": "group:root:0", "relevance": 1.0, "children": []}
+    hits = [
+        {"id": "index:c/0/abc", "relevance": 0.9, "fields": {"id": "d6"}},
+        {"id": "index:c/0/abd", "relevance": 0.8, "fields": {"documentid": "id:a:b::d7"}},
+        {"id": "index:c/0/abe", "relevance": 0.7},
+    ]
+    path = written(tmp_path, "a.json", {"q1": {"root": {"children": [group, *hits]}}})
+    docs = cf.read_runs(path)[0].to_polars()["doc"].to_list()
+    assert docs == ["d6", "d7", "index:c/0/abe"]
+    # The reason is that of the response, not of a mapping of systems.
+    hits[0]["relevance"] = None
+    path = written(tmp_path, "b.json", {"q1": {"root": {"children": hits}}})
+    refuses("b.json: 1 of 3 documents of topic 'q1' have no score", lambda: cf.read_runs(path)[0])
 
 
 def test_lines_systems_and_empty_rankings(tmp_path: Path) -> None:

@@ -342,7 +342,9 @@ def _systems_of_json(path: str | None, form: str) -> Iterator[Item]:
         content = parse_json(decode_text(source.read(), source.name), source.name)
     except InputError:
         return
-    if isinstance(content, Mapping) and all(isinstance(r, dict | list) for r in content.values()):
+    if is_nested(content) or not isinstance(content, Mapping):
+        return
+    if all(isinstance(run, dict | list) for run in content.values()):
         runs = [(name, run) for name, run in runs_of_mapping(content) if name is not None]
         if not all(is_run(run) for _, run in runs):
             expected = f"expected {{topic: {{document: score}}}}, got {describe_structure(content)}"

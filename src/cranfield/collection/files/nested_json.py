@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -45,6 +46,22 @@ _PUBMED = re.compile(
     r"https?://(?:www\.)?(?:ncbi\.nlm\.nih\.gov/pubmed|pubmed\.ncbi\.nlm\.nih\.gov)/([^/]+)/?"
 )
 
+_STATES = {
+    "failed": "the search failed, so there is no ranking",
+    "partial": "the results are partial, as time ran out or a part of the index failed",
+    "later": "the first results are missing, so those of a later page are ranked from 1",
+}
+"""Warnings about responses of search engines, by their state."""
+
+_SIGNS_OF_PARTS = (
+    *("timed_out", "terminated_early", "_shards.failed"),
+    *("responseHeader.partialResults", "root.coverage.degraded"),
+)
+"""Fields of partial results, in Elasticsearch and OpenSearch, in Solr, and in Vespa."""
+
+_SIGNS_OF_PAGES = frozenset({"nbHits", "nbPages", "hitsPerPage", "totalPages", "totalHits"})
+"""Fields of a page of results, in Algolia and Meilisearch."""
+
 _NO_TOPIC = (
     "expected a topic in each record (usual names: query_id, qid), got {}; write the topic beside"
     ' its response: {{"query_id": ..., "hits": ...}}'
@@ -57,6 +74,7 @@ class _Ranking(NamedTuple):
     system_key: key of the system in the record; empty without one.
     are_relevant: whether documents without a grade are relevant, as in BioASQ.
     lists: other lists of the record with a number for each document, such as `ranks`.
+    state: key of `_STATES`; empty for a complete response, or its first page.
     """
 
     topic: Any
@@ -67,6 +85,7 @@ class _Ranking(NamedTuple):
     system_key: str = ""
     are_relevant: bool = False
     lists: Mapping[str, Sequence[Any]] = {}
+    state: str = ""
 
 
 def columns_of_nested(
@@ -85,9 +104,13 @@ def columns_of_nested(
     others: dict[str, list[Any]] = {}
     has_scores = has_order = False
     is_listed: dict[tuple[str, str], bool] = {}
+    states: dict[tuple[str, str], None] = {}
     system_key = ""
     with in_source(source):
         for ranking in _rankings(_workbench_judgments(data), kind, source):
+            states[str(ranking.topic), ranking.state] = None
+            if ranking.state == "failed":
+                continue
             docs, values = _documents(ranking, kind)
             system_key = system_key or ranking.system_key
             ranks: Sequence[int] = range(1, len(docs) + 1)
@@ -112,6 +135,7 @@ def columns_of_nested(
             topic, system, row = ranking.topic, ranking.system, ranking.row
             documents = zip(docs, values, ranks, strict=True)
             rows += [(topic, doc, number, rank, system, row) for doc, number, rank in documents]
+    _report_states(states, source)
     # The user may name the column of systems by its key.
     tag = system_key or "tag"
     columns = transpose_rows(("topic", "doc", value, "rank", tag, "row"), rows)
@@ -125,14 +149,33 @@ def columns_of_nested(
     return {**columns, **others}, record_of_row
 
 
+def _report_states(states: Collection[tuple[str, str]], source: str) -> None:
+    """Warn of failed and partial responses; refuse data without any other response.
+
+    states: the topic and the state of each response.
+    """
+    n_failed = sum(state == "failed" for _, state in states)
+    if n_failed == len(states) > 0:
+        got = counted(n_failed, "failed query")
+        raise InputError(f"expected rankings, got {got}", source=source)
+    for state, message in _STATES.items():
+        # Another record may have the first page of a topic.
+        topics = [t for t, s in states if s == state and (s != "later" or (t, "") not in states)]
+        if topics:
+            noun = "topic" if len(topics) == 1 else "topics"
+            warn(f"{source}: {noun} {some_of(map(quoted, topics), 3)}: {message}")
+
+
 def is_nested(data: Any) -> bool:
     """Return True for JSON data with a record for each topic, or data of rank_eval."""
     if isinstance(data, list):
-        return bool(data) and _has_list(data[0])
+        # The searches for the first topics may have failed.
+        first = next((record for record in data if not _has_failed(record)), None)
+        return _has_list(first)
     if not isinstance(data, Mapping):
         return False
     has_responses = isinstance(data.get("responses"), list) or _hits_of(data) is not None
-    has_topics = bool(data) and all(map(_has_list, data.values()))
+    has_topics = bool(data) and all(_has_list(r) or _has_failed(r) for r in data.values())
     return has_responses or has_topics or _key_of(data) != ""
 
 
@@ -152,10 +195,8 @@ def _rankings(data: Any, kind: str, source: str) -> Iterable[_Ranking]:
             raise InputError("expected a run, got a list of judgments")
         return _rankings_of_records(records)
     if key == "details":
-        if failures := data.get("failures"):
-            topics = some_of(map(quoted, failures), 3)
-            warn(f"{source}: requests failed and gave no ranking for the topics {topics}")
-        return _rankings_of_response(data[key], kind, source)
+        failed = [_Ranking(topic, (), state="failed") for topic in data.get("failures") or ()]
+        return chain(failed, _rankings_of_response(data[key], kind, source))
     if key == "requests":
         return _rankings_of_requests(data[key], kind)
     if key == "questions":
@@ -186,7 +227,7 @@ def _hits_of(record: Mapping[Any, Any]) -> list[Any] | None:
         response = record.get(outer)
         hits = response.get(inner) if isinstance(response, Mapping) else None
         if isinstance(hits, list):
-            return [_hit_of_vespa(hit) for hit in hits] if outer == "root" else hits
+            return [*_hits_of_vespa(hits)] if outer == "root" else hits
     return None
 
 
@@ -194,16 +235,52 @@ _VESPA_ID = re.compile(r"id:[^:]*:[^:]*:[^:]*:")
 """Beginning of an id of Vespa: its namespace, type of document, and key."""
 
 
-def _hit_of_vespa(hit: Any) -> Any:
-    """Return the id that the user specified, and the score; other hits unchanged."""
-    if not isinstance(hit, Mapping) or not isinstance(hit.get("id"), str):
-        return hit
-    return {"id": _VESPA_ID.sub("", hit["id"], count=1), "score": hit.get("relevance")}
+def _hits_of_vespa(hits: Sequence[Any]) -> Iterator[Any]:
+    """Yield hits with the id that the user specified and the score; groups are skipped."""
+    for hit in hits:
+        key = hit.get("id") if isinstance(hit, Mapping) else None
+        if not isinstance(key, str):
+            yield hit
+        elif not key.startswith("group:"):
+            # In a summary from memory, the id is a key of the index.
+            fields = hit.get("fields") if key.startswith("index:") else None
+            if isinstance(fields, Mapping):
+                key = str(fields.get(key_of(_DOC, fields) or "id", key))
+            yield {"id": _VESPA_ID.sub("", key, count=1), "score": hit.get("relevance")}
 
 
 def _has_list(record: Any) -> bool:
     """Return True for the record of a topic, with a list of documents."""
     return isinstance(record, Mapping) and (_hits_of(record) is not None or bool(_lists_in(record)))
+
+
+def _field(record: Any, path: str) -> Any:
+    """Return a field of nested objects, such as `_shards.failed`; None if it is absent."""
+    for key in path.split("."):
+        record = record.get(key) if isinstance(record, Mapping) else None
+    return record
+
+
+def _has_failed(record: Any) -> bool:
+    """Return True for the response to a search that failed."""
+    error = _field(record, "error") or _field(record, "root.errors")
+    return bool(error) and isinstance(error, Mapping | list | str)
+
+
+def _state_of(record: Mapping[Any, Any], hits: Sequence[Any]) -> str:
+    """Return the state of a response, a key of `_STATES`; empty for a complete response."""
+    has_failed = _has_failed(record)
+    if has_failed and not hits:
+        return "failed"
+    if has_failed or any(_field(record, sign) for sign in _SIGNS_OF_PARTS):
+        return "partial"
+    # Algolia counts pages from 0, Meilisearch from 1.
+    first_page = 0 if "nbHits" in record else 1
+    page = record.get("page") if _SIGNS_OF_PAGES & {*record} else None
+    offset = record.get("offset") if "limit" in record else None
+    starts = ((_field(record, "response.start"), 0), (offset, 0), (page, first_page))
+    is_later = any(isinstance(start, int) and start > first for start, first in starts)
+    return "later" if is_later and hits else ""
 
 
 def _lists_in(record: Mapping[Any, Any]) -> list[Any]:
@@ -221,7 +298,7 @@ def _lists_in(record: Mapping[Any, Any]) -> list[Any]:
 
 def _rankings_of_records(records: Sequence[Any]) -> Iterator[_Ranking]:
     for row, record in enumerate(records):
-        if not _has_list(record):
+        if not _has_list(record) and not _has_failed(record):
             raise InputError(f"record {row + 1}: expected a list of documents as in other records")
         metadata = record.get("metadata")
         merged = {**metadata, **record} if isinstance(metadata, Mapping) else record
@@ -259,7 +336,8 @@ def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
         names = " and ".join(map(quoted, list_names[:2]))
         raise InputError(f"topic {quoted(topic)} has two lists of documents: {names}; remove one")
     hits = _hits_of(record)
-    hits = record[list_names[0]] if hits is None else hits
+    if hits is None:
+        hits = record[list_names[0]] if list_names else []
     scores = record.get("scores")
     if scores is not None and (not isinstance(scores, list) or len(scores) != len(hits)):
         got = len(scores) if isinstance(scores, list) else type(scores).__name__
@@ -276,7 +354,8 @@ def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
     }
     of_scores = (values for name, values in lists.items() if spelt(name) in _SCORE.names)
     scores = next(of_scores, None) if scores is None else scores
-    return _Ranking(topic, hits, scores, row, system, str(system_key or ""), lists=lists)
+    tag, state = str(system_key or ""), _state_of(record, hits)
+    return _Ranking(topic, hits, scores, row, system, tag, lists=lists, state=state)
 
 
 def _name_of_list(name: str) -> str:

@@ -126,8 +126,11 @@ def test_other_identifiers_do_not_replace_a_column_of_the_exact_name(name: str) 
     refuses(f"two columns that may be the doc: '{name}' and 'doc'", cf.read_qrels, table)
     assert len(cf.read_qrels({**table, "doc": ["a text", "b text"]})) == 2
     labels = pl.DataFrame({**table, "worker": ["v", "w"]})
-    with pytest.raises(cf.InputError, match="that may be the doc"):
+    advice = r"that may be the doc: .*; columns=\{'doc': ...\} selects one"
+    with pytest.raises(cf.InputError, match=advice):
         cf.assess.read_labels(labels)
+    assert cf.assess.read_labels(labels, columns={"doc": "doc"}).docs.to_list() == ["a", "b"]
+    assert cf.assess.read_labels(labels, columns={"doc": name}).docs.to_list() == ["501", "502"]
     with pytest.warns(match="columns not used: 'topic'"):
         cf.assess.read_labels(labels.drop(name).with_columns(qid=pl.Series(["1", "2"])))
     with pytest.raises(cf.InputError, match="that may be the worker: 'rater_id' and 'worker'"):

@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -149,6 +150,19 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     refuses("int cannot be read as a run", cf.read_run, 3)
     refuses("bytes cannot be read as judgments", cf.read_qrels, b"1 0 a 1")
     refuses("unknown format 'xml'; expected", cf.read_run, "x", format="xml", error=cf.PolicyError)
+
+
+def test_arrays_and_series_are_not_tables() -> None:
+    frame = pd.DataFrame({"qid": ["1", "1"], "docno": ["a", "b"], "score": [2, 1]})
+    series = frame.set_index(["qid", "docno"])["score"]
+    for read, noun in ((cf.read_run, "a run"), (cf.read_qrels, "judgments")):
+        refuses(rf"Series cannot be read as {noun}; .*reset_index\(\)", read, series)
+        records = frame.to_records(index=False)
+        refuses(rf"recarray cannot be read as {noun}; .*DataFrame", read, records)
+        refuses(rf"ndarray cannot be read as {noun}; .*DataFrame", read, np.ones((2, 3)))
+        assert len(read(series.reset_index())) == len(read(pd.DataFrame(records))) == 2
+    refuses(r"Series cannot .*reset_index\(\)", lambda: cf.read_runs(series)[0])
+    assert len(cf.read_runs(pd.Series([frame, frame]))) == 2
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from operator import itemgetter, methodcaller
 from os import PathLike
@@ -94,6 +95,11 @@ class Columns:
             self.select(schema, own_names), schema, self.source, self.lines, allow_empty=allow_empty
         )
 
+    def unread(self, used: Collection[int]) -> dict[str, Callable[[], Cells]]:
+        """Return the unused columns by name, each loaded on access."""
+        names = {k: str(name) for k, name in enumerate(self.names) if k not in used}
+        return {name: partial(self.cells, k) for k, name in names.items()}
+
     def check_unused(
         self, schema: Schema, used: Collection[int], own_names: Collection[str] = ()
     ) -> None:
@@ -106,7 +112,7 @@ class Columns:
         # identifier, or with a copy of a used column. Other identifiers and numbers may be the ones
         # that the user means.
         reported = [k for k in unused[:_MAX_CHECKED] if self._varies(k, schema)]
-        reported += self._find_second_ids(others, own_names)
+        reported += self._find_second_ids(others, own_names, schema)
         for k, (place, column) in others.items():
             texts, used_texts = _texts(self.cells(k)), _texts(self.cells(place))
             if not (texts != used_texts).any():
@@ -172,7 +178,10 @@ class Columns:
         return kinds
 
     def _find_second_ids(
-        self, others: Mapping[int, tuple[int, Column]], own_names: Collection[str]
+        self,
+        others: Mapping[int, tuple[int, Column]],
+        own_names: Collection[str],
+        schema: Schema,
     ) -> list[int]:
         """Refuse ids in a column `doc` beside a used `pid`, for example; return other topics."""
         categories = []
@@ -188,7 +197,7 @@ class Columns:
                 categories.append(k)
                 continue
             pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
-            reason = f"has two columns that may be the {name}: {pair}; remove or rename one"
+            reason = f"has two columns that may be the {name}: {pair}{schema.how_to_select(name)}"
             raise InputError(reason, source=self.source)
         return categories
 
@@ -295,15 +304,25 @@ def read_columns(data: Any, schema: Schema) -> Columns:
         has_index = are_named and not {*levels} & {*data.columns}
         return columns_of_frame(data.reset_index() if has_index else data, source)
     are_rows = isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray, Mapping))
-    if are_rows and schema.tuples is not None:
+    if are_rows and schema.tuples is not None and not is_array(data):
         return columns_of_records(list(data), schema, source)
     noun = schema.noun or f"a {schema.kind}"
-    raise InputError(f"{type(data).__name__} cannot be read as {noun}")
+    advice = ""
+    if is_array(data):
+        way = "series.reset_index()" if hasattr(data, "reset_index") else "pandas.DataFrame(array)"
+        advice = f"; pass a data frame with named columns, such as {way}"
+    raise InputError(f"{type(data).__name__} cannot be read as {noun}{advice}")
 
 
 def is_frame(data: Any) -> bool:
     # A lazy frame resolves its schema, with a warning, if its columns are read.
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
+
+
+def is_array(data: Any) -> bool:
+    """Return True for an array or series of numbers or records, which is not a table."""
+    kind = getattr(getattr(data, "dtype", None), "kind", "")
+    return kind in {"i", "u", "f", "V"} and not is_frame(data)
 
 
 def columns_of_frame(data: Any, source: str) -> Columns:

@@ -474,9 +474,7 @@ class Schema:
             if len(matches) > 1:
                 pair = " and ".join(quoted(names[k]) for k in matches[:2])
                 noun = column.noun or column.name
-                advice = "; remove or rename one"
-                if "columns={" in self.hint:
-                    advice = f"; columns={{'{column.name}': ...}} selects one"
+                advice = self.how_to_select(column.name)
                 raise InputError(f"has two columns for the {noun}: {pair}{advice}", source=source)
             if matches:
                 places[column.name] = matches[0]
@@ -487,6 +485,12 @@ class Schema:
         return {
             column.name: places[column.name] for column in self.columns if column.name in places
         }
+
+    def how_to_select(self, column: str) -> str:
+        """Return advice on a table with two columns of this meaning."""
+        if "columns={" in self.hint:
+            return f"; columns={{'{column}': ...}} selects one"
+        return "; remove or rename one"
 
     def is_table(self, data: Mapping[Any, Any]) -> bool:
         """Return True for a mapping of columns that contains the first two required columns."""

@@ -128,6 +128,8 @@ def split_rows(text: str, source: str, separator: str) -> tuple[list[tuple[str, 
                         # Semicolons separate the cells where the comma is the decimal sign.
                         reason = "expected commas or tabs between columns, got semicolons"
                         start = (lines or [start])[0]
+                    elif len(rows) == 1 and len(row) == width + 1:
+                        reason += "; in R, write.table(col.names=NA) names the column of row names"
                     raise InputError(reason, source=source, line=start)
                 if reader.line_num > start:
                     _check_quotes(row[:width], source, separator, start, reader.line_num)

@@ -118,6 +118,10 @@ def test_an_answer_that_was_asked_for_again_is_one_label() -> None:
     assert of(judge) == [("q1", "a", 2)]
 
 
+PROMPTS = {"v0": None, "v1": 2, "v2": 1}
+
+
+@pytest.mark.filterwarnings("ignore:.*columns not used")
 @pytest.mark.parametrize(
     ("name", "text", "wrong"),
     [
@@ -126,6 +130,14 @@ def test_an_answer_that_was_asked_for_again_is_one_label() -> None:
         ("x.txt", "q1 0 a 1.5\n", "x.txt:1: grade '1.5' is not an integer"),
         ("x.txt", "q1 0 a NaN\n", "x.txt:1: grade 'NaN' is not an integer"),
         ("x.txt", "q1 0 a 1\nq1 0 a 2\n", "x.txt:2: document judged twice"),
+        (
+            "x.jsonl",
+            as_json_lines(
+                [record("q1", "a", grade) | {"prompt": name} for name, grade in PROMPTS.items()]
+            ),
+            "x.jsonl:3: document judged twice in one topic, first in line 2; column 'prompt'"
+            " distinguishes them (2 values: 'v1', 'v2')",
+        ),
         ("x.txt", "q1 a\n", "x.txt:1: expected 4 columns"),
         ("x.txt", "q7 0 a 1\n", "first label is of ('q7', 'a')"),
         ("x.txt", "", "x.txt: is empty"),

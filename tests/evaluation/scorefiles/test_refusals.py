@@ -26,6 +26,7 @@ REFUSED = [
     ("s.csv", "topic,a,b,num_rel\nq1,1,0,3\n", "for systems, remove these columns, or pass"),
     ("s.json", '{"task_name": "x", "scores": {"test": []}}', "is a result of MTEB, with means"),
     ("s.csv", "topic,a\nq1,1,2\n", "cells as in the header, got 3 separated by commas"),
+    ("s.tsv", '"a"\t"b"\n"q1"\t0.4\t0.5\n', r"got 3 separated by tabs; in R, .*col.names=NA"),
     ("s.csv", "topic,a,a\nq1,1,2\n", "has two columns 'a'"),
     ("s.csv", "topic,a\nq1,1\nq1,2\n", "one row for each topic, got two .topic 'q1'"),
     ("s.csv", "topic\nq1\n", "has no column of scores"),

@@ -200,6 +200,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     own_names = {} if column_names is None else column_names.match_table(columns.names)
     _check_ids(columns, own_names)
     table = columns.table(schema, own_names)
+    unread = columns.unread(schema.places(columns.names, columns.source, own_names).values())
     is_parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
     rows = table.frame.select(is_parsed.arg_true()).to_series()
     n_answers = table.frame.height
@@ -215,13 +216,17 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     else:
         table = map_grades(table, grade_map)
     # A map may give some words no grade.
-    table = table.gather(table.frame["grade"].is_not_null().arg_true())
+    is_graded = table.frame["grade"].is_not_null()
+    table, rows = table.gather(is_graded.arg_true()), rows.filter(is_graded)
     if not table.frame.height:
         reason = "expected answers with grades, got none with the words or pattern of grades"
         raise InputError(reason, source=table.source)
     table = replace(table, frame=table.frame.drop("result_status"))
     in_memory = {name: options[name] for name in ("separator", "on_duplicate")}
-    labels = read_qrels(SystemTable(table, {}, ""), **in_memory)
+    # Texts of answers do not tell why a document has two labels.
+    others = {name: cells for name, cells in unread.items() if not schema.describes(name)}
+    judgments = SystemTable(table, others, "", rows=rows.to_numpy())
+    labels = read_qrels(judgments, **in_memory)
     return Judge(name or "judge", labels, unparsed=n_answers - table.frame.height)
 
 

@@ -46,7 +46,7 @@ from cranfield.collection.run import Run
 from cranfield.scores.one_measure import label_index
 from cranfield.sources.archives import check_path, hide_credentials, is_url, list_files, match_files
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import is_frame
+from cranfield.sources.columns import is_array, is_frame
 from cranfield.sources.text import decode_text, parse_json
 from cranfield.sources.values import is_number
 from cranfield.tabular import frame_html
@@ -360,7 +360,9 @@ def _items(data: Any) -> Iterator[Item]:
         yield None, data
     elif isinstance(data, Mapping):
         yield from runs_of_mapping(data)
-    elif isinstance(data, Iterable) and not isinstance(data, Run) and not is_frame(data):
+    elif isinstance(data, Run) or is_frame(data) or is_array(data):
+        yield None, data
+    elif isinstance(data, Iterable):
         items = list(data)
         if items and _is_row(items[0]):
             yield None, items

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from os import PathLike
 from typing import Any
@@ -236,11 +235,7 @@ def read_system_table(
         cells["grade"] = [1] * len(cells["doc"])
     if "tag" in cells:
         cells["tag"] = _names_of(cells["tag"])
-    unread_columns = {
-        str(name): partial(columns.cells, k)
-        for k, name in enumerate(columns.names)
-        if k not in positions.values()
-    }
+    unread_columns = columns.unread(positions.values())
     subtopic = str(columns.names[positions["subtopic"]]) if "subtopic" in positions else ""
     has_subtopics = "subtopic" in names or subtopic.lower().startswith("sub")
     table, empty_topics = _build_table(cells, schema, columns)

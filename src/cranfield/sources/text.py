@@ -85,6 +85,16 @@ SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 """Separators of cells, the most common first."""
 
 
+def separator_of(raw: bytes, usual: str) -> str:
+    """Return the separator of a table: semicolons if its first line has them and no usual one.
+
+    Spreadsheets write semicolons where the comma is the decimal sign.
+    """
+    head = re.match(rb"\s*[^\r\n]*", raw)
+    unquoted = re.sub(rb'"[^"]*"', b"", head[0] if head else b"")
+    return ";" if b";" in unquoted and usual.encode() not in unquoted else usual
+
+
 def decode_text(raw: bytes, source: str, first_line: int = 1) -> str:
     """Decode UTF-8 text without byte order marks; refuse other bytes."""
     try:
@@ -124,10 +134,6 @@ def split_rows(text: str, source: str, separator: str) -> tuple[list[tuple[str, 
                 if len(row) < width or any(map(str.strip, row[width:])):
                     got = f"{len(row)} separated by {SEPARATORS[separator]}"
                     reason = f"expected {width} cells as in the header, got {got}"
-                    if width == 1 and separator != ";" and ";" in (rows[0] if rows else row)[0]:
-                        # Semicolons separate the cells where the comma is the decimal sign.
-                        reason = "expected commas or tabs between columns, got semicolons"
-                        start = (lines or [start])[0]
                     raise InputError(reason, source=source, line=start)
                 if reader.line_num > start:
                     _check_quotes(row[:width], source, separator, start, reader.line_num)

@@ -446,7 +446,10 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     if form == "parquet":
         return columns_of_frame(parquet_frame(raw, name), name)
     if form in {"csv", "tsv"}:
-        return columns_of_csv(raw, "\t" if form == "tsv" else ",", name)
+        usual = "\t" if form == "tsv" else ","
+        _, head = next(split_lines(raw[: 1 << 16].decode(errors="replace")), (1, ""))
+        # Spreadsheets write semicolons where the comma is the decimal sign.
+        return columns_of_csv(raw, separator_of(head, usual) or usual, name)
     text = decode_text(raw, name)
     if form == "jsonl":
         records, lines = parse_json_lines(text, name)
@@ -503,11 +506,7 @@ def unwrap_pandas(data: Mapping[Any, Any], schema: Schema, source: str) -> Any:
 
 
 def columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
-    """Read CSV: with polars if each line is a row without quotes, else with the exact parser.
-
-    `separator` is that of the format; semicolons are recognised.
-    """
-    separator = separator_of(raw, separator)
+    """Read CSV: with polars if each line is a row without quotes, else with the exact parser."""
     columns = _columns_of_regular_csv(raw, separator, source)
     if columns is None:
         (names, *rows), lines = split_rows(decode_text(raw, source), source, separator)

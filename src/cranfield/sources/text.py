@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
@@ -85,14 +85,10 @@ SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 """Separators of cells, the most common first."""
 
 
-def separator_of(raw: bytes, usual: str) -> str:
-    """Return the separator of a table: semicolons if its first line has them and no usual one.
-
-    Spreadsheets write semicolons where the comma is the decimal sign.
-    """
-    head = re.match(rb"\s*[^\r\n]*", raw)
-    unquoted = re.sub(rb'"[^"]*"', b"", head[0] if head else b"")
-    return ";" if b";" in unquoted and usual.encode() not in unquoted else usual
+def separator_of(head: str, preferred: str, others: Iterable[str] = ";") -> str | None:
+    """Return `preferred` if a header has it outside quotes, otherwise the first other one."""
+    unquoted = re.sub('"[^"]*"', "", head)
+    return next((mark for mark in (preferred, *others) if mark in unquoted), None)
 
 
 def decode_text(raw: bytes, source: str, first_line: int = 1) -> str:

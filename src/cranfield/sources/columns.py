@@ -94,11 +94,12 @@ class Columns:
         if self.has_semicolons:
             return cells | self.numbers({n: places[n] for n in kinds if kinds[n].is_numeric})
         for name, kind in kinds.items():
-            is_count = kind.dtype.is_integer() and name != "grade"
-            if is_count and isinstance(next(iter(cells[name]), None), str):
-                texts = _texts(cells[name])
-                if texts.str.ends_with(".000").any():
-                    warn_of_thousands(texts, self.source)
+            counts = cells[name]
+            is_count = kind.dtype.is_integer() and name not in {"grade", "rank"}
+            if is_count and isinstance(next(iter(counts), None), str):
+                texts = counts if isinstance(counts, pl.Series) else _texts(counts)
+                if texts.cast(pl.String).str.ends_with(".000").any():
+                    warn_of_thousands(_texts(texts), self.source)
         return cells
 
     def numbers(self, places: Mapping[Any, int]) -> dict[Any, Cells]:

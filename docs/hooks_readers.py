@@ -156,6 +156,8 @@ def page() -> Iterator[str]:
         " `doc`, which may be a text, is not. Names of the same rank are refused with both names."
         " |",
         "| Two columns have one name | The table is refused, also if the column is not read. |",
+        "| Semicolons separate the columns of a CSV or TSV file | It is read (not by `scan_log`);"
+        " numbers may have a decimal comma, if no number of the table has a point. |",
         "| A column is not read | One line says so: `columns not used: ...`. Nothing is said of"
         f" columns with one value in all rows, of texts that describe a row ({names(PLAIN)}) and of other names of a column that is"
         " read. |",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import itertools
 import json
 import random
 import re
@@ -294,7 +295,23 @@ def separator(case: Case) -> None:
             )
         )
         case.sep = case.draw.choice([";", "\t", ",", "|"])
+        if case.sep == ";" and case.draw.random() < 0.5:
+            rows = rows[:1] + with_commas(case, rows[1:])
         case.data = written(rows, case.sep)
+
+
+def with_commas(case: Case, rows: list[list[str]]) -> list[list[str]]:
+    """Write the numbers of a table with decimal commas, as spreadsheets do in some countries."""
+    kinds = [case.kind(place) for place in range(len(case.names))]
+    return [
+        [
+            cell.replace(".", ",")
+            if kind in oracle.NUMBERS and oracle.DECIMAL.fullmatch(cell)
+            else cell
+            for kind, cell in itertools.zip_longest(kinds, row[: len(kinds)], fillvalue="")
+        ]
+        for row in rows
+    ]
 
 
 def ragged(case: Case) -> None:
@@ -567,7 +584,10 @@ def tried(case: Case, folder: Path) -> tuple[str, str]:
                 else oracle.rows_of(case.data, case.form, schema, case.sep, case.partial)
             )
         wanted, left = oracle.expected(
-            names, rows, wide(names, rows) if case.reader == "wide scores" else schema
+            names,
+            rows,
+            wide(names, rows) if case.reader == "wide scores" else schema,
+            case.sep if case.form in ("csv", "tsv") else ",",
         )
     except RefusalError as error:
         wanted, left = error, []

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Record = dict[str, Any]
+COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?", re.ASCII)
 MISSING = ("", "nan", "na", "n/a", "null", "none")
 DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -237,14 +238,38 @@ def score(cell: Any) -> float | None:
 
 KINDS: dict[str, Callable[[Any], Any]] = {
     "id": identifier, "name": name_or_none, "number": number, "score": score,
-    "whole": whole, "truth": truth, "flag": flag, "text": text, "texts": texts,
-    "any": lambda cell: None,
+    "support": identifier, "whole": whole, "truth": truth, "flag": flag, "text": text,
+    "texts": texts, "any": lambda cell: None,
 }  # fmt: skip
 
 
-def records(names: Sequence[Any], rows: list[list[Any]], schema: Schema) -> list[Record]:
+def with_points(rows: list[list[Any]], places: Sequence[int]) -> list[list[Any]]:
+    """Write decimal points for the commas of columns, unless one of their numbers has a point."""
+    texts = [str(row[place]).strip() for row in rows for place in places]
+    if any("." in text and DECIMAL.fullmatch(text) for text in texts):
+        return rows
+    return [
+        [
+            cell.replace(",", ".") if place in places and COMMA.fullmatch(cell.strip()) else cell
+            for place, cell in enumerate(row)
+        ]
+        for row in rows
+    ]
+
+
+NUMBERS = ("number", "score", "whole", "truth", "flag", "grade", "support")
+"""Kinds of columns whose numbers may have decimal commas between semicolons."""
+
+
+def records(
+    names: Sequence[Any], rows: list[list[Any]], schema: Schema, sep: str = ","
+) -> list[Record]:
     """Read the cells of a table by the kinds of its columns."""
     places = chosen(names, rows, schema)
+    if sep == ";":
+        kinds = {called: schema.columns[called].kind for called in places}
+        numbers = [places[called] for called, kind in kinds.items() if kind in NUMBERS]
+        rows = with_points(rows, numbers)
     cells: dict[str, list[Any]] = {}
     for called, column in schema.columns.items():
         if called not in places:
@@ -346,14 +371,16 @@ def _objects(text: str, form: str) -> Any:
     return names, [[row.get(name) for name in names] for row in found]
 
 
-def expected(names: Sequence[Any], rows: list[list[Any]], schema: Schema) -> tuple[Any, list[str]]:
+def expected(
+    names: Sequence[Any], rows: list[list[Any]], schema: Schema, sep: str = ","
+) -> tuple[Any, list[str]]:
     """Return the value of a table, and the columns that have to be reported as not read."""
     if not names and not rows and schema.empty:
         return schema.value([]), []
     left = unsaid(names, rows, schema)
     if not rows and not schema.empty:
         raise RefusalError("no rows")
-    return schema.value(records(names, rows, schema)), left
+    return schema.value(records(names, rows, schema, sep)), left
 
 
 def once(rows: list[Record], *key: str) -> None:

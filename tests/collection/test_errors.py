@@ -198,7 +198,6 @@ def test_bad_grades_in_memory(grade: Any) -> None:
     ("name", "line", "said"),
     [
         ("a.csv", "1 Q0 d 1 9.0 x", "this looks like TREC text (topic q0 doc rank score tag)"),
-        ("a.csv", "topic;doc;score", "got semicolons"),
         ("a.csv", "topic\tdoc\tscore", "tabs between columns requires the suffix .tsv"),
         ("a.csv", "id\tqid\tpid\tq0\tscore\ttag", "tabs between columns requires the suffix .tsv"),
         ("a.csv", "topic|doc|score", "expected commas or tabs between columns, got '|'"),

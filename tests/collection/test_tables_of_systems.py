@@ -406,7 +406,11 @@ def test_numbers_of_csv_are_those_of_python(cells: list[str]) -> None:
 @pytest.mark.parametrize(
     ("read", "name", "text", "said"),
     [
-        (cf.read_run, "a.csv", "model;qid;docno;score\nx;1;a;1\n", "got semicolons"),
+        (cf.read_run, "a.csv", 'qid,docno,score\n1,a,"0,5"\n', ":2: score '0,5' .* decimal point"),
+        (cf.read_run, "a.tsv", "qid\tdocno\tscore\n1\ta\t0,5\n", ":2: score '0,5' .* decimal"),
+        # The comma may separate thousands.
+        (cf.read_run, "a.csv", "qid;docno;score\n1;a;1,234\n1;b;0.5\n", ":2: score '1,234' is"),
+        (cf.read_run, "a.csv", "qid;docno;score,x\n1;a;0,5\n1;b;.5\n", "got 1 separated by commas"),
         (cf.read_run, "a.csv", "1,a,1.5\n1,b,1\n", "insert a line such as topic, doc, score"),
         (cf.read_run, "a.tsv", "1\ta\t1\t1.5\n", "insert a line such as .* doc, score, with the"),
         (cf.read_run, "a.csv", "1,Q0,a,1,1.5,t\n", "such as topic, q0, doc, rank, score, tag"),
@@ -427,6 +431,14 @@ def test_files_in_doubt_are_refused(
     read: Any, name: str, text: str, said: str, tmp_path: Path
 ) -> None:
     refuses(said, read, written(tmp_path / name, text))
+
+
+def test_ids_between_semicolons_keep_their_commas(tmp_path: Path) -> None:
+    table = written(tmp_path / "a.tsv", '"topic";"doc, or passage";"score"\n1,5;2.5;0,5\n2;b;1\n')
+    found = cf.read_run(table, columns={"doc": "doc, or passage"}).to_polars()
+    assert found.select("topic", "doc", "score").rows() == [("1,5", "2.5", 0.5), ("2", "b", 1)]
+    table = written(tmp_path / "q.csv", "topic;doc;grade\n1;a;0,7\n1;b;0,2\n")
+    assert cf.read_qrels(table, grades=[0.5]).to_polars()["grade"].to_list() == [1, 0]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

@@ -50,7 +50,7 @@ def read_system_table(
     key_index = replace(schema, columns=(key,)).places(columns.names, columns.source)["system"]
     names, notes = [], []
     for k, name in enumerate(map(str, columns.names)):
-        if k != key_index and is_used(columns.cells(k)):
+        if k != key_index and is_used(columns.with_points(k)):
             names.append(name)
         elif k != key_index:
             notes.append(

@@ -39,10 +39,11 @@ from cranfield.sources.text import (
     decode_text,
     parse_json,
     parse_json_lines,
+    separator_of,
     split_lines,
     split_rows,
 )
-from cranfield.sources.values import Cells, is_number
+from cranfield.sources.values import Cells, is_number, warn_of_thousands, with_points
 
 MappingReader = Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]
 """Converts a mapping to columns; the second argument names the source in messages."""
@@ -52,12 +53,16 @@ _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
 
 @dataclass(frozen=True)
 class Columns:
-    """Named columns of the input; `cells` reads a column by its index."""
+    """Named columns of the input; `cells` reads a column by its index.
+
+    has_semicolons: whether the input is text with semicolons between columns.
+    """
 
     source: str
     names: Sequence[object]
     cells: Callable[[int], Cells]
     lines: Sequence[int] | None = None
+    has_semicolons: bool = False
 
     @classmethod
     def from_mapping(
@@ -81,7 +86,38 @@ class Columns:
         """Select the columns of a schema by the names that the user set, or by usual names."""
         places = schema.places(self.names, self.source, own_names)
         self.check_unused(schema, [*places.values()], own_names)
-        return {name: self.cells(k) for name, k in places.items()}
+        return self.cells_of(schema, places)
+
+    def cells_of(self, schema: Schema, places: Mapping[str, int]) -> dict[str, Cells]:
+        """Return the cells of columns of a schema at these places, numbers with decimal points."""
+        cells = {name: self.cells(k) for name, k in places.items()}
+        kinds = {column.name: column.kind for column in schema.columns if column.name in cells}
+        if self.has_semicolons:
+            return cells | self.numbers({n: places[n] for n in kinds if kinds[n].is_numeric})
+        for name, kind in kinds.items():
+            counts = cells[name]
+            is_count = kind.dtype.is_integer() and name not in {"grade", "rank"}
+            if is_count and isinstance(next(iter(counts), None), str):
+                texts = counts if isinstance(counts, pl.Series) else _texts(counts)
+                if texts.cast(pl.String).str.ends_with(".000").any():
+                    warn_of_thousands(_texts(texts), self.source)
+        return cells
+
+    def numbers(self, places: Mapping[Any, int]) -> dict[Any, Cells]:
+        """Return the columns of numbers of a table with semicolons, with decimal points.
+
+        In a table with decimal points, commas may separate thousands, and remain.
+        """
+        texts = [pl.Series([], dtype=pl.String), *(_texts(self.cells(k)) for k in places.values())]
+        numbers = pl.concat(texts)
+        warn_of_thousands(numbers, self.source)
+        has_points = any(map(is_number, numbers.filter(numbers.str.contains(".", literal=True))))
+        column = self.cells if has_points else self.with_points
+        return {name: column(k) for name, k in places.items()}
+
+    def with_points(self, k: int) -> Cells:
+        """Return the cells of a column; between semicolons, decimal commas become points."""
+        return with_points(self.cells(k)) if self.has_semicolons else self.cells(k)
 
     def table(
         self,
@@ -114,7 +150,7 @@ class Columns:
         reported = [k for k in unused[:_MAX_CHECKED] if self._varies(k, schema)]
         reported += self._find_second_ids(others, own_names, schema)
         for k, (place, column) in others.items():
-            texts, used_texts = _texts(self.cells(k)), _texts(self.cells(place))
+            texts, used_texts = _texts(self.with_points(k)), _texts(self.with_points(place))
             if not (texts != used_texts).any():
                 continue
             describes = schema.describes(self.names[k])
@@ -430,7 +466,10 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     if form == "parquet":
         return columns_of_frame(parquet_frame(raw, name), name)
     if form in {"csv", "tsv"}:
-        return columns_of_csv(raw, "\t" if form == "tsv" else ",", name)
+        usual = "\t" if form == "tsv" else ","
+        _, head = next(split_lines(raw[: 1 << 16].decode(errors="replace")), (1, ""))
+        # Spreadsheets write semicolons where the comma is the decimal sign.
+        return columns_of_csv(raw, separator_of(head, usual) or usual, name)
     text = decode_text(raw, name)
     if form == "jsonl":
         records, lines = parse_json_lines(text, name)
@@ -494,6 +533,7 @@ def columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
         by_column = zip(*rows, strict=True) if rows else [()] * len(names)
         cells = [pl.Series(column, dtype=pl.String).replace("", None) for column in by_column]
         columns = Columns(source, names, cells.__getitem__, lines[1:])
+    columns = replace(columns, has_semicolons=separator == ";")
     filled = [str(name) for name in columns.names if name]
     for name in filled:
         # Equal numbers mean that the header is missing, which `Schema.places` reports.

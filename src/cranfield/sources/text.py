@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
@@ -85,6 +85,12 @@ SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 """Separators of cells, the most common first."""
 
 
+def separator_of(head: str, preferred: str, others: Iterable[str] = ";") -> str | None:
+    """Return `preferred` if a header has it outside quotes, otherwise the first other one."""
+    unquoted = re.sub('"[^"]*"', "", head)
+    return next((mark for mark in (preferred, *others) if mark in unquoted), None)
+
+
 def decode_text(raw: bytes, source: str, first_line: int = 1) -> str:
     """Decode UTF-8 text without byte order marks; refuse other bytes."""
     try:
@@ -124,11 +130,7 @@ def split_rows(text: str, source: str, separator: str) -> tuple[list[tuple[str, 
                 if len(row) < width or any(map(str.strip, row[width:])):
                     got = f"{len(row)} separated by {SEPARATORS[separator]}"
                     reason = f"expected {width} cells as in the header, got {got}"
-                    if width == 1 and separator != ";" and ";" in (rows[0] if rows else row)[0]:
-                        # Semicolons separate the cells where the comma is the decimal sign.
-                        reason = "expected commas or tabs between columns, got semicolons"
-                        start = (lines or [start])[0]
-                    elif len(rows) == 1 and len(row) == width + 1:
+                    if len(rows) == 1 and len(row) == width + 1:
                         reason += "; in R, write.table(col.names=NA) names the column of row names"
                     raise InputError(reason, source=source, line=start)
                 if reader.line_num > start:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import quoted, warn
-from cranfield.base.text import counted
+from cranfield.base.text import counted, some_of
 
 Cells = Sequence[Any] | pl.Series
 """A raw column: Python values, or a polars series."""
@@ -167,6 +167,7 @@ class Kind:
         converted one by one.
     prepare: converts the raw column before its values are read.
     reports_blanks: whether a warning reports removed blanks around texts.
+    has_number_texts: whether texts may be numbers, as those of a numeric type are.
     """
 
     read: Callable[[Any], Any]
@@ -176,6 +177,11 @@ class Kind:
     exact: tuple[type, type[pl.DataType]] | None = None
     prepare: Callable[[Cells], Cells] | None = None
     reports_blanks: bool = True
+    has_number_texts: bool = False
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.has_number_texts or self.dtype.is_numeric()
 
     def convert_column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
         """Convert a column; also return the first row with an invalid value, or None."""
@@ -307,6 +313,27 @@ LABEL = Kind(_label, problem="not text or a number", exact=(str, pl.String), rep
 
 NAME = replace(LABEL, missing=absent)
 """An optional name."""
+
+
+def with_points(cells: Cells) -> Cells:
+    """Replace decimal commas of numbers by points."""
+    if isinstance(cells, pl.Series):
+        if cells.dtype != pl.String:
+            return cells
+        is_number = cells.str.contains(rf"(?-u)^\s*(?:{DECIMAL_COMMA.pattern})\s*$")
+        points = cells.str.replace(",", ".", literal=True)
+        return points.zip_with(is_number.fill_null(False), cells)
+    return [cell.replace(",", ".") if has_decimal_comma(cell) else cell for cell in cells]
+
+
+def warn_of_thousands(texts: pl.Series, source: str) -> None:
+    """Warn if points or commas in numbers may separate thousands."""
+    numbers = texts.filter(texts.str.contains(r"(?-u)^\d+[.,]\d+$"))
+    if len(numbers) and numbers.str.contains(r"(?-u)^[1-9]\d{0,2}[.,]\d{3}$").all():
+        warn(
+            f"{source}: numbers such as {some_of(numbers, 3)} are read with three decimals; remove"
+            " the point or comma if it separates thousands"
+        )
 
 
 def has_decimal_comma(cell: Any) -> bool:

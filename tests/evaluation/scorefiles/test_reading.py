@@ -208,8 +208,9 @@ def test_a_separator_declared_for_excel(tmp_path: Path) -> None:
         assert read(text, tmp_path).values.tolist() == [[0.5, 1]]
     (tmp_path / "q.csv").write_text("sep=,\ntopic,doc,grade\nq1,d1,x\n")
     refuses("q.csv:3: grade 'x'", cf.read_qrels, tmp_path / "q.csv")
-    (tmp_path / "l.csv").write_text("sep=,\ndoc,length\nd1,812\n")
-    assert read_lengths(tmp_path / "l.csv").values.tolist() == [812]
+    for mark in ",;":
+        (tmp_path / "l.csv").write_text(f"sep={mark}\ndoc{mark}length\nd1{mark}812\n")
+        assert read_lengths(tmp_path / "l.csv").values.tolist() == [812]
 
 
 def test_semicolons(tmp_path: Path) -> None:

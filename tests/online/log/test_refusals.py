@@ -50,7 +50,7 @@ BAD_FILES = {
         ("page,time\n1,3\n", "clicks.csv: has neither a column rank nor a column doc"),
         ("rank\n1\n", "clicks.csv: has no page column"),
         ("\npage,rank,rank\n1,1,1\n", "clicks.csv: has two columns 'rank'"),
-        ("page;rank\n1;1,5\n", "clicks.csv:1: expected commas or tabs between columns"),
+        ("page;rank\n1;1,5\n", "clicks.csv:2: rank '1.5' is not an integer >= 1"),
     ],
 }
 

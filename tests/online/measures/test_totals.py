@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ from numpy.testing import assert_allclose
 import cranfield as cf
 from cranfield import online
 from tests.cli.running import cranfield
+from tests.collection.refusals import warns
 
 HEAD = "query_id,query,doc,position,impressions,clicks\n"
 TABLE = HEAD + "1,socks,a,1,1000,120\n1,socks,b,2,1000,30\n2,hats,c,1,500,10\n2,hats,d,2,500,0\n"
@@ -86,6 +88,16 @@ def test_impossible_totals_are_refused_with_their_line(
     with pytest.raises(cf.InputError, match=message) as caught:
         online.coec_of_totals(path)
     assert caught.value.line == 6 or "row 5" in str(caught.value)
+
+
+@pytest.mark.parametrize("separator", [",", ";", ""])
+def test_thousands_that_may_be_decimals(separator: str, tmp_path: Path) -> None:
+    table = HEAD + "1,socks,a,1,1.000,1\n2,hats,c,1,2.000,0\n"
+    data: Any = tmp_path / "totals.csv"
+    data.write_text(table.replace(",", separator or ","))
+    data = data if separator else pl.read_csv(data, infer_schema=False)
+    found = warns("numbers such as 1.000, 2.000 are read with three", online.coec_of_totals, data)
+    assert found.rows["impressions"].sum() == 3
 
 
 def test_pages_of_google_search_console(tmp_path: Path) -> None:

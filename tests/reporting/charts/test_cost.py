@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,14 @@ COSTS = {
     "dense": {"seconds": 9, "dollars": 1},
     "slow": {"seconds": 95, "dollars": 2},
 }
+
+
+def test_costs_with_decimal_commas(tmp_path: Path) -> None:
+    path = tmp_path / "costs.csv"
+    path.write_text("system;seconds;note\nbm25;1,5;x\ndense;2,25;y\n")
+    costs = {"bm25": {"seconds": 1.5}, "dense": {"seconds": 2.25}}
+    found, expected = (cf.cost_effectiveness(SCORES, costs) for costs in (path, costs))
+    assert found.rows.equals(expected.rows)
 
 
 def test_points_front_and_names() -> None:

@@ -331,7 +331,8 @@ def _unpivot(
         columns["doc"] = [row + 1 for row in rows]
         notes.append("no column of documents: each row is a document, named by its row number")
     lines = None if table.lines is None else [table.lines[row] for row in rows]
-    return Columns.from_mapping(columns, table.source, lines), notes
+    labels_table = Columns.from_mapping(columns, table.source, lines)
+    return replace(labels_table, has_semicolons=table.has_semicolons), notes
 
 
 def _check_row_order(table: Columns, labels: pl.DataFrame) -> None:
@@ -341,7 +342,7 @@ def _check_row_order(table: Columns, labels: pl.DataFrame) -> None:
     place = next((k for k, name in enumerate(table.names) if spelt(name) in _TIMES), None)
     if place is None or labels["order"].null_count() < labels.height or not repeated.any():
         return
-    texts = pl.Series([str(cell).strip() for cell in table.cells(place)])
+    texts = pl.Series([str(cell).strip() for cell in table.with_points(place)])
     numbers = texts.cast(pl.Float64, strict=False)
     is_text = numbers.null_count() > 0
     times = labels.with_columns(time=texts if is_text else numbers).filter(repeated)

@@ -266,7 +266,7 @@ def _warn_of_unused_columns(table: Columns, used: set[int]) -> None:
     unused = []
     *_, decisive = schema.find_unused(table.names, used)
     for k in (k for k in range(len(table.names)) if k not in used):
-        values = {"" if cell is None else str(cell).strip() for cell in table.cells(k)}
+        values = {"" if cell is None else str(cell).strip() for cell in table.with_points(k)}
         # Other numbers are scores, such as an error rate.
         words = {value for value in values if finite(value) is None} - {""}
         is_flag = bool(words) and {word.lower() for word in words} <= _FLAGS

@@ -111,7 +111,7 @@ def read_archive_table(
     column_indices = schema.places(source.names, source.source, schema.own_names(columns))
     # A list of runs with their states, such as that of another campaign, has withdrawn runs.
     source.check_unused(replace(schema, is_selected=True), column_indices.values())
-    cells = {name: source.cells(k) for name, k in column_indices.items()}
+    cells = source.cells_of(schema, column_indices)
     frame = convert_columns(cells, schema, source.source, source.lines).frame
     files, files_without_row = _files_by_tag(runs, {*frame["tag"]})
     folder = Path(fspath(table)).parent

@@ -197,7 +197,8 @@ def set_grade_kind(schema: Schema, grade_map: GradeMap | None) -> Schema:
     """Return the schema; with a map of grades, its grade column accepts any values."""
     if grade_map is None:
         return schema
-    columns = (replace(c, kind=VALUE) if c.name == "grade" else c for c in schema.columns)
+    kind = replace(VALUE, has_number_texts=bool(grade_map.cuts))
+    columns = (replace(c, kind=kind) if c.name == "grade" else c for c in schema.columns)
     return replace(schema, columns=tuple(columns))
 
 

@@ -229,7 +229,7 @@ def read_system_table(
     names_of_runs = columns.names if kind == "run" else ()
     like_systems = [k for k, name in enumerate(names_of_runs) if is_system_like(name)]
     columns.check_unused(schema, [*positions.values(), *like_systems], names or ())
-    cells = {name: columns.cells(k) for name, k in positions.items()}
+    cells = columns.cells_of(schema, positions)
     _refuse_nested(cells, columns.source, kind)
     if kind == "qrels" and "grade" not in cells:
         cells["grade"] = [1] * len(cells["doc"])

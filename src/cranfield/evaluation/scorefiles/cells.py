@@ -22,13 +22,11 @@ from cranfield.scores.one_measure import suggests_lower
 from cranfield.sources.schemas import Schema, optional, spelt
 from cranfield.sources.summaries import ends_in_summary, find_summaries
 from cranfield.sources.values import (
-    DECIMAL_COMMA,
     LABEL,
     NO_SCORE,
     NUMBER,
     Cells,
     absent,
-    has_decimal_comma,
     where_absent,
 )
 
@@ -47,17 +45,6 @@ SCORES = Schema(
 
 def is_missing(cell: Any) -> bool:
     return absent(cell, NO_SCORE)
-
-
-def with_points(cells: Cells) -> Cells:
-    """Replace decimal commas of numbers by points."""
-    if isinstance(cells, pl.Series):
-        if cells.dtype != pl.String:
-            return cells
-        is_number = cells.str.contains(rf"(?-u)^\s*(?:{DECIMAL_COMMA.pattern})\s*$")
-        points = cells.str.replace(",", ".", literal=True)
-        return points.zip_with(is_number.fill_null(False), cells)
-    return [cell.replace(",", ".") if has_decimal_comma(cell) else cell for cell in cells]
 
 
 def read_labels(

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any, NoReturn
 
@@ -30,7 +31,6 @@ from cranfield.evaluation.scorefiles.cells import (
     read_numbers,
     resembles_measure,
     score_frame,
-    with_points,
 )
 from cranfield.measures.grammar import known_measure
 from cranfield.scores.one_measure import AXES
@@ -42,7 +42,7 @@ from cranfield.sources.columns import (
 )
 from cranfield.sources.schemas import NO_NAME, spelt
 from cranfield.sources.summaries import may_be_summary
-from cranfield.sources.values import NO_SCORE, Cells, finite, is_number, where_absent
+from cranfield.sources.values import NO_SCORE, Cells, finite, is_number, where_absent, with_points
 
 RUNID = "runid"  # first field of the line of trec_eval's output that contains the run tag
 _NOT_MEASURES = {RUNID, "num_q", "NumQ"}
@@ -208,7 +208,6 @@ class ScoreTable:
 
     source: ScoreSource
     columns: Columns
-    decimal: str = "."  # decimal separator of numbers in text cells
 
     @property
     def names(self) -> list[str]:
@@ -221,8 +220,12 @@ class ScoreTable:
         return read_labels(self.column(k), role, self.columns.lines)
 
     def scores(self, k: int) -> Cells:
-        """Return the cells of a column of scores, with a decimal point instead of a comma."""
-        return self.column(k) if self.decimal == "." else with_points(self.column(k))
+        """Return the cells of a column of scores, with decimal points."""
+        return self._points[k] if self.columns.has_semicolons else self.column(k)
+
+    @cached_property
+    def _points(self) -> dict[int, Cells]:
+        return self.columns.numbers({k: k for k in range(len(self.names))})
 
     def numbers(self, k: int) -> tuple[pl.Series, int]:
         """Return the numbers of a column, with a decimal point or comma, and the count of texts."""

@@ -36,8 +36,7 @@ from cranfield.scores import Scores
 from cranfield.scores.one_measure import AXES
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import columns_of_csv, is_frame
-from cranfield.sources.text import SEPARATORS, decode_text, split_lines
-from cranfield.sources.values import has_decimal_comma, is_number
+from cranfield.sources.text import SEPARATORS, decode_text, separator_of, split_lines
 
 
 def read_scores(
@@ -264,37 +263,14 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
     if layout == "trec":
         return read_lines(text, source)
     default = "\t" if layout == "tsv" else ","
-    separator = _separator_of(head, default) or default
+    separator = separator_of(head, default, SEPARATORS) or default
     if separator not in head and "|" in head:
         raise InputError("expected columns separated by commas, tabs or semicolons", line=1)
     columns = columns_of_csv(raw, separator, source.name)
     if not columns.lines:
         raise InputError("has a header, but no scores", line=line)
-    decimal = "."
-    if separator == ";":
-        texts = (pl.Series(columns.cells(k)) for k in range(len(columns.names)))
-        cells = pl.concat(texts).str.strip_chars()
-        # In a table with decimal points, commas may separate thousands.
-        has_points = any(map(is_number, cells.filter(cells.str.contains(".", literal=True))))
-        decimal = "," if not has_points and any(map(has_decimal_comma, cells)) else "."
-        _warn_of_thousands(cells, source.name)
     columns = replace(columns, names=[str(name).strip() for name in columns.names])
-    return read_table(ScoreTable(source, columns, decimal))
-
-
-def _warn_of_thousands(cells: pl.Series, source: str) -> None:
-    """Warn if points or commas in numbers may separate thousands."""
-    numbers = cells.filter(cells.str.contains(r"(?-u)^\d+[.,]\d+$"))
-    if len(numbers) and numbers.str.contains(r"(?-u)^[1-9]\d{0,2}[.,]\d{3}$").all():
-        warn(
-            f"{source}: numbers such as {some_of(numbers, 3)} are read with three decimals; remove"
-            " the point or comma if it separates thousands"
-        )
-
-
-def _separator_of(head: str, preferred: str) -> str | None:
-    """Return `preferred` if it occurs in a header, otherwise the first separator that occurs."""
-    return next((mark for mark in (preferred, *SEPARATORS) if mark in head), None)
+    return read_table(ScoreTable(source, columns))
 
 
 def _layout_of(head: str) -> str:
@@ -302,7 +278,7 @@ def _layout_of(head: str) -> str:
     if head.lstrip().startswith(("{", "[")):
         is_object = head.strip().startswith("{") and head.strip().endswith("}")
         return "jsonl" if is_object else "json"
-    separator = _separator_of(head, "\t")
+    separator = separator_of(head, "\t", SEPARATORS)
     if is_score_line(head) and separator in {"\t", None}:
         return "trec"
     if separator is None:

@@ -35,7 +35,7 @@ class UnitTable:
         self.places = schema.places(columns.names, columns.source)
         self.variant = None if variant is None else self.places[variant]
         self.unused = [k for k in range(len(self.names)) if k not in self.places.values()]
-        self.texts = cache(lambda k: _convert_to_text(columns.cells(k)))
+        self.texts = cache(lambda k: _convert_to_text(columns.with_points(k)))
 
     def is_number(self, k: int) -> bool:
         """Return whether all values of a column are numbers or missing."""

@@ -318,6 +318,7 @@ TIME = replace(
     _kind(_convert_time, UTC, "", blank=("", "na"), formats=_list_time_conversions),
     problem=_describe_invalid_time,
     prepare=_read_dates_as_numbers,
+    has_number_texts=True,
 )
 
 

@@ -267,7 +267,7 @@ def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
     if schema in (FLAT, RESULTS) and "doc" in table.names and "rank" not in table.names:
         used = schema.places(columns.names, columns.source).values()
         names = [(k, str(name)) for k, name in enumerate(columns.names) if k not in used]
-        cells = {name: columns.cells(k) for k, name in names}
+        cells = {name: columns.with_points(k) for k, name in names}
         page, doc = table.frame["page"], table.frame["doc"]
         _refuse_other_order(cells, page, doc.is_not_null(), columns.source)
     return table

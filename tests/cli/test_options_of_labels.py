@@ -477,11 +477,11 @@ def test_a_sheet_without_any_grade_is_nothing_judged_yet(judged: Path, sheet: st
     pool = ("pool", "a.run", "--judged", sheet)
     out, err = cranfield(judged, *pool)
     assert "0 are judged, 2 are not" in out
-    assert f"{sheet}: none of 3 rows has a grade: nothing is judged yet" in err
+    assert f"{sheet}: none of 3 rows has a grade: no document has been judged yet" in err
     for more in (("--next", "1"), ("--next", "1", "--method", "maxmean"), ("--unjudged",)):
         assert cranfield(judged, *pool, *more)[0] == "q1 0 a\nq2 0 a\n"
     cranfield(judged, *pool, "--ungraded", "error", status=2)
-    with pytest.warns(cf.CranfieldWarning, match="nothing is judged yet"):
+    with pytest.warns(cf.CranfieldWarning, match="no document has been judged yet"):
         found = cf.assess.next_documents([judged / "a.run"], judged / sheet, "depth")
     assert (len(found), found.judged) == (2, 0)
 

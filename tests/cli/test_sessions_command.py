@@ -114,7 +114,7 @@ def test_topics_from_a_file(log: Path) -> None:
     (log / "bare.csv").write_text(bare)
     (log / "map").write_text("s t\nr u\n")
     _, err = cranfield(log, "sessions", "qrels", "bare.csv", status=2)
-    assert err.startswith("cranfield: error: bare.csv: no session has a judged topic")
+    assert err.startswith("cranfield: error: bare.csv: expected sessions with judged topics")
     start = ("-m", "RR", "-f", "csv")
     out, _ = cranfield(log, "sessions", "qrels", "bare.csv", "--session-topics", "map", *start)
     assert out == "system,RR\nlog,0.75\n"

@@ -96,7 +96,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("ndcg_burges(gains='linear')@10", "linear')@10\": ndcg_burges already sets"),
     ("AP nDCG@10", "separate several measures by commas"),
     ("nDCG@5,10", "separate several measures by commas"),
-    ("ndcg at 10", "the form is Name(param=value)@cutoff"),
+    ("ndcg at 10", "expected Name(param=value)@cutoff"),
     ("AP;nDCG@10", "'AP,nDCG@10'"),
     ("ndcg10", "did you mean ndcg@10?"),
     ("nDGC10", "did you mean nDCG@10?"),

@@ -49,7 +49,7 @@ def test_power_of_tests() -> None:
     best, least = (choose(found, key=found.__getitem__) for choose in (max, min))
     _has(
         study,
-        f"on 50 topics most true differences found: {best}, {100 * found[best]:.1f}% of",
+        f"on 50 topics most true differences detected: {best}, {100 * found[best]:.1f}% of",
         f"fewest: {least}, {100 * found[least]:.1f}%.",
     )
 

@@ -225,7 +225,7 @@ OTHERS = {"x": some_scores(), "y": some_scores(systems=("a", "b"))}
     ("call", "value", "message"),
     [
         (cf.table, 3, "int"),
-        (cf.table, {"AP": [1, 2]}, "expected Scores of each measure"),
+        (cf.table, {"AP": [1, 2]}, "expected Scores for each measure, got list"),
         (cf.table, SHARDS, "without shards"),
         (evaluation_table, OTHERS, "systems"),
         (evaluation_table, {}, "at least one measure"),

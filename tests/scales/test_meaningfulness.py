@@ -293,7 +293,7 @@ def test_decisions_of_what_is_hard_to_transform() -> None:
     many = meaningfulness(replace(drawn, options={**drawn.options, "resamples": 10**7}))
     assert many.lines()[2].endswith("invariant_decisions() to compute these decisions")
     for powers in ([0.0], ["a"], [[1.0, 2.0]], [-1]):
-        with pytest.raises(PolicyError, match="powers must be numbers above 0"):
+        with pytest.raises(PolicyError, match="powers must be positive numbers"):
             invariant_decisions(gaps, powers)  # type: ignore[arg-type]
     with pytest.raises(PolicyError, match="the result of compare"):
         invariant_decisions("x")  # type: ignore[arg-type]

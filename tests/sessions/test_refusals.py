@@ -88,9 +88,15 @@ REFUSALS: dict[str, list[Refusal]] = {
         ),
         (lambda: LISTS.concatenated(duplicates="last"), "unknown duplicates 'last'"),
         (lambda: LISTS.concatenated().judged({"s": {"a": 1}}, ties="trec"), "ties 'trec'"),
-        (lambda: LISTS.qrels({"w": {"a": 1}}), r"no session has a judged topic .*'s'"),
-        (lambda: TOPICLESS.qrels({"w": {"a": 1}}), "topics such as 'w'.; expected a column topic"),
-        (lambda: EXTRACT.followed_by({"x": {"77": {"a": 1.0}}}), "no topic of the run"),
+        (
+            lambda: LISTS.qrels({"w": {"a": 1}}),
+            "expected sessions with judged topics, such as 'w', got 's'",
+        ),
+        (lambda: TOPICLESS.qrels({"w": {"a": 1}}), "such as 'w', got no topics; a column topic"),
+        (
+            lambda: EXTRACT.followed_by({"x": {"77": {"a": 1.0}}}),
+            "expected topics that are sessions, such as",
+        ),
         (lambda: TWO_SYSTEMS.followed_by(RUNS), "of one system, got 2"),
         (lambda: EXTRACT.followed_by(NAMESAKES), "'same'"),
         (

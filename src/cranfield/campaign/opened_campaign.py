@@ -120,8 +120,8 @@ class Registry(RegistryReader):
             self._verified_stamp = self._file_stamp()
 
     def _file_stamp(self) -> tuple[int, ...]:
-        file = (self._campaign.folder / REGISTRY).stat()
-        return (file.st_ino, file.st_size, file.st_mtime_ns)
+        status = (self._campaign.folder / REGISTRY).stat()
+        return (status.st_ino, status.st_size, status.st_mtime_ns)
 
     def _record_rules(self, change: Transaction, now: str, actor: str) -> None:
         current, previous = self._campaign.used_rules, change.rules_files()

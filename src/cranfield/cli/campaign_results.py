@@ -439,9 +439,9 @@ def site(folder: str, output: str) -> None:
     cranfield campaign release site news -o public
     cranfield campaign release site news/releases -o public
     """
-    from cranfield.campaign.publishing.site import write_site_from
+    from cranfield.campaign.publishing.site import write_folder_site
 
-    files, unknown = write_site_from(folder, output)
+    files, unknown = write_folder_site(folder, output)
     size = sum(path.stat().st_size for path in files) / 1e6
     pages = sum(path.suffix == ".html" for path in files)
     print(plain(f"{output}: {counted(pages, 'page')}, {size:.1f} MB; open {output}/index.html"))

@@ -206,7 +206,7 @@ RUN_OPTIONS = {
 @cli.own_options("other_qrels test")
 @cli.measures_option(("AP", "nDCG@10", "P@10"))
 @cli.options_from("cranfield.meta.reproduce", "p", p={"flag": "--persistence"})
-@cli.study_options(work=False)
+@cli.study_options(resumable=False)
 def reproduction(
     qrels: str,
     other_qrels: str | None,

@@ -172,7 +172,7 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
         of an id contains tied ids.
         A mapping of ids to scores is ranked by score in descending order; equal scores are tied.
     p
-        Persistence, between 0 and 1: the probability of going on to the next depth. The first 10
+        Persistence, between 0 and 1: the probability of continuing to the next depth. The first 10
         ranks have 86% of the weight for p = 0.9, and 99.99% for p = 0.5.
     ties
         Treatment of ties. `a`: the order is unknown, and RBO is the mean over all ways to break the

@@ -100,7 +100,9 @@ class RankBiasedCentroid(RankSum):
     name = "RBC"
     aliases = ("rank-biased-centroid",)
     source = "Bailey, Moffat, Scholer and Thomas 2017"
-    p: float = parameter(0.8, OPEN_PROBABILITY, "probability of going on to the next rank")
+    p: float = parameter(
+        0.8, OPEN_PROBABILITY, "persistence: probability of continuing to the next rank"
+    )
 
     def rank_weights(self, n_ranks: int) -> list[Fraction]:
         p = fraction_of(self.p)

@@ -292,7 +292,7 @@ def _invalid_measure(text: str) -> MeasureError:
     if len(names) > 1 and all(map(_is_measure, names)):
         hint = f"separate several measures by commas: {quoted(','.join(names))}"
     else:
-        hint = "the form is Name(param=value)@cutoff"
+        hint = "expected Name(param=value)@cutoff"
     if match := re.fullmatch(r"[A-Za-z]\w*(?:\([^()]*\))?@(?P<cutoff>\d*[A-Za-z]\w*)", text):
         hint = f"cutoff must be an integer, got {quoted(match['cutoff'])}"
     identifier = re.sub(r"(?<=[A-Za-z])[\s-]+(?=[A-Za-z])", "_", text)
@@ -433,7 +433,7 @@ def _find_forms(lower_name: str) -> dict[str, Mapping[str, str]]:
     return forms
 
 
-class UserDefined(Measure):
+class UserDefinedMeasure(Measure):
     """A measure that scores by a function; see :func:`define`."""
 
     function: ClassVar[Callable[[JudgedRuns], Any]]
@@ -446,30 +446,30 @@ class UserDefined(Measure):
                 f" {scores.shape}"
             )
         low, high = self.info.range
-        outside = scores[(scores < low) | (scores > high)]
-        if outside.size:
+        invalid_scores = scores[(scores < low) | (scores > high)]
+        if invalid_scores.size:
             raise MeasureError(
                 f"{self.name}: expected scores in its range {low:g} to {high:g}, got"
-                f" {outside[0]:g}; declare another range: range=(lowest, highest)"
+                f" {invalid_scores[0]:g}; declare another range: range=(lowest, highest)"
             )
         return scores
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Its class cannot be imported by name, so the arguments that create it are pickled.
+        # The class cannot be imported by name, so the arguments that make the measure are pickled.
         definition = (type(self).function, self.scale_source, type(self).info)
         return _user_measure, definition, vars(self)
 
 
 def _user_measure(
     function: Callable[[JudgedRuns], Any], scale_source: str, info: Info
-) -> UserDefined:
+) -> UserDefinedMeasure:
     attributes = {
         "__doc__": info.summary,
         "function": staticmethod(function),
         "scale_source": scale_source,
         "info": info,
     }
-    measure: UserDefined = type("UserDefined", (UserDefined,), attributes)()
+    measure: UserDefinedMeasure = type("UserDefinedMeasure", (UserDefinedMeasure,), attributes)()
     return measure
 
 
@@ -515,8 +515,10 @@ def define(
     >>> cf.evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, ["LastRelevant"]).means()["run"][0]
     2.0
     """
-    if not all(isinstance(text, str) for text in (name, summary, aggregate, source)):
-        raise MeasureError("name, summary, aggregate and source of a measure must be strings")
+    texts = {"name": name, "summary": summary, "aggregate": aggregate, "source": source}
+    for argument, text in texts.items():
+        if not isinstance(text, str):
+            raise MeasureError(f"{argument} must be a string, got {type(text).__name__}")
     if not name.isidentifier():
         raise MeasureError(
             f"{quoted(name)} is not a valid name of a measure: use letters, digits and _, and"

@@ -410,7 +410,7 @@ class NormalisedERRIA(_ERRIA):
 
 
 class _NRBP(_Novelty, source="Clarke, Kolla and Vechtomova (2009)"):
-    beta: float = parameter(0.5, OPEN_PROBABILITY, "probability of going on to the next document")
+    beta: float = parameter(0.5, OPEN_PROBABILITY, "probability of continuing to the next document")
 
     def discount(self, rank: Ints) -> Floats:
         return np.asarray(self.beta ** (rank - 1.0))
@@ -469,7 +469,7 @@ class RankBiasedUtility(Measure):
     not divided by their sum.
     """
 
-    p: float = parameter(0.8, OPEN_PROBABILITY, "probability of going on to the next document")
+    p: float = parameter(0.8, OPEN_PROBABILITY, "probability of continuing to the next document")
     e: float = parameter(0.03, number(0, 1), "cost of reading a document")
     max_grade: int | None = parameter(
         None,

@@ -17,7 +17,12 @@ from cranfield.base.text import capitalised, counted
 from cranfield.base.version import __version__
 from cranfield.reporting.references import Entry, find_cited_works
 from cranfield.reporting.summary import BETTER, WORSE, check_residuals, join_names, pair_verdicts
-from cranfield.scales.statements import MEANINGFUL, describe_order, meaningfulness, measure_of
+from cranfield.scales.statements import (
+    MEANINGFUL,
+    describe_order,
+    meaningfulness,
+    parse_measure_or_none,
+)
 from cranfield.significance.comparison.compared_pairs import MEANS
 from cranfield.significance.comparison.rank_sets import name_method
 from cranfield.significance.comparison.result import RESCALING, SEPARATE_PAIR, PairwiseComparison
@@ -424,7 +429,7 @@ def _list_measures(names: Sequence[str]) -> Iterator[str | Citation]:
     """List all measures, each with the works to cite for it."""
     for index, name in enumerate(names):
         yield "" if index == 0 else " and " if index == len(names) - 1 else ", "
-        measure = measure_of(name)
+        measure = parse_measure_or_none(name)
         yield name
         yield Citation("" if measure is None else measure.source)
 
@@ -526,7 +531,7 @@ def _write_sentences(comparison: Any, margin: float | str | None) -> Iterator[Se
 
 def _describe_design(comparison: PairwiseComparison) -> Iterator[Sentence]:
     measure_name = comparison.measure or "their scores"
-    measure = measure_of(comparison.measure)
+    measure = parse_measure_or_none(comparison.measure)
     source = Citation("" if measure is None else measure.source)
     yield [f"{_name_compared(comparison)} by {measure_name}", source, _count_pairs(comparison)]
     if comparison.scores.lower_is_better:

@@ -29,7 +29,7 @@ from cranfield.tabular import NO_VALUE, Cell, Table, table_from_frame
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks of significance by measure and system; `letters` name systems in marks `beaten`."""
+    """Significance marks by measure and system; marks `beaten` refer to systems by `letters`."""
 
     by_measure: Mapping[str, Sequence[str]] = field(default_factory=dict)
     letters: Sequence[str] = ()
@@ -59,7 +59,7 @@ def make_marks(
     else:
         letters = [name_group(k) for k in range(len(first.systems))]
         by_measure = {name: _beaten_letters(pairs, letters) for name, pairs in comparisons.items()}
-        meaning = f"raised letters: systems that are significantly worse (p ≤ {levels[0]:g})"
+        meaning = f"superscripts: systems that are significantly worse (p ≤ {levels[0]:g})"
     separately = ", each measure separately" if len(comparisons) > 1 else ""
     counts = sorted({pairs.topics for pairs in comparisons.values()})
     topics = f"{' or '.join(map(str, counts))} topic{'s' * (counts != [1])}"
@@ -69,13 +69,15 @@ def make_marks(
     # Means of ranks depend on the systems, so tests of ranks mark the usual means.
     rank_tests = [name for name, pairs in comparisons.items() if pairs.mean_of == "mean rank"]
     statistics = {name: pairs for name, pairs in comparisons.items() if name not in rank_tests}
-    changed = {
+    statistic_notes = {
         name: f"each value is the {pairs.mean_of}"
         for name, pairs in statistics.items()
         if pairs.statistic_of_topics != STATISTIC_OF_AGGREGATE[pairs.scores.aggregate]
     }
-    is_common = len(changed) == len(comparisons)
-    legend += dict.fromkeys(text if is_common else f"{k}: {text}" for k, text in changed.items())
+    is_common = len(statistic_notes) == len(comparisons)
+    legend += dict.fromkeys(
+        text if is_common else f"{name}: {text}" for name, text in statistic_notes.items()
+    )
     if rank_tests:
         legend.append("the test compares mean ranks, not the values shown")
     remarks = dict.fromkeys(
@@ -137,8 +139,8 @@ def evaluation_table(
     marks = marks or Marks()
     first = _check_equal(scores, "systems")
     overall = {
-        name: tested.means if (tested := marks.statistics.get(name)) else column.overall()
-        for name, column in scores.items()
+        name: pairs.means if (pairs := marks.statistics.get(name)) else measure_scores.overall()
+        for name, measure_scores in scores.items()
     }
     order = _sort_systems(scores, overall, sort)
     has_several = len(order) > 1
@@ -154,13 +156,15 @@ def evaluation_table(
         columns.append(column)
     if marks.letters:
         columns.insert(0, list(marks.letters))
-    counts = sorted({len(table.topics) for table in scores.values()})
+    counts = sorted({len(measure_scores.topics) for measure_scores in scores.values()})
     # A test may have reduced the topics of some measures.
     topics = (
         f"{counts[0]} to {counts[-1]} topics" if len(counts) > 1 else counted(counts[0], "topic")
     )
-    lower_names = [name or "scores" for name, table in scores.items() if table.lower_is_better]
-    faces = ["the best of each measure in bold"] * best + ["second best underlined"] * second
+    lower_names = [name or "scores" for name, values in scores.items() if values.lower_is_better]
+    typeface_notes = ["the best of each measure in bold"] * best + [
+        "second best underlined"
+    ] * second
     return Table(
         f"{counted(len(order), 'system')}, {topics}",
         [*([""] if marks.letters else []), "System", *scores],
@@ -173,7 +177,7 @@ def evaluation_table(
             *marks.legend,
         ],
         remarks=marks.remarks,
-        faces=", ".join(faces) if has_several else "",
+        faces=", ".join(typeface_notes) if has_several else "",
     )
 
 
@@ -190,10 +194,10 @@ def _check_equal(scores: Mapping[str, Scores], *nouns: str) -> Scores:
     if not scores:
         raise CranfieldError("expected the scores of at least one measure")
     first = next(iter(scores.values()))
-    for name, table in scores.items():
-        table.flat("a table of systems and measures requires scores without shards")
+    for name, measure_scores in scores.items():
+        measure_scores.flat("a table of systems and measures requires scores without shards")
         for noun in nouns:
-            if getattr(table, noun) != getattr(first, noun):
+            if getattr(measure_scores, noun) != getattr(first, noun):
                 raise CranfieldError(
                     f"expected the same {noun} for all measures, got other {noun} for"
                     f" {quoted(name)}"
@@ -204,12 +208,12 @@ def _check_equal(scores: Mapping[str, Scores], *nouns: str) -> Scores:
 def _missing_notes(scores: Mapping[str, Scores]) -> list[str]:
     """Return notes on systems without scores for some topics."""
     notes = []
-    for name, table in scores.items():
-        missing = np.isnan(table.values).sum(axis=0)
+    for name, measure_scores in scores.items():
+        missing = np.isnan(measure_scores.values).sum(axis=0)
         n_systems = int((missing > 0).sum())
         if n_systems:
             systems = "1 system lacks" if n_systems == 1 else f"{n_systems:,} systems lack"
-            maximum = f"up to {missing.max():,} of {len(table.topics):,} topics"
+            maximum = f"up to {missing.max():,} of {len(measure_scores.topics):,} topics"
             notes.append(
                 f"{name}: {systems} some scores ({maximum}); means are over the other topics"
             )
@@ -219,18 +223,18 @@ def _missing_notes(scores: Mapping[str, Scores]) -> list[str]:
 def _sort_systems(
     scores: Mapping[str, Scores], overall: Mapping[str, Floats], sort: str | None
 ) -> list[int]:
-    """Return the indices of systems, by a measure the best first, or in their original order."""
+    """Return indices of the systems, best first by the measure `sort`, or in original order."""
     if sort is None:
         return [*range(next(iter(overall.values())).size)]
     try:
-        column = scores[sort]
+        measure_scores = scores[sort]
     except KeyError:
         raise PolicyError(
             f"unknown measure {quoted(sort)} to sort by; expected one of: {', '.join(scores)}"
         ) from None
     # An evaluation accepts other names of its measures.
-    values = overall.get(sort, column.overall())
-    return [*map(int, best_first(values, column.lower_is_better))]
+    values = overall.get(sort, measure_scores.overall())
+    return [*map(int, best_first(values, measure_scores.lower_is_better))]
 
 
 def _format_values(scores: Scores, values: Floats, percent: bool, places: int | None) -> list[str]:
@@ -336,7 +340,7 @@ def table(
     \end{tabular}
     \end{table}
     """
-    _check_names(options)
+    _check_option_names(options)
     tests: dict[str, Any] = {"baseline": baseline, "test": test, "correction": correction}
     test_names = [name for name, value in tests.items() if value is not None]
     if not isinstance(results, (Scores, Mapping)):
@@ -352,10 +356,12 @@ def table(
             results, places, [*test_names, *(k for k, v in layout.items() if v), *options]
         )
     scores = {results.measure: results} if isinstance(results, Scores) else results
-    if not all(isinstance(value, Scores) for value in scores.values()):
-        raise PolicyError(
-            "expected Scores of each measure; read files of scores with cf.read_scores"
-        )
+    for value in scores.values():
+        if not isinstance(value, Scores):
+            raise PolicyError(
+                f"expected Scores for each measure, got {type(value).__name__}; read files of"
+                " scores with cf.read_scores"
+            )
     _check_options(places, best=best, second=second, percent=percent)
     if not (baseline is None or isinstance(baseline, (str, list, tuple))):
         raise PolicyError(f"baseline must be the name of a system, got {baseline!r}")
@@ -390,7 +396,7 @@ def _check_options(places: int | None, **flags: bool) -> None:
             raise PolicyError(f"{name} must be True or False, got {value!r}")
 
 
-def _check_names(options: Mapping[str, Any]) -> None:
+def _check_option_names(options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in OPTIONS:
             parameters = inspect.signature(table).parameters.values()

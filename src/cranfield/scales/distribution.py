@@ -15,8 +15,8 @@ computed by the first of three methods that is accurate enough:
    fast (RBP with p <= 1/2, also where F is singular).
 3. Fourier inversion with Vaaler's polynomials: the theorem is below.
 
-Sums and x have a relative error of at most 1e-15. Moving every sum by at most `rounding` moves F(x)
-between F(x - rounding) and F(x + rounding); the bounds include that.
+Sums and x have a relative error of at most 1e-15. If every sum moves by at most `rounding`, the new
+F(x) is between F(x - rounding) and F(x + rounding); the bounds allow for this.
 
 Source for ranks among all runs: Ferrante, Ferro and Fuhr (2021), Towards Meaningful Statements in
 IR Evaluation, IEEE Access 9.
@@ -171,7 +171,7 @@ class Spectrum:
         stacked = np.stack([self.sawtooth, self.kernel])
         for start in range(0, points.size, 512):
             part = slice(start, start + 512)
-            turns = compute_waves(np.arange(CHUNK), -points[part])
+            waves = compute_waves(np.arange(CHUNK), -points[part])
             for begin in range(0, rows.size, 64):
                 block_rows = rows[begin : begin + 64]
                 block = slice(ends[begin], ends[begin + block_rows.size])
@@ -184,7 +184,7 @@ class Spectrum:
                     table = np.zeros((2, block_rows.size, CHUNK), dtype=np.complex128)
                     index = np.searchsorted(block_rows, row[block])
                     table[:, index, column[block]] = stacked[:, block]
-                    products = (table.reshape(-1, CHUNK) @ turns).reshape(2, block_rows.size, -1)
+                    products = (table.reshape(-1, CHUNK) @ waves).reshape(2, block_rows.size, -1)
                     shifts = compute_waves(block_rows * CHUNK, -points[part])
                     sawtooth, kernel = (products * shifts).sum(axis=1)
                 middle[part] += sawtooth.imag
@@ -281,7 +281,7 @@ def compute_phi(
 def _compute_square(
     variables: Sequence[Variable], start: int, threshold: float
 ) -> tuple[Ints, Complex]:
-    """Compute phi on one square, from some point on only at frequencies above the threshold."""
+    """Compute phi on a square; once few values exceed the threshold, only at their frequencies."""
     is_real = all(variable.is_symmetric for variable in variables)
     square = np.ones((SIDE, SIDE), dtype=np.float64 if is_real else np.complex128)
     n_done = 0
@@ -400,7 +400,7 @@ def is_affordable(sets: Sequence[Floats]) -> bool:
 
 
 def _centre(values: Floats) -> Floats:
-    """Make a set exactly symmetric about 0, so that phi is real, if it is so up to rounding."""
+    """Make a set that is symmetric about 0 up to rounding exactly symmetric (phi is then real)."""
     mirrored = -values[::-1]
     if np.abs(values - mirrored).max() <= 2e-15 * np.abs(values).max():
         return np.asarray((values + mirrored) / 2)
@@ -415,7 +415,7 @@ def _find_window(
     Chernoff's bound holds at every rate; the best of 60 rates is used. The probabilities beyond
     hi, hi + P, ... add up to p / (1 - exp(-rate P)), and rate P >= rate t >= -ln(p), so that
     R < 1.01 p for p below 1/100; probabilities beyond lo have the opposite sign. If the range of
-    the sum is narrower than the window, it is used instead.
+    the sum is narrower than the window, the range is used instead.
     """
     lowest = math.fsum(values[0] for values in sets)
     highest = math.fsum(values[-1] for values in sets)

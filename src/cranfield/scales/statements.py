@@ -77,7 +77,7 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
     if not isinstance(comparison, PairwiseComparison):
         kind = type(comparison).__name__
         raise PolicyError(f"expected the result of compare(), got {kind}")
-    message = "powers must be numbers above 0, such as [0.5, 2]"
+    message = f"powers must be positive numbers, such as [0.5, 2], got {powers!r}"
     exponents = np.atleast_1d(as_array(powers, message))
     if exponents.dtype.kind not in "iuf" or exponents.ndim != 1 or not (exponents > 0).all():
         raise PolicyError(message)
@@ -120,7 +120,7 @@ NOT_INVARIANT = "not invariant"
 UNKNOWN = "unknown"
 
 MAX_SAMPLES = 2_000_000
-"""Maximum of samples times pairs for showing the sensitivity, which takes 0.1 s for each power."""
+"""Maximum number of resamples times pairs for which sensitivity is shown (0.1 s per power)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,7 +209,7 @@ class Meaningfulness:
         )
 
     def lines(self) -> list[str]:
-        """Return lines with the verdict and, unless meaningful, what holds under any rescaling."""
+        """Return the verdict and, unless `meaningful`, results that hold under any rescaling."""
         lines, n_significant = [self.first_line], self.comparison.count()
         if n_significant and self.verdict != MEANINGFUL:
             lines.append(describe_order(n_significant, self.n_invariant))
@@ -323,7 +323,7 @@ class Meaningfulness:
         name = plain(self.comparison.measure) or "the measure"
         options = self.alternatives()
         is_below_interval = self.scale is None or self.scale < Scale.INTERVAL
-        measure = measure_of(self.comparison.measure)
+        measure = parse_measure_or_none(self.comparison.measure)
         if is_below_interval and not self.depends_on_topic and _can_be_scaled(measure):
             options.append(f"the interval-scaled measure interval({name}) with a cutoff")
         advice = f"; use {' or '.join(options)}" if options else ""
@@ -378,7 +378,7 @@ def describe_order(
     )
 
 
-def measure_of(name: str) -> Measure | None:
+def parse_measure_or_none(name: str) -> Measure | None:
     """Parse the name of a measure; None if it is unknown."""
     try:
         return parse_measure(name)
@@ -436,7 +436,7 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
         raise PolicyError(f"expected the result of compare(), got {type(comparison).__name__}")
     required = comparison.info.scale
     scale = comparison.measure_scale
-    measure = measure_of(comparison.measure)
+    measure = parse_measure_or_none(comparison.measure)
     if scale is None and measure is not None:
         scale = measure.scale
     is_declared = comparison.scores.scale_source == "user"

@@ -151,7 +151,8 @@ class Sessions:
     @cached_property
     def counts(self) -> SessionCounts:
         """Sizes of the log, and counts of its anomalies."""
-        queried, topics = set(self.queries["session"]), zip(self.names, self.topics, strict=True)
+        sessions_with_queries = set(self.queries["session"])
+        topics = zip(self.names, self.topics, strict=True)
         n_nonempty = self.results.select(LIST_KEY).unique().height
         first_in_session = first_occurrences(self.results, "system", "session", "doc")
         first_in_list = first_occurrences(self.results, *LIST_KEY, "doc")
@@ -161,7 +162,9 @@ class Sessions:
             results=self.results.height,
             clicks=self.clicks.height,
             without_topic=tuple(name for name, topic in topics if topic is None),
-            without_queries=tuple(x for i, x in enumerate(self.names) if i not in queried),
+            without_queries=tuple(
+                name for i, name in enumerate(self.names) if i not in sessions_with_queries
+            ),
             empty_lists=self.queries.height - n_nonempty,
             repeated=int((first_in_list & ~first_in_session).sum()),
             repeated_in_list=int((~first_in_list).sum()),
@@ -201,12 +204,13 @@ class Sessions:
         ]
         if not pairs:
             first = next((topic for topic in self.topics if topic is not None), None)
-            known = "unknown" if first is None else f"such as {quoted(first)}"
-            expected = "a column topic, or a table of topics of sessions (session, topic)"
-            advice = f"; expected {expected}" if first is None else ""
+            required = (
+                "; a column topic, or a table of topics of sessions (session, topic), is required"
+            )
+            session_topics = f"no topics{required}" if first is None else quoted(first)
             raise InputError(
-                f"no session has a judged topic (topics of sessions are {known}, judged topics such"
-                f" as {quoted(judgments.topics[0])}){advice}",
+                f"expected sessions with judged topics, such as {quoted(judgments.topics[0])}, got"
+                f" {session_topics}",
                 source=self.source,
             )
         sorted_rows = np.argsort(judgments.codes, kind="stable")
@@ -263,7 +267,7 @@ class Sessions:
             clicks = clicks.filter(seconds.is_finite() & (seconds >= min_seconds))
         if clicks.is_empty():
             dwell = f" of at least {min_seconds:g} seconds" if min_seconds else ""
-            raise self._without_clicks(f"{dwell} from which to derive judgments")
+            raise self._no_clicks_error(f"{dwell} from which to derive judgments")
         clicked = clicks.select(*RESULT_KEY, clicked=1).unique()
         results = self.results.join(clicked, on=RESULT_KEY, how="left", maintain_order="left")
         groups = results.group_by("session", "doc", maintain_order=True)
@@ -271,7 +275,7 @@ class Sessions:
         topics = pl.Series("topic", self.names, dtype=pl.String).gather(grades["session"])
         return read_qrels(grades.select(topics, "doc", "grade"))
 
-    def _without_clicks(self, purpose: str) -> InputError:
+    def _no_clicks_error(self, purpose: str) -> InputError:
         is_unread = self.clicks.is_empty() and not self.lost_clicks
         advice = "; expected a table of clicks (session, query, rank)" if is_unread else ""
         return InputError(f"has no clicks{purpose}{advice}", source=self.source)
@@ -514,7 +518,7 @@ def concatenated(
     rows = sessions.results.select(*RESULT_KEY, "doc")
     if until_click:
         if sessions.clicks.is_empty():
-            raise sessions._without_clicks(", which until_click=True requires")
+            raise sessions._no_clicks_error(", which until_click=True requires")
         lowest = sessions.clicks.group_by(LIST_KEY).agg(last_rank=pl.col("rank").max())
         rows = rows.join(lowest, on=LIST_KEY, how="inner", maintain_order="left")
         rows = rows.filter(pl.col("rank") <= pl.col("last_rank"))
@@ -650,9 +654,9 @@ def followed_by(
         return systems.join(frame.drop("system"), how="cross")
 
     def renumber(frame: pl.DataFrame) -> pl.DataFrame:
-        part = frame.filter(pl.col("session").is_in(indices))
+        selected_rows = frame.filter(pl.col("session").is_in(indices))
         code = pl.col("session").replace_strict(indices, range(len(indices)), return_dtype=pl.Int64)
-        return part.with_columns(code)
+        return selected_rows.with_columns(code)
 
     results = pl.concat([repeat_rows(sessions.results), results.select(*RESULT_SCHEMA)])
     stems = [collection.stem(i) for i in range(len(collection)) if i not in collection.skipped]
@@ -660,7 +664,7 @@ def followed_by(
     for name, codes in zip(run_names, ranked_by_run, strict=True):
         if missing := [quoted(sessions.names[i]) for i in indices if i not in codes]:
             problem = f"no results for {counted(len(missing), 'session')}, such as {missing[0]}"
-            warn(f"{name}: {problem}; its list of results is empty in such sessions")
+            warn(f"{name}: {problem}; the result lists of these sessions are empty")
     return replace(
         sessions,
         runs_read=dict(collection.settings),
@@ -681,8 +685,8 @@ def _rank_results(run: Run, names: Sequence[str], system: int, ties: str) -> pl.
     is_unknown = session_codes < 0
     if is_unknown.all():
         raise InputError(
-            f"no topic of the run is a session (topics are such as {quoted(run.topics[0])},"
-            f" sessions such as {quoted(next(iter(names), ''))})",
+            f"expected topics that are sessions, such as {quoted(next(iter(names), ''))}, got"
+            f" {quoted(run.topics[0])}",
             source=run.name,
         )
     if is_unknown.any():

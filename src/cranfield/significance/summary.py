@@ -37,7 +37,7 @@ class Summary(TableResult):
     Attributes
     ----------
     measure
-        The measure.
+        Name of the measure.
     baseline, confidence
         Options of :func:`summarise`.
     notes
@@ -133,14 +133,14 @@ def summarise(
     [0.5, 0.7, 0.35, 0.35]
     """
     check_arguments(summarise, locals())
-    score_table = as_scores(scores).finite()
-    table = score_table.over_shards()
-    baseline_index = None if baseline is None else index_of_baseline(table.systems, baseline)
-    name = None if baseline_index is None else table.systems[baseline_index]
-    notes = replicate_notes(score_table)
+    finite_scores = as_scores(scores).finite()
+    topic_scores = finite_scores.over_shards()
+    baseline_index = None if baseline is None else index_of_baseline(topic_scores.systems, baseline)
+    baseline_name = None if baseline_index is None else topic_scores.systems[baseline_index]
+    notes = replicate_notes(finite_scores)
     frames = []
-    for group, topics in _split_topics(groups, table.topics, notes):
-        frame = _summarise_topics(table, topics, baseline_index, confidence)
+    for group, topics in _split_topics(groups, topic_scores.topics, notes):
+        frame = _summarise_topics(topic_scores, topics, baseline_index, confidence)
         if group is not None:
             frame = frame.select(pl.lit(group).alias("group"), pl.all())
         frames.append(frame)
@@ -151,14 +151,15 @@ def summarise(
             f"{counted(n_unbounded, 'mean')} {verb} no interval: fewer than 2 topics, or the same"
             " score on all topics"
         )
-    if baseline is not None and len(table.systems) > 2:
-        notes.append("p-values are uncorrected; for corrected p-values use a comparison")
-    if n_missing := int(np.isnan(table.values).sum()):
+    if baseline is not None and len(topic_scores.systems) > 2:
+        notes.append("p-values are uncorrected; use `compare` for corrected p-values")
+    if n_missing := int(np.isnan(topic_scores.values).sum()):
         notes.append(f"{counted(n_missing, 'missing score')} excluded from means and wins")
-        notes += _difference_notes(rows, name)
-    if table.aggregate != "mean":
-        notes.append(f"{table.measure} is aggregated as {table.aggregate}; this table shows means")
-    return Summary(rows, table.measure or "scores", name, confidence, tuple(notes))
+        notes += _difference_notes(rows, baseline_name)
+    if (aggregate := topic_scores.aggregate) != "mean":
+        notes.append(f"{topic_scores.measure} is aggregated as {aggregate}; this table shows means")
+    measure = topic_scores.measure or "scores"
+    return Summary(rows, measure, baseline_name, confidence, tuple(notes))
 
 
 def _difference_notes(rows: pl.DataFrame, baseline: str | None) -> list[str]:
@@ -170,7 +171,8 @@ def _difference_notes(rows: pl.DataFrame, baseline: str | None) -> list[str]:
     if "group" in rows.columns:
         n_baseline = n_baseline.over("group")
     n_topics = pl.max_horizontal("topics", n_baseline)
-    counts = rows.select(common=n_common, is_part=n_common < n_topics).filter("is_part")["common"]
+    systems = rows.select(common=n_common, is_incomplete=n_common < n_topics)
+    counts = systems.filter("is_incomplete")["common"]
     if counts.is_empty():
         return []
     number = number_range(counts.to_numpy())
@@ -182,7 +184,9 @@ def _difference_notes(rows: pl.DataFrame, baseline: str | None) -> list[str]:
 
 def summarise_each(scores: Mapping[str, Scores], **options: Any) -> Summary:
     """Summarise the scores of each measure; with several, the first column names the measure."""
-    summaries = {name: summarise(table, **options) for name, table in scores.items()}
+    summaries = {
+        name: summarise(measure_scores, **options) for name, measure_scores in scores.items()
+    }
     first = next(iter(summaries.values()))
     if len(summaries) == 1:
         return first
@@ -225,29 +229,29 @@ def _split_topics(
 
 
 def _summarise_topics(
-    table: Scores, topics: Indices, baseline: int | None, confidence: float
+    topic_scores: Scores, topics: Indices, baseline: int | None, confidence: float
 ) -> pl.DataFrame:
     """Return the summary of each system over a group of topics."""
-    values = table.values[topics]
+    values = topic_scores.values[topics]
     averages = Averages(values)
     n, mean, sd = averages.counts(), averages.mean(), averages.std()
     error = np.where(sd > 0, sd / np.sqrt(np.maximum(n, 1)), np.nan)
     low, high = t_interval(mean, error, np.maximum(n - 1, 1).astype(float), confidence)
     columns: dict[str, Any] = {
-        "system": pl.Series(table.systems, dtype=pl.String),
+        "system": pl.Series(topic_scores.systems, dtype=pl.String),
         **{"topics": n, "mean": mean, "low": low, "high": high, "sd": sd},
         "median": averages.median(),
     }
     if baseline is not None:
         difference = values - values[:, [baseline]]
-        gain = -difference if table.lower_is_better else difference
+        improvement = -difference if topic_scores.lower_is_better else difference
         pvalues = [_compute_paired_pvalue(values[:, [k, baseline]]) for k in range(len(n))]
         pvalues[baseline] = np.nan
         columns |= {
             "difference": Averages(difference).mean(),
-            "wins": (gain > 0).sum(axis=0),
-            "losses": (gain < 0).sum(axis=0),
-            "ties": (gain == 0).sum(axis=0),
+            "wins": (improvement > 0).sum(axis=0),
+            "losses": (improvement < 0).sum(axis=0),
+            "ties": (improvement == 0).sum(axis=0),
             "raw p": pvalues,
         }
     return pl.DataFrame(columns).fill_nan(None)

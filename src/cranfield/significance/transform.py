@@ -61,8 +61,8 @@ def arcsine(scores: Scores) -> Scores:
     invalid = np.argwhere((values < -ROUNDING) | (values > 1 + ROUNDING))
     if invalid.size:
         raise CranfieldError(
-            f"{scores.cell(invalid[0])} has {values[tuple(invalid[0])]:g}:"
-            " the arcsine transformation requires scores from 0 to 1"
+            "the arcsine transformation requires scores from 0 to 1, got"
+            f" {values[tuple(invalid[0])]:g} for {scores.cell(invalid[0])}"
         )
     result = np.arcsin(np.sqrt(np.clip(values, 0.0, 1.0)))
     scale = _limit_scale(Scale.ORDINAL, scores)
@@ -106,8 +106,8 @@ def standardise(
     -------
     Scores
         Standardised scores, aggregated by the mean. If all reference scores of a topic are equal,
-        the z of this topic are 0. `settings["standardisation"]` has the method, the number of
-        reference systems, the topics with equal reference scores, and the number of scores that
+        the z-scores of this topic are 0. `settings["standardisation"]` has the method, the number
+        of reference systems, the topics with equal reference scores, and the number of scores that
         `linear` clipped. The scale of `z`, `normal` and `linear` is the scale of the scores, but at
         most interval, as they do not depend on the unit and the zero of a topic. `empirical` scores
         have an interval scale, as they depend only on the order of the scores of a topic.
@@ -161,8 +161,8 @@ def standardise(
     elif method == "linear":
         linear = slope * result + centre
         result = np.clip(linear, 0.0, 1.0)
-        n_cut = int((result != linear).sum() - np.isnan(linear).sum())
-        details |= {"slope": slope, "centre": centre, "cut": n_cut}
+        n_clipped = int((result != linear).sum() - np.isnan(linear).sum())
+        details |= {"slope": slope, "centre": centre, "cut": n_clipped}
     settings = {"standardisation": details}
     return _replace_values(scores, result, "standardised", scale, settings, method)
 

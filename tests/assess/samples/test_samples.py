@@ -294,7 +294,9 @@ def test_documents_of_strata_that_were_not_sampled_are_unjudged() -> None:
     assert len(POOL.unjudged({"q": dict.fromkeys("abcdefg", -1)})) == 0
     nothing = cf.assess.sample(POOL, "uniform", size=3).to_qrels({"q": grades}, ["stratum"])
     nothing.grades[:] = -1
-    with pytest.warns(cf.CranfieldWarning, match="none of 7 rows is judged: nothing is judged yet"):
+    with pytest.warns(
+        cf.CranfieldWarning, match="none of 7 rows is judged: no document has been judged yet"
+    ):
         assert len(POOL.unjudged(nothing)) == 7
 
 

@@ -68,7 +68,7 @@ def test_records_come_back_as_they_went_in(news: campaign.Campaign) -> None:
         "padua", "Padua", "2026-08-01T00:00:00Z", "padua@example.org"
     )
     # Text stays text, and booleans are what they are.
-    assert rows(news, "SELECT tag, typeof(tag), late, kept FROM submission") == [
+    assert rows(news, "SELECT tag, typeof(tag), late, is_stored FROM submission") == [
         ("01", "text", 1, 1)
     ]
 
@@ -120,7 +120,7 @@ def test_what_is_named_has_to_be_there(news: campaign.Campaign) -> None:
     ):
         tx.insert(run)
     with news.registry.change("submit") as tx:
-        tx.insert(replace(run, kept=False, state="refused"))
+        tx.insert(replace(run, is_stored=False, state="refused"))
     with pytest.raises(InputError, match="was removed before"), news.registry.change("x") as tx:
         tx.insert(ScoreFile("k", "adhoc", "1", "scores/none.parquet", "s"))
     with pytest.raises(InputError, match="was removed before"), news.registry.change("x") as tx:
@@ -195,7 +195,7 @@ def test_an_object_is_forgotten_when_nobody_needs_it(
     path = records.object_path(news.folder, first.object)
     for run, there in ((first, True), (twin, False)):
         with news.registry.change("purge", run.tag) as tx:
-            tx.update(replace(run, state="withdrawn", kept=False))
+            tx.update(replace(run, state="withdrawn", is_stored=False))
             tx.remove_later(run.object)
         assert path.exists() is there
         assert news.verify().ok

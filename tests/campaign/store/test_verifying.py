@@ -335,7 +335,7 @@ def test_what_is_purged_meanwhile_is_not_missing(
     def purges(path: Path) -> str:
         if run.object in path.name and path.exists():
             with OpenedCampaign(whole.folder).registry.change("purge", "run1") as tx:
-                tx.update(replace(run, kept=False))
+                tx.update(replace(run, is_stored=False))
                 tx.remove_later(run.object)
         return look(path)
 

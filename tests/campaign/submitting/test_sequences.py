@@ -26,7 +26,7 @@ class Run:
     data: bytes
     day: str
     state: str
-    kept: bool
+    is_stored: bool
 
 
 class Model:
@@ -69,9 +69,9 @@ class Model:
 
     def purge(self, tag: str) -> str:
         runs = [run for run in self.in_state("withdrawn", "replaced") if run.tag == tag]
-        if len(runs) != 1 or not runs[0].kept:
+        if len(runs) != 1 or not runs[0].is_stored:
             return "error"
-        runs[0].kept = False
+        runs[0].is_stored = False
         return "purged"
 
 
@@ -98,17 +98,17 @@ def test_sequences(news: News, clock: Clock, tmp_path: Path, seed: int) -> None:
                 found = opened.withdraw(tag, "why").state
             else:
                 wanted = model.purge(tag)
-                found = "purged" if not opened.purge(tag, "why").kept else "kept"
+                found = "purged" if not opened.purge(tag, "why").is_stored else "kept"
         except PolicyError:
             found = "error"
         assert found == wanted
         seen.add(found)
         there = opened.registry.submissions(None, None)
-        assert [(one.team, one.tag, one.state, one.kept, one.object) for one in there] == [
-            (run.team, run.tag, run.state, run.kept, hashlib.sha256(run.data).hexdigest())
+        assert [(one.team, one.tag, one.state, one.is_stored, one.object) for one in there] == [
+            (run.team, run.tag, run.state, run.is_stored, hashlib.sha256(run.data).hexdigest())
             for run in model.runs
         ]
         names = {path.name for path in (opened.folder / "objects").glob("*/*")}
-        assert names == {one.object for one in there if one.kept}
+        assert names == {one.object for one in there if one.is_stored}
     assert seen >= {"accepted", "refused", "again", "error"}
     assert opened.verify().ok and not opened.verify().left_over

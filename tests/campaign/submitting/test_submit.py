@@ -44,7 +44,7 @@ def test_a_refused_run_leaves_its_faults_and_no_bytes(news: News, write: Write) 
     assert codes(done) == ["tag error"]
     assert opened.submissions() == ()
     [one] = opened.submissions(states=["refused"])
-    assert (one.tag, one.reason, one.kept) == ("../x", "tag", False)
+    assert (one.tag, one.reason, one.is_stored) == ("../x", "tag", False)
     assert opened.registry.faults(one.id) == done.report.faults
     assert [path for path in (opened.folder / "objects").rglob("*") if path.is_file()] == []
 
@@ -158,8 +158,8 @@ def test_a_forgotten_time_is_corrected_by_a_replacement(news: News, write: Write
     again = opened.submit(write(), **in_time)
     assert again.is_repeat and opened.submissions() == (late,)
     assert [one.message for one in again.report.faults] == [
-        "received is not changed to 2026-07-31T00:00:00Z, because the run was received"
-        " 2026-08-15T12:00:00Z; replace the run to change received"
+        "the submission time is still 2026-08-15T12:00:00Z; replace the run to set it to"
+        " 2026-07-31T00:00:00Z"
     ]
     for is_repeat in (False, True):
         done = opened.submit(write(), replaces="bm25", **in_time)
@@ -224,8 +224,11 @@ def test_refused_bytes_are_kept_where_the_rules_say_so(
     rules.write_text(rules.read_text().replace("[tasks", "keep_refused = true\n[tasks", 1))
     with pytest.warns(CranfieldWarning, match="rules changed since they were last used"):
         one = Campaign(tmp_path / "news").submit(write("../x"), team="padua").submission
-    assert one.kept and records.read_object(opened.folder, one.object) == write("../x").read_bytes()
-    assert not opened.purge("../x", "private things in it").kept
+    assert (
+        one.is_stored
+        and records.read_object(opened.folder, one.object) == write("../x").read_bytes()
+    )
+    assert not opened.purge("../x", "private things in it").is_stored
     assert not records.object_path(opened.folder, one.object).exists()
 
 

@@ -24,7 +24,7 @@ def test_withdrawn_and_purged(news: News, write: Write) -> None:
     ):
         opened.withdraw("bm25", "again")
     purged = opened.purge("bm25", "names in it")
-    assert (purged.state, purged.kept, purged.object) == ("withdrawn", False, run.object)
+    assert (purged.state, purged.is_stored, purged.object) == ("withdrawn", False, run.object)
     assert not kept.exists()
     with pytest.raises(PolicyError, match="run 'bm25' has no stored file to purge$"):
         opened.purge("bm25", "again")
@@ -96,7 +96,7 @@ def test_no_run_of_another_team_is_purged(news: News, write: Write) -> None:
         opened.purge("R1", "their wish", id=4)
     with pytest.raises(PolicyError, match=r"^unknown run 'R2'$"):
         opened.purge("R2", "a mistake")
-    assert [run.kept for run in opened.submissions(states=["refused"])] == [True, True]
+    assert [run.is_stored for run in opened.submissions(states=["refused"])] == [True, True]
     # The tag has to be in the same case.
     assert opened.purge("r1", "their wish").tag == "r1"
     opened.submit(write("Dense", "de"), team="padua")

@@ -25,9 +25,12 @@ CASES = {
         bomb(10, 9),
         "metadata:2: is not valid YAML: alias 'l0' is not supported",
     ),
-    "depth": ("a: " + "[" * 60 + "]" * 60, "nested deeper than 50"),
-    "depth of 100,000": ("a: " + "[" * 100_000, "nested deeper than 50"),
-    "depth of mappings": ("\n".join(" " * k + "a:" for k in range(60)), "nested deeper than 50"),
+    "depth": ("a: " + "[" * 60 + "]" * 60, "expected at most 50 levels of nesting"),
+    "depth of 100,000": ("a: " + "[" * 100_000, "expected at most 50 levels of nesting"),
+    "depth of mappings": (
+        "\n".join(" " * k + "a:" for k in range(60)),
+        "expected at most 50 levels of nesting",
+    ),
     "an unknown alias": ("a: *b", "alias 'b' is not supported"),
     "an alias as a key": ("a: &a b\n*a : c", "metadata:2: is not valid YAML: alias 'a'"),
     "an object": ("a: !!python/object/apply:os.system [ls]", "apply:os.system' is not supported"),
@@ -52,7 +55,7 @@ CASES = {
     ),
     "a list": ("- a", "expected a mapping of keys to values"),
     "text": ("hello", "expected a mapping of keys to values"),
-    "a key that is a list": ("? [a, b]\n: c", "a key must be text"),
+    "a key that is a list": ("? [a, b]\n: c", "keys must be text, got a list or mapping"),
     "a merge key": ("d: {<<: {b: c}}", "merge key '<<' is not supported"),
     "no end of a list": ("a: [b", "is not valid YAML: "),
     "no end of a quote": ("a: 'b", "is not valid YAML: "),
@@ -76,7 +79,7 @@ def test_bytes_that_are_no_text_and_too_many_of_them(monkeypatch: pytest.MonkeyP
     refuses("has metadata of more than 1 MiB", read_metadata, b"a: " + b"x" * (1 << 20))
     monkeypatch.setattr(metadata, "MAX_NODES", 1000)
     read_metadata(b"a: [" + b"x," * 997 + b"]")
-    refuses("more than 1,000 keys and values", read_metadata, b"a: [" + b"x," * 998 + b"]")
+    refuses("expected at most 1,000 keys and values", read_metadata, b"a: [" + b"x," * 998 + b"]")
 
 
 def test_anything_is_read_or_refused_in_one_line() -> None:

@@ -87,9 +87,9 @@ def test_what_is_of_the_wrong_kind_is_said() -> None:
     )
     assert {str(one) for one in about.problems()} == {
         "tag must be text, got a list",
-        "actor must be a table, got 'me'",
+        "actor must be a mapping, got 'me'",
         "method.automatic must be yes or no, got 'perhaps'",
-        "method.name must be text, got a table",
+        "method.name must be text, got a mapping",
         "platform.hardware.cpu.number of cores must be an integer, got 'many'",
     }
 

@@ -49,9 +49,10 @@ class Agreement(Result):
     comparisons
         Names of the assessors of each comparison.
     value, low, high
-        Columns of the table; NaN for null; shape (comparisons, measures).
+        Value of each coefficient, and bounds of its confidence interval; NaN if undefined; shape
+        (comparisons, measures).
     units, topics
-        Columns of the table; shape (comparisons,).
+        Numbers of units and of topics with at least two labels; shape (comparisons,).
     interval
         `jackknife`, `bootstrap` or `none`.
     confidence
@@ -233,9 +234,11 @@ class Agreement(Result):
                 f"{counted(n_without, 'value')} without a confidence interval: agreement is equal"
                 " in all topics, or undefined if a topic is excluded (jackknife)"
             )
-        n_lost = int(np.isnan(self.replicates).any(axis=(1, 2)).sum())
-        if n_lost and self.interval == "bootstrap":
-            note = f"{counted(n_lost, 'resample')} of the topics excluded, as a value is undefined"
+        n_excluded = int(np.isnan(self.replicates).any(axis=(1, 2)).sum())
+        if n_excluded and self.interval == "bootstrap":
+            note = (
+                f"{counted(n_excluded, 'resample')} of the topics excluded, as a value is undefined"
+            )
             notes.append(note)
         return notes
 

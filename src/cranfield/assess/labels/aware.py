@@ -14,7 +14,7 @@ from cranfield.assess.agreement.coefficients import (
     tables_from_joint,
 )
 from cranfield.assess.judges.reading import find_judged_topics, set_highest_grade
-from cranfield.assess.labels.consensus import in_order_of_workers, majority, proportions
+from cranfield.assess.labels.consensus import align_weights, majority, proportions
 from cranfield.assess.labels.reading import gold_levels
 from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Bools, Floats
@@ -212,7 +212,7 @@ def aware(
     scores, values, random = _score_by_assessor(runs, labels, measures[0], draws, seed, options)
     is_assessed: Bools = np.asarray(np.isfinite(values).all(axis=2))
     if not is_named:
-        weight = as_numbers(in_order_of_workers(labels, weights), "weights")
+        weight = as_numbers(align_weights(labels, weights), "weights")
         is_valid_shape = weight.shape in {is_assessed.shape, is_assessed.shape[:1]}
         if not is_valid_shape or not (np.isfinite(weight).all() and (weight >= 0).all()):
             raise PolicyError(

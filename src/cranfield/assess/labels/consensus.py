@@ -218,7 +218,7 @@ class Consensus(Result):
 
         Source: Dawid and Skene (1979), equation 2.3.
         """
-        counts = LabelCounts(self.labels).expected(self.posterior).transpose(0, 2, 1)
+        counts = LabelCounts(self.labels).expected_counts(self.posterior).transpose(0, 2, 1)
         return proportions(counts, counts.sum(axis=2, keepdims=True))
 
     def workers(self) -> pl.DataFrame:
@@ -285,16 +285,16 @@ class LabelCounts:
         self._worker_counts = csr_array(entries, shape=size)
         self._pair_counts = self._worker_counts.T.tocsr()
 
-    def expected(self, posterior: Floats) -> Floats:
-        """Return the expected counts of labels; shape (workers, labels, true grades)."""
+    def expected_counts(self, posterior: Floats) -> Floats:
+        """Return the expected counts of labels; shape (workers, given grades, true grades)."""
         return np.asarray(self._worker_counts @ posterior).reshape(*self.shape, -1)
 
     def evidence(self, table: Floats) -> Floats:
-        """Sum a table (workers, labels, true grades) over labels; shape (pairs, true grades)."""
+        """Sum a table (workers, given grades, true grades) by pair; shape (pairs, true grades)."""
         return np.asarray(self._pair_counts @ table.reshape(-1, table.shape[2]))
 
-    def parts(self, table: Floats) -> Floats:
-        """Return the row of each label in such a table; shape (labels, true grades)."""
+    def label_evidence(self, table: Floats) -> Floats:
+        """Return the row of a table (workers, given grades, true grades) for each label."""
         return np.asarray(table.reshape(-1, table.shape[2])[self.rows])
 
 
@@ -314,7 +314,7 @@ def proportions(part: Any, total: Any, default: float = np.nan) -> Floats:
     return np.asarray(np.divide(part, total, out=np.full(part.shape, default), where=total > 0))
 
 
-def in_order_of_workers(labels: Labels, weights: Any) -> Any:
+def align_weights(labels: Labels, weights: Any) -> Any:
     """Return weights in the order of the workers of the labels, if the weights name workers."""
     if hasattr(weights, "index") and hasattr(weights, "to_dict"):
         # Numbers from 0, which a series has by default, do not name workers.
@@ -324,10 +324,10 @@ def in_order_of_workers(labels: Labels, weights: Any) -> Any:
     if not isinstance(weights, Mapping):
         return weights
     weight_of = {str(worker): weight for worker, weight in weights.items()}
-    if different := [*({*weight_of} ^ {*labels.workers})]:
-        listed = some_of(map(quoted, sorted(different)), 3)
+    if mismatched_names := [*({*weight_of} ^ {*labels.workers})]:
+        names = some_of(map(quoted, sorted(mismatched_names)), 3)
         raise PolicyError(
-            f"weights must name the workers of the labels, got other or missing names: {listed}"
+            f"weights must name the workers of the labels, got other or missing names: {names}"
         )
     return [weight_of[worker] for worker in labels.workers]
 
@@ -335,11 +335,13 @@ def in_order_of_workers(labels: Labels, weights: Any) -> Any:
 def _worker_weights(labels: Labels, weights: Any) -> Floats:
     """Return the checked weight of each worker, 1 by default."""
     n_workers = len(labels.workers)
-    weights = in_order_of_workers(labels, weights)
+    weights = align_weights(labels, weights)
     weight = np.ones(n_workers) if weights is None else as_numbers(weights, "weights")
     if weight.shape != (n_workers,) or not (np.isfinite(weight).all() and (weight >= 0).all()):
-        reason = f"weights must be {counted(n_workers, 'finite number')} >= 0, one per worker"
-        raise PolicyError(reason)
+        expected = f"{counted(n_workers, 'finite number')} >= 0, one per worker"
+        invalid = weight[~(np.isfinite(weight) & (weight >= 0))]
+        value = f"{invalid[0]:g}" if invalid.size else f"an array of shape {weight.shape}"
+        raise PolicyError(f"weights must be {expected}, got {value}")
     return weight
 
 
@@ -568,10 +570,10 @@ class Stopped(Result):
         return np.bincount(self.all_labels.pair[self.used], minlength=self.decided.size)
 
     def heading(self) -> list[str]:
-        undecided = int((~self.decided).sum())
+        n_undecided = int((~self.decided).sum())
         return [
             f"{int(self.used.sum()):,} of {counted(len(self.all_labels), 'label')} used,"
-            f" {counted(undecided, 'pair')} undecided"
+            f" {counted(n_undecided, 'pair')} undecided"
         ]
 
     def _frame(self) -> pl.DataFrame:

@@ -207,7 +207,7 @@ def dawid_skene(
 
     # The state: probabilities of labels, shape (workers, labels, true grades), and the prior.
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
-        counts = crowd.counts.expected(posterior) + smoothing
+        counts = crowd.counts.expected_counts(posterior) + smoothing
         default = UNMET[unmet] / labels.grades.size
         table = proportions(counts, counts.sum(axis=1, keepdims=True), default)
         return table, crowd.prior(posterior)
@@ -228,7 +228,7 @@ def dawid_skene(
         method="dawid-skene",
         prior=grade_prior,
         quality=np.einsum("wkk,k->w", table, grade_prior),
-        parts=lambda: crowd.counts.parts(safe_log(table)),
+        parts=lambda: crowd.counts.label_evidence(safe_log(table)),
         settings={"smoothing": smoothing, "prior": prior, "unmet": unmet, "tolerance": tolerance},
     )
 
@@ -271,7 +271,9 @@ def one_coin(
 
     # The state: the accuracy of each worker, and the prior.
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
-        n_correct = np.diagonal(crowd.counts.expected(posterior), axis1=1, axis2=2).sum(axis=1)
+        n_correct = np.diagonal(crowd.counts.expected_counts(posterior), axis1=1, axis2=2).sum(
+            axis=1
+        )
         return proportions(n_correct, n_labels, 1 / size), crowd.prior(posterior)
 
     def table(accuracy: Floats) -> Floats:
@@ -288,7 +290,7 @@ def one_coin(
         method="one-coin",
         prior=grade_prior,
         quality=accuracy,
-        parts=lambda: crowd.counts.parts(safe_log(table(accuracy))),
+        parts=lambda: crowd.counts.label_evidence(safe_log(table(accuracy))),
         settings={"prior": prior, "tolerance": tolerance},
     )
 
@@ -481,7 +483,7 @@ def mace(
 
     def maximise(posterior: Floats, state: Any) -> Any:
         copying, spam = state[:2]
-        n_correct = np.diagonal(crowd.counts.expected(posterior), axis1=1, axis2=2)
+        n_correct = np.diagonal(crowd.counts.expected_counts(posterior), axis1=1, axis2=2)
         copies, total = copying[:, :1], copying[:, :1] + copying[:, 1:] * spam
         copy_probability = np.divide(copies, total, where=copies > 0, out=0 * spam)
         copied = np.minimum(n_correct * copy_probability, label_counts)
@@ -516,7 +518,7 @@ def mace(
         method="mace",
         prior=state[3],
         quality=copying[:, 0],
-        parts=lambda: crowd.counts.parts(safe_log(table(state))),
+        parts=lambda: crowd.counts.label_evidence(safe_log(table(state))),
         settings={"inference": inference, "restarts": restarts, "prior": prior},
         parameters={"copying": copying[:, 0], "spam": spam, "restarts": objectives},
     )

@@ -25,7 +25,7 @@ class DocumentState(MethodState):
         self.cells = pool.cell[pool.by_document]
 
     def rows_of(self, docs: Indices) -> Ints:
-        """Return the positions in `cells` of the rankings of documents, `pool.holders` for each."""
+        """Return the indices into `cells` of the rankings that contain each of the documents."""
         return ranges(self.pool.document_starts[docs], self.pool.document_starts[docs + 1])[1]
 
 
@@ -82,7 +82,9 @@ class RankBiased(Method):
     source = "Moffat, Webber and Zobel 2007"
     learns = True
     uses_base: ClassVar[bool] = False
-    p: float = parameter(0.8, OPEN_PROBABILITY, "probability of going on to the next rank")
+    p: float = parameter(
+        0.8, OPEN_PROBABILITY, "persistence: probability of continuing to the next rank"
+    )
 
     def initial_state(self, pool: Pool, seed: int) -> MethodState:
         return ResidualState(pool, self.p, uses_base=self.uses_base)
@@ -246,7 +248,7 @@ class MoveToFront(Method):
         "local", choice("local", "global"), "one queue per topic, or one for all topics"
     )
     seen: str = parameter(
-        "counts", choice("counts", "skip"), "whether documents judged in another run count"
+        "counts", choice("counts", "skip"), "how to treat documents already judged in another run"
     )
 
     def initial_state(self, pool: Pool, seed: int) -> MethodState:

@@ -224,7 +224,9 @@ class RankBiasedSum(Method):
     name = "RBP-A"
     aliases = ("RBP",)
     source = "Moffat, Webber and Zobel 2007"
-    p: float = parameter(0.8, OPEN_PROBABILITY, "probability of going on to the next rank")
+    p: float = parameter(
+        0.8, OPEN_PROBABILITY, "persistence: probability of continuing to the next rank"
+    )
 
     def scores(self, pool: Pool) -> NDArray[Any]:
         return _rank_sums(pool, fusion.RankBiasedCentroid(p=self.p))

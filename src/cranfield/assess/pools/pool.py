@@ -118,7 +118,7 @@ class Pool(Result, Rankings):
         for name in systems:
             if name not in self.systems:
                 raise PolicyError(
-                    f"unknown system {quoted(name)} in contributors; known systems:"
+                    f"unknown system {quoted(name)} in contributors; expected one of:"
                     f" {some_of(self.systems, 5)}"
                 )
         if not systems:
@@ -248,14 +248,14 @@ class Unjudged(Result):
         return {"documents": documents, "topics": self.by_topic(), "systems": self.by_system()}
 
     def by_topic(self) -> pl.DataFrame:
-        """Return the table `topics`."""
+        """Count pooled and unjudged documents by topic."""
         pool, n_topics = self.pool, len(self.pool.topics)
         n_unjudged = np.bincount(pool.topic[self.missing], minlength=n_topics)
         counts = {"pooled": np.diff(pool.starts), "unjudged": n_unjudged}
         return pl.DataFrame({"topic": pl.Series(pool.topics, dtype=pl.String)} | counts)
 
     def by_system(self) -> pl.DataFrame:
-        """Return the table `systems`."""
+        """Count pooled and unjudged documents by system."""
         pool = self.pool
         is_missing = self.missing[pool.ranked]
         is_unique = is_missing & (pool.holders[pool.ranked] == 1)
@@ -267,22 +267,22 @@ class Unjudged(Result):
         return pl.DataFrame({"system": pl.Series(pool.systems, dtype=pl.String), **counts})
 
 
-def read_judgments(judged: Any, reader: Callable[[Any], Qrels] | None = None) -> Qrels | None:
+def read_judgments(qrels: Any, reader: Callable[[Any], Qrels] | None = None) -> Qrels | None:
     """Read judgments; return None if there are none, with a warning for a sheet without grades.
 
     Documents that a stratified sample lists as not sampled are dropped.
     """
-    if judged is None:
+    if qrels is None:
         return None
     try:
-        qrels = read_qrels(judged, ungraded="drop") if reader is None else reader(judged)
-        is_judged = qrels.grades >= qrels.lowest_judged()
+        judgments = read_qrels(qrels, ungraded="drop") if reader is None else reader(qrels)
+        is_judged = judgments.grades >= judgments.lowest_judged()
         if not is_judged.any():
-            rows = counted(len(qrels), "row")
-            raise UngradedError(f"none of {rows} is judged", source=qrels.origin.name)
-        return (qrels if is_judged.all() else qrels.restricted(is_judged)).flat()
+            rows = counted(len(judgments), "row")
+            raise UngradedError(f"none of {rows} is judged", source=judgments.origin.name)
+        return (judgments if is_judged.all() else judgments.restricted(is_judged)).flat()
     except UngradedError as error:
-        warn(f"{error}: nothing is judged yet")
+        warn(f"{error}: no document has been judged yet")
         return None
 
 
@@ -342,7 +342,7 @@ def pool(
     check_list("topics", topics)
     if isinstance(runs, Pool):
         if topics is not None:
-            raise PolicyError("topics cannot be combined with a pool; use it with runs")
+            raise PolicyError("topics requires runs, got a pool")
         pooled = runs.to_depth(depth)
     else:
         check_integer("depth", depth, 1, DEEPEST)

@@ -49,7 +49,7 @@ _RULES = TaskRules(
 """Rules for runs outside a campaign: runs must be readable; anomalies are warnings."""
 
 
-def check_lines_of_qrels(path: str, *, all_faults: bool) -> CheckReport:
+def check_qrels_lines(path: str, *, all_faults: bool) -> CheckReport:
     """Check the lines of judgments: topic, iteration, document, grade."""
     faults = Faults(_RULES, all_faults=all_faults)
     chunks = Source(path).chunks(CHUNKS_AT_ONCE * CHUNK)
@@ -103,11 +103,11 @@ class FileChecks(Result):
 
     def map_messages(self, convert: Callable[[str], str]) -> FileChecks:
         """Return the checks with a function applied to each message."""
-        files = []
+        reports = []
         for report in self.files:
             faults = (replace(fault, message=convert(fault.message)) for fault in report.faults)
-            files.append(replace(report, faults=tuple(faults)))
-        return FileChecks(tuple(files))
+            reports.append(replace(report, faults=tuple(faults)))
+        return FileChecks(tuple(reports))
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.files))
@@ -168,10 +168,10 @@ def check(
     [(2, 'grade'), (1, 'score'), (2, 'document-twice')]
     """
     options: dict[str, Any] = {"format": format, "encoding": encoding, "separator": separator}
-    check_qrels_lines = check_run_lines = None
+    qrels_check = run_check = None
     if format in {"auto", "trec"} and (encoding, separator) == ("utf-8", "auto"):
-        check_qrels_lines = partial(check_lines_of_qrels, all_faults=all_faults)
-        check_run_lines = partial(check_run, task=_RULES, all_faults=all_faults)
+        qrels_check = partial(check_qrels_lines, all_faults=all_faults)
+        run_check = partial(check_run, task=_RULES, all_faults=all_faults)
     patterns = [runs] if isinstance(runs, (str, PathLike)) else runs
     run_files = list(named_files([fspath(pattern) for pattern in patterns]))
     run_columns = None
@@ -180,7 +180,7 @@ def check(
         qrels_columns, run_columns = requested_qrels_and_run_columns(columns, system)
         read_judgments = partial(read_judgments, columns=qrels_columns)
         run_columns.has_tables = any(Source(p).suffix in FORMAT_OF_SUFFIX for _, p in run_files)
-    checks = [_check_file(fspath(qrels), check_qrels_lines, read_judgments)]
+    checks = [_check_file(fspath(qrels), qrels_check, read_judgments)]
     if run_columns is not None:
         # Columns that the judgments lack are required in the runs.
         run_columns.ambiguous_columns &= qrels_columns.matched_columns
@@ -188,7 +188,7 @@ def check(
     for name, path in run_files:
         readers = _run_readers(name, path, system, numbers=numbers, columns=run_columns, **options)
         for k, reader in enumerate(readers):
-            run, report = _check_file(path, None if len(readers) > 1 else check_run_lines, reader)
+            run, report = _check_file(path, None if len(readers) > 1 else run_check, reader)
             if len(readers) > 1:
                 report = replace(report, source=f"{report.source} ({report.tag or k + 1})")
             checks.append((run, report))
@@ -196,20 +196,21 @@ def check(
     options["columns"] = columns
     judgments, *read_runs = [data for data, _ in checks]
     reports = [report for _, report in checks]
-    swapped = [
+    order_problems = [
         "a run, got judgments" if run is None and can_be_read(path, "qrels", **options) else ""
         for path, run in zip(paths, read_runs, strict=True)
     ]
-    is_suspect = any(swapped) or not reports[0].accepted
+    is_suspect = any(order_problems) or not reports[0].accepted
     is_run = is_suspect and can_be_read(fspath(qrels), "run", **options)
-    swapped.insert(0, "judgments, got a run" if is_run else "")
+    order_problems.insert(0, "judgments, got a run" if is_run else "")
     run_faults = _compare(judgments, read_runs, reports[1:])
-    files = []
-    for report, problem, faults in zip(reports, swapped, [[], *run_faults], strict=True):
+    complete_reports = []
+    fault_lists = [[], *run_faults]
+    for report, problem, faults in zip(reports, order_problems, fault_lists, strict=True):
         message = f"expected {problem}; put the judgments first: QRELS RUN..."
-        order_faults = [Fault("place", "error", message)] if problem else []
-        files.append(replace(report, faults=(*order_faults, *report.faults, *faults)))
-    return FileChecks(tuple(files))
+        order_faults = [Fault("file-order", "error", message)] if problem else []
+        complete_reports.append(replace(report, faults=(*order_faults, *report.faults, *faults)))
+    return FileChecks(tuple(complete_reports))
 
 
 def _run_readers(
@@ -294,7 +295,7 @@ def _compare(
     first_reports: dict[str | None, CheckReport] = {}
     run_faults: list[list[Fault]] = []
     for k, (run, report) in enumerate(zip(runs, reports, strict=True)):
-        first = first_reports.setdefault(report.ranking, report)
+        first_report = first_reports.setdefault(report.ranking, report)
         if run is None:
             run_faults.append([])
             continue
@@ -305,8 +306,10 @@ def _compare(
         if depth < max_depth:
             message = f"the run has at most {counted(depth, 'document')} per topic"
             warnings["depth"] = f"{message}; another run has {max_depth:,}"
-        if report.ranking is not None and first is not report:
-            warnings["ranking-same"] = f"the run has the same ranking as {quoted(first.source)}"
+        if report.ranking is not None and first_report is not report:
+            warnings["ranking-same"] = (
+                f"the run has the same ranking as {quoted(first_report.source)}"
+            )
         if not report.lines and (row := coverage.get(str(k))):
             # The check of lines of TREC text reports contradictions and ties.
             if row.contradictions:
@@ -323,7 +326,7 @@ def _compare(
 def _coverage_faults(
     run: Run, coverage: SystemCoverage | None, judged_topics: Sequence[str]
 ) -> Iterator[Fault]:
-    """Yield faults on unjudged topics and documents; None is a run without a judged topic."""
+    """Yield faults on unjudged topics and documents; `coverage` is None without a judged topic."""
     extra, missing = (coverage.extra, coverage.missing) if coverage else (run.topics, ())
     similar = similar_ids(extra, missing if coverage else judged_topics)
     for code, topics, source, noun in (

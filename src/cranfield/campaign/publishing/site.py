@@ -68,7 +68,7 @@ class StoredRelease:
     task: str
     number: int
     about: Mapping[str, Any]  # content of `about.json`
-    retracted: Mapping[str, Any] | None = None  # the note of a retracted release
+    retraction: Mapping[str, Any] | None = None  # the note of a retracted release
 
     @property
     def id(self) -> str:
@@ -86,7 +86,7 @@ class StoredRelease:
         return self.folder / "data" / name
 
     @cached_property
-    def manifest(self) -> str:
+    def manifest_sha256(self) -> str:
         """SHA-256 of the tag manifest, which covers every byte of the bag."""
         path = self.folder / "tagmanifest-sha256.txt"
         return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
@@ -116,7 +116,7 @@ class StoredRelease:
         try:
             rules = tomllib.loads(path.read_text("utf-8"))
         except ValueError as error:
-            raise InputError(f"is not TOML: {error}", source=str(path)) from None
+            raise InputError(f"is not valid TOML: {error}", source=str(path)) from None
         return dict(rules.get("tasks", {}).get(self.task, {}))
 
     @cached_property
@@ -144,7 +144,7 @@ def newest_releases(releases: Iterable[StoredRelease]) -> tuple[StoredRelease, .
     """Return the newest release of each task that was not retracted."""
     newest: dict[str, StoredRelease] = {}
     for release in releases:
-        if release.retracted is None:
+        if release.retraction is None:
             newest.setdefault(release.task, release)
     return tuple(newest.values())
 
@@ -180,20 +180,20 @@ def read_recorded_releases(
         release = releases.get(record.id)
         if release is None:
             raise InputError("is missing", source=str(folder / record.id))
-        if release.manifest != record.manifest:
+        if release.manifest_sha256 != record.manifest:
             reason = "its tag manifest differs from the recorded one"
             raise InputError(reason, source=str(release.folder))
         note = release.folder.with_name(f"{release.id}.retracted.json")
         if record.retraction is None:
             # An interrupted retraction leaves a note without a record.
-            releases[record.id] = replace(release, retracted=None)
+            releases[record.id] = replace(release, retraction=None)
         elif file_sha256(note) != record.retraction:
             raise InputError("differs from the recorded note of the retraction", source=str(note))
     recorded_ids = {record.id for record in records}
     return tuple(release for id, release in releases.items() if id in recorded_ids)
 
 
-MAX_LENGTH = 60
+MAX_PAGE_NAME_LENGTH = 60
 """Maximum number of characters of a tag in the name of its page."""
 
 
@@ -224,7 +224,7 @@ def file_names(tags: Iterable[str], reserved: Collection[str] = ()) -> dict[str,
 
 
 def _safe_name(tag: str) -> str:
-    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", tag)[:MAX_LENGTH].strip(".-")
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", tag)[:MAX_PAGE_NAME_LENGTH].strip(".-")
     return name if is_safe_name(name) else f"run-{name}".rstrip(".-")
 
 
@@ -235,8 +235,8 @@ def _digest(tag: str) -> str:
 PAGES = ("index", "topics", "report")
 """Names of pages of a task; pages of runs must have other names."""
 
-MAX_KINDS = 12
-"""Maximum number of answers to a question for which the page has a filter."""
+MAX_FILTER_VALUES = 12
+"""Maximum number of values of a category with a filter on the page."""
 
 
 TaskLeaderboard = SimpleNamespace
@@ -247,8 +247,8 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
     """Return the data of the pages of a task; rows are runs, in order of the first measure."""
     measure = release.measures[0]
     about_runs = {row["tag"]: row for row in release.table("runs").iter_rows(named=True)}
-    board = release.table("leaderboard").iter_rows(named=True)
-    rows = [{**about_runs.get(row["tag"], {}), **row} for row in board]
+    leaderboard_rows = release.table("leaderboard").iter_rows(named=True)
+    rows = [{**about_runs.get(row["tag"], {}), **row} for row in leaderboard_rows]
     tags = [row["tag"] for row in rows]
     names = file_names(tags, PAGES)
     paths = {tag: release.path("sheets") / f"{tag}.json" for tag in tags if is_safe_name(tag)}
@@ -260,15 +260,16 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
         if low is not None and high is not None:
             intervals[row["tag"]] = (low, high)
     bounds = [bound for interval in intervals.values() for bound in interval]
-    kinds = {}
+    filters = {}
     for name in dict.fromkeys(["type", *map(str, release.about.get("categories", ()))]):
         values = sorted({row[name] for row in rows if row.get(name)})
-        if 2 <= len(values) <= MAX_KINDS:
-            kinds[name] = values
-    part = None
+        if 2 <= len(values) <= MAX_FILTER_VALUES:
+            filters[name] = values
+    section = None
     if groups and (scores := release.scores.get(measure)) is not None:
         # The same comparison as for the leaderboard of the release.
-        part = collect_contents(compare_pairs(scores), title=release.title, scales=False).parts[0]
+        contents = collect_contents(compare_pairs(scores), title=release.title, scales=False)
+        section = contents.parts[0]
     return TaskLeaderboard(
         release=release,
         measure=measure,
@@ -286,17 +287,19 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
         first_interval=next(iter(intervals.values()), None),
         ends=(min(bounds, default=0.0), max(bounds, default=1.0)),
         # The columns with a filter, their values, and the values of each row.
-        kinds=kinds,
-        kinds_of={row["tag"]: json.dumps([row.get(name, "") for name in kinds]) for row in rows},
+        filters=filters,
+        filter_values={
+            row["tag"]: json.dumps([row.get(name, "") for name in filters]) for row in rows
+        },
         has_late=any(row.get("late") == "true" for row in rows),
         # Runs are marked as unpooled only if some runs are marked as pooled.
         has_pooled=any(row.get("pooled") == "true" for row in rows),
         has_unpooled=any(row.get("pooled") == "false" for row in rows),
-        part=part,
-        answer=answer(part) if part else [],
-        places=n_decimals(part) if part else 4,
+        measure_section=section,
+        answer=answer(section) if section else [],
+        decimals=n_decimals(section) if section else 4,
         # The first run, and the runs that are not significantly different from it.
-        not_separated=part.comparison.top_group if part and part.comparison else (),
+        not_separated=section.comparison.top_group if section and section.comparison else (),
         # Retracted releases have no pages; a note without a record must not exclude this release.
         records=history([release.folder], measure, retracted=True)
         if all(row.get("received") for row in rows)
@@ -336,7 +339,7 @@ SHADES = 9
 MAX_CELLS = 40_000
 """Maximum number of cells of a legible heat map."""
 
-MAX_NAME = 14
+MAX_TOPIC_LENGTH = 14
 """Maximum number of characters of a topic id on the heat map."""
 
 
@@ -412,7 +415,8 @@ def topic_rows(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
         for row in leaderboard.release.table("topic-statistics").iter_rows(named=True)
         if row["measure"] == leaderboard.measure and row["group"] == "all"
     ]
-    sign = 1 if leaderboard.part is not None and leaderboard.part.scores.lower_is_better else -1
+    section = leaderboard.measure_section
+    sign = 1 if section is not None and section.scores.lower_is_better else -1
     return sorted(
         topics, key=lambda topic: (sign * topic["median"], sign * topic["best"], topic["name"])
     )
@@ -452,7 +456,9 @@ def heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, A
         # Rows and columns of the cells of each shade.
         "cells": [np.argwhere(shades == shade).tolist() for shade in range(SHADES)],
         "n_runs": values.shape[1],
-        "topics": [f"{x[: MAX_NAME - 1]}…" if len(x) > MAX_NAME else x for x in names],
+        "topics": [
+            f"{x[: MAX_TOPIC_LENGTH - 1]}…" if len(x) > MAX_TOPIC_LENGTH else x for x in names
+        ],
     }
 
 
@@ -475,7 +481,8 @@ def _bibtex(title: str, release: StoredRelease) -> Html:
     fields = {
         "title": f"{{{bibtex(full_title)}}}",
         **({"year": year[0]} if year else {}),
-        "note": f"Release {bibtex(release.id)}; SHA-256 of its tag manifest {release.manifest}",
+        "note": f"Release {bibtex(release.id)}; SHA-256 of its tag manifest"
+        f" {release.manifest_sha256}",
     }
     key = re.sub(r"[^A-Za-z0-9-]+", "-", release.id)
     lines = [f"@misc{{{key},", *(f"  {name} = {{{value}}}," for name, value in fields.items()), "}"]
@@ -519,11 +526,11 @@ def write_site(campaign: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
     """
     records = campaign.registry.releases()
     return write_release_site(
-        campaign.folder / RELEASES, folder, private=campaign.folder, records=records
+        campaign.folder / RELEASES, folder, private_folder=campaign.folder, records=records
     )
 
 
-def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+def write_folder_site(folder: PathName, site: PathName) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     """Write the site of a campaign's folder or of a folder of releases.
 
     Return the paths of all files, in order, and the ids of releases excluded for lack of a record.
@@ -541,44 +548,47 @@ def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...],
         return files, tuple(id for id in ids if id not in recorded_ids)
     releases = folder / RELEASES
     source = releases if releases.is_dir() else folder
-    return write_release_site(source, site, private=folder), ()
+    return write_release_site(source, site, private_folder=folder), ()
 
 
 def write_release_site(
-    releases: Path,
-    folder: PathName,
+    releases_folder: Path,
+    target: PathName,
     *,
-    private: Path | None = None,
+    private_folder: Path | None = None,
     records: Sequence[ReleaseRecord] | None = None,
 ) -> tuple[Path, ...]:
-    """Write the site of a folder of releases, to a folder outside the folder `private`.
+    """Write the site of a folder of releases, to a folder outside `private_folder`.
 
     With `records`, only recorded releases are included.
     """
-    target = Path(fspath(folder))
-    if private is not None:
-        check_outside(private, target)
-    if not target.resolve().parent.is_dir():
-        raise InputError("the parent folder does not exist", source=str(target.parent))
+    site = Path(fspath(target))
+    if private_folder is not None:
+        check_outside(private_folder, site)
+    if not site.resolve().parent.is_dir():
+        raise InputError("the parent folder does not exist", source=str(site.parent))
     # The site is public, unlike the other files of a campaign.
-    with replaced_folder(target, "site", public=True) as new_folder:
+    with replaced_folder(site, "site", public=True) as new_folder:
         files: dict[str, bytes] = {}
-        for path, content in site_files(releases, records):
+        for path, content in site_files(releases_folder, records):
             if path.casefold() in {name.casefold() for name in files}:
                 raise InputError(
                     f"two pages would have the file name {quoted(path)}; rename one release",
-                    source=str(releases),
+                    source=str(releases_folder),
                 )
             files[path] = content
         write_files(new_folder, files)
-    return tuple(target / path for path in sorted(files))
+    return tuple(site / path for path in sorted(files))
 
 
 def site_files(
-    folder: Path, records: Sequence[ReleaseRecord] | None = None
+    releases_folder: Path, records: Sequence[ReleaseRecord] | None = None
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the path and the content of each file of the site, which depend only on releases."""
-    releases = read_releases(folder) if records is None else read_recorded_releases(folder, records)
+    if records is None:
+        releases = read_releases(releases_folder)
+    else:
+        releases = read_recorded_releases(releases_folder, records)
     newest = newest_releases(releases)
     for release in newest:
         if problems := validate_bag(release.folder):
@@ -597,7 +607,7 @@ def site_files(
                 yield path, content
     about = (newest or releases)[0].about
     title = label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
-    n_current = sum(release.retracted is None for release in releases)
+    n_current = sum(release.retraction is None for release in releases)
     links = [entry for entry in MAIN_PAGES.items() if leaderboards or entry[0] != "Records"]
     yield page(
         *("front.html", "index.html", title, links),

@@ -44,7 +44,7 @@ class Submission:
         Answers to the task's questions, by name.
     metadata
         Metadata of the run, as YAML text.
-    kept
+    is_stored
         Whether the submitted bytes are in `objects/`; purged and most refused runs are not stored.
     """
 
@@ -68,7 +68,7 @@ class Submission:
     pooled: bool = False
     reason: str = ""
     replaced_by: int | None = None
-    kept: bool = True
+    is_stored: bool = True
 
 
 @dataclass(frozen=True)

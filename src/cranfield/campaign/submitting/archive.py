@@ -21,9 +21,9 @@ from cranfield.campaign.submitting.submit import (
     SubmissionOutcome,
     UnchangedError,
     copy_and_check,
-    received_at,
     record_run,
-    record_run_within,
+    record_run_in_transaction,
+    submission_time,
 )
 from cranfield.campaign.submitting.teams import insert_teams, make_team, unknown_teams_error
 from cranfield.sources.chunks import Source
@@ -257,7 +257,7 @@ def submit_archive(
     if new_ids and not add_teams:
         raise unknown_teams_error(new_ids, known_ids)
     for row in table.rows:
-        received_at(row.declaration, campaign.clock())
+        submission_time(row.declaration, campaign.clock())
 
     with ExitStack() as copies:
 
@@ -305,7 +305,7 @@ def _all_or_none(
                 if isinstance(run, str):
                     outcomes.append(RowOutcome(row, None, run))
                 else:
-                    outcome = record_run_within(tx, campaign, run, is_trial=is_trial)
+                    outcome = record_run_in_transaction(tx, campaign, run, is_trial=is_trial)
                     outcomes.append(RowOutcome(row, outcome))
             if is_trial or not all(outcome.accepted for outcome in outcomes):
                 raise UnchangedError

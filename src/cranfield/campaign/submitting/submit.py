@@ -43,7 +43,7 @@ MAX_PRIORITY = 1_000_000
 
 @dataclass(frozen=True)
 class Declaration:
-    """Declaration of a team about a run.
+    """Properties of a run that its team declares at submission.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ def _control_character_problem(name: str, text: str) -> str:
     return f"{quoted(name)} must not contain control characters, got {quoted(text)}"
 
 
-MAX_TAG = 300
+MAX_TAG_LENGTH = 300
 """Maximum number of characters of a tag that are recorded for a refused run."""
 
 
@@ -122,7 +122,7 @@ class CheckedCopy:
     @property
     def tag(self) -> str:
         """The tag of the run, or the declared tag if the run has none; truncated."""
-        return (self.report.tag or self.declaration.tag or "")[:MAX_TAG]
+        return (self.report.tag or self.declaration.tag or "")[:MAX_TAG_LENGTH]
 
 
 @contextmanager
@@ -178,7 +178,7 @@ def _copy_metadata(run: Path, copy: Path) -> None:
                 target.write_bytes(raw.read(MAX_BYTES + 1))
 
 
-def received_at(declaration: Declaration, now: datetime) -> datetime:
+def submission_time(declaration: Declaration, now: datetime) -> datetime:
     """Return the time of submission in whole seconds, as stored."""
     now = now.astimezone(UTC).replace(microsecond=0)
     if declaration.received is None:
@@ -197,13 +197,14 @@ def decide(
     Return the outcome, all faults (including faults about other teams), and the run to replace.
     """
     task, declaration, team, tag = copy.task, copy.declaration, copy.declaration.team, copy.tag
-    received = received_at(declaration, copy.arrival)
+    received = submission_time(declaration, copy.arrival)
     submission = _make_submission(copy, received)
     submissions = registry.submissions(task.name, None, team=team)
     accepted = [run for run in submissions if run.state == ACCEPTED]
     # A repeat has the bytes and the declaration of an earlier run.
-    declared = attrgetter("tag", "object", "type", "priority", "answers", "description")
-    repeat = next((run for run in accepted if declared(run) == declared(submission)), None)
+    get_declared_fields = attrgetter("tag", "object", "type", "priority", "answers", "description")
+    declared_fields = get_declared_fields(submission)
+    repeat = next((run for run in accepted if get_declared_fields(run) == declared_fields), None)
     if repeat is not None and declaration.tag in (None, tag):
         if any(run.tag == declaration.replaces and run.id != repeat.id for run in accepted):
             # Replacing another run by a run that is already accepted would lose a run.
@@ -214,8 +215,8 @@ def decide(
         if not is_new_time or declaration.replaces != tag:
             report = copy.report
             if is_new_time:
-                times = f"{submission.received}, because the run was received {repeat.received}"
-                message = f"received is not changed to {times}; replace the run to change received"
+                hint = f"replace the run to set it to {submission.received}"
+                message = f"the submission time is still {repeat.received}; {hint}"
                 warning = Fault("answers", "warning", message)
                 report = replace(report, faults=(*report.faults, warning))
             return SubmissionOutcome(repeat, report, is_repeat=True), report.faults, None
@@ -313,8 +314,9 @@ def _limit_faults(
 ) -> Iterator[Fault]:
     """Yield faults of the opening time, the deadline, and the limits per team and per day.
 
-    Refused runs count for the day, because each attempt reveals something; replaced and withdrawn
-    runs do not count for the team. A run at the second of the deadline is in time.
+    Refused runs count towards the limit per day, because each attempt reveals information; replaced
+    and withdrawn runs do not count towards the limit per team. A run at the second of the deadline
+    is in time.
     """
     if task.opens is not None and received < task.opens:
         remaining = duration_text(task.opens - received)
@@ -466,21 +468,21 @@ def record_run(campaign: OpenedCampaign, copy: CheckedCopy) -> SubmissionOutcome
     """Accept or refuse a run, and record it in a transaction of its own."""
     details: dict[str, str] = {}
     with suppress(UnchangedError), campaign.registry.change("submit", copy.tag, details) as tx:
-        outcome = record_run_within(tx, campaign, copy)
+        outcome = record_run_in_transaction(tx, campaign, copy)
         if outcome.is_repeat:
             raise UnchangedError
         details["state"] = outcome.submission.state
     return outcome
 
 
-def record_run_within(
+def record_run_in_transaction(
     tx: Transaction, campaign: OpenedCampaign, copy: CheckedCopy, *, is_trial: bool = False
 ) -> SubmissionOutcome:
     """Accept or refuse a run, and record it in a transaction; a trial stores no bytes."""
     outcome, faults, replaced_run = decide(tx, copy)
     if outcome.is_repeat:
         return outcome
-    run = replace(outcome.submission, rules=rules_sha256(campaign.rules), kept=False)
+    run = replace(outcome.submission, rules=rules_sha256(campaign.rules), is_stored=False)
     if not is_trial and (run.state == ACCEPTED or campaign.rules.keep_refused):
         # The bytes are stored before the run is recorded.
         sha256, _ = records.put_object(campaign.folder, copy.file)
@@ -488,7 +490,7 @@ def record_run_within(
             raise CranfieldError(
                 "the copy of the run changed while it was checked; submit it again"
             )
-        run = replace(run, kept=True)
+        run = replace(run, is_stored=True)
     replaced_run = replaced_run if run.state == ACCEPTED else None
     if replaced_run is not None:
         # The new run may have the same tag, and tags of accepted runs are unique.
@@ -565,7 +567,7 @@ def purge(
     check_reason(reason)
     with campaign.registry.change("purge", tag, {"reason": reason}) as tx:
         run = _run_to_purge(tx.submissions(None, None, tag=tag), tag, id)
-        run = tx.update(replace(run, kept=False))
+        run = tx.update(replace(run, is_stored=False))
         # The file is removed after the commit, so that a killed process never loses a file.
         tx.remove_later(run.object)
     return run
@@ -581,24 +583,24 @@ def _run_to_purge(runs: Sequence[Submission], tag: str, id: int | None) -> Submi
     if not runs:
         hint = f"; did you mean {similar_tags[0]}?" if similar_tags else ""
         raise PolicyError(f"unknown run {quoted(tag)}{hint}")
-    stored_runs = [run for run in runs if run.state != ACCEPTED]
-    stored_runs = [run for run in stored_runs if run.kept or run.state != REFUSED]
-    kept_ids = [run.id for run in stored_runs if run.kept]
-    if kept_ids and len(stored_runs) > 1 and id is None:
+    candidate_runs = [run for run in runs if run.state != ACCEPTED]
+    candidate_runs = [run for run in candidate_runs if run.is_stored or run.state != REFUSED]
+    stored_ids = [run.id for run in candidate_runs if run.is_stored]
+    if stored_ids and len(candidate_runs) > 1 and id is None:
         descriptions = (
             f"{run.id} ({run.state}, of {quoted(run.team)}, submitted at {run.received}"
-            f"{'' if run.kept else ', already purged'})"
-            for run in stored_runs
+            f"{'' if run.is_stored else ', already purged'})"
+            for run in candidate_runs
         )
         raise PolicyError(
-            f"{len(stored_runs)} runs have the tag {quoted(tag)}; choose one, such as"
-            f" id={kept_ids[0]}: {', '.join(descriptions)}"
+            f"{len(candidate_runs)} runs have the tag {quoted(tag)}; choose one, such as"
+            f" id={stored_ids[0]}: {', '.join(descriptions)}"
         )
     if id is not None and id not in [run.id for run in runs]:
         ids = ", ".join(str(run.id) for run in runs)
         raise PolicyError(f"no run {quoted(tag)} has the id {id}; expected one of: {ids}")
-    matches = [run for run in stored_runs if id in (None, run.id)]
-    if any(run.kept for run in matches):
+    matches = [run for run in candidate_runs if id in (None, run.id)]
+    if any(run.is_stored for run in matches):
         return matches[0]
     is_accepted = any(run.state == ACCEPTED and id in (None, run.id) for run in runs)
     name = quoted(tag) if id is None else f"{quoted(tag)} with id {id}"

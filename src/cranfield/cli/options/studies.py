@@ -65,7 +65,9 @@ def refuse_resamples(choices: Collection[TestChoice]) -> None:
 
 def refuse_judging_options_for_pools() -> None:
     """Refuse options of judging that studies of pools do not support."""
-    refuse_options(("unjudged",), "cannot be combined with studies of pools; use the setting lists")
+    refuse_options(
+        ("unjudged",), "cannot be combined with studies of pools; set `lists` in --settings"
+    )
     refuse_options(
         (*DOCUMENT_OPTIONS, "max_grade", "topics_with_grade"),
         "cannot be combined with studies of pools",
@@ -116,7 +118,7 @@ class StudyOptions:
         part: str | None = None,
         **options: Any,
     ) -> StudyResult:
-        """Run a study with a progress bar; `part` names its folder among several."""
+        """Run a study with a progress bar; `part` is the name of its folder in --resume."""
         folder = self.resume
         if folder is not None and part is not None:
             folder = f"{folder}/{folder_name(part)}"
@@ -153,22 +155,22 @@ class StudyOptions:
 
 
 STUDY_SETTINGS = f"{JUDGING_SETTINGS} rel compat seed alpha missing resamples"
-"""Options that studies move to the file of settings, if they have them."""
+"""Options of studies that are set in the file of --settings, not by flags."""
 
 
-def study_options(*, seed: bool = True, work: bool = True) -> Decorator:
+def study_options(*, seed: bool = True, resumable: bool = True) -> Decorator:
     """Add the options of studies, and those of reading and judging, to a command.
 
     The command gets them as `options`, a :class:`StudyOptions`. `--jobs` applies to the judging of
-    runs and to parts of the study.
+    runs and to parts of the study. `--resume` is for commands that are `resumable`.
     """
-    own = f"{__name__}.StudyOptions"
-    resume = options_of(own, "resume", group="Work", resume={"metavar": "DIR"})
+    options_class = f"{__name__}.StudyOptions"
+    resume = options_of(options_class, "resume", group="Work", resume={"metavar": "DIR"})
     options = (
         *(options_of("cranfield.compare", "seed") if seed else ()),
-        *(resume if work else ()),
+        *(resume if resumable else ()),
         result_options(),
-        *options_of(own, "plot=chart", group="Output"),
+        *options_of(options_class, "plot=chart", group="Output"),
         gather_options(dict, "judging", (judging_options,)),
     )
     return gather_options(StudyOptions, "options", options)

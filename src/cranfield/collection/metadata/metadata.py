@@ -1,10 +1,11 @@
 """Metadata of runs, read from YAML and written as YAML.
 
 Scalars are text: a tag `1`, a commit `8e12345`, `yes`, `010` and dates are not converted. The
-schema declares which of them are numbers and truth values.
+schema declares which of them are numbers and Booleans.
 
 Breuer, Keller, Schaer: ir_metadata, an extensible metadata schema for IR experiments (SIGIR 2022),
-version 0.1 of irgroup/ir_metadata; and what tirex-tracker, WOWS and LongEval add to it.
+version 0.1 of irgroup/ir_metadata; and the keys that tirex-tracker, WOWS
+and LongEval add to it.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ MAX_DEPTH = 50
 MAX_NODES = 100_000
 """Maximum number of keys and values."""
 
-TRUTHS = {
-    word: truth
-    for truth, words in ((True, "true yes on"), (False, "false no off"))
+BOOLEAN_WORDS = {
+    word: value
+    for value, words in ((True, "true yes on"), (False, "false no off"))
     for word in words.split()
 }
 
@@ -36,7 +37,7 @@ _STANDARD = "tag:yaml.org,2002:"
 _CONVERTERS: dict[str, Any] = {
     "str": str,
     "null": lambda text: None,
-    "bool": lambda text: TRUTHS[text.lower()],
+    "bool": lambda text: BOOLEAN_WORDS[text.lower()],
     "int": lambda text: int(text.replace("_", "")),
     "float": float,
 }
@@ -58,14 +59,14 @@ class Yaml:
 def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
     """Read a mapping from untrusted YAML; an InputError names the line and the reason.
 
-    Aliases, merge keys, several documents, and tags other than those of text, numbers and truth
-    values raise an error.
+    Aliases, merge keys, several documents, and tags other than those of text, numbers and Booleans
+    raise an error.
     """
     line = None
     try:
         loader = _Loader(text)
         root = loader.get_single_node()
-        values = None if root is None else loader.value(root)
+        values = None if root is None else loader.construct_value(root)
     except yaml.reader.ReaderError as error:
         reason = f"character {quoted(text[error.position])} is not allowed"
         line = first_line + text.count("\n", 0, error.position)
@@ -79,16 +80,16 @@ def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
     else:
         if values is None or isinstance(values, dict):
             messages = (
-                f"line {first_line + above}: {quoted(key)} occurs twice in one mapping;"
+                f"line {first_line + offset}: {quoted(key)} occurs twice in one mapping;"
                 " its last value is used"
-                for key, above in loader.repeated
+                for key, offset in loader.repeated_keys
             )
             return Yaml(values or {}, tuple(messages))
         reason = "expected a mapping of keys to values"
     raise InputError(f"is not valid YAML: {plain(reason[:160])}", source=source, line=line)
 
 
-class _Refused(yaml.MarkedYAMLError):
+class _UnsupportedYamlError(yaml.MarkedYAMLError):
     def __init__(self, reason: str, mark: Any) -> None:
         super().__init__(problem=reason, problem_mark=mark)
 
@@ -101,17 +102,23 @@ class _Loader(yaml.BaseLoader):
         # The reader has checked that the text has no surrogates.
         self.buffer = self.buffer.translate(_NO_BREAKS)
         self.nodes = self.depth = 0
-        self.repeated: list[tuple[str, int]] = []
+        self.repeated_keys: list[tuple[str, int]] = []
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         self.nodes += 1
         if isinstance(event, yaml.AliasEvent):
-            raise _Refused(f"alias {quoted(event.anchor)} is not supported", event.start_mark)
+            raise _UnsupportedYamlError(
+                f"alias {quoted(event.anchor)} is not supported", event.start_mark
+            )
         if self.nodes > MAX_NODES:
-            raise _Refused(f"more than {MAX_NODES:,} keys and values", event.start_mark)
+            raise _UnsupportedYamlError(
+                f"expected at most {MAX_NODES:,} keys and values", event.start_mark
+            )
         if self.depth == MAX_DEPTH and not isinstance(event, yaml.ScalarEvent):
-            raise _Refused(f"nested deeper than {MAX_DEPTH}", event.start_mark)
+            raise _UnsupportedYamlError(
+                f"expected at most {MAX_DEPTH} levels of nesting", event.start_mark
+            )
         # Aliases are refused, so anchors have no effect and may be repeated.
         event.anchor = None
         self.depth += 1
@@ -121,32 +128,32 @@ class _Loader(yaml.BaseLoader):
             node.value = node.value.translate(_BREAKS)
         return node
 
-    def value(self, node: Any) -> Any:
-        kind = node.tag.removeprefix(_STANDARD)
-        if isinstance(node, yaml.MappingNode) and kind == "map":
+    def construct_value(self, node: Any) -> Any:
+        tag = node.tag.removeprefix(_STANDARD)
+        if isinstance(node, yaml.MappingNode) and tag == "map":
             return self._mapping(node)
-        if isinstance(node, yaml.SequenceNode) and kind == "seq":
-            return [self.value(item) for item in node.value]
-        if not isinstance(node, yaml.ScalarNode) or kind not in _CONVERTERS:
-            raise _Refused(f"tag {quoted(node.tag)} is not supported", node.start_mark)
+        if isinstance(node, yaml.SequenceNode) and tag == "seq":
+            return [self.construct_value(item) for item in node.value]
+        if not isinstance(node, yaml.ScalarNode) or tag not in _CONVERTERS:
+            raise _UnsupportedYamlError(f"tag {quoted(node.tag)} is not supported", node.start_mark)
         try:
-            return _CONVERTERS[kind](node.value)
+            return _CONVERTERS[tag](node.value)
         except (KeyError, ValueError):
-            reason = f"{quoted(node.value)} is not a valid !!{kind}"
-            raise _Refused(reason, node.start_mark) from None
+            reason = f"{quoted(node.value)} is not a valid !!{tag}"
+            raise _UnsupportedYamlError(reason, node.start_mark) from None
 
     def _mapping(self, node: Any) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key, mark = key_node.value, key_node.start_mark
             if not isinstance(key_node, yaml.ScalarNode):
-                raise _Refused("a key must be text", mark)
-            self.value(key_node)
+                raise _UnsupportedYamlError("keys must be text, got a list or mapping", mark)
+            self.construct_value(key_node)
             if key == "<<" and key_node.style is None:
-                raise _Refused("merge key '<<' is not supported", mark)
+                raise _UnsupportedYamlError("merge key '<<' is not supported", mark)
             if key in values:
-                self.repeated.append((key, mark.line))
-            values[key] = self.value(value_node)
+                self.repeated_keys.append((key, mark.line))
+            values[key] = self.construct_value(value_node)
         return values
 
 
@@ -155,7 +162,7 @@ _Loader.add_implicit_resolver(
 )
 
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+-]+)*")
-_WORDS = {*TRUTHS, "null", "y", "n", "nan", "inf"}
+_WORDS = {*BOOLEAN_WORDS, "null", "y", "n", "nan", "inf"}
 
 
 def yaml_text(values: Mapping[str, Any]) -> str:
@@ -179,7 +186,7 @@ def yaml_text(values: Mapping[str, Any]) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Dumper without aliases, with tags for numbers and truth values, and with quoted text."""
+    """Dumper without aliases, with tags for numbers and Booleans, and with quoted text."""
 
     def represent_data(self, data: Any) -> Any:
         if isinstance(data, Mapping):
@@ -202,8 +209,8 @@ class _Dumper(yaml.SafeDumper):
         return self.represent_scalar(f"{_STANDARD}str", text, style=style)
 
 
-PARTS = ("platform", "research goal", "implementation", "method", "actor", "data")
-"""The parts of PRIMAD."""
+PRIMAD_COMPONENTS = ("platform", "research goal", "implementation", "method", "actor", "data")
+"""Components of the PRIMAD model."""
 
 _TEXT = """
 tag; run-version; schema-version; schema version; description;
@@ -224,7 +231,7 @@ actor: name, orcid, team, mail, role, degree, github, twitter;
 data.test collection: name, source, qrels, topics, ir_datasets
 """
 
-_TRUTH = """
+_BOOLEAN = """
 method: automatic, lexical, deep_neural_model, sparse_neural_model, dense_neural_model,
  single_stage_retrieval;
 implementation.python: interactive;
@@ -239,46 +246,46 @@ platform.hardware.gpu: number of cores
 
 def _paths(lines: str) -> Iterator[str]:
     for group in lines.replace("\n", " ").split(";"):
-        home, colon, names = group.strip().partition(":")
-        yield from (f"{home}.{name.strip()}" for name in names.split(",")) if colon else (home,)
+        parent, colon, names = group.strip().partition(":")
+        yield from (f"{parent}.{name.strip()}" for name in names.split(",")) if colon else (parent,)
 
 
-KINDS = (
+VALUE_TYPES = (
     dict.fromkeys(_paths(_TEXT), "text")
-    | dict.fromkeys(_paths(_TRUTH), "yes or no")
+    | dict.fromkeys(_paths(_BOOLEAN), "yes or no")
     | dict.fromkeys(_paths(_INTEGER), "an integer")
-    | dict.fromkeys(PARTS, "a table")
+    | dict.fromkeys(PRIMAD_COMPONENTS, "a mapping")
 )
-"""Kind of value by path; other paths may have any value."""
+"""Type of the value by path; other paths may have any value."""
 
 
 def convert_value(path: str, value: Any) -> Any:
     """Convert a value to its type in the schema; an invalid value is unchanged."""
-    kind = KINDS.get(path)
-    if kind == "yes or no" and isinstance(value, str):
-        return TRUTHS.get(value.lower(), value)
-    if kind == "an integer" and isinstance(value, str):
+    value_type = VALUE_TYPES.get(path)
+    if value_type == "yes or no" and isinstance(value, str):
+        return BOOLEAN_WORDS.get(value.lower(), value)
+    if value_type == "an integer" and isinstance(value, str):
         return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else value
     return value
 
 
 def schema_violation(path: str, value: Any) -> str | None:
     """Return how a value violates the schema; None if it is valid or missing."""
-    kind = KINDS.get(path)
-    if kind is None or value is None:
+    value_type = VALUE_TYPES.get(path)
+    if value_type is None or value is None:
         return None
     converted = convert_value(path, value)
     types: dict[str, type | tuple[type, ...]] = {
         "text": (str, int, float),
         "yes or no": bool,
         "an integer": int,
-        "a table": dict,
+        "a mapping": dict,
     }
-    is_wrong_truth = isinstance(converted, bool) and kind != "yes or no"
-    if isinstance(converted, types[kind]) and not is_wrong_truth:
+    is_wrong_boolean = isinstance(converted, bool) and value_type != "yes or no"
+    if isinstance(converted, types[value_type]) and not is_wrong_boolean:
         return None
-    names: dict[type, str] = {list: "a list", dict: "a table", bool: str(converted).lower()}
-    return f"must be {kind}, got {names.get(type(converted)) or quoted(converted)}"
+    names: dict[type, str] = {list: "a list", dict: "a mapping", bool: str(converted).lower()}
+    return f"must be {value_type}, got {names.get(type(converted)) or quoted(converted)}"
 
 
 PLACEHOLDERS = ("ENTER_VALUE_HERE",)
@@ -292,8 +299,8 @@ REQUIRED = (
 
 
 @dataclass(frozen=True)
-class Problem:
-    """A problem of metadata.
+class MetadataProblem:
+    """Missing, placeholder or invalid value in the metadata of a run.
 
     Attributes
     ----------
@@ -331,9 +338,11 @@ class Metadata:
     Examples
     --------
     >>> from cranfield.collection import read_metadata
-    >>> about = read_metadata(b"{tag: 1, method: {automatic: yes, retrieval: [{name: a}]}}")
-    >>> about.get("tag"), about.get("method.automatic"), about.get("method.retrieval.name")
-    ('1', True, ('a',))
+    >>> metadata = read_metadata(b"{tag: 1, method: {automatic: yes, retrieval: [{name: a}]}}")
+    >>> metadata.get("tag"), metadata.get("method.automatic")
+    ('1', True)
+    >>> metadata.get("method.retrieval.name")
+    ('a',)
     """
 
     values: Mapping[str, Any]
@@ -343,8 +352,8 @@ class Metadata:
     repeated_keys: tuple[str, ...] = field(default=())
 
     def __repr__(self) -> str:
-        parts = [part for part in PARTS if self.get(part) is not None]
-        return f"Metadata({', '.join(parts) or counted(len(self.values), 'key')})"
+        components = [name for name in PRIMAD_COMPONENTS if self.get(name) is not None]
+        return f"Metadata({', '.join(components) or counted(len(self.values), 'key')})"
 
     def get(self, path: str) -> Any:
         """Return the value at a path, such as `actor.team`, or None.
@@ -359,8 +368,8 @@ class Metadata:
 
     def problems(
         self, required: Sequence[str] = (), placeholders: Sequence[str] = PLACEHOLDERS
-    ) -> tuple[Problem, ...]:
-        """Check the metadata.
+    ) -> tuple[MetadataProblem, ...]:
+        """Return missing values, placeholders, and values of the wrong type.
 
         Parameters
         ----------
@@ -372,8 +381,8 @@ class Metadata:
         Examples
         --------
         >>> from cranfield.collection import read_metadata
-        >>> about = read_metadata(b"actor: {team: [a, b], name: ENTER_VALUE_HERE}")
-        >>> for problem in about.problems(["tag", "actor.name"]):
+        >>> metadata = read_metadata(b"actor: {team: [a, b], name: ENTER_VALUE_HERE}")
+        >>> for problem in metadata.problems(["tag", "actor.name"]):
         ...     print(problem)
         tag is missing
         actor.name is still 'ENTER_VALUE_HERE'
@@ -387,14 +396,16 @@ class Metadata:
             texts = [leaf for leaf in values if isinstance(leaf, str) and leaf.strip()]
             placeholder = next((p for p in placeholders if any(p in text for text in texts)), None)
             if not texts and all(isinstance(leaf, str) for leaf in values):
-                problems.append(Problem("missing", path, "is missing"))
+                problems.append(MetadataProblem("missing", path, "is missing"))
             elif placeholder is not None:
-                problems.append(Problem("placeholder", path, f"is still {quoted(placeholder)}"))
-        for path in KINDS:
+                problems.append(
+                    MetadataProblem("placeholder", path, f"is still {quoted(placeholder)}")
+                )
+        for path in VALUE_TYPES:
             value = _walk(self.values, path.split("."))
             reason = None if isinstance(value, tuple) else schema_violation(path, value)
             if reason is not None:
-                problems.append(Problem("type", path, reason))
+                problems.append(MetadataProblem("type", path, reason))
         return tuple(problems)
 
     def to_yaml(self) -> str:
@@ -431,37 +442,37 @@ class Metadata:
         """Return the metadata without the values at these paths, also in lists."""
         values: Any = self.values
         for path in paths:
-            values = _without(values, path.split("."))
+            values = _drop(values, path.split("."))
         return Metadata(values, self.source, self.line)
 
 
 def _walk(value: Any, keys: Sequence[str]) -> Any:
     """Return the value at a path of keys; a tuple of values if a list is on the path."""
-    for place, key in enumerate(keys):
+    for index, key in enumerate(keys):
         if isinstance(value, list):
             values: list[Any] = []
             for entry in value:
-                inner = _walk(entry, keys[place:])
+                inner = _walk(entry, keys[index:])
                 values.extend(inner if isinstance(inner, tuple) else [inner])
             return tuple(inner for inner in values if inner is not None)
         if not isinstance(value, Mapping):
             return None
-        path = ".".join(keys[place:])
+        path = ".".join(keys[index:])
         if key not in value and path in value:
             return value[path]
         value = value.get(key)
     return value
 
 
-def _without(value: Any, keys: Sequence[str]) -> Any:
+def _drop(value: Any, keys: Sequence[str]) -> Any:
     if isinstance(value, list):
-        return [_without(entry, keys) for entry in value]
+        return [_drop(entry, keys) for entry in value]
     if not isinstance(value, Mapping):
         return value
     path = ".".join(keys)
     others = {name: inner for name, inner in value.items() if name != path}
     if len(keys) > 1 and keys[0] in others:
-        others[keys[0]] = _without(others[keys[0]], keys[1:])
+        others[keys[0]] = _drop(others[keys[0]], keys[1:])
     return others
 
 
@@ -478,10 +489,10 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def primad(first: Metadata, second: Metadata) -> str:
-    """Return the six letters of PRIMAD: upper case if a part differs, `-` if it is missing.
+    """Return the six letters of PRIMAD: upper case if a component differs, `-` if it is missing.
 
-    The parts are platform, research goal, implementation, method, actor and data. A part is the
-    same if all of its values are equal.
+    The components are platform, research goal, implementation, method, actor and data. A component
+    is the same if all of its values are equal.
 
     References
     ----------
@@ -501,12 +512,15 @@ def primad(first: Metadata, second: Metadata) -> str:
             expected = "expected the metadata of two runs, such as run.metadata"
             raise PolicyError(f"{expected}, got {type(value).__name__}")
     letters = ""
-    for part in PARTS:
-        pair = [_typed_tree(metadata.values.get(part), part) for metadata in (first, second)]
+    for component in PRIMAD_COMPONENTS:
+        pair = [
+            _typed_tree(metadata.values.get(component), component) for metadata in (first, second)
+        ]
         if None in pair:
             letters += "-"
         else:
-            letters += part[0] if pair[0] == pair[1] else part[0].upper()
+            initial = component[0]
+            letters += initial if pair[0] == pair[1] else initial.upper()
     return letters
 
 

@@ -69,7 +69,7 @@ def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
         if run.name in costs:
             raise PolicyError(f"expected runs with different names, got {quoted(run.name)} twice")
         metadata = run.metadata
-        costs[run.name] = {} if metadata is None else _amounts(metadata)
+        costs[run.name] = {} if metadata is None else _read_run_costs(metadata)
         if metadata is not None and costs[run.name]:
             values = (metadata.get(path) for path in MACHINE)
             texts = (plain(str(value)) for value in values if value is not None)
@@ -83,9 +83,9 @@ def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     return costs
 
 
-def _amounts(metadata: Metadata) -> dict[str, float]:
+def _read_run_costs(metadata: Metadata) -> dict[str, float]:
     """Return the costs in the metadata of a run, by name."""
-    amounts = {}
+    costs = {}
     for name, (paths, unit, units_per_cost) in RESOURCES.items():
         values = [metadata.get(path) for path in paths]
         # The tracker writes `null J` on machines without a counter.
@@ -98,5 +98,5 @@ def _amounts(metadata: Metadata) -> dict[str, float]:
                 reason = f"{path} must be an integer with the unit {unit}, such as '120 {unit}'"
                 raise InputError(f"{reason}, got {quoted(value)}", source=metadata.source)
             total += int(match[1])
-        amounts[name] = total / units_per_cost
-    return amounts
+        costs[name] = total / units_per_cost
+    return costs

@@ -39,16 +39,16 @@ class Discounted(GainMeasure, family="cumulated gain", monotone=True, expectatio
     @classmethod
     def translated(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Translate the `dcg` parameter of ir_measures."""
-        renamed = dict(parameters)
-        if "dcg" in renamed:
+        translated_parameters = dict(parameters)
+        if "dcg" in translated_parameters:
             forms = {"log2": "linear", "exp-log2": "exponential"}
-            form = renamed.pop("dcg")
+            form = translated_parameters.pop("dcg")
             if not isinstance(form, str) or form not in forms:
                 raise MeasureError(
                     f"{cls.info.name}: dcg must be 'log2' or 'exp-log2', got {form!r}"
                 )
-            renamed.setdefault("gains", forms[form])
-        return renamed
+            translated_parameters.setdefault("gains", forms[form])
+        return translated_parameters
 
     def has_equal_weights(self) -> bool:
         """Return True if no rank up to the cutoff is discounted."""

@@ -44,7 +44,7 @@ _TEST_COLUMNS = {
 
 Population = Resampled | Simulator
 
-Source = Callable[[TestChoice, int, int], "Scores | Floats"]
+ScoreSampler = Callable[[TestChoice, int, int], "Scores | Floats"]
 """Function that draws scores for a test, a size and a repeat; all tests have the same topics."""
 
 
@@ -52,9 +52,9 @@ def _draw_swapped(
     inputs: StudyInputs, members: Indices, seed: int, test: TestChoice, size: int, repeat: int
 ) -> Scores:
     """Sample real topics, and permute the scores of the systems on each topic."""
-    random = stream(seed, size, repeat)
-    topics = np.sort(random.permutation(len(inputs.scores.topics))[:size])
-    order = random.permuted(np.tile(np.arange(len(members)), (size, 1)), axis=1)
+    rng = stream(seed, size, repeat)
+    topics = np.sort(rng.permutation(len(inputs.scores.topics))[:size])
+    order = rng.permuted(np.tile(np.arange(len(members)), (size, 1)), axis=1)
     scores = inputs.select(test, topics, members)
     return replace(scores, values=scores.values[np.arange(size)[:, None], order])
 
@@ -85,12 +85,13 @@ def _make_populations(inputs: StudyInputs, kind: str) -> dict[bool, Population]:
     return populations
 
 
-Count = Callable[[TestChoice, Verdict], "Iterable[tuple[int, ...]]"]
+RejectionCounter = Callable[[TestChoice, Verdict], "Iterable[tuple[int, ...]]"]
 """Function that counts the rejections of a verdict, in one or more rows."""
 
 
 def _compute_block(
-    shared: tuple[StudyInputs, Source, int, Count, Sequence[str]], task: tuple[int, int, int]
+    shared: tuple[StudyInputs, ScoreSampler, int, RejectionCounter, Sequence[str]],
+    task: tuple[int, int, int],
 ) -> pl.DataFrame:
     inputs, source, seed, count, columns = shared
     size, start, stop = task
@@ -214,7 +215,7 @@ def false_alarms(
 ) -> FalseAlarms:
     """Estimate the Type I error rates of tests, with systems that are known to be equal.
 
-    Every rejection is a false alarm (Type I error), as systems are made equal in one of three ways:
+    Every rejection is a Type I error, as systems are made equal in one of three ways:
 
     - `centred`: a constant is added to the scores of each system so that all means are equal, and
       topics are drawn with replacement. Variances, correlations and the shapes of the distributions
@@ -270,11 +271,11 @@ def false_alarms(
     max_topics = n_topics if null == "swapped" else MAX_TOPICS
     parsed_sizes = check_topic_sizes([n_topics] if sizes is None else sizes, max_topics)
     [members] = inputs.groups.values()
-    source: Source = partial(_draw_swapped, inputs, members, seed)
+    source: ScoreSampler = partial(_draw_swapped, inputs, members, seed)
     if null != "swapped":
         populations = _make_populations(inputs, null).items()
-        equal = {by_shard: p.with_means(p.means.mean()) for by_shard, p in populations}
-        source = partial(_draw_topics, equal, seed)
+        equal_populations = {by_shard: p.with_means(p.means.mean()) for by_shard, p in populations}
+        source = partial(_draw_topics, equal_populations, seed)
     table = run_parts(
         _compute_block,
         (inputs, source, seed, _count_significant, ("rejected", "pairs")),
@@ -344,7 +345,9 @@ class PowerOfTests(Study):
             "power": Column(
                 "Power: proportion of pairs rejected in the right direction, over all repeats."
             ),
-            "reversed": Column("Proportion of pairs rejected in the wrong direction."),
+            "reversed": Column(
+                "Proportion of pairs rejected in the wrong direction (Type III errors)."
+            ),
         },
         "errors": {
             **_TEST_COLUMNS,
@@ -411,15 +414,15 @@ class PowerOfTests(Study):
             power = percent(row["power"])
             return f"{power} of the pairs", power
 
-        text = describe_extremes(rows, "power", "true differences found", describe, "test")
+        text = describe_extremes(rows, "power", "true differences detected", describe, "test")
         highest: Any = rows["any reversed"].max()
         names = names_or_count(find_names(rows, "any reversed", highest, "test"), "test")
-        by = f" with {names}, the highest rate" if len(rows) > 1 else ""
+        suffix = f" with {names}, the highest rate" if len(rows) > 1 else ""
         return (
             f"{measure_prefix(self.measure)}on {counted(size, 'topic')}"
             f" {text[0].lower()}{text[1:]}",
             f"A truly worse system is significantly better in {percent(highest)} of the"
-            f" repeats{by}."
+            f" repeats{suffix}."
             if highest
             else "In no repeat is a truly worse system significantly better.",
             f"Sample: {counted(self.repeats, 'repeat')} with {self.population} topics.",

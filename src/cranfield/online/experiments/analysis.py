@@ -21,9 +21,9 @@ from cranfield.base.errors import (
 )
 from cranfield.base.kinds import Integer, Numbers, OneOf, UnitInterval, check_arguments
 from cranfield.online.experiments.comparisons import (
-    ERRORS,
-    LIFTS_OF_TEST,
+    LIFT_INTERVALS_BY_TEST,
     OEC,
+    TEST_METHODS,
     Options,
     Row,
     arm_intervals,
@@ -156,7 +156,7 @@ def analyse_experiment(
     before: Any = None,
     theta: Annotated[str, OneOf(THETAS)] = "pooled",
     lift: Annotated[str, OneOf(LIFTS)] = "log",
-    errors: Annotated[str, OneOf(ERRORS)] = "auto",
+    errors: Annotated[str, OneOf(TEST_METHODS)] = "auto",
     correction: Annotated[str, OneOf(tuple(ADJUSTMENTS))] = "holm",
     alpha: Annotated[float, UnitInterval()] = 0.05,
     segments: Sequence[str] = (),
@@ -295,7 +295,7 @@ def analyse_experiment(
         raise PolicyError(f"sequential cannot be combined with errors={errors!r}")
     control = None if control is None else str(control)
     # By segment, effects are always tested by Welch's test.
-    if lift not in LIFTS_OF_TEST.get(errors, LIFTS) and not segments:
+    if lift not in LIFT_INTERVALS_BY_TEST.get(errors, LIFTS) and not segments:
         raise PolicyError(f"lift={lift!r} cannot be combined with errors={errors!r}")
     method = None if sequential is None else SEQUENTIAL.parse(sequential)
     names = {field.name for field in fields(Options)}
@@ -505,7 +505,7 @@ def _note_constants(
                 f" equal in {units.variants[0]} and in {row['variant']}{origin}"
             )
     for name, arm in arms.items():
-        constants = ", ".join(units.variants[k] for k in np.flatnonzero(arm.squared == 0))
+        constants = ", ".join(units.variants[k] for k in np.flatnonzero(arm.squared_error == 0))
         columns = units.metric_columns.get(name)
         if constants and not (columns is not None and units.is_proportion(columns)):
             cause = f"all values are equal in {constants}"
@@ -547,7 +547,7 @@ def _note_skewness(
         name, variant, distortion = row["metric"], row["variant"], row["distortion"]
         if not distortion.is_large or row["test"] == "exact permutation":
             continue
-        lower, upper = distortion.tails(options.alpha)
+        lower, upper = distortion.tail_probabilities(options.alpha)
         is_lower_better = name in metrics and metrics[name].good == "down"
         worse, better = (upper, lower) if is_lower_better else (lower, upper)
         n_treated, n_control = (units.counts[arm] for arm in (variant, units.variants[0]))

@@ -71,13 +71,13 @@ class Distortion:
         """Whether the skewness of the difference is not negligible."""
         return bool(abs(self.difference_skewness) * SKEWNESS_FACTOR**0.5 > 1)
 
-    def tails(self, alpha: float) -> tuple[float, float]:
+    def tail_probabilities(self, alpha: float) -> tuple[float, float]:
         r"""Compute the probabilities that Welch's test rejects in the lower and the upper tail.
 
         By the first term of the Edgeworth expansion of the studentised difference (Hall, 1992),
         :math:`\alpha/2 \pm A (2 z^2 + 1) \varphi(z) / 6`.
 
-        >>> [round(p, 3) for p in Distortion(8.0, 0.4).tails(0.05)]
+        >>> [round(p, 3) for p in Distortion(8.0, 0.4).tail_probabilities(0.05)]
         [0.059, 0.0]
         """
         z = float(ndtri(1 - alpha / 2))
@@ -100,16 +100,16 @@ class PermutationTest:
     statistics: Floats  # Statistics of the permutations, in ascending order
     is_exact: bool = False  # Whether all other assignments are enumerated
 
-    def tail(self, statistic: float, alternative: str) -> float:
+    def one_sided_pvalue(self, statistic: float, alternative: str) -> float:
         """Compute the one-sided p-value of a statistic, (count + 1) / (B + 1)."""
         sign, tolerance = 1 if alternative == "greater" else -1, TOLERANCE * abs(statistic)
         is_extreme = sign * self.statistics >= sign * statistic - tolerance
         return float((is_extreme.sum() + 1) / (self.statistics.size + 1))
 
     def pvalue(self) -> float:
-        """Compute the two-sided p-value: twice the smaller tail."""
-        tails = [self.tail(self.observed, side) for side in ("greater", "less")]
-        return min(1.0, 2 * min(tails))
+        """Compute the two-sided p-value: twice the smaller one-sided p-value."""
+        pvalues = [self.one_sided_pvalue(self.observed, side) for side in ("greater", "less")]
+        return min(1.0, 2 * min(pvalues))
 
     def inference(self, effects: Effects, level: float) -> tuple[float, ...]:
         """Compute the bounds of the difference and of the lift (Fieller), and the p-value."""
@@ -159,14 +159,14 @@ def permutation_test(
     options: Options,
     key: int,
 ) -> PermutationTest:
-    """Permute units between two variants of fixed sizes; few assignments are enumerated."""
+    """Permute units between two variants of fixed sizes, up to MAX_ENUMERATED by enumeration."""
     covariate = (metric.covariate, metric.covariate_denominator) if metric.covariate >= 0 else ()
     indices = sorted({0, metric.numerator, metric.denominator, *covariate})
     if all_units is not None:
         scatter = all_units.scatter[np.ix_(indices, indices)]
         all_units = Moments(all_units.count, all_units.mean[indices], scatter)
-    random = stream(options.seed, key)
-    by_arm = permute_moments(columns[:, indices], is_treated, options.resamples, random)
+    rng = stream(options.seed, key)
+    by_arm = permute_moments(columns[:, indices], is_treated, options.resamples, rng)
     local_columns = MetricColumns(*(k if k < 0 else indices.index(k) for k in astuple(metric)))
     effects = Effects.from_arms(arm_means(by_arm, local_columns, options.theta, all_units), 1)
     statistics = effects.statistic
@@ -176,7 +176,7 @@ def permutation_test(
 
 
 def permute_moments(
-    columns: Floats, is_treated: Bools, resamples: int, random: np.random.Generator
+    columns: Floats, is_treated: Bools, resamples: int, rng: np.random.Generator
 ) -> Moments:
     """Compute the moments as assigned and for each permutation, shape (permutations + 1, 2)."""
     n_units, width = columns.shape
@@ -201,8 +201,8 @@ def permute_moments(
         assignments = assignments[(assignments != np.flatnonzero(is_smaller)).any(axis=1)]
         samples: Iterable[Indices] = np.array_split(assignments, n_assignments // 1000 + 1)
     else:
-        shape, draws = (1, size), range(resamples)
-        samples = (random.choice(n_units, shape, replace=False, shuffle=False) for _ in draws)
+        shape, repeats = (1, size), range(resamples)
+        samples = (rng.choice(n_units, shape, replace=False, shuffle=False) for _ in repeats)
     sample_sums = [features.take(rows, axis=1).sum(axis=-1) for rows in samples]
     observed_sums = features[:, is_smaller].sum(axis=1, keepdims=True)
     sums = np.hstack([observed_sums, *sample_sums]).T
@@ -219,11 +219,11 @@ def permute_moments(
     return Moments(count, centre + mean, scatter)
 
 
-ERRORS = ("auto", "delta", "permutation", "bootstrap")
+TEST_METHODS = ("auto", "delta", "permutation", "bootstrap")
 """Tests of differences; `auto` is `delta`, or `permutation` if Welch's test is unreliable."""
 
-# Methods for the interval of the lift that a test has; all methods for a test that is not listed.
-LIFTS_OF_TEST = {"permutation": ("log", "fieller"), "bootstrap": ("log",)}
+# Methods of the confidence interval of the lift, by test; other tests support all methods.
+LIFT_INTERVALS_BY_TEST = {"permutation": ("log", "fieller"), "bootstrap": ("log",)}
 
 OEC = "OEC"
 
@@ -300,7 +300,7 @@ def compare_variants(
             # A standardised sum has no lift.
             row |= dict.fromkeys(("lift", "lift low", "lift high"), np.nan)
         elif metrics[name].margin is not None:
-            row["p not worse"] = _test_margin(effect, metrics[name], permutations, options)
+            row["p not worse"] = _test_noninferiority(effect, metrics[name], permutations, options)
         rows.append(row)
     return rows, looks
 
@@ -328,14 +328,14 @@ def _choose_test(
     return "permutation" if is_requested and is_possible else "delta"
 
 
-def _test_margin(
+def _test_noninferiority(
     effect: Effects, metric: Metric, permutations: PermutationTest | None, options: Options
 ) -> float:
     direction = metric.good or "up"
     shifted_effect = effect.shift_by_margin(metric.margin or 0.0, direction)
     side = "greater" if direction == "up" else "less"
     if permutations is not None:
-        return permutations.tail(float(shifted_effect.statistic), side)
+        return permutations.one_sided_pvalue(float(shifted_effect.statistic), side)
     if options.sequential is None:
         return float(shifted_effect.pvalue(side))
     look = (shifted_effect.difference[None], shifted_effect.error[None], effect.count)
@@ -393,8 +393,14 @@ def _bootstrap_pairs(
     units: Units, arms: Mapping[str, ArmMeans], levels: Mapping[str, float], options: Options
 ) -> dict[Pair, tuple[float, ...]]:
     """Compute percentile intervals and p-values, with fixed coefficients of covariates."""
-    draws: Any = {"resamples": options.resamples, "weights": options.draws, "seed": options.seed}
-    column_means = resample_means(units.columns, units.arm, len(units.variants), **draws)
+    bootstrap_options: Any = {
+        "resamples": options.resamples,
+        "weights": options.draws,
+        "seed": options.seed,
+    }
+    column_means = resample_means(
+        units.columns, units.arm, len(units.variants), **bootstrap_options
+    )
     rows = dict[Pair, tuple[float, ...]]()
     for name, means in arms.items():
         values, level = means.evaluate(column_means), levels[name]
@@ -412,7 +418,7 @@ def combine_metrics(
 ) -> ArmMeans:
     """Compute the weighted sum of standardised metrics, with its squared standard error."""
     if not isinstance(weights, Mapping) or not weights:
-        raise PolicyError("oec must be a mapping of metrics to weights")
+        raise PolicyError(f"oec must be a mapping of metrics to weights, got {weights!r}")
     if OEC in metrics:
         raise PolicyError(f"a metric cannot be named {OEC} if oec is used")
     gradient, factors = np.zeros_like(by_arm.mean), dict[str, float]()
@@ -427,7 +433,7 @@ def combine_metrics(
             reason = "lower is better, and the sign of its values is reversed already"
             raise PolicyError(f"oec weight of {metric} must be at least 0, got {weight}: {reason}")
         means = arms[name]
-        deviation = float(np.sqrt(means.squared[0] * means.count[0]))
+        deviation = float(np.sqrt(means.squared_error[0] * means.count[0]))
         if not deviation > 0:
             reason = "has no variance in the control, so it cannot be standardised for oec"
             raise CranfieldError(f"{name} {reason}")
@@ -438,8 +444,8 @@ def combine_metrics(
         terms = (factor * arms[name].evaluate(mean) for name, factor in factors.items())
         return np.asarray(sum(terms))
 
-    squared = squared_error(by_arm, gradient)
-    return ArmMeans(evaluate(by_arm.mean), squared, by_arm.count, gradient, evaluate)
+    error = squared_error(by_arm, gradient)
+    return ArmMeans(evaluate(by_arm.mean), error, by_arm.count, gradient, evaluate)
 
 
 def arm_intervals(units: Units, arms: Mapping[str, ArmMeans], level: float) -> Bounds:
@@ -450,7 +456,7 @@ def arm_intervals(units: Units, arms: Mapping[str, ArmMeans], level: float) -> B
         if columns is not None and units.is_proportion(columns):
             intervals.append(wilson(means.value, means.count, t_quantile(level, np.inf)))
         else:
-            error = np.where(means.squared > 0, np.sqrt(means.squared), np.nan)
+            error = np.where(means.squared_error > 0, np.sqrt(means.squared_error), np.nan)
             intervals.append(t_interval(means.value, error, means.count - 1, level))
     low, high = zip(*intervals, strict=True)
     return np.stack(low), np.stack(high)

@@ -200,7 +200,7 @@ class ArmMeans:
     """Values of a metric by variant, with squared standard errors."""
 
     value: Floats  # Shape (..., variants)
-    squared: Floats  # Squared standard errors, of the same shape
+    squared_error: Floats  # Squared standard errors, of the same shape
     count: Floats  # Numbers of units, of the same shape
     # Gradient with respect to the means of all columns, shape (..., variants, columns)
     gradient: Floats
@@ -300,7 +300,7 @@ class Effects:
     @classmethod
     def from_arms(cls, arms: ArmMeans, treatment: int) -> Effects:
         """Compare a variant of the last axis with the first one, the control."""
-        arrays = arms.value, arms.squared, arms.count
+        arrays = arms.value, arms.squared_error, arms.count
         return cls(*(array[..., k] for array in arrays for k in (0, treatment)))
 
     @property

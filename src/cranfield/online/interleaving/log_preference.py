@@ -63,7 +63,7 @@ def _check_pair(names: Sequence[str]) -> tuple[str, str]:
 def weigh_clicks(
     log: QueryLog, clicks: str, results: pl.DataFrame
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Add the largest `weight` of its clicks to each result (0 without a click); return notes."""
+    """Add to each result the largest `weight` of its clicks, or 0; also return notes."""
     log.require("clicks", purpose="a preference")
     rows = log.clicks.filter(pl.col("rank").is_not_null())
     rows = rows.join(results, on="page", how="semi", maintain_order="left")
@@ -158,7 +158,7 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
 def number_units(
     log: QueryLog, credits: LogCredits, unit: str | None
 ) -> tuple[str, Indices, list[str]]:
-    """Return the name of the unit, the number of each page's unit from 0, and all notes."""
+    """Return the name of the unit, the index of the unit of each page, and all notes."""
     pages = log.pages[credits.pages]
     if unit is None:
         check_independence(pages, "page", "impression")
@@ -197,8 +197,8 @@ def impressions_needed(
 
     Notes
     -----
-    The exact test has the power with n or more untied impressions, by the binomial distribution.
-    If n is above 2,000, the normal approximation is used:
+    n is the smallest number of untied impressions from which on the exact test has the power,
+    computed from the binomial distribution. If n is above 2,000, the normal approximation is used:
 
     .. math:: n = \left( \frac{z_{1-\alpha/2} / 2 + z_{power} \sqrt{p (1 - p)}}{p - 1/2} \right)^2
 
@@ -294,7 +294,10 @@ def method_credits(
 def _credit_query(
     rows: pl.DataFrame, lists: Mapping[str, Sequence[str]], method: str, source: str
 ) -> tuple[Floats, Floats]:
-    """Return the pages of a query, and their credits, or outcomes and 0; shape (pages, 2)."""
+    """Return the pages of a query and the credits of both rankers, shape (pages, 2).
+
+    Methods without team credit have the outcomes and zeros instead.
+    """
     length = int(rows["rank"].max())  # type: ignore[arg-type]
     interleaver = interleave(lists, method, length)
     code_of_doc = {doc: k for k, doc in enumerate(interleaver.docs)}

@@ -66,12 +66,14 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     frame = pair.frame.sort("difference", descending=not pair.lower_is_better, maintain_order=True)
     topics = frame["topic"].to_list()
     y = alt.Y("difference:Q", title=f"difference in {pair.title}")
-    fits = len(topics) * STEP <= MAX_WIDTH
+    has_all_labels = len(topics) * STEP <= MAX_WIDTH
     step = max(STEP, min(MIN_WIDTH // len(topics), 3 * STEP))
     # If there is not enough space for all topics, some labels are omitted.
-    x = theme.column_channel("topic", topics, "topic", 10, labelOverlap=False if fits else "greedy")
-    x = x.scale(domain=topics, paddingInner=0.2 if fits else 0)
-    bars = theme.base_chart(frame).mark_bar(aria=fits)
+    x = theme.column_channel(
+        "topic", topics, "topic", 10, labelOverlap=False if has_all_labels else "greedy"
+    )
+    x = x.scale(domain=topics, paddingInner=0.2 if has_all_labels else 0)
+    bars = theme.base_chart(frame).mark_bar(aria=has_all_labels)
     bars = bars.encode(x=x, y=y, color=pair.marks["color"], tooltip=pair.tooltip)
     mean = float(frame["difference"].mean())  # type: ignore[arg-type]
     rule = theme.base_chart({"difference": [mean]}).mark_rule(color="black", strokeDash=[5, 3])
@@ -79,7 +81,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     return theme.combine(
         bars,
         rule.encode(y=y, tooltip=theme.tooltips(difference="mean difference")),
-        width=alt.Step(step) if fits else MAX_WIDTH,
+        width=alt.Step(step) if has_all_labels else MAX_WIDTH,
         height=280,
         title=theme.headline(
             f"Differences by topic: {pair.title}",
@@ -89,7 +91,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
         ),
         description=f"Bars of the difference in {pair.title}, {first_name} minus {second_name}, for"
         f" {counted(len(topics), 'topic')}, best for {first_name} first; mean {mean:.4f}."
-        f" {'; '.join(pair.kinds)}.",
+        f" {'; '.join(pair.outcome_labels)}.",
     )
 
 
@@ -137,7 +139,8 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
         height=SIDE,
         title=theme.headline(f"Two systems by topic: {pair.title}", pair.note),
         description=f"Scatter plot of {pair.title} of {counted(pair.frame.height, 'topic')}:"
-        f" {pair.names[0]} against {pair.names[1]}, with the diagonal. {'; '.join(pair.kinds)}.",
+        f" {pair.names[0]} against {pair.names[1]}, with the diagonal."
+        f" {'; '.join(pair.outcome_labels)}.",
     )
 
 
@@ -149,13 +152,13 @@ class _SystemPair:
     names: tuple[str, str]
     short_names: tuple[str, str]
     title: str
-    kinds: list[str]
+    outcome_labels: list[str]
     note: str
     lower_is_better: bool
 
     @property
     def marks(self) -> dict[str, Any]:
-        markers = dict(zip(self.kinds, MARKERS, strict=False))
+        markers = dict(zip(self.outcome_labels, MARKERS, strict=False))
         legend: dict[str, Any] = {"orient": "bottom", "direction": "vertical", "labelLimit": SIDE}
         return theme.marker_channels("kind", markers, title=None, **legend)
 
@@ -166,35 +169,37 @@ class _SystemPair:
 
 
 def _pair(scores: Any, first: str, second: str) -> _SystemPair:
-    table = inputs.drawable_scores(scores)
-    columns = label_index(first, table.systems), label_index(second, table.systems)
+    topic_scores = inputs.drawable_scores(scores)
+    columns = label_index(first, topic_scores.systems), label_index(second, topic_scores.systems)
     if columns[0] == columns[1]:
         raise PolicyError(
             f"expected two distinct systems, got {quoted(first)} and {quoted(second)}"
         )
-    pairs = Pairs(table.values, np.array(columns[:1]), np.array(columns[1:]))
+    pairs = Pairs(topic_scores.values, np.array(columns[:1]), np.array(columns[1:]))
     difference = pairs.differences()[0]
     has_scores = ~np.isnan(difference)
     if not has_scores.any():
         raise CranfieldError(f"no topic has scores of both {quoted(first)} and {quoted(second)}")
-    system_labels = inputs.labels(table.systems)
+    system_labels = inputs.labels(topic_scores.systems)
     names = system_labels[columns[0]], system_labels[columns[1]]
-    sign = np.sign(-difference if table.lower_is_better else difference)[has_scores]
+    sign = np.sign(-difference if topic_scores.lower_is_better else difference)[has_scores]
     counts = [int((sign == value).sum()) for value in (1, -1, 0)]
     short_names = _shorten(names)
-    kinds = [f"{name} better: {count}" for name, count in zip(short_names, counts[:2], strict=True)]
+    outcome_labels = [
+        f"{name} better: {count}" for name, count in zip(short_names, counts[:2], strict=True)
+    ]
     if counts[2]:
-        kinds.append(f"equal: {counts[2]}")
+        outcome_labels.append(f"equal: {counts[2]}")
     n_missing = int((~has_scores).sum())
     frame = pl.DataFrame(
         {
-            "topic": pl.Series(inputs.labels(table.topics), dtype=pl.String).filter(
+            "topic": pl.Series(inputs.labels(topic_scores.topics), dtype=pl.String).filter(
                 pl.Series(has_scores)
             ),
-            "first": table.values[has_scores, columns[0]],
-            "second": table.values[has_scores, columns[1]],
+            "first": topic_scores.values[has_scores, columns[0]],
+            "second": topic_scores.values[has_scores, columns[1]],
             "difference": difference[has_scores],
-            "kind": [kinds[{1: 0, -1: 1, 0: 2}[int(value)]] for value in sign],
+            "kind": [outcome_labels[{1: 0, -1: 1, 0: 2}[int(value)]] for value in sign],
         }
     )
     note = f"Excluded: {counted(n_missing, 'topic')} without scores of both systems."
@@ -202,10 +207,10 @@ def _pair(scores: Any, first: str, second: str) -> _SystemPair:
         frame,
         names,
         short_names,
-        inputs.make_title(table),
-        kinds,
+        inputs.make_title(topic_scores),
+        outcome_labels,
         note if n_missing else "",
-        table.lower_is_better,
+        topic_scores.lower_is_better,
     )
 
 
@@ -244,17 +249,20 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     >>> chart["encoding"]["x"]["scale"]["domain"], chart["encoding"]["y"]["scale"]["domain"]
     (['2', '3', '1'], ['dense', 'bm25'])
     """
-    table = inputs.rank_systems(scores, systems)
-    topics, names = inputs.labels(table.topics), inputs.labels(table.systems)
-    topic_means = Averages(table.values.T).mean()
-    order = best_first(round_for_ranking(topic_means), table.lower_is_better)
+    topic_scores = inputs.rank_systems(scores, systems)
+    topics, names = inputs.labels(topic_scores.topics), inputs.labels(topic_scores.systems)
+    topic_means = Averages(topic_scores.values.T).mean()
+    order = best_first(round_for_ranking(topic_means), topic_scores.lower_is_better)
     height, size = theme.cell_size(len(names))
     width, topic_size = theme.cell_size(len(topics))
-    fits = len(topics) * width <= MAX_WIDTH
-    low, high = min(0.0, float(np.nanmin(table.values))), float(np.nanmax(table.values))
-    title = inputs.make_title(table)
+    has_all_labels = len(topics) * width <= MAX_WIDTH
+    low, high = (
+        min(0.0, float(np.nanmin(topic_scores.values))),
+        float(np.nanmax(topic_scores.values)),
+    )
+    title = inputs.make_title(topic_scores)
     # If there is not enough space for all topics, some labels are omitted.
-    axis: dict[str, Any] = {"orient": "top", "labelOverlap": False if fits else "greedy"}
+    axis: dict[str, Any] = {"orient": "top", "labelOverlap": False if has_all_labels else "greedy"}
     easiest_first = [topics[k] for k in order]
     legend = alt.Legend(title=title, gradientLength=max(60, min(height * len(names), 240)))
     # Viridis is perceptually uniform and colour-blind safe.
@@ -262,9 +270,9 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
         scheme="viridis", domain=[low, high if high > low else low + 1]
     )
     cells = theme.base_chart(
-        inputs.cell_rows(table, ~np.isnan(table.values), names, topics)
+        inputs.cell_rows(topic_scores, ~np.isnan(topic_scores.values), names, topics)
     ).mark_rect(aria=False)
-    n_missing = int(np.isnan(table.values).sum())
+    n_missing = int(np.isnan(topic_scores.values).sum())
     counts = f"{counted(len(names), 'system')}, {counted(len(topics), 'topic')}"
     chart: alt.Chart = cells.encode(
         x=theme.column_channel(
@@ -274,10 +282,10 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
         color=colour,
         tooltip=theme.tooltips("system:N", "topic:N", "score"),
     ).properties(
-        width=alt.Step(width) if fits else MAX_WIDTH,
+        width=alt.Step(width) if has_all_labels else MAX_WIDTH,
         height=alt.Step(height),
         title=theme.headline(
-            f"{inputs.measure_title(table)} by system and topic: {counts}",
+            f"{inputs.measure_title(topic_scores)} by system and topic: {counts}",
             f"White: {n_missing:,} cells without a score." if n_missing else "",
         ),
         description=f"Heat map of {title}: {counts}. The best system on average is {names[0]}; the"
@@ -337,7 +345,7 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
     line = line.mark_line(color="black", strokeWidth=1).encode(x="normal:Q", y="residual:Q")
     quantile = alt.X("normal:Q", title="quantile of a normal distribution")
     normality = points.encode(x=quantile, y=residual) + line
-    side: dict[str, Any] = {"width": 300, "height": 300}
+    panel_size: dict[str, Any] = {"width": 300, "height": 300}
     description = (
         f"Two scatter plots of {n:,} residuals of the model {table.model}: against the fitted"
         " scores, and against the quantiles of a normal distribution with a line for normal errors"
@@ -345,8 +353,8 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
     )
     return theme.apply_theme(
         alt.hconcat(
-            variances.properties(title="Equal variances?", **side),
-            normality.properties(title="Normal errors?", **side),
+            variances.properties(title="Equal variances?", **panel_size),
+            normality.properties(title="Normal errors?", **panel_size),
             description=description,
         )
     )

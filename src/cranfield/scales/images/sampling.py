@@ -69,8 +69,11 @@ LOWEST_PROPORTION = 1e-4
 """Lowest proportion whose relative error is bounded."""
 
 
-class TooManyTiesError(PolicyError):
-    """Raised if counting ties takes too long, so that ranks cannot be estimated."""
+TOO_MANY_TIES = "too many rankings have tied scores; use a smaller cutoff or fewer grades"
+
+
+class UnestimableRanksError(PolicyError):
+    """Raised if ranks cannot be estimated, for example because counting ties takes too long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,9 +154,7 @@ class SearchableWalk:
             index, residue = index[node], residue[:, is_possible]
             n_nodes += index.size
             if index.size > MAX_CHUNK_NODES:
-                raise TooManyTiesError(
-                    "there are too many ties to count; use a smaller cutoff or fewer grades"
-                )
+                raise UnestimableRanksError(TOO_MANY_TIES)
         return index, state, residue[-1], n_nodes
 
 
@@ -283,7 +284,7 @@ class SampledImage:
         self.search = SearchableWalk(walk)
         self.lowest, self.highest = self.search.ends
         if not self._has_unequal_gaps():
-            raise TooManyTiesError("all gaps between values may be equal")
+            raise UnestimableRanksError("all gaps between values may be equal")
         self.n_samples = self._affordable_samples()
 
     def _has_unequal_gaps(self) -> bool:
@@ -301,14 +302,14 @@ class SampledImage:
         return any((int(value) - bottom) % (second - bottom) for value in values)
 
     def _affordable_samples(self) -> int:
-        """Return the number of pairs whose ties can be counted in time, from a first chunk."""
+        """Estimate from one chunk the number of pairs whose ties can be counted in `MAX_NODES`."""
         cut = int(np.log(MAX_HEADS) / np.log(self.walk.gains[0].shape[1]) + 1e-9)
         heads = Heads.list_values(self.search, 1)
         values, residues, _ = draw_pairs(self.search, heads, 0.0, CHUNK, self._stream(0))
         *_, n_nodes = self.search.walk_back(values, residues, cut)
         n_samples = min(MAX_SAMPLES, MAX_NODES // max(1, n_nodes // CHUNK))
         if n_samples < MIN_SAMPLES:
-            raise TooManyTiesError("too many rankings have tied scores")
+            raise UnestimableRanksError(TOO_MANY_TIES)
         return n_samples - n_samples % CHUNK
 
     def _stream(self, number: int) -> np.random.Generator:
@@ -326,9 +327,10 @@ class SampledImage:
     @property
     def precision(self) -> str:
         return (
-            f"estimated from {self.n_samples:,} sampled rankings (seed {self.seed}), with errors of"
-            f" at most {self.error:.2g}, and of at most {self.curve.relative_error:.0%} of scores"
-            f" from {LOWEST_PROPORTION:g} on ({CONFIDENCE:.0%} confidence)"
+            f"estimated from {self.n_samples:,} sampled rankings (seed {self.seed}), with"
+            f" absolute errors of at most {self.error:.2g}, and relative errors of at most"
+            f" {self.curve.relative_error:.0%} for scores >= {LOWEST_PROPORTION:g}"
+            f" ({CONFIDENCE:.0%} confidence)"
         )
 
     @cached_property
@@ -361,7 +363,7 @@ class SampledImage:
         bounds = _simulate_errors(masses, errors, self._stream(1001))
         below = np.cumsum(masses)
         points, slack = values[ends - 1], search.slack
-        # The last of equal points has their proportion; the proportions at the ends are known.
+        # Of equal points only the last has the full proportion. The ends are fixed at 0 and 1.
         is_used = np.append(np.diff(points) > 0, True)
         is_used &= (points > self.lowest + slack) & (points < self.highest - slack)
         points = np.concatenate([[self.lowest], points[is_used], [self.highest]])

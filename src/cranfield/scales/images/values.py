@@ -42,7 +42,7 @@ from cranfield.scales.images.representation import (
     ListedImage,
     TableImage,
 )
-from cranfield.scales.images.sampling import SampledImage, TooManyTiesError
+from cranfield.scales.images.sampling import SampledImage, UnestimableRanksError
 from cranfield.scales.images.sums import Sums
 from cranfield.scales.images.windows import TooManyRunsError, Windows, cut_ranks
 from cranfield.scales.runs import (
@@ -546,7 +546,7 @@ def represent(
     except TooManyRunsError as error:
         try:
             return SampledImage(walk, seed, jobs)
-        except TooManyTiesError as reason:
+        except UnestimableRanksError as reason:
             raise TooManyRunsError(f"{error}; ranks cannot be estimated, as {reason}") from None
 
 

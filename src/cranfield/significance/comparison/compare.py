@@ -17,7 +17,7 @@ from cranfield.significance.comparison.result import AppliedTest, PairwiseCompar
 from cranfield.significance.corrections.resampled import (
     BLOCK_MEANS,
     PooledErrors,
-    compute_maximum_pvalues,
+    compute_max_statistic_pvalues,
     divide_by_errors,
 )
 from cranfield.significance.differences import (
@@ -376,7 +376,7 @@ def rank_sets(
         np.fill_diagonal(statistic, 0.0)
         maxima = resample_own_maxima(family, options)
         own_pvalues = np.array(
-            [compute_maximum_pvalues(*row) for row in zip(statistic, maxima, strict=True)]
+            [compute_max_statistic_pvalues(*row) for row in zip(statistic, maxima, strict=True)]
         )
     return replace(pairwise.rank_sets(), own_pvalues=own_pvalues)
 

@@ -94,8 +94,8 @@ def resample_maxima(families: Sequence[PooledErrors], options: Options) -> Float
     """Return the largest statistic of all families in each resample of topics, sorted."""
     # Families, such as the pairs by several measures, are ignored if their scores do not vary.
     families = [family for family in families if family.error] or families
-    topics = families[0].pairs.n_topics
-    counts = draw_topic_counts(options.resamples, topics, options.seed)
+    n_topics = families[0].pairs.n_topics
+    counts = draw_topic_counts(options.resamples, n_topics, options.seed)
 
     def largest_statistic(rows: slice) -> Floats:
         out = np.full(rows.stop - rows.start, -np.inf)
@@ -106,8 +106,8 @@ def resample_maxima(families: Sequence[PooledErrors], options: Options) -> Float
             np.maximum(out, statistic, out=out)
         return out
 
-    systems = sum(family.pairs.n_systems for family in families)
-    slices = list(row_slices(options.resamples, systems, BLOCK_MEANS))
+    n_systems = sum(family.pairs.n_systems for family in families)
+    slices = list(row_slices(options.resamples, n_systems, BLOCK_MEANS))
     return np.sort(np.concatenate(in_threads(largest_statistic, slices, options.jobs)))
 
 
@@ -117,7 +117,7 @@ def divide_by_errors(largest: Floats, error: Floats) -> Floats:
         return np.asarray(np.where(error == 0, np.inf, largest / error))
 
 
-def compute_maximum_pvalues(statistic: Floats, maxima: Floats) -> Floats:
+def compute_max_statistic_pvalues(statistic: Floats, maxima: Floats) -> Floats:
     """Return (count + 1) / (B + 1), counting the sorted maxima that reach each statistic."""
     threshold = statistic * (1 - RELATIVE_TOLERANCE * np.sign(statistic))
     return monte_carlo_pvalues(maxima.size - np.searchsorted(maxima, threshold), maxima.size)
@@ -125,7 +125,7 @@ def compute_maximum_pvalues(statistic: Floats, maxima: Floats) -> Floats:
 
 def smallest_pvalue(maxima: Floats) -> Floats:
     """Return the smallest possible p-value, that of an arbitrarily large statistic; shape (1,)."""
-    return compute_maximum_pvalues(np.array([np.finfo(float).max]), maxima)
+    return compute_max_statistic_pvalues(np.array([np.finfo(float).max]), maxima)
 
 
 @declared_correction(
@@ -169,7 +169,7 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome
         half_widths = np.full(pairs.n_systems, (high - low)[0] / 4)
     return replace(
         outcome,
-        pvalue=compute_maximum_pvalues(orient(family.t, options.alternative), largest),
+        pvalue=compute_max_statistic_pvalues(orient(family.t, options.alternative), largest),
         statistic=family.t,
         interval=interval,
         interval_kind=ALL_PAIRS,
@@ -181,7 +181,7 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome
 def simultaneous_interval(
     difference: Floats, error: Floats | float, maxima: Floats, options: Options, level: Level
 ) -> Bounds:
-    """Return simultaneous intervals, which exclude 0 exactly if the adjusted p-value is small."""
+    """Return simultaneous intervals, which exclude 0 if and only if adjusted p-values <= tail."""
     tail = (1 - level) / (1 if options.two_sided else 2)
     # The k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0.
     rank = count_in_tail(tail, maxima.size)
@@ -247,21 +247,23 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome
 
 def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Floats, Floats]:
     """Return adjusted p-values of all pairs of all families, and each resample's largest t."""
-    distance = np.concatenate([orient(family.t, options.alternative) for family in families])
+    oriented_statistic = np.concatenate(
+        [orient(family.t, options.alternative) for family in families]
+    )
     counts = draw_topic_counts(options.resamples, families[0].pairs.numbers.shape[1], options.seed)
 
     def resample(rows: slice) -> Floats:
         return np.concatenate([family.resample(counts[rows]) for family in families])
 
-    slices = list(row_slices(options.resamples, distance.size, BLOCK_MEANS))
-    thresholds = distance * (1 - RELATIVE_TOLERANCE * np.sign(distance))
-    pvalue, largest = step_down_pvalues(distance, thresholds, resample, slices, options)
+    slices = list(row_slices(options.resamples, oriented_statistic.size, BLOCK_MEANS))
+    thresholds = oriented_statistic * (1 - RELATIVE_TOLERANCE * np.sign(oriented_statistic))
+    pvalue, largest = step_down_pvalues(oriented_statistic, thresholds, resample, slices, options)
     pvalue[np.concatenate([family.error == 0 for family in families])] = 1.0
     return pvalue, largest
 
 
 def step_down_pvalues(
-    distance: Floats,
+    oriented_statistic: Floats,
     thresholds: Floats,
     resample: Callable[[slice], Floats],
     slices: Sequence[slice],
@@ -269,11 +271,11 @@ def step_down_pvalues(
 ) -> tuple[Floats, Floats]:
     """Return adjusted p-values of the step-down procedure, and the sorted maxima of resamples.
 
-    Each pair is compared with the largest resampled statistic of the pairs whose observed statistic
-    (`distance`, oriented towards the alternative) is not larger. Resampled values that reach
+    Each pair is compared with the largest resampled statistic of the pairs whose observed
+    statistic, oriented towards the alternative, is not larger. Resampled values that reach
     `thresholds` count; `resample` returns the values of a slice, shape (pairs, resamples).
     """
-    order = np.argsort(distance, kind="stable")
+    order = np.argsort(oriented_statistic, kind="stable")
     thresholds = thresholds[order]
 
     def count(rows: slice) -> tuple[Indices, Floats]:
@@ -321,10 +323,10 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
     [norm] = pairs.map_blocks(lambda _, block: [np.sqrt((block.differences() ** 2).sum(axis=1))])
     with np.errstate(divide="ignore"):
         weight = np.where(norm > 0, unit / norm, 0.0)
-    distance = orient(pairs.subtract(integers.sum(axis=0)) * weight, options.alternative)
+    oriented_statistic = orient(pairs.subtract(integers.sum(axis=0)) * weight, options.alternative)
     # Equal sums may differ by the rounding of their terms, and of the division.
-    thresholds = distance - (
-        2.0 * pairs.n_topics * np.abs(weight) + RELATIVE_TOLERANCE * np.abs(distance)
+    thresholds = oriented_statistic - (
+        2.0 * pairs.n_topics * np.abs(weight) + RELATIVE_TOLERANCE * np.abs(oriented_statistic)
     )
     signs = random_signs(options.resamples, pairs.n_topics, options.seed)
 
@@ -333,12 +335,13 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
         return pairs.subtract(sums) * weight[:, None]
 
     slices = list(row_slices(len(signs), len(pairs), BLOCK))
-    pvalue, _ = step_down_pvalues(distance, thresholds, resample, slices, options)
+    pvalue, _ = step_down_pvalues(oriented_statistic, thresholds, resample, slices, options)
     pvalue[norm == 0] = 1.0
     return pvalue
 
 
-BLOCK_SCORES = 2**20  # scores permuted at a time; part of what a seed determines: never change it
+# Number of scores permuted at a time; results for a seed depend on it, so do not change it.
+BLOCK_SCORES = 2**20
 
 
 @declared_correction(
@@ -362,14 +365,14 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcom
     In Sakai (2013), figure 15, p is count / B with a strict inequality. The family consists of all
     pairs of the systems, even if only some are requested.
     """
-    values, topics = pairs.values, pairs.n_topics
-    integers, unit = as_integers(values, 2 * topics)
+    values, n_topics = pairs.values, pairs.n_topics
+    integers, unit = as_integers(values, 2 * n_topics)
     ranges = np.sort(permute_ranges(integers, options))
     difference = pairs.subtract(integers.sum(axis=0))
     # Sums that differ by less than the rounding of their terms are equal, in intervals too.
-    ranges += 2.0 * topics * integers.any()
+    ranges += 2.0 * n_topics * integers.any()
     count = ranges.size - np.searchsorted(ranges, np.abs(difference))
-    unit /= topics
+    unit /= n_topics
     interval = partial(range_interval, difference * unit, ranges * unit)
     low, high = interval(1 - options.alpha)
     return replace(
@@ -391,16 +394,16 @@ def range_interval(difference: Floats, ranges: Floats, level: Level) -> Bounds:
 
 def permute_ranges(integers: Floats, options: Options) -> Floats:
     """Return the range of the sums of systems when each topic's scores are permuted."""
-    topics, systems = integers.shape
+    n_topics, n_systems = integers.shape
     out = np.empty(options.resamples)
     slices = list(row_slices(options.resamples, integers.size, BLOCK_SCORES))
 
     def permute(k: int) -> None:
         # One random stream for each slice, so that results do not depend on threads.
-        random = stream(options.seed, k)
+        rng = stream(options.seed, k)
         values = np.tile(integers, (slices[k].stop - slices[k].start, 1))
-        random.permuted(values, axis=1, out=values)
-        sums = values.reshape(-1, topics, systems).sum(axis=1)
+        rng.permuted(values, axis=1, out=values)
+        sums = values.reshape(-1, n_topics, n_systems).sum(axis=1)
         out[slices[k]] = sums.max(axis=1) - sums.min(axis=1)
 
     in_threads(permute, range(len(slices)), options.jobs)

@@ -13,7 +13,7 @@ from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
-    compute_maximum_pvalues,
+    compute_max_statistic_pvalues,
     find_largest_difference,
     simultaneous_interval,
 )
@@ -281,7 +281,7 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     centred = resample_medians(pairs, options)
     maxima = np.sort(find_largest_difference(pairs, centred, options.alternative))
     difference, smallest = outcome.statistic, smallest_sign_flip_pvalue(pairs.n_topics, options)
-    pvalue = compute_maximum_pvalues(orient(difference, options.alternative), maxima)
+    pvalue = compute_max_statistic_pvalues(orient(difference, options.alternative), maxima)
     interval = partial(simultaneous_interval, difference, 1.0, maxima, options)
     return replace(
         outcome,

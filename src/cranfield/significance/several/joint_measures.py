@@ -21,7 +21,7 @@ from cranfield.significance.comparison.result import scale_notes
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     PooledErrors,
-    compute_maximum_pvalues,
+    compute_max_statistic_pvalues,
     resample_maxima,
     simultaneous_interval,
     step_down,
@@ -236,16 +236,18 @@ def compare_measures(
     [[0, 0], [1, 0], [1, 0]]
     """
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
-    scores_of, notes = complete_scores(align_scores(_read_scores(evaluation)), missing or "error")
+    scores_by_measure, notes = complete_scores(
+        align_scores(_check_evaluation(evaluation)), missing or "error"
+    )
     info = find_test("t").info
-    names, systems = tuple(scores_of), next(iter(scores_of.values())).systems
+    names, systems = tuple(scores_by_measure), next(iter(scores_by_measure.values())).systems
     baselines = find_baselines(systems, baseline)
     pairs_by_measure, statistics = [], []
-    for scores in scores_of.values():
+    for scores in scores_by_measure.values():
         statistics.append(choose_statistic(scores, None, None))
         inputs = transform_scores(prepare_scores(scores, info, None), statistics[-1])
         pairs_by_measure.append(make_pairs(inputs.topic_scores, baselines))
-        # A note on two systems is about another test than the joint one.
+        # The note on comparisons of two systems describes the t-test, not the joint test.
         notes = (*notes, *scale_notes(scores, replace(info, two_systems_note=""), options))
     pairs = pairs_by_measure[0]
     correction = CORRECTIONS.find(correction)
@@ -257,10 +259,10 @@ def compare_measures(
     shape = (len(names), len(pairs))
     results = _compare_jointly(pairs_by_measure, correction, options)
     difference, pvalues, low, high = (result.reshape(shape).T for result in results)
-    declaration = CORRECTIONS[correction]
-    method = declaration.title
-    if declaration.heading:
-        method = name_method(find_test("anova-2").info, declaration, baseline=bool(baselines))
+    correction_info = CORRECTIONS[correction]
+    method = correction_info.title
+    if correction_info.heading:
+        method = name_method(find_test("anova-2").info, correction_info, baseline=bool(baselines))
     return JointComparison(
         measures=names,
         systems=systems,
@@ -272,20 +274,20 @@ def compare_measures(
         pvalues=pvalues,
         interval=(low, high),
         alpha=alpha,
-        lower_is_better=tuple(scores.lower_is_better for scores in scores_of.values()),
+        lower_is_better=tuple(scores.lower_is_better for scores in scores_by_measure.values()),
         baselines=tuple(systems[k] for k in baselines),
         correction=correction,
         method=method,
         resamples=resamples,
         seed=seed,
         notes=tuple(dict.fromkeys(notes)),
-        settings=common_settings(scores_of),
+        settings=common_settings(scores_by_measure),
     )
 
 
-def _read_scores(evaluation: Any) -> dict[str, Scores]:
+def _check_evaluation(evaluation: Any) -> dict[str, Scores]:
     if not isinstance(evaluation, Mapping) or not evaluation:
-        kind = "an empty one" if isinstance(evaluation, Mapping) else type(evaluation).__name__
+        kind = "an empty mapping" if isinstance(evaluation, Mapping) else type(evaluation).__name__
         raise PolicyError(f"evaluation must be a mapping of measures to scores, got {kind}")
     return {str(name): as_scores(scores) for name, scores in evaluation.items()}
 
@@ -300,7 +302,7 @@ def _compare_jointly(
         largest = resample_maxima(pooled, options)
         # A measure without variation gives no evidence of differences.
         t = np.concatenate([np.where(family.error == 0, 0.0, family.t) for family in pooled])
-        pvalues = compute_maximum_pvalues(np.abs(t), largest)
+        pvalues = compute_max_statistic_pvalues(np.abs(t), largest)
     else:
         families = centred = [CentredPairs(pairs) for pairs in pairs_by_measure]
         pvalues, largest = step_down(centred, options)

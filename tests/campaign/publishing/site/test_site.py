@@ -321,7 +321,7 @@ def test_only_sites_are_replaced(releases: Path, tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="is a file, expected a folder"):
         write_release_site(releases, other / "index.html")
     with pytest.raises(PolicyError, match="outside the campaign's private folder"):
-        write_release_site(releases, releases / "public", private=tmp_path)
+        write_release_site(releases, releases / "public", private_folder=tmp_path)
     with pytest.raises(InputError, match="the parent folder does not exist"):
         write_release_site(releases, tmp_path / "no" / "public")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["public", "releases", "thesis"]
@@ -396,7 +396,7 @@ def test_the_site_of_a_real_release(campaign: OpenedCampaign, tmp_path: Path) ->
     assert b"canary" not in b"".join(contents(site).values())
     [one] = read_releases(campaign.folder / "releases")
     [kept] = campaign.registry.releases()
-    assert one.manifest == kept.manifest
+    assert one.manifest_sha256 == kept.manifest
     shown = task_leaderboard(one)
     found = cf.compare(one.scores[shown.measure])
     letters = {tag: shorten_letters(some) for tag, some in found.groups().items()}

@@ -32,8 +32,8 @@ function onFilter(table, tools) {
   const selections = [...tools.querySelectorAll("select")].filter((select) => select.value !== "");
   let nShown = 0;
   for (const row of table.tBodies[0].rows) {
-    const kinds = JSON.parse(row.dataset.kinds ?? "[]");
-    const matches = selections.every((select) => kinds[Number(select.dataset.kind)] === select.value);
+    const values = JSON.parse(row.dataset.filters ?? "[]");
+    const matches = selections.every((select) => values[Number(select.dataset.filter)] === select.value);
     row.hidden = !(matches && row.textContent.toLowerCase().includes(text));
     nShown += row.hidden ? 0 : 1;
   }

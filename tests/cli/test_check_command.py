@@ -201,17 +201,16 @@ def test_files_in_each_others_place(kind: str, tmp_path: Path) -> None:
         write(tmp_path, **{qrels: "topic,doc,grade\n1,a,1\n", run: "topic,doc,score\n1,a,1\n"})
     said = lines(tmp_path, run, qrels, status=1)
     assert (
-        f"{run}: expected judgments, got a run; put the judgments first: QRELS RUN... [place]"
+        f"{run}: expected judgments, got a run; put the judgments first: QRELS RUN... [file-order]"
         in said
     )
-    swapped = (
-        f"{qrels}: expected a run, got judgments; put the judgments first: QRELS RUN... [place]"
-    )
+    hint = "put the judgments first: QRELS RUN... [file-order]"
+    swapped = f"{qrels}: expected a run, got judgments; {hint}"
     assert swapped in said
-    assert not any("[place]" in line for line in lines(tmp_path, qrels, run))
+    assert not any("[file-order]" in line for line in lines(tmp_path, qrels, run))
     # One alone in the wrong place is said, too, and the others are not.
     said = lines(tmp_path, qrels, qrels, run, status=1)
-    assert [line for line in said if "[place]" in line] == [swapped]
+    assert [line for line in said if "[file-order]" in line] == [swapped]
 
 
 def test_a_file_is_read_as_the_other_kind_only_if_it_is_refused(
@@ -220,11 +219,12 @@ def test_a_file_is_read_as_the_other_kind_only_if_it_is_refused(
     judged, scored = '{"1": {"a": 1}}', '{"1": {"a": 0.5}}'
     write(tmp_path, **{"qrels.json": judged, "run.json": scored, "bad.csv": "topic,x\n1,a\n"})
     said = lines(tmp_path, "run.json", "qrels.json", status=1)
-    assert [line for line in said if "[place]" in line] == [
-        "run.json: expected judgments, got a run; put the judgments first: QRELS RUN... [place]"
+    assert [line for line in said if "[file-order]" in line] == [
+        "run.json: expected judgments, got a run; put the judgments first: QRELS RUN..."
+        " [file-order]"
     ]
     said = lines(tmp_path, "qrels.json", "bad.csv", status=1)
-    assert not any("[place]" in line for line in said)
+    assert not any("[file-order]" in line for line in said)
 
     def refuse(*given: Any, **options: Any) -> bool:
         raise AssertionError("read as the other kind")

@@ -285,9 +285,9 @@ REFUSALS: Refusals = {
         (lambda: room.by_cluster(SOME, np.arange(20)), "mapping"),
     ],
     "transformations": [
-        (lambda: arcsine(scored([[0.5, 1.5]])), "system 's1' on topic 'q0' has 1.5"),
-        (lambda: arcsine(scored([[-0.1]])), "has -0.1"),
-        (lambda: arcsine(scored([[[0.1, np.inf]]])), "in shard 2 has inf"),
+        (lambda: arcsine(scored([[0.5, 1.5]])), "got 1.5 for system 's1' on topic 'q0'"),
+        (lambda: arcsine(scored([[-0.1]])), "got -0.1"),
+        (lambda: arcsine(scored([[[0.1, np.inf]]])), "got inf for .* in shard 2"),
         (lambda: standardise(TABLE, method="uniform"), "unknown method 'uniform'"),
         (lambda: standardise(TABLE, method="linear", slope=0), "slope must"),
         (lambda: standardise(SHARDS), "by shard"),

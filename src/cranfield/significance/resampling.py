@@ -28,7 +28,8 @@ from cranfield.significance.registry import Options
 
 Counts = NDArray[np.uint16]  # of draws of topics; as floats they need four times the memory
 EXACT_BITS = 52  # bits of integers that are exact as floats
-DRAWS_PER_BLOCK = 2**21  # random numbers at a time; a seed's results depend on it: never change it
+# Random numbers drawn at a time; results for a seed depend on it, so do not change it.
+DRAWS_PER_BLOCK = 2**21
 
 
 def as_integers(values: Floats, n_terms: int) -> tuple[Floats, float]:
@@ -125,12 +126,12 @@ squares. The mean square minus the squared mean of a constant sample then has an
 
 
 def draw_counts(
-    random: np.random.Generator, resamples: int, size: int
+    rng: np.random.Generator, resamples: int, size: int
 ) -> Iterator[tuple[slice, Floats]]:
     """Yield slices of the resamples, and how often each of `size` scores is drawn in them."""
     for rows in row_slices(resamples, size, DRAWS_PER_BLOCK):
         shape = (rows.stop - rows.start, size)
-        draws = random.integers(0, size, size=shape)
+        draws = rng.integers(0, size, size=shape)
         draws += size * np.arange(len(draws))[:, None]
         counts = np.bincount(draws.ravel(), minlength=draws.size).reshape(shape)
         yield rows, counts.astype(np.float64)

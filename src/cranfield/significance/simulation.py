@@ -428,23 +428,23 @@ class Simulator:
         """
         check_integer("topics", topics, 1)
         check_integer("seed", seed, 0)
-        random = stream(seed, *key)
+        rng = stream(seed, *key)
         if self.ranks is not None:
-            real_topic, offset = random.random((topics, 2)).T
+            real_topic, offset = rng.random((topics, 2)).T
             n = len(self.ranks)
             ranks = self.ranks[(real_topic * n).astype(int)]
             return self._quantiles((ranks + offset[:, None]) / n)
-        weights = random.normal(size=(topics, len(self.normal_scores)))
+        weights = rng.normal(size=(topics, len(self.normal_scores)))
         # A matrix product by BLAS would depend on its number of threads.
         normal = np.einsum("ij,jk->ik", weights, self.normal_scores)
         if self.shrinkage:
-            common = random.normal(size=(topics, 1)) * np.sqrt(self._mean_correlation)
-            independent = random.normal(size=normal.shape) * np.sqrt(1 - self._mean_correlation)
+            common = rng.normal(size=(topics, 1)) * np.sqrt(self._mean_correlation)
+            independent = rng.normal(size=normal.shape) * np.sqrt(1 - self._mean_correlation)
             normal = np.sqrt(1 - self.shrinkage) * normal
             normal += np.sqrt(self.shrinkage) * (common + independent)
         probabilities = ndtr(normal)
         if self.df is not None:
-            scale = np.sqrt(random.chisquare(self.df, size=(topics, 1)) / self.df)
+            scale = np.sqrt(rng.chisquare(self.df, size=(topics, 1)) / self.df)
             probabilities = stdtr(self.df, normal / scale)
         return self._quantiles(np.clip(probabilities, 1e-15, 1 - 1e-15))
 

@@ -111,7 +111,7 @@ def test_some_topics_are_pooled_as_if_the_runs_had_no_others() -> None:
     with pytest.warns(cf.CranfieldWarning, match=r"^1 topic of the runs is not among .*: 't'$"):
         pool = cf.assess.pool(runs, 5, topics=["2", "1", "9"])
     same_pool(pool, cf.assess.pool({"a": runs["a"], "b": {"1": {"z": 1.0}}}, 5))
-    with pytest.raises(cf.PolicyError, match="topics cannot be combined with a pool"):
+    with pytest.raises(cf.PolicyError, match="topics requires runs, got a pool"):
         cf.assess.pool(pool, 5, topics=["1"])
 
 

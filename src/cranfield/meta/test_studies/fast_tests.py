@@ -253,11 +253,11 @@ def draw_topic_sets(
     n_topics: int, size: int, repeat: int, seed: int, *, replacement: bool = False
 ) -> tuple[Indices, Indices]:
     """Draw two sets of topics, disjoint unless with replacement; the second may be one smaller."""
-    random = stream(seed, size, repeat)
+    rng = stream(seed, size, repeat)
     if replacement:
-        first, second = random.integers(n_topics, size=(2, size))
+        first, second = rng.integers(n_topics, size=(2, size))
         return first, second
-    sample = random.permutation(n_topics)[: 2 * size]
+    sample = rng.permutation(n_topics)[: 2 * size]
     return np.sort(sample[:size]), np.sort(sample[size:])
 
 

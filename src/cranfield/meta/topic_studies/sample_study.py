@@ -64,9 +64,9 @@ def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataF
     counts = np.zeros((repeats.size, 3), dtype=np.int64)
     is_tested = np.zeros(repeats.size, dtype=bool)
     for k, repeat in enumerate(repeats):
-        random = stream(all_topics.seed, size, int(repeat))
+        rng = stream(all_topics.seed, size, int(repeat))
         # Sort topics, so that equal samples have exactly equal sums.
-        sample = np.sort(random.choice(n_topics, size or n_topics, replace=replace))
+        sample = np.sort(rng.choice(n_topics, size or n_topics, replace=replace))
         values = all_topics.values[sample]
         means[k] = values.mean(axis=0)
         if size:

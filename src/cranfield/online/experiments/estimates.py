@@ -577,16 +577,16 @@ def resample_means(
 
 
 def _draw_weights(
-    random: np.random.Generator, resamples: int, n_units: int, weights: str
+    rng: np.random.Generator, resamples: int, n_units: int, weights: str
 ) -> Iterator[tuple[slice, Floats]]:
     if weights == "multinomial":
-        yield from draw_counts(random, resamples, n_units)
+        yield from draw_counts(rng, resamples, n_units)
         return
     for rows in row_slices(resamples, n_units, BLOCK_DRAWS):
-        draws = random.poisson(1.0, size=(rows.stop - rows.start, n_units))
+        draws = rng.poisson(1.0, size=(rows.stop - rows.start, n_units))
         # A resample of few units may be empty, and is drawn again.
         while (is_empty := ~draws.any(axis=1)).any():
-            draws[is_empty] = random.poisson(1.0, size=(int(is_empty.sum()), n_units))
+            draws[is_empty] = rng.poisson(1.0, size=(int(is_empty.sum()), n_units))
         yield rows, draws.astype(np.float64)
 
 

@@ -404,10 +404,10 @@ class Refits:
         slices = list(row_slices(options.resamples, flat.size, DRAWS_PER_BLOCK))
 
         def refit(k: int) -> None:
-            random = stream(options.seed, k)
+            rng = stream(options.seed, k)
             rows = slices[k]
             shape = (rows.stop - rows.start, systems, topics, shards)
-            draws = random.integers(0, flat.size, size=shape)
+            draws = rng.integers(0, flat.size, size=shape)
             values = integers[draws]
             system_sums = values.sum(axis=(2, 3))
             total = squares[draws].sum(axis=(1, 2, 3)) * square_unit

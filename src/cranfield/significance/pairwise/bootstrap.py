@@ -366,12 +366,12 @@ def make_pooled_resampler(
 
     Returns a function that computes n m (mean of x* - mean of y*) of a block of pairs.
     """
-    random = stream(options.seed, stream_key)
+    rng = stream(options.seed, stream_key)
     total = n + m
     # Contributions of each system, as the first and as the second of a pair.
     first_sums, second_sums = np.empty((2, integers.shape[1], options.resamples))
     for rows in row_slices(options.resamples, total, DRAWS_PER_BLOCK):
-        draws = random.integers(0, total, size=(rows.stop - rows.start, total))
+        draws = rng.integers(0, total, size=(rows.stop - rows.start, total))
         draws += total * np.arange(len(draws))[:, None]
         counts_of_x, counts_of_y = (
             np.bincount(indices.ravel(), minlength=draws.size).reshape(draws.shape)
@@ -400,8 +400,8 @@ def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
             centred = np.zeros(n)
         observed_squared_error[system] = centred @ centred / (n - 1) / n
         # One random stream for each system, so that results do not depend on threads.
-        random = stream(options.seed, INTERVAL_KEY, system)
-        for columns, counts in draw_counts(random, resamples, n):
+        rng = stream(options.seed, INTERVAL_KEY, system)
+        for columns, counts in draw_counts(rng, resamples, n):
             mean, variance = CentredRows(centred[None], noise).moments(counts)
             means[system, columns], squared_errors[system, columns] = mean[0], variance[0] / n
 

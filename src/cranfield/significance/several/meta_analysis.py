@@ -112,10 +112,10 @@ def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tu
     for row in np.flatnonzero(has_estimate.sum(axis=1) > 1):
         columns = has_estimate[row]
         n_collections = int(columns.sum())
-        random = stream(seed, n_collections)
-        chi2 = random.chisquare(1, (resamples, n_collections - 1))
-        normal = random.normal(size=resamples)
-        student = random.standard_t(n_collections - 1, resamples)
+        rng = stream(seed, n_collections)
+        chi2 = rng.chisquare(1, (resamples, n_collections - 1))
+        normal = rng.normal(size=resamples)
+        student = rng.standard_t(n_collections - 1, resamples)
         # In units of the largest error, so that squares of weights do not overflow.
         unit = float(np.sqrt(v[row, columns].max())) or 1.0
         errors = np.maximum(v[row, columns] / unit / unit, MIN_VARIANCE)

@@ -140,7 +140,7 @@ def test_page_of_an_experiment(browser: Any, tmp_path: Path, first: int) -> None
         harmless(browser, path)
 
 
-@pytest.mark.filterwarnings("ignore:.*pages of users called")
+@pytest.mark.filterwarnings("ignore:.*pages of users named")
 @pytest.mark.parametrize("first", PARTS)
 def test_objects_in_a_notebook(browser: Any, tmp_path: Path, first: int) -> None:
     some = usable(first)

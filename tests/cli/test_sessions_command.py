@@ -160,4 +160,4 @@ def test_the_scale_of_grades_is_that_of_python(log: Path) -> None:
     found = cf.evaluate_sessions(log / "sessions.csv", log / "qrels", "ERR", max_grade=4)
     assert value == pytest.approx(found["ERR"].overall()[0])
     _, err = cranfield(log, *command)
-    assert "max-grade: 2 sets" in err
+    assert "with max-grade: 2" in err

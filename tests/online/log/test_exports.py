@@ -79,7 +79,7 @@ def logs(draw: st.DrawFn) -> cf.online.QueryLog:
 @settings(max_examples=12, deadline=None)
 @pytest.mark.filterwarnings(
     "ignore:.* read as text, not as missing",
-    "ignore:.* of users called",
+    "ignore:.* of users named",
     "ignore:.*dwell must be in seconds",
 )
 @given(logs(), st.sampled_from(FORMATS))

@@ -117,7 +117,7 @@ def test_the_named_unit_is_a_column(tmp_path: Path) -> None:
     options = ("--name", "exp", "--settings", str(settings))
     assert "did you mean 'session_id'?" in refused("assign", str(table), *options)
     table.write_text("name,session_id\nu1,s1\n")
-    hint = "--settings with unit: ... names another column"
+    hint = "use --settings with unit: ... to read another column"
     assert hint in refused("assign", str(table), "--name", "exp")
     settings.write_text("unit: session_id\n")
     assert said("assign", str(table), *options).startswith("session_id,variant\ns1,")

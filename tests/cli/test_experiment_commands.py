@@ -245,7 +245,7 @@ def test_what_does_not_vary_is_not_certain(tmp_path: Path) -> None:
     rows = "".join(f"{'new' if k % 2 else 'control'},{k % 2}\n" for k in range(40))
     units.write_text("variant,v\n" + rows)
     command = ("experiment", str(units), "--metric", "v")
-    assert "no confidence interval of the difference can be computed" in said(*command)
+    assert "no confidence interval of the difference" in said(*command)
     [row] = json.loads(said(*command, *JSON))["effects"]
     assert (row["low"], row["high"]) == (None, None)
     exact = fisher_exact([[20, 0], [0, 20]]).pvalue

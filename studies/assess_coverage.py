@@ -218,7 +218,7 @@ def self_preferences(folder: Path, samples: int) -> None:
     sets = {name: labels.of(name) for name in labels.grades if name != RANDOM}
     runs = judges_as_runs(labels.human, sets)
     scored = score_by_judges(runs, labels.human, sets, "nDCG@10", scale=(0, 3))
-    shift = scored.judges[0] - scored.people[0]
+    shift = scored.judges[0] - scored.human[0]
     teams = np.array([name.split("-")[0] for name in sets])
     related = (teams[:, None] == teams) & ~np.eye(len(teams), dtype=bool)
     others = teams[:, None] != teams

@@ -85,7 +85,7 @@ def rankings(samples: int = 400, resamples: int = 300) -> None:
         f"\n{'judge':<10}{'topics':>7}{'':>8}{'truth':>7}{'mean':>7}{'jackknife':>11}{'percentiles':>13}"
     )
     for number, name in enumerate(made):
-        people, judge = scored.people[0], scored.judges[0, number]
+        people, judge = scored.human[0], scored.judges[0, number]
         every = len(people)
         truth = coefficients(people, judge, np.full((1, every), 1 / every))[:, 0]
         for topics in (15, 30, 50):

@@ -222,7 +222,7 @@ def varied(judged: JudgedRuns, variant: str) -> JudgedRuns:
         first = replace(
             known.intents,
             starts=np.arange(every.size + 1),
-            place=np.zeros_like(every),
+            position=np.zeros_like(every),
             grade=best,
         )
         known = replace(known, intents=first)

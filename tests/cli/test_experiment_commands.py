@@ -117,7 +117,7 @@ def test_the_named_unit_is_a_column(tmp_path: Path) -> None:
     options = ("--name", "exp", "--settings", str(settings))
     assert "did you mean 'session_id'?" in refused("assign", str(table), *options)
     table.write_text("name,session_id\nu1,s1\n")
-    hint = "--settings with unit: ... names another column"
+    hint = "use --settings with unit: ... to read another column"
     assert hint in refused("assign", str(table), "--name", "exp")
     settings.write_text("unit: session_id\n")
     assert said("assign", str(table), *options).startswith("session_id,variant\ns1,")
@@ -245,7 +245,7 @@ def test_what_does_not_vary_is_not_certain(tmp_path: Path) -> None:
     rows = "".join(f"{'new' if k % 2 else 'control'},{k % 2}\n" for k in range(40))
     units.write_text("variant,v\n" + rows)
     command = ("experiment", str(units), "--metric", "v")
-    assert "no confidence interval of the difference can be computed" in said(*command)
+    assert "no confidence interval of the difference" in said(*command)
     [row] = json.loads(said(*command, *JSON))["effects"]
     assert (row["low"], row["high"]) == (None, None)
     exact = fisher_exact([[20, 0], [0, 20]]).pvalue

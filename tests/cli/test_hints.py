@@ -19,7 +19,7 @@ TWICE = "q1 Q0 a 1 2 t\nq1 Q0 a 2 1 t\n"
 @option("--missing")
 @option("--columns")
 @option("--cut", is_flag=True)
-@option("--run-duplicates", stands_for="on_duplicate")
+@option("--run-duplicates", argument="on_duplicate")
 def some() -> None:
     """Do nothing."""
 

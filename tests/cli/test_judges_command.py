@@ -117,7 +117,7 @@ def test_a_column_that_is_both_people_and_judge_is_reported(tmp_path: Path) -> N
     for names, is_same in (("grade=human", True), ("qrels.grade=human,grade=llm", False)):
         (tmp_path / "names.yml").write_text(f"columns: {names}\n")
         _, err = cranfield(tmp_path, "judges", "wide.csv", "wide.csv", "--settings", "names.yml")
-        assert ("wide.csv: the grades of people and of a judge are the same" in err) == is_same
+        assert ("wide.csv: the human grades and those of a judge are the same" in err) == is_same
 
 
 def test_the_report_has_a_section_on_judges(labelled: Path) -> None:
@@ -129,7 +129,7 @@ def test_the_report_has_a_section_on_judges(labelled: Path) -> None:
     assert "Judges" not in without
     assert '<a href="#judges">' in page
     assert "fine agrees best with people" in page
-    assert "Systems ranked by judges and by people: P@1" in page
+    assert "Systems ranked by judges and by human labels: P@1" in page
     assert "--judges fine.txt --judges b=odd.txt" in page
     # The files of labels are among the inputs.
     assert page.count("odd.txt</span>") == 1

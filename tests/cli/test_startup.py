@@ -94,7 +94,7 @@ OPTIONS = {
     f"{command.name} {param.opts[0]}": param
     for _, command, _ in commands()
     for param in command.params
-    if isinstance(param, Option) and param.of is not None
+    if isinstance(param, Option) and param.declared_by is not None
 }
 """Options of functions, by the last word of the command."""
 
@@ -103,10 +103,10 @@ OPTIONS = {
 def test_options_are_those_of_the_function(name: str) -> None:
     """The source is read without loading it: what Python makes of it has to be the same."""
     option = OPTIONS[name]
-    assert option.of is not None
+    assert option.declared_by is not None
     # A reference to the parameter of another function is followed.
     assert ":func:" not in str(option.help)
-    function, parameter = option.of
+    function, parameter = option.declared_by
     loaded = resolve_name(function)
     loaded = getattr(loaded, "callback", loaded)
     own = inspect.signature(loaded).parameters[parameter].default

@@ -332,7 +332,7 @@ def test_judged_documents_are_those_of_a_loop(
     pair_keys = pairs.pair_keys
     for module in (pairs, reading):
         monkeypatch.setattr(module, "pair_keys", keys_of)
-    monkeypatch.setattr("cranfield.sources.chunks.CHUNK", 700)
+    monkeypatch.setattr("cranfield.sources.chunks.CHUNK_BYTES", 700)
     monkeypatch.setattr(pairs, "BLOCK", 16)
     for seed in range(10):
         run, qrels = text_of(Random(seed), by_topic)

@@ -35,7 +35,7 @@ def test_archives_that_become_far_larger(
 
 def test_lines_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRANFIELD_MAX_LINE", "1000")
-    monkeypatch.setattr("cranfield.sources.chunks.CHUNK", 1 << 16)
+    monkeypatch.setattr("cranfield.sources.chunks.CHUNK_BYTES", 1 << 16)
     file = tmp_path / "a.run"
     file.write_bytes(b"1 Q0 a 1 2.5 t\n" * 5_000 + b"1 Q0 " + b"a" * 70_000)
     refuses("line of more than 1,000 bytes; CRANFIELD_MAX_LINE", cf.read_run, file)
@@ -59,13 +59,13 @@ def test_comments_and_blank_lines(
     line: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CRANFIELD_MAX_BLANK", "50000")
-    monkeypatch.setattr("cranfield.sources.chunks.CHUNK", 40_000)
+    monkeypatch.setattr("cranfield.sources.chunks.CHUNK_BYTES", 40_000)
     file = tmp_path / "a.run"
     row = b"1 Q0 a 1 2.5 t\n"
     file.write_bytes(line * (40_000 // len(line)) + row)
     assert len(cf.read_run(file)) == 1
     file.write_bytes(row + line * (130_000 // len(line)) + row)
-    refuses("50,000 bytes of blank lines and comments in a row", cf.read_run, file)
+    refuses("50,000 bytes of consecutive blank lines and comments", cf.read_run, file)
 
 
 def test_lines_of_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,7 +124,7 @@ FIRST = {"prels": "1 a 1 1 0.5\n\n", "xqrels": "1 0 a 1 1\n\n", "run": "1;0;a;1;
         ("auto", "1 1 a L1\n1 0 b L2\n", 2, "intent 0 marks a document that is relevant to"),
         ("ntcir", "1 0 a 1\n", 1, "grade must be L0, L1, L2, ..., got '1'"),
         ("ntcir", "1 a\n", 1, "expected 3 columns (topic doc grade) or 4"),
-        ("ntcir", "", None, "is empty: a qrels has at least one line"),
+        ("ntcir", "", None, "is empty; expected at least one line"),
         ("ntcir", "\n# only this\n", None, "is empty"),
         (
             "run",
@@ -178,7 +178,7 @@ def test_bytes_of_another_encoding(tmp_path: Path) -> None:
 
 def test_chunks(monkeypatch: pytest.MonkeyPatch, write: Write) -> None:
     """Lines are counted over chunks."""
-    monkeypatch.setattr("cranfield.sources.chunks.CHUNK", 16)
+    monkeypatch.setattr("cranfield.sources.chunks.CHUNK_BYTES", 16)
     path = write("".join(f"t d{i} L{i % 3}\n" for i in range(20)))
     assert cf.read_qrels(path).grades.tolist() == [i % 3 for i in range(20)]
     path = write("".join(f"t d{i} L1\n" for i in range(20)) + "t d3 L1\n")

@@ -65,7 +65,7 @@ UGLY = {
 }
 
 
-@pytest.mark.parametrize("chunk", [source.CHUNK, 7])
+@pytest.mark.parametrize("chunk", [source.CHUNK_BYTES, 7])
 @pytest.mark.parametrize("kind", UGLY)
 def test_ugly_text(kind: str, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.run"

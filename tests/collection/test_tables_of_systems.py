@@ -113,7 +113,7 @@ def test_a_column_divides_the_documents_of_a_topic(names: str, is_refused: bool)
     with collect_warnings():
         assert len(read(other)) == 4
         if is_refused:
-            problem = f"column '{name}' ..u., .v.. divides the documents of topic '1'; if each"
+            problem = f"column '{name}' ..u., .v.. splits topic '1' into several rankings"
             refuses(problem, read, frame)
         else:
             assert len(read(frame)) == 4
@@ -484,7 +484,7 @@ def test_workbooks_of_spreadsheets(name: str, tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(name, "")
     for reader in (cf.read_run, cf.read_scores):
-        refuses("is a workbook of a spreadsheet; save the sheet", reader, path)
+        refuses("is a spreadsheet workbook; save the sheet", reader, path)
 
 
 @pytest.mark.parametrize("as_file", [True, False])

@@ -212,7 +212,7 @@ def test_further_columns_of_all_lines_are_ignored(
     lines = "".join(f"1 Q0 d{k} {k} {9 - k} my system\n" for k in range(1, 6))
     (tmp_path / "a.run").write_text(lines)
     original = chunks.Source.chunks
-    for size in (chunks.CHUNK, 20):
+    for size in (chunks.CHUNK_BYTES, 20):
         monkeypatch.setattr(chunks.Source, "chunks", lambda self, size=size: original(self, size))
         assert cf.read_run(tmp_path / "a.run").name == "my"
         # Another width is refused, in whichever part of the file it is.
@@ -358,7 +358,7 @@ def test_topics_that_begin_with_the_sign_of_comments(tmp_path: Path) -> None:
     path = tmp_path / "q.txt"
     path.write_text("# grades by two assessors\n#blue 0 d1 1\nred 0 d2 1\n")
     assert warns(
-        "q.txt: skipped 1 line with the columns of a row",
+        "q.txt: skipped 1 line with # at the start",
         cf.read_qrels,
         path,
     ).topics == ("red",)

@@ -46,7 +46,7 @@ def _read(path: Path, size: int, threads: int, **options: Any) -> Any:
     """Everything that is said of a run: rows and their lines, warnings; or the error."""
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        patch.setattr(chunks, "CHUNK", size)
+        patch.setattr(chunks, "CHUNK_BYTES", size)
         try:
             with at_most(threads):
                 run = cf.read_run(path, **options)
@@ -149,7 +149,7 @@ def test_an_error_of_the_source_comes_after_those_of_lines(tmp_path: Path) -> No
     for broken, message in ((b"1 Q0 e 1 x t\n", "score 'x'"), (b"", "truncated or damaged")):
         with pytest.MonkeyPatch.context() as patch, at_most(3):
             patch.setattr(chunks, "open_decompressed", lambda raw, all=lines + broken: Ends(all))
-            patch.setattr(chunks, "CHUNK", 13)
+            patch.setattr(chunks, "CHUNK_BYTES", 13)
             path = tmp_path / "a.run"
             path.write_bytes(b"")
             refuses(message, cf.read_run, path)

@@ -312,7 +312,7 @@ def test_wrong_objects() -> None:
         user_model("RR").read([])
     with pytest.raises(MeasureError, match="expected lengths of shape"):
         user_model("TBG").read([1.0, 0.0], lengths=[1.0])
-    with pytest.raises(MeasureError, match="TBG needs the lengths"):
+    with pytest.raises(MeasureError, match="TBG requires lengths"):
         user_model("TBG").read([1.0, 0.0])
 
 

@@ -211,7 +211,8 @@ def problem(folder: Path, command: str, form: str, place: str, text: str) -> str
     if form != "html" and unprintable:
         return f"unprintable: {unprintable!a}"
     # Rows without a name are in no group: the table is another one.
-    if form in STRUCTURES and "excluded: no variant" not in output + messages:
+    is_regrouped = re.search("excluded: no (unique )?variant", output + messages)
+    if form in STRUCTURES and not is_regrouped:
         write_inputs(folder, place, HARMLESS)
         _, harmless, _ = run_command(folder, command, HARMLESS)
         here, there = STRUCTURES[form](output), STRUCTURES[form](harmless)

@@ -135,10 +135,10 @@ def test_three_way_with_gaps_is_least_squares(values: Any) -> None:
 
 
 def test_gaps_that_are_none_change_nothing(values: Any) -> None:
-    from cranfield.significance.models.anova import fit_three_way_with_gaps
+    from cranfield.significance.models.anova import fit_three_way_with_missing_cells
 
     balanced, _ = fit_three_way(values)
-    general, cells = fit_three_way_with_gaps(values)
+    general, cells = fit_three_way_with_missing_cells(values)
     np.testing.assert_allclose(general.ss, balanced.ss, rtol=1e-10)
     assert general.df.tolist() == balanced.df.tolist()
     assert cells == 27

@@ -8,7 +8,7 @@ from cranfield.base.errors import PolicyError, quoted
 
 
 class Scale(IntEnum):
-    """Scale types of Stevens, from the one that allows the fewest statements to the most.
+    """Scale types of Stevens, in ascending order of the statements that are meaningful on them.
 
     Source: Ferrante, Ferro and Fuhr (2021), section 2.2.
 
@@ -46,5 +46,6 @@ def find_scale(scale: Scale | str) -> Scale:
     return named_scale
 
 
-def a_scale(scale: Scale) -> str:
+def scale_with_article(scale: Scale) -> str:
+    """Return the scale as a noun phrase, such as `an interval scale`."""
     return f"{'an' if scale in {Scale.INTERVAL, Scale.ORDINAL} else 'a'} {scale} scale"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
-from cranfield.campaign.rules.task_rules import utc_text
+from cranfield.campaign.rules.task_rules import format_utc
 from cranfield.campaign.store.records import REGISTRY
 from cranfield.campaign.store.registry import (
     RegistryReader,
@@ -107,7 +107,7 @@ class Registry(RegistryReader):
                 # Keep the lock beyond the commit, until the connection closes.
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 change = Transaction(connection, self._campaign.folder)
-                now, actor = utc_text(self._campaign.clock()), self._campaign.actor or _user()
+                now, actor = format_utc(self._campaign.clock()), self._campaign.actor or _user()
                 self._record_rules(change, now, actor)
                 yield change
                 change.append_event(now, actor, action, subject, details or {})

@@ -20,7 +20,7 @@ from cranfield.base.errors import PolicyError, file_error, quoted
 from cranfield.base.files import make_folder, whole_file
 from cranfield.base.text import capitalised, counted, markdown, plain
 from cranfield.campaign.opened_campaign import PathName
-from cranfield.campaign.rules.task_rules import time_text
+from cranfield.campaign.rules.task_rules import format_time
 from cranfield.measures import parse_measure
 from cranfield.reporting.page.html import Html, sections_page, templates
 from cranfield.reporting.page.svg_charts import draw_bars, draw_curves
@@ -55,7 +55,7 @@ def text_environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters |= {"counted": counted, "markdown": markdown, "plain": plain}
-    environment.filters["time"] = time_text
+    environment.filters["time"] = format_time
     environment.globals["capitalised"] = capitalised
     return environment
 
@@ -72,7 +72,7 @@ def page_environment() -> Environment:
     environment.globals |= {"capitalised": capitalised, "shortened": shorten_letters}
     environment.globals |= {"draw_bars": draw_bars, "draw_curves": draw_curves}
     environment.filters |= {"position": position, "decimal": parse_decimal, "number": format_number}
-    environment.filters["time"] = time_text
+    environment.filters["time"] = format_time
     return environment
 
 

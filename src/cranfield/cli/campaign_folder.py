@@ -151,7 +151,7 @@ def verify(campaign: cf.campaign.Campaign, repair: bool, format: str, output: st
 
     The exit status is 1 if a file is missing or damaged.
     """
-    cli.keep_inputs([output], map(str, campaign.folder.rglob("*")))
+    cli.refuse_overwriting([output], map(str, campaign.folder.rglob("*")))
     verification = campaign.verify(repair=repair)
     if format == "text":
         # Text output avoids polars, which is slow to import.
@@ -261,9 +261,9 @@ _RUN_OPTIONS = (
 
 
 def _instant(text: str) -> Any:
-    from cranfield.campaign.rules.task_rules import instant
+    from cranfield.campaign.rules.task_rules import parse_time
 
-    return instant(text)
+    return parse_time(text)
 
 
 @run.command()

@@ -18,7 +18,7 @@ from cranfield.cli.pool import LISTS, SheetOptions, options_of_sheets
 from cranfield.result import ALL, WRITERS, Result, ResultSet, combine_results
 from cranfield.tabular import Table, table_from_frame
 
-LIST_CONDITIONS = ("--output", "--unjudged")  # options with which documents are listed
+LIST_CONDITIONS = ("--output", "--unjudged")  # options that request a list of documents
 
 
 @cli.command()
@@ -59,9 +59,9 @@ def pool(
 ) -> None:
     """Pool the runs of a task, and list the documents to judge.
 
-    The pool consists of the accepted runs that are not late and have a priority that the rules
-    pool. Without --output or --unjudged, only the size of the pool is printed. The exit status is 1
-    if a run cannot be read and is excluded.
+    The pool is formed from the accepted runs that are not late and whose priority the rules select
+    for pooling. Without --output or --unjudged, only the size of the pool is printed. The exit
+    status is 1 if a run cannot be read and is excluded.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def pool(
     documents_pool = campaign.pool(rules.name, **options)
     topics = counted(len(documents_pool.topics), "topic")
     size = f"{topics}, {counted(len(documents_pool.systems), 'run')}, depth {documents_pool.depth}"
-    mark = ", runs recorded" if options["mark"] else ""
+    mark = ", runs recorded as pooled" if options["mark"] else ""
     lines = [f"pool of {counted(len(documents_pool), 'document')}: {size}{mark}"]
     if options["without"]:
         lines.append(f"excluded from the pool: {', '.join(map(plain, options['without']))}")
@@ -115,7 +115,7 @@ def pool(
     requires="QRELS",
     version={"metavar": "NAME"},
 )
-@cli.with_changes(("format", "output"), requires=("!QRELS",))
+@cli.change_options(("format", "output"), requires=("!QRELS",))
 @cli.listing_options
 def judgments(
     campaign: cf.campaign.Campaign,
@@ -143,7 +143,7 @@ def judgments(
         cli.write_listing(frame, text, format, output)
         return
     if version is None:
-        raise PolicyError("QRELS requires --version, such as 1")
+        raise PolicyError("QRELS requires --version, such as --version 1")
     record = campaign.add_judgments(qrels, rules.name, version=version, note=note)
     rows = counted(record.rows, "judgment")
     print(f"{rules.name}: version {quoted(record.version)} of the judgments, {rows}")
@@ -446,5 +446,5 @@ def site(folder: str, output: str) -> None:
     pages = sum(path.suffix == ".html" for path in files)
     print(plain(f"{output}: {counted(pages, 'page')}, {size:.1f} MB; open {output}/index.html"))
     for name in unknown:
-        reason = "its creation was interrupted, or it was added manually"
+        reason = "its creation may have been interrupted, or it was added manually"
         print(plain(f"excluded: {name}, a release without a record: {reason}"))

@@ -141,6 +141,6 @@ def _write_errlogs(
                 f"the errors of {quoted(first_report.source)} and {quoted(report.source)} would be"
                 f" written to the same file, {quoted(path)}; use different --output folders"
             )
-    cli.keep_inputs(map(str, paths), files)
+    cli.refuse_overwriting(map(str, paths), files)
     for path, report in zip(paths, reports, strict=True):
         write_errlog(report, path)

@@ -352,8 +352,8 @@ DEFAULTS = {
 @cli.own_options(
     "nuggets assignments citations references human measure=measures system tokeniser",
     human={"requires": "!--references !--by-topic"},
-    measures={"stands_for": ""},
-    system={"metavar": "NAME", "stands_for": "name"},
+    measures={"argument": ""},
+    system={"metavar": "NAME", "argument": "name"},
     tokeniser={"requires": "--references"},
 )
 @cli.output_options()
@@ -387,7 +387,7 @@ def answers(
     references
         Table of reference texts; ANSWERS is a table of the texts to score.
     human
-        Labels by people for a random sample of answers, in the format of ANSWERS, to correct the
+        Human labels for a random sample of answers, in the format of ANSWERS, to correct the
         labels of an LLM judge in ANSWERS: report prediction-powered scores (PPI) with confidence
         intervals.
     measures
@@ -460,7 +460,7 @@ def answers(
 def _estimate_scores(
     judge: Any, read_human: Callable[[], Any], measures: Iterable[str], output: cli.Output
 ) -> list[Result]:
-    """Compute prediction-powered scores from labels of a judge and of people."""
+    """Compute prediction-powered scores from human labels and those of a judge."""
     if output.form == "parquet":
         raise PolicyError("--human cannot be combined with --format parquet")
     with collect_warnings() as messages:

@@ -295,7 +295,7 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
     label_format={"type": click.Choice(FORMATS)},
     runs={"requires": "!--own-runs"},
     families={"requires": ("--runs !--ppi", "--own-runs !--ppi")},
-    ppi={"metavar": "UNIT", "stands_for": "unit"},
+    ppi={"metavar": "UNIT", "argument": "unit"},
     fixed_topics={"requires": "--ppi"},
     tolerances={
         "type": str,
@@ -307,8 +307,8 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
 @cli.measures_option(DEFAULT_MEASURES, requires=RUN_CONDITIONS)
 @cli.options_from("cranfield.assess.compare_judges", "confidence")
 @cli.result_options(JUDGE_TABLES)
-@cli.with_changes(("system", "lower", "on_bad_run"), requires=("--runs",))
-@cli.with_changes((*cli.POLICIES, *cli.DOCUMENT_OPTIONS, *cli.WORK), requires=RUN_CONDITIONS)
+@cli.change_options(("system", "lower", "on_bad_run"), requires=("--runs",))
+@cli.change_options((*cli.POLICIES, *cli.DOCUMENT_OPTIONS, *cli.WORK), requires=RUN_CONDITIONS)
 @cli.document_judging_options
 def judges(
     qrels: str,
@@ -329,7 +329,7 @@ def judges(
     result_output: cli.ResultOutput,
     **judging: Any,
 ) -> None:
-    """Compare the labels of judges, such as language models, with those of people.
+    """Compare the labels of judges, such as language models, with human labels.
 
     JUDGE is a file of labels, NAME=FILE, a folder or a quoted pattern. Files are qrels, tables, or
     JSON lines of UMBRELA, whose unparsed answers are ignored.
@@ -339,7 +339,7 @@ def judges(
     label_format
         Format of JUDGE, if it differs from --input-format.
     runs
-        Runs to rank by the judgments of people and of judges: a file, a folder or a quoted pattern;
+        Runs to rank by human labels and by those of judges: a file, a folder or a quoted pattern;
         may be given several times.
     own_runs
         Rank the judges themselves: the run of a judge has the documents in order of its grades.
@@ -347,7 +347,7 @@ def judges(
         Table of the families of judges and systems, to measure whether judges prefer systems of
         their own family (self-preference).
     ppi
-        Correct scores by judges with judgments by people (prediction-powered inference) of a random
+        Correct scores by judges with human labels (prediction-powered inference) of a random
         sample of topics (topic) or of the documents of every topic (document); or, without runs,
         correct the mean grade with a random sample of each grade (grade).
     fixed_topics
@@ -399,7 +399,7 @@ def judges(
         raise
     scale_options: dict[str, Any] = {"scale": scale, "cut": cut}
     if ppi and not cut:
-        # Few judgments of people may lack the highest grade.
+        # Few human labels may lack the highest grade.
         scale_options["scale"] = read_panel(people, labels, scale, scale_of_judges=True).scale
     comparison = cf.assess.compare_judges(
         people, labels, level=level, confidence=confidence, **scale_options

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cranfield.online.click_models.model import Model
 
 
-LOG_SETTINGS = "max-queries session-timeout"
+LOG_SETTINGS = "max-pages session-timeout"
 
 
 def read_log(files: tuple[str, ...], log_options: Mapping[str, Any]) -> cf.online.QueryLog:
@@ -46,7 +46,7 @@ _LOG_GROUP: dict[str, Any] = {"group": "Log", "requires": ("LOG", "--measure")}
 
 _READING = cli.options_of(
     "cranfield.online.read_log",
-    "format on_anomaly max_queries click_actions",
+    "format on_anomaly max_pages click_actions",
     format={"flag": "--log-format"},
     **_LOG_GROUP,
 )
@@ -177,7 +177,7 @@ MAX_VALUES = 12  # maximum number of values of a parameter in text output
     first="model tied held-out qrels measure baseline log-format on-anomaly format table output"
     " settings"
 )
-@cli.settings("resamples seed max-queries")
+@cli.settings("resamples seed max-pages")
 @click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.options_from(
     "cranfield.online.train_models",

@@ -61,7 +61,7 @@ class SheetOptions:
             raise PolicyError("--overlap requires two assessors or more, got one")
         sheet_set = cf.assess.sheets(documents, **{**vars(self), "assessors": names}, seed=seed)
         path = output or "-"
-        cli.keep_inputs((path.replace("{}", name) for name in sheet_set.assessors), inputs)
+        cli.refuse_overwriting((path.replace("{}", name) for name in sheet_set.assessors), inputs)
         sheet_set.write(path, format=format)
 
 
@@ -138,7 +138,7 @@ NO_PVALUE = (
     rules={"metavar": "RULE", "requires": exclusive_condition("--stop", "--judged")},
     size={"metavar": "N", "requires": "--sample"},
     strata={"metavar": "RANK:N,...", "requires": "--sample"},
-    missing={"requires": "--sample --judged", "stands_for": "unjudged"},
+    missing={"requires": "--sample --judged", "argument": "unjudged"},
 )
 @cli.gather_options(SheetOptions, "sheet_options", options_of_sheets(LIST_CONDITIONS))
 @cli.options_from(

@@ -185,7 +185,7 @@ def read_contributors(text: str) -> Any:
 
 @cli.command(first="measure methods budgets depth teams test resume format table output settings")
 @cli.settings(f"{cli.STUDY_SETTINGS} contributors lists others repeats", flags="depth")
-@cli.with_changes(("depth",), help="Depth of the pool. By default 100.")
+@cli.change_options(("depth",), help="Depth of the pool. By default 100.")
 @click.argument("qrels", type=cli.INPUT_FILE)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.measures_option(("AP",))
@@ -365,13 +365,13 @@ def _folders(names: Iterable[str]) -> dict[str, str]:
 @cli.settings(f"{cli.STUDY_SETTINGS} interval-ties collections")
 @click.argument("qrels", type=cli.INPUT_FILE)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.INPUT_FILE)
-@cli.own_options("measure=measures", measures={"stands_for": ""})
+@cli.own_options("measure=measures", measures={"argument": ""})
 @cli.options_from(
     "cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"}
 )
 @cli.own_options("graded collections", graded={"requires": "!--rel"})
-@cli.with_changes(("max_grade",), requires=("--graded",))
-@cli.with_changes(("chart",), requires=("!--collections",))
+@cli.change_options(("max_grade",), requires=("--graded",))
+@cli.change_options(("chart",), requires=("!--collections",))
 @cli.study_options(seed=False)
 def scales(
     qrels: str,
@@ -415,7 +415,7 @@ def scales(
     others = cli.parse_pairs(collections, "setting collections", "QRELS: RUNS")
     if qrels in others:
         raise PolicyError(f"setting collections must not repeat QRELS {quoted(qrels)}")
-    cli.keep_inputs([options.result_output.output], others)
+    cli.refuse_overwriting([options.result_output.output], others)
     # Options are checked before files are read.
     scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
     inputs = {qrels: runs, **{name: (runs,) for name, runs in others.items()}}

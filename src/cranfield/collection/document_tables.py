@@ -137,7 +137,7 @@ def read_groups(data: Any) -> DocumentTable:
             f"groups of a document must be the same for all topics, got different groups by {name}"
         )
         for row in is_other.arg_true()[:1]:
-            raise table.wrong(int(row), reason, doc=frame["doc"][int(row)])
+            raise table.error_at_row(int(row), reason, doc=frame["doc"][int(row)])
         if topics.n_unique() > 1:
             warn(f"{table.source}: columns not used: {name}")
     names, codes = sorted_codes(frame["group"])

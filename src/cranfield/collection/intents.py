@@ -74,8 +74,8 @@ def read_intents(data: Any) -> IntentTable:
         A dict `{topic: {intent: probability}}`, a data frame with columns `topic`, `intent`,
         `probability` and optionally `type` (`inf` or `nav`), or a file with these columns, as in
         NTCIR, in the formats of :func:`read_lengths`. Topics of the TREC Web track in XML are read,
-        too; they contain types but no probabilities, so that all intents of a topic are equally
-        likely.
+        too; they contain types but no probabilities, so all intents of a topic are assumed to be
+        equally likely.
 
     Raises
     ------
@@ -149,10 +149,11 @@ class Intents:
         a topic sum to 1; probabilities that were read need not, as intents may be excluded.
     navigational: whether the intent is navigational; shape (topics, n).
     starts: first entry of each judgment, and the number of all entries; shape (judgments + 1,).
-    place, grade: intent (by its position) and grade of each entry, in order of judgment and intent.
+    position, grade: intent (by its position) and grade of each entry, in order of judgment and
+        intent.
     docs, row: document ids, and the document of each judgment as an index into them.
     has_probabilities: whether the probabilities were read.
-    differing: number of documents with different grades for different intents.
+    n_differing: number of documents with different grades for different intents.
     """
 
     names: tuple[tuple[str, ...], ...]
@@ -160,15 +161,16 @@ class Intents:
     probability: Floats
     navigational: NDArray[np.bool_]
     starts: Ints
-    place: Ints
+    position: Ints
     grade: NDArray[np.int32]
     docs: pl.Series
     row: Indices
     has_probabilities: bool = False
-    differing: int = 0
+    n_differing: int = 0
 
     @property
-    def count(self) -> Ints:
+    def n_intents(self) -> Ints:
+        """Number of intents of each topic, shape (topics, 1)."""
         return np.asarray(self.exists.sum(axis=1)[:, None])
 
     def entries(self, judgments: Ints) -> tuple[Ints, Ints]:
@@ -179,37 +181,37 @@ class Intents:
         """Return the grades of judgments by intent, 0 without an entry; shape (judgments, n)."""
         out = np.zeros((judgments.size, self.exists.shape[1]), dtype=np.int32)
         judgment, entry = self.entries(judgments)
-        out[judgment, self.place[entry]] = self.grade[entry]
+        out[judgment, self.position[entry]] = self.grade[entry]
         return out
 
-    def answers(self, judgments: Ints, low: int) -> tuple[Ints, Ints]:
-        """Return the pairs of judgment and intent with a grade >= `low`, in order."""
-        if low <= 0:
-            judgment, place = np.nonzero(self.grades(judgments) >= low)
-            return judgment, place
+    def relevant_pairs(self, judgments: Ints, min_grade: int) -> tuple[Ints, Ints]:
+        """Return the pairs of judgment and intent with a grade >= `min_grade`, in order."""
+        if min_grade <= 0:
+            judgment, position = np.nonzero(self.grades(judgments) >= min_grade)
+            return judgment, position
         judgment, entry = self.entries(judgments)
-        is_relevant = self.grade[entry] >= low
-        return judgment[is_relevant], self.place[entry[is_relevant]]
+        is_relevant = self.grade[entry] >= min_grade
+        return judgment[is_relevant], self.position[entry[is_relevant]]
 
-    def places_of_ids(self, judgments: Ints) -> Ints:
-        """Return the position of each judgment's document id in sorted order, to break ties."""
+    def id_ranks(self, judgments: Ints) -> Ints:
+        """Return the rank of each judgment's document id in sorted order, to break ties."""
         order = np.empty(judgments.size, dtype=np.int64)
         order[self.docs.gather(self.row[judgments]).arg_sort().to_numpy()] = np.arange(order.size)
         return order
 
-    def relevant(self, rel: int, topic: Ints) -> Intents:
+    def exclude_irrelevant(self, rel: int, topic: Ints) -> Intents:
         """Exclude the intents without a document of grade `rel` or higher."""
         if rel <= 1:
             return self
         exists = np.zeros_like(self.exists)
-        judgment, place = self.answers(np.arange(topic.size), rel)
-        exists[topic[judgment], place] = True
+        judgment, position = self.relevant_pairs(np.arange(topic.size), rel)
+        exists[topic[judgment], position] = True
         exists &= self.exists
         n_intents = np.maximum(exists.sum(axis=1), 1)[:, None]
         probability = self.probability if self.has_probabilities else 1.0 / n_intents
         return replace(self, exists=exists, probability=np.where(exists, probability, 0.0))
 
-    def of_topics(self, codes: Ints, judgments: Ints) -> Intents:
+    def select_topics(self, codes: Ints, judgments: Ints) -> Intents:
         """Select topics and judgments; the code -1 stands for a topic without judgments."""
         is_judged = codes >= 0
         judgment, entry = self.entries(judgments)
@@ -220,7 +222,7 @@ class Intents:
             probability=np.where(is_judged[:, None], self.probability[codes], 0.0),
             navigational=self.navigational[codes] & is_judged[:, None],
             starts=np.searchsorted(judgment, np.arange(judgments.size + 1)),
-            place=self.place[entry],
+            position=self.position[entry],
             grade=self.grade[entry],
             row=self.row[judgments],
         )
@@ -248,12 +250,12 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
     exists, navigational = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
     probability = np.zeros(shape)
     names: list[tuple[str, ...]] = []
-    place = np.zeros(relevant_intents.size, dtype=np.int64)
+    position = np.zeros(relevant_intents.size, dtype=np.int64)
     for code, topic in enumerate(qrels.topics):
         rows = dict(intents_of_topic.get(code, []))
         intents = topic_order(list(rows))
         for i, name in enumerate(intents):
-            place[rows[name]] = i
+            position[rows[name]] = i
             if table is not None and (topic, name) not in table_rows:
                 reason = (
                     f"intent {quoted(name)} has relevant documents, but no probability in the table"
@@ -265,7 +267,7 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
         exists[code, : len(intents)] = True
         names.append(tuple(intents))
     entry_rows = np.flatnonzero((qrels.grades != 0) & np.isin(intent, relevant_intents))
-    column = place[np.searchsorted(relevant_intents, intent[entry_rows])]
+    column = position[np.searchsorted(relevant_intents, intent[entry_rows])]
     judgment = qrels.documents[entry_rows]
     order = np.lexsort((column, judgment))
     lowest = flat.grades.copy()

@@ -334,7 +334,7 @@ def topic_column(table: Pairs) -> pl.Series:
 
 def row_error(table: ReadPairs, reason: str, row: int) -> InputError:
     """Return an error with the line, topic and document of a row."""
-    return table.origin.wrong(reason, row, table.topics[table.codes[row]], table.docs[row])
+    return table.origin.error_at_row(row, reason, table.topics[table.codes[row]], table.docs[row])
 
 
 def refuse_duplicates(

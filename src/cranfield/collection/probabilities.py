@@ -109,7 +109,7 @@ class Probabilities(FrameMixin):
             object.__setattr__(self, "values", self.values / sums)
 
     def _refuse(self, row: int, reason: str) -> None:
-        raise self.origin.wrong(reason, row, self.topics[self.codes[row]], self.docs[row])
+        raise self.origin.error_at_row(row, reason, self.topics[self.codes[row]], self.docs[row])
 
     def draw(self, block: int, seed: int) -> Ints:
         """Draw independent grades; shape (draws, judgments).
@@ -132,7 +132,7 @@ class Probabilities(FrameMixin):
         return np.asarray(self.values[:, self.grades >= grade].sum(axis=1).clip(0.0, 1.0))
 
     def to_qrels(self, grades: Ints) -> Qrels:
-        """Return judgments with these grades; shape (judgments,)."""
+        """Return judgments with these grades, an array of shape (judgments,)."""
         columns = {"row": np.arange(len(self))}
         arrays = self.codes.astype(np.int32), self.docs, grades.astype(np.int32)
         return Qrels(self.topics, *arrays, origin=self.origin, columns=columns)
@@ -183,9 +183,9 @@ def read_probabilities(data: Any) -> Probabilities:
         return data
     if isinstance(data, Qrels):
         flat = data.flat()
-        levels = np.maximum(flat.grades, 0).astype(np.int64)
-        grades = np.union1d([0, 1], levels)
-        values = (levels[:, None] == grades).astype(np.float64)
+        clipped_grades = np.maximum(flat.grades, 0).astype(np.int64)
+        grades = np.union1d([0, 1], clipped_grades)
+        values = (clipped_grades[:, None] == grades).astype(np.float64)
         ids = flat.topics, flat.codes.astype(np.int64), flat.docs
         return Probabilities(*ids, grades, values, flat.origin)
     columns = read_columns(data, PROBABILITIES)

@@ -111,7 +111,9 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
         intents = judged.intents(str(self), rel)
         judgments, documents = judged.judgments, judged.documents
         min_grade = max(rel, judgments.judged_from)
-        relevant_docs = np.unique(intents.answers(np.arange(judgments.topic.size), min_grade)[0])
+        relevant_docs = np.unique(
+            intents.relevant_pairs(np.arange(judgments.topic.size), min_grade)[0]
+        )
         judgment_gains = np.zeros(judgments.topic.size)
         answer_blocks = []
         for block in row_slices(relevant_docs.size, intents.exists.shape[1], BLOCK_GAINS):

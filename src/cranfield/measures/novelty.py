@@ -153,13 +153,13 @@ class SubtopicRecall(IntentMeasure):
         intents = judged.intents(str(self), self.rel)
         rows = judged.relevant(min(self.rel, 1))
         if self.upto == "intents":
-            rows = rows.where(rows.rank <= intents.count[rows.topic, 0])
-        row, intent = intents.answers(rows.judgment, self.rel)
+            rows = rows.where(rows.rank <= intents.n_intents[rows.topic, 0])
+        row, intent = intents.relevant_pairs(rows.judgment, self.rel)
         is_counted = intents.exists[rows.topic[row], intent]
         size = intents.exists.shape[1]
         answers = np.unique(rows.cell[row[is_counted]] * size + intent[is_counted])
         n_answered = np.bincount(answers // size, minlength=judged.shape[0] * judged.shape[1])
-        return ratio(n_answered.reshape(judged.shape[::-1]).T.astype(float), intents.count)
+        return ratio(n_answered.reshape(judged.shape[::-1]).T.astype(float), intents.n_intents)
 
 
 @measure(
@@ -258,7 +258,7 @@ class _Novelty(IntentMeasure):
     def total_gain(self, judged: JudgedRuns) -> Floats:
         intents = judged.intents(str(self), self.rel)
         rows = judged.relevant(min(self.rel, 1))
-        row, intent = intents.answers(rows.judgment, self.rel)
+        row, intent = intents.relevant_pairs(rows.judgment, self.rel)
         weight = intents.probability[rows.topic[row], intent]
         is_positive = weight > 0
         row, intent, weight = row[is_positive], intent[is_positive], weight[is_positive]
@@ -275,11 +275,11 @@ class _Novelty(IntentMeasure):
         """Return the discounted gain of the greedy ranking; shape (topics, 1)."""
         judgments, intents = judged.judgments, judged.intents(str(self), self.rel)
         min_grade = max(self.rel, judgments.judged_from)
-        judged_rows, intent = intents.answers(np.arange(judgments.topic.size), min_grade)
+        judged_rows, intent = intents.relevant_pairs(np.arange(judgments.topic.size), min_grade)
         has_weight = intents.probability[judgments.topic[judged_rows], intent] > 0
         answers = np.unique(judged_rows[has_weight])
         # By topic, then by id in descending order: of documents with equal gain the first is taken.
-        answers = answers[np.lexsort((-intents.places_of_ids(answers), judgments.topic[answers]))]
+        answers = answers[np.lexsort((-intents.id_ranks(answers), judgments.topic[answers]))]
         starts = np.searchsorted(judgments.topic[answers], np.arange(judgments.n_topics + 1))
         totals = np.zeros((judgments.n_topics, 1))
         for topic in np.flatnonzero(np.diff(starts)):
@@ -484,7 +484,7 @@ class RankBiasedUtility(Measure):
         row, entry = intents.entries(rows.judgment)
         is_relevant = intents.grade[entry] >= 1
         row, entry = row[is_relevant], entry[is_relevant]
-        cell = rows.cell[row] * size + intents.place[entry]
+        cell = rows.cell[row] * size + intents.position[entry]
         order = np.argsort(cell, kind="stable")
         rank, grade = rows.rank[row[order]], intents.grade[entry[order]].astype(np.int64)
         gain = Gain("exponential")
@@ -506,6 +506,6 @@ class RankBiasedUtility(Measure):
             return np.full(intents.exists.shape, max_grade, dtype=np.int64)
         judgment, entry = intents.entries(np.arange(judged.judgments.topic.size))
         max_grades = np.zeros(intents.exists.shape, dtype=np.int64)
-        positions = judged.judgments.topic[judgment], intents.place[entry]
+        positions = judged.judgments.topic[judgment], intents.position[entry]
         np.maximum.at(max_grades, positions, intents.grade[entry])
         return max_grades

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import checked, choice, flag, integer, number, optional, parameter
+from cranfield.base.text import some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, number_rows, ranges, ratio, scan
 from cranfield.measures.base import Measure, measure
@@ -77,18 +78,26 @@ def click_u(
         gain = np.broadcast_to(np.asarray(gains, dtype=np.float64), rank.shape)
     except ValueError:
         raise MeasureError(
-            "click_u: lengths and gains must be numbers: a single one, or one for each click"
+            f"click_u: lengths and gains must be numbers, one for all or for each of {rank.size}"
+            f" clicks, got {lengths!r:.60} and {gains!r:.60}"
         ) from None
     if rank.ndim != 1 or query.shape != rank.shape:
         raise MeasureError(
-            "click_u: queries and ranks must be lists of equal length, with a number for each click"
+            "click_u: queries and ranks must be lists of equal length, with a number for each"
+            f" click, got shapes {query.shape} and {rank.shape}"
         )
     if not rank.size:
         return 0.0
     if rank.dtype.kind not in "iu" or query.dtype.kind not in "iu" or rank.min() < 1:
-        raise MeasureError("click_u: queries and ranks must be integers, and ranks at least 1")
+        raise MeasureError(
+            "click_u: queries and ranks must be integers, and ranks at least 1,"
+            f" got {some_of(map(str, query), 3)} and {some_of(map(str, rank), 3)}"
+        )
     if not (length >= 0).all() or not np.isfinite(length).all() or not np.isfinite(gain).all():
-        raise MeasureError("click_u: lengths must be finite and at least 0, and gains finite")
+        raise MeasureError(
+            "click_u: lengths must be finite and at least 0, and gains finite,"
+            f" got {some_of(map(str, length), 3)} and {some_of(map(str, gain), 3)}"
+        )
     snippet = checked("click_u", "snippet", snippet, _LENGTH, MeasureError)
     share = checked("click_u", "share", share, _PROPORTION, MeasureError)
     limit = checked("click_u", "limit", limit, _POSITIVE, MeasureError)
@@ -199,7 +208,10 @@ class ClickU(Measure):
             clicks.snippet_length if is_own else np.multiply(clicks.rank, self.snippet, dtype=float)
         )
         if np.isnan(snippet_lengths).any():
-            raise MeasureError(f"{self}: the log lacks some snippets; set a length as snippet=200")
+            raise MeasureError(
+                f"{self}: the log has no length for some snippets; set one length for all, such as"
+                " snippet=200"
+            )
         read_lengths = np.where(is_counted, self.F * length, 0.0)
         gain = self.gain if self.gains is None else self.gains.for_grades(clicks.grade)
         gains = np.where(is_counted, gain, 0.0)
@@ -234,7 +246,7 @@ def split_lists(queries: Rows) -> tuple[ResultLists, Ints]:
     return lists, np.cumsum(is_first, dtype=np.int64) - 1
 
 
-def first_occurrences(rows: Rows) -> NDArray[np.bool_]:
+def mask_first_occurrences(rows: Rows) -> NDArray[np.bool_]:
     """Return a mask of the first occurrence of each document in its session."""
     key = (rows.cell << 32) | rows.judgment
     is_first = np.zeros(key.size, dtype=bool)
@@ -272,12 +284,12 @@ class SessionGainMeasure(
         position = rank if self.variant == "kanoulas" else list_rank
         return _log(query + (self.bq - 1.0), self.bq) * _log(position + (self.b - 1.0), self.b)
 
-    def sum(self, judged: JudgedRuns, *, once: bool = False) -> Floats:
+    def sum_gains(self, judged: JudgedRuns, *, once: bool = False) -> Floats:
         """Sum discounted gains; with `once`, only a document's first occurrence has a gain."""
         rows = judged.judged()
         gains = self.gains.for_grades(rows.grade)
         if once:
-            gains = np.where(first_occurrences(rows), gains, 0.0)
+            gains = np.where(mask_first_occurrences(rows), gains, 0.0)
         queries = judged.queries(str(self))
         lists, list_of_row = split_lists(queries)
         # Every retrieved document belongs to a query, so each key has a match.
@@ -327,7 +339,7 @@ class SessionDCG(SessionGainMeasure):
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self.sum(judged)
+        return self.sum_gains(judged)
 
 
 @measure(
@@ -378,8 +390,8 @@ class NormalisedSessionDCG(SessionGainMeasure):
             ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
             query = np.ones_like(ideal.rank)
             ideal_sum = ideal.total(ideal.gains / self.discount(query, ideal.rank, ideal.rank))
-            return ratio(self.sum(judged, once=True), ideal_sum)
-        return ratio(self.sum(judged), self._sum_repeated_ideal(judged))
+            return ratio(self.sum_gains(judged, once=True), ideal_sum)
+        return ratio(self.sum_gains(judged), self._sum_repeated_ideal(judged))
 
     def _sum_repeated_ideal(self, judged: JudgedRuns) -> Floats:
         """Sum discounted gains over ideal lists, one for each list of the session."""
@@ -387,8 +399,8 @@ class NormalisedSessionDCG(SessionGainMeasure):
         lists, _ = split_lists(judged.queries(str(self)))
         length, offset = lists.length, lists.offset
         if self.depth is not None:
-            number = np.arange(length.size) - np.searchsorted(lists.cell, lists.cell)
-            length, offset = np.full_like(length, self.depth), number * self.depth
+            list_number = np.arange(length.size) - np.searchsorted(lists.cell, lists.cell)
+            length, offset = np.full_like(length, self.depth), list_number * self.depth
         if self.cutoff is not None:
             length = np.clip(self.cutoff - offset, 0, length)
         topic = lists.cell % judged.shape[0]

@@ -24,14 +24,14 @@ Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 
 
 def check_integers(
-    name: str, values: Any, highest: int | None = None, suffix: str = "", lowest: int = 1
+    name: str, values: Any, maximum: int | None = None, suffix: str = "", minimum: int = 1
 ) -> tuple[int, ...]:
     """Check one or more integers; raise an error for duplicates and integers out of range."""
     numbers = list(values) if isinstance(values, Iterable) else [values]
     if not numbers:
         raise PolicyError(f"expected at least one {name}{suffix}, got none")
     for number in numbers:
-        check_integer(f"{name}{suffix}", number, lowest, highest)
+        check_integer(f"{name}{suffix}", number, minimum, maximum)
         if numbers.count(number) > 1:
             raise PolicyError(f"{name} {number} is repeated")
     return tuple(map(int, numbers))
@@ -41,7 +41,7 @@ _COMMA = re.compile(r",(?![^(]*\))")
 
 
 def split_texts(name: str, texts: Any) -> list[Any]:
-    """Return strings or specs as a list; a single string is split at commas outside brackets."""
+    """Return strings or specs as a list; a single string is split at commas outside parentheses."""
     parts = _COMMA.split(texts) if isinstance(texts, str) else list(texts)
     if not parts:
         raise PolicyError(f"expected at least one {name}, got none")

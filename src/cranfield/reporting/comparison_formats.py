@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.scale_types import a_scale
+from cranfield.base.scale_types import scale_with_article
 from cranfield.base.text import counted, json_text, plain
 from cranfield.base.version import __version__
 from cranfield.reporting.marks import check_marks
@@ -317,7 +317,7 @@ def scale_text(facts: ScaleFacts) -> str:
         )
     lines += [
         "",
-        f"on one topic the measure is {a_scale(facts.scale)}, which admits",
+        f"on one topic the measure is {scale_with_article(facts.scale)}, which admits",
         f"  statistics: {', '.join(facts.statistics)}",
         f"  tests: {', '.join(facts.tests)}",
     ]

@@ -12,7 +12,7 @@ import numpy as np
 from cranfield.base import text
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import PolicyError, check_choice
-from cranfield.base.scale_types import a_scale
+from cranfield.base.scale_types import scale_with_article
 from cranfield.base.text import capitalised, counted
 from cranfield.base.version import __version__
 from cranfield.reporting.references import Entry, find_cited_works
@@ -652,19 +652,21 @@ def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
             else "No test of the residuals rejects normal errors of equal variance."
         ]
     meaning, measure_name = meaningfulness(comparison), comparison.measure or "the scores"
-    needs = f"The test needs {a_scale(meaning.required_scale)}"
+    needs = f"The test needs {scale_with_article(meaning.required_scale)}"
     if meaning.scale is None:
         yield [f"{needs}; the scale of {measure_name} is unknown."]
     elif meaning.verdict == MEANINGFUL:
         yield [
             f"{needs}, and {measure_name} is {'declared ' if meaning.declared_by_user else ''}"
-            f"{a_scale(meaning.scale)}, so the result does not depend on the spacing of the scale."
+            f"{scale_with_article(meaning.scale)}, so the result does not depend on the spacing of"
+            " the scale."
         ]
     else:
+        scale = scale_with_article(meaning.scale)
         reason = (
-            f"{measure_name} is declared to be {a_scale(meaning.scale)}"
+            f"{measure_name} is declared to be {scale}"
             if meaning.scale < meaning.required_scale
-            else f"{measure_name} is {a_scale(meaning.scale)} for retrieved sets of one size only"
+            else f"{measure_name} is {scale} for retrieved sets of one size only"
             if meaning.depends_on_size and not meaning.depends_on_topic
             else f"each topic has its own scale for {measure_name}"
         )

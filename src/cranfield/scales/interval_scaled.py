@@ -18,25 +18,26 @@ from cranfield.scales.forms.form import HINT, beyond_length, inner_measure, lowe
 from cranfield.scales.images.values import TIES, Image, image, image_of_topic
 from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
 
-Group = tuple[int | None, tuple[int, ...] | None]
+ImageKey = tuple[int | None, tuple[int, ...] | None]
 """Maximum number of relevant documents of a run, and the ideal ranking; None where not used."""
 
 
 def group_cells(
-    judged: JudgedRuns, length: int, limits: Ints | None, *, ideal: bool
-) -> dict[Group, Ints]:
+    judged: JudgedRuns, length: int, max_relevant: Ints | None, *, ideal: bool
+) -> dict[ImageKey, Ints]:
     """Group rankings by the image that they require; return the indices of the rankings.
 
-    `limits` are maximum numbers of relevant documents of runs. With `ideal`, images depend on the
-    ideal ranking of the topic.
+    `max_relevant` are maximum numbers of relevant documents of runs. With `ideal`, images depend
+    on the ideal ranking of the topic.
     """
     topics, systems = judged.shape
-    bounds = None if limits is None else np.minimum(np.broadcast_to(limits, judged.shape), length)
-    cells: dict[Group, list[int]] = {}
+    if max_relevant is not None:
+        max_relevant = np.minimum(np.broadcast_to(max_relevant, judged.shape), length)
+    cells: dict[ImageKey, list[int]] = {}
     for topic in range(topics):
         ideal_grades = _ideal_grades(judged, topic, length) if ideal else None
         for system in range(systems):
-            limit = None if bounds is None else int(bounds[topic, system])
+            limit = None if max_relevant is None else int(max_relevant[topic, system])
             cells.setdefault((limit, ideal_grades), []).append(topic * systems + system)
     return {group: np.array(indices) for group, indices in cells.items()}
 
@@ -58,14 +59,14 @@ _FORMULA = (
 
 @wrapping(
     "interval",
-    summary="The interval-scaled version of a measure: scores are replaced by their ranks.",
+    summary="Interval-scaled version of a measure, with scores replaced by their ranks.",
     formula=_FORMULA,
     source="Ferrante, Ferro and Fuhr (2021), section 5, equation (2)",
     family="measures of a measure",
     scale=Scale.INTERVAL,
 )
 class Interval(Wrapping):
-    r"""The interval-scaled version of a measure: scores are replaced by their ranks.
+    r"""Interval-scaled version of a measure, with scores replaced by their ranks.
 
     The rank of a score is computed among all values of the measure on runs of the same length, so
     that neighbouring values are one step apart. The order of runs does not change. The inner
@@ -103,24 +104,24 @@ class Interval(Wrapping):
     ties: str = parameter(
         "unique",
         choice(*TIES),
-        "`unique`: rank distinct scores, which makes the scale equispaced. For comparison, `mid`,"
+        "`unique`: rank distinct scores, which makes the scale equispaced; for comparison, `mid`,"
         " `min` and `max` rank runs: tied runs have the mean, lowest or highest of their ranks, as"
-        " in table 3 of the source.",
+        " in table 3 of the source",
     )
     raw: bool = parameter(
-        False, flag, "Whether to return ranks, from 1, instead of scaling them to [0, 1]."
+        False, flag, "whether to return ranks, from 1, instead of scaling them to [0, 1]"
     )
     feasible: bool = parameter(
         False,
         flag,
-        "Whether to rank only among runs with at most as many relevant documents (of any relevant"
-        " grade) as the topic has. Each recall base then has its own scale, and a mean over topics"
-        " mixes these scales.",
+        "whether to rank only among runs with at most as many relevant documents (of any relevant"
+        " grade) as the topic has; each recall base then has its own scale, and a mean over topics"
+        " mixes these scales",
     )
     seed: int = parameter(
         0,
         integer(0),
-        "Seed of the sampled rankings from which ranks are estimated if there are too many values.",
+        "seed of the sampled rankings from which ranks are estimated if there are too many values",
     )
 
     def __init__(self, inner: Measure | str, /, **options: Any) -> None:
@@ -184,8 +185,8 @@ class Interval(Wrapping):
         highest = int(max(rows.max(initial=0), self._max_grade(judged), 1))
         out = np.zeros(judged.shape)
         flat = out.reshape(-1)
-        limits = judged.recall_base(rel) if self.feasible else None
-        groups = group_cells(judged, self.cutoff, limits, ideal=needs_ideal)
+        max_relevant = judged.recall_base(rel) if self.feasible else None
+        groups = group_cells(judged, self.cutoff, max_relevant, ideal=needs_ideal)
         for (limit, ideal), cells in groups.items():
             if limit == 0:
                 # Without relevant documents there is only one run.
@@ -201,7 +202,7 @@ class Interval(Wrapping):
                 if inner_image.is_approximate:
                     warn(
                         f"{self}: too many values for exact ranks; scores are"
-                        f" {inner_image.precision}, and scores that are closer may be tied"
+                        f" {inner_image.precision}, and scores that differ by less may be tied"
                     )
             flat[cells] = scores[inverse.ravel()]
         if depends_on_recall_base(self.inner):
@@ -210,42 +211,44 @@ class Interval(Wrapping):
             out[is_undefined] = 1.0 if self.raw else 0.0
         return out
 
-    def require(self, grades: int, runs: int) -> None:
+    def require(self, max_grade: int, runs: int) -> None:
         """Raise an error if ranking this number of runs is infeasible.
 
         With the parameter `feasible`, images of single topics may still be too large.
         """
         self.require_complete()
         self._check_gains()
-        inner_image = self._image(1 if self._is_binary() else max(grades, 1), None)
+        inner_image = self._image(1 if self._is_binary() else max(max_grade, 1), None)
         if self.raw or self.ties != "unique":
             inner_image.require(runs, self.ties)
 
     def _image(
-        self, grades: int, at_most: int | None, ideal: tuple[int, ...] | None = None
+        self, grades: int, max_relevant: int | None, ideal: tuple[int, ...] | None = None
     ) -> Image:
         assert self.cutoff is not None
         # Grades have been mapped to 0 and 1, whatever the lowest relevant grade was.
         measure = self.inner(rel=1) if self._is_binary() else self.inner
         if measure.needs_ideal:
-            return image_of_topic(measure, self.cutoff, grades, ideal, at_most)
-        return image(measure, self.cutoff, grades, at_most=at_most, seed=self.seed)
+            return image_of_topic(measure, self.cutoff, grades, ideal, max_relevant)
+        return image(measure, self.cutoff, grades, at_most=max_relevant, seed=self.seed)
 
     def _normalise(self, ranks: Floats, inner_image: Image) -> Floats:
         """Normalise ranks of runs to [0, 1], from the lowest to the highest run."""
         gains = getattr(inner_image.measure, "gains", None)
         grades = np.arange(inner_image.grades + 1)
-        worth = grades if gains is None or isinstance(gains.kind, str) else gains.for_grades(grades)
-        extremes = np.full((2, inner_image.length), int(np.argmin(worth)))
+        grade_gains = (
+            grades if gains is None or isinstance(gains.kind, str) else gains.for_grades(grades)
+        )
+        extremes = np.full((2, inner_image.length), int(np.argmin(grade_gains)))
         extremes[1] = 0
-        extremes[1, : inner_image.at_most] = int(np.argmax(worth))
+        extremes[1, : inner_image.at_most] = int(np.argmax(grade_gains))
         lowest, highest = inner_image.rank_runs(extremes, ties=self.ties).astype(np.float64)
         return np.asarray((ranks - lowest) / max(highest - lowest, 1.0))
 
     def _check_gains(self) -> None:
         """Refuse gains of non-relevant documents, as unjudged documents have no gain."""
         kind = getattr(getattr(inner_measure(self.inner), "gains", None), "kind", None)
-        if isinstance(kind, tuple) and any(grade <= 0 and worth for grade, worth in kind):
+        if isinstance(kind, tuple) and any(grade <= 0 and gain for grade, gain in kind):
             raise MeasureError(f"{self}: gains of grades 0 and below must be 0")
 
     def _is_binary(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, as_array, check_list
-from cranfield.base.scale_types import Scale, a_scale
+from cranfield.base.scale_types import Scale, scale_with_article
 from cranfield.base.text import plain
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
@@ -184,19 +184,19 @@ class Meaningfulness:
         test = self.comparison.info.title
         if self.scale is None:
             return (
-                f"unknown: {test} needs {a_scale(self.required_scale)}, but the scale of {name}"
-                " is not declared"
+                f"unknown: {test} needs {scale_with_article(self.required_scale)}, but the scale"
+                f" of {name} is not declared"
             )
         if self.verdict == MEANINGFUL:
             declared = "declared by the user to be " if self.declared_by_user else ""
             return (
-                f"meaningful: {test} needs {a_scale(self.required_scale)}; {name} is {declared}"
-                f"{a_scale(self.scale)}"
+                f"meaningful: {test} needs {scale_with_article(self.required_scale)}; {name} is"
+                f" {declared}{scale_with_article(self.scale)}"
             )
         if self.scale >= self.required_scale and self.depends_on_size and not self.depends_on_topic:
             return (
                 f"not invariant: {test} combines scores of retrieved sets of different sizes, but"
-                f" {name} is {a_scale(self.scale)} only for sets of one size"
+                f" {name} is {scale_with_article(self.scale)} only for sets of one size"
             )
         if self.scale >= self.required_scale:
             return (
@@ -204,7 +204,7 @@ class Meaningfulness:
                 " on the recall base, so each topic has its own scale"
             )
         return (
-            f"not invariant: {test} needs {a_scale(self.required_scale)}, but {name} is"
+            f"not invariant: {test} needs {scale_with_article(self.required_scale)}, but {name} is"
             f" declared {self.scale}; results of the test may depend on how scores are spaced"
         )
 

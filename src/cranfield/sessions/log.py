@@ -60,7 +60,7 @@ CLICK_SCHEMA: FrameSchema = {**_RANK_SCHEMA, "start": pl.Float64, "end": pl.Floa
 QUERY_SCHEMA: FrameSchema = {**_LIST_SCHEMA, "text": pl.String, "start": pl.Float64}
 
 
-def first_occurrences(frame: pl.DataFrame, *columns: str) -> pl.Series:
+def mask_first_occurrences(frame: pl.DataFrame, *columns: str) -> pl.Series:
     """Return a mask of the rows whose values in the columns occur for the first time."""
     return frame.select(pl.struct(columns).is_first_distinct()).to_series()
 
@@ -154,8 +154,8 @@ class Sessions:
         sessions_with_queries = set(self.queries["session"])
         topics = zip(self.names, self.topics, strict=True)
         n_nonempty = self.results.select(LIST_KEY).unique().height
-        first_in_session = first_occurrences(self.results, "system", "session", "doc")
-        first_in_list = first_occurrences(self.results, *LIST_KEY, "doc")
+        first_in_session = mask_first_occurrences(self.results, "system", "session", "doc")
+        first_in_list = mask_first_occurrences(self.results, *LIST_KEY, "doc")
         return SessionCounts(
             sessions=len(self.names),
             queries=self.queries.height,
@@ -237,7 +237,7 @@ class Sessions:
         Parameters
         ----------
         min_seconds
-            Minimum dwell time of a click in seconds, such as 30; clicks of unknown dwell time are
+            Minimum dwell time of a click in seconds, such as 30; clicks with unknown dwell time are
             excluded, with a warning. By default each click counts.
 
         Raises
@@ -526,7 +526,7 @@ def concatenated(
         rows = rows.filter(pl.int_range(pl.len()).over(LIST_KEY) < depth)
     n_rows = rows.height
     if duplicates == "first":
-        rows = rows.filter(first_occurrences(rows, "system", "session", "doc"))
+        rows = rows.filter(mask_first_occurrences(rows, "system", "session", "doc"))
     cell = rows["system"].to_numpy() * len(sessions.names) + rows["session"].to_numpy()
     rank: Ints = number_rows(cell)
     ranked = rows.select("system", "session", pl.Series("rank", rank), "query", "doc")
@@ -550,7 +550,7 @@ def match_clicks(
     clicks = clicks.with_columns(
         topic=pl.Series(positions).gather(clicks["session"]),
         name=names.gather(clicks["session"]),
-        is_repeated=~first_occurrences(clicks, "system", "session", "doc"),
+        is_repeated=~mask_first_occurrences(clicks, "system", "session", "doc"),
     ).filter(pl.col("topic") >= 0)
     # Unjudged documents have grade 0.
     clicks = clicks.join(grades, on=["name", "doc"], how="left", maintain_order="left")

@@ -25,7 +25,7 @@ from cranfield.sessions.log import (
     RESULT_KEY,
     RESULT_SCHEMA,
     Sessions,
-    first_occurrences,
+    mask_first_occurrences,
 )
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import columns_of_mapping, read_table, two_columns
@@ -463,7 +463,7 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
         rank = pl.int_range(pl.len(), dtype=pl.Int64).over(LIST_KEY) + 1
         results = results.sort("score", "doc", descending=True, maintain_order=True)
         results = results.with_columns(rank=rank)
-    is_first = first_occurrences(results, *RESULT_KEY)
+    is_first = mask_first_occurrences(results, *RESULT_KEY)
     repeats = (~is_first).arg_true()
     if len(repeats) and on_duplicate == "first":
         warn(

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import MeasureError, PolicyError
-from cranfield.base.scale_types import a_scale
+from cranfield.base.scale_types import scale_with_article
 from cranfield.base.text import counted, plain
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.grammar import parse_measure
@@ -27,7 +27,8 @@ AVOIDED, MADE, DISPUTED, CANNOT_TELL = "avoided", "made", "disputed", "cannot te
 MAX_UNJUDGED_DIFFERENCE = 0.05
 """Largest acceptable difference between two systems' proportions of unjudged documents."""
 
-MIN_TOPICS, USUAL_TOPICS = 25, 50  # below these, a comparison is a mistake, or unusual
+# Below the first, the item `topics` is `made`; below the second, its finding says so.
+MIN_TOPICS, USUAL_TOPICS = 25, 50
 
 Decision = tuple[str, str]
 """Status and finding of an item."""
@@ -45,7 +46,7 @@ class _ChecklistInput:
         """The comparison by the first measure; all have the same test and correction."""
         return next(iter(self.comparisons.values()))
 
-    def labelled(self) -> Iterator[tuple[str, PairwiseComparison]]:
+    def labelled_comparisons(self) -> Iterator[tuple[str, PairwiseComparison]]:
         """Yield the comparisons with a label: the measure and a colon if there are several."""
         for name, comparison in self.comparisons.items():
             yield f"{plain(name)}: " if len(self.comparisons) > 1 else "", comparison
@@ -65,7 +66,7 @@ def _check_scale_mean(inputs: _ChecklistInput) -> Decision:
             undeclared.append(name)
         elif scale < comparison.scale:
             violations.append(f"{name} is declared {scale}")
-    assumed = f"the test {first.test} assumes {a_scale(first.scale)}"
+    assumed = f"the test {first.test} assumes {scale_with_article(first.scale)}"
     if violations:
         return DISPUTED, f"{assumed}, but {', '.join(violations)}"
     if undeclared:
@@ -93,7 +94,7 @@ def _is_average_precision(name: str) -> bool:
 
 def _check_digits(inputs: _ChecklistInput) -> Decision:
     findings, has_excess_digits = [], False
-    for label, comparison in inputs.labelled():
+    for label, comparison in inputs.labelled_comparisons():
         if comparison.mean_of != "mean":
             return CANNOT_TELL, f"the standard error of a {comparison.mean_of} is not computed"
         rows = summarise(comparison.scores).rows.filter((pl.col("sd") > 0) & (pl.col("topics") > 1))
@@ -139,14 +140,15 @@ def _check_multiple(inputs: _ChecklistInput) -> Decision:
     if correction.controls == "FDR":
         return MADE, f"{problem}: the false discovery rate is controlled within each measure only"
     return MADE, (
-        f"{problem}: if {independent} were independent, the probability of a Type I error would be"
-        f" up to {1 - (1 - alpha) ** n_families:.4f} = 1 - (1 - {alpha:g})^{n_families}"
+        f"{problem}: if {independent} were independent, the probability of at least one Type I"
+        f" error would be up to {1 - (1 - alpha) ** n_families:.4f}"
+        f" = 1 - (1 - {alpha:g})^{n_families}"
     )
 
 
 def _check_effect(inputs: _ChecklistInput) -> Decision:
     findings = []
-    for label, comparison in inputs.labelled():
+    for label, comparison in inputs.labelled_comparisons():
         k = int(np.abs(comparison.difference).argmax())
         low, high = (float(bounds[k]) for bounds in comparison.interval)
         interval = "no interval" if np.isnan(low) else f"{low:.4f} to {high:.4f}"
@@ -161,7 +163,7 @@ def _check_effect(inputs: _ChecklistInput) -> Decision:
 
 def _check_null(inputs: _ChecklistInput) -> Decision:
     findings, n_not_significant = [], 0
-    for label, comparison in inputs.labelled():
+    for label, comparison in inputs.labelled_comparisons():
         rows = np.flatnonzero(~comparison.is_significant())
         n_not_significant += len(rows)
         pairs = counted(len(comparison), "pair")
@@ -226,7 +228,7 @@ def _check_unjudged(inputs: _ChecklistInput) -> Decision:
 
 def _check_aggregate_only(inputs: _ChecklistInput) -> Decision:
     findings = []
-    for label, comparison in inputs.labelled():
+    for label, comparison in inputs.labelled_comparisons():
         scores, sign = comparison.scores.over_shards(), -1 if comparison.lower_is_better else 1
         second_is_better = sign * comparison.difference < 0
         better = np.where(second_is_better, comparison.second, comparison.first)
@@ -401,7 +403,7 @@ def checklist(scores: Any, **options: Any) -> Checklist:
     Ferrante, Ferro and Fuhr (2022) reply; Zobel (2022) describes limits of batch evaluation. Items
     on which papers disagree are `disputed`. A mean with standard error s supports
     :math:`\lceil -\log_{10} s \rceil + 1` decimals. If all null hypotheses hold, c independent
-    uncorrected tests at level alpha make a Type I error with probability
+    uncorrected tests at level alpha make at least one Type I error with probability
     :math:`1 - (1 - \alpha)^c`.
 
     Examples
@@ -422,8 +424,8 @@ def checklist(scores: Any, **options: Any) -> Checklist:
     is_of_runs = isinstance(scores, Evaluation) and hasattr(scores.judged, "coverage")
     inputs = _ChecklistInput(comparisons, scores if is_of_runs else None)
     rows = []
-    for name, (item, decide, source) in ITEMS.items():
-        decision = (CANNOT_TELL, decide) if isinstance(decide, str) else decide(inputs)
+    for name, (item, check, source) in ITEMS.items():
+        decision = (CANNOT_TELL, check) if isinstance(check, str) else check(inputs)
         rows.append((name, item, *decision, source))
     comparison = inputs.first_comparison
     table = pl.DataFrame(rows, schema=list(Checklist.columns), orient="row")

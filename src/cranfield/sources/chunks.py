@@ -44,7 +44,7 @@ from cranfield.sources.archives import (
     remote_size,
 )
 
-CHUNK = 4 << 20
+CHUNK_BYTES = 4 << 20
 """Bytes parsed at a time in a thread, enough to make the overhead negligible."""
 
 CHUNKS_AT_ONCE = 4
@@ -60,9 +60,9 @@ FORMAT_OF_SUFFIX = {
 }
 """Formats with named columns, by suffix."""
 
-_SUFFIXES = {".gz", ".bz2", ".xz", ".zst"}
+_COMPRESSION_SUFFIXES = {".gz", ".bz2", ".xz", ".zst"}
 
-_RATIO = 10
+_COMPRESSION_RATIO = 10
 """Approximate ratio of decompressed to compressed size."""
 
 
@@ -97,11 +97,11 @@ class Source:
 
     def _content_path(self) -> Path:
         path = Path(file_of_url(self.path))
-        return path.with_suffix("") if path.suffix.lower() in _SUFFIXES else path
+        return path.with_suffix("") if path.suffix.lower() in _COMPRESSION_SUFFIXES else path
 
     @property
     def stem(self) -> str:
-        """File name without folder, archive suffix and format suffix; always valid Unicode."""
+        """File name without folder, compression suffix and format suffix; always valid Unicode."""
         if self.path == "-":
             return "stdin"
         try:
@@ -113,7 +113,7 @@ class Source:
 
     @property
     def suffix(self) -> str:
-        """Suffix of the format in lower case, without archive suffix."""
+        """Suffix of the format in lower case, without compression suffix."""
         return "" if self.path == "-" else self._content_path().suffix.lower()
 
     @property
@@ -124,8 +124,11 @@ class Source:
             size = remote_size(self.path) if is_url(self.path) else path.stat().st_size
         except (OSError, ValueError):
             return 0
-        compressed = Path(file_of_url(self.path)).suffix.lower() in {*_SUFFIXES, ".parquet"}
-        return size * _RATIO if compressed else size
+        compressed = Path(file_of_url(self.path)).suffix.lower() in {
+            *_COMPRESSION_SUFFIXES,
+            ".parquet",
+        }
+        return size * _COMPRESSION_RATIO if compressed else size
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
@@ -137,7 +140,7 @@ class Source:
             stream = open_decompressed(raw)
             kind, names = archive_of_files(stream)
             if kind == "workbook":
-                reason = "is a workbook of a spreadsheet; save the sheet as CSV"
+                reason = "is a spreadsheet workbook; save the sheet as CSV"
                 raise InputError(reason, source=self.name)
             if kind:
                 files = f" ({some_of(map(quoted, names), 3)})" if names else ""
@@ -187,7 +190,7 @@ class Source:
             check_beginning(content)
             if len(content) == max_bytes:
                 has_lines = self.suffix in {".csv", ".tsv", ".jsonl", ".ndjson"}
-                content = _with_lines(content, stream) if has_lines else content + stream.read()
+                content = _read_remaining(content, stream) if has_lines else content + stream.read()
         return content if is_utf8(self.encoding) else self.as_utf8(content.removeprefix(BOM_UTF8))
 
     def as_utf8(self, text: bytes, first_line: int = 1) -> bytes:
@@ -209,7 +212,7 @@ class Source:
                 return text if is_utf8(self.encoding) else decoded.encode()
         raise InputError(reason, source=self.name, line=first_line + text.count(b"\n", 0, at))
 
-    def in_encoding(self, encoding: str, form: str) -> Source:
+    def with_encoding(self, encoding: str, form: str) -> Source:
         """Return the same file with another encoding of text; warn if the format is Parquet."""
         if form == "parquet" and not is_utf8(encoding):
             warn(f"{self.name}: encoding has no effect on Parquet")
@@ -231,7 +234,7 @@ class Source:
             return
         with self.open() as stream:
             is_first, max_size = True, read_limit("CRANFIELD_MAX_LINE")
-            while data := stream.read(_to_end_of_line(stream, size or CHUNK, max_size)):
+            while data := stream.read(_to_end_of_line(stream, size or CHUNK_BYTES, max_size)):
                 end_of_line = b"" if data.endswith(b"\n") else stream.readline(max_size)
                 if len(end_of_line) == max_size and not end_of_line.endswith(b"\n"):
                     if self.suffix != ".json":
@@ -253,7 +256,7 @@ class Source:
 
 
 def _to_end_of_line(stream: IO[bytes], size: int, max_size: int) -> int:
-    """Return a number of bytes, and those up to the end of the line if the stream is a file.
+    """Return `size`, extended to the end of the line if the stream is a file.
 
     Lines that are read as a whole need no copy.
     """
@@ -267,7 +270,7 @@ def _to_end_of_line(stream: IO[bytes], size: int, max_size: int) -> int:
     return size + len(end_of_line) if end_of_line.endswith(b"\n") else size
 
 
-def _with_lines(head: bytes, stream: IO[bytes]) -> bytes:
+def _read_remaining(head: bytes, stream: IO[bytes]) -> bytes:
     """Read the remaining content, and refuse a line beyond the limit."""
     content, line_size, data = bytearray(), 0, head
     while data:
@@ -281,7 +284,7 @@ def _with_lines(head: bytes, stream: IO[bytes]) -> bytes:
 
 def check_skipped(size: int, name: str) -> None:
     """Refuse a file with more bytes of consecutive blank lines and comments than the limit."""
-    reason = "has more than {} bytes of blank lines and comments in a row"
+    reason = "has more than {} bytes of consecutive blank lines and comments"
     check_limit("CRANFIELD_MAX_BLANK", size, reason, name)
 
 
@@ -333,7 +336,7 @@ class Origin:
     name: str
     lines: Sequence[int] | NDArray[np.int64] | None = None
 
-    def wrong(self, reason: str, row: int, topic: str | None, doc: str | None) -> InputError:
+    def error_at_row(self, row: int, reason: str, topic: str | None, doc: str | None) -> InputError:
         """Return an error with the line, topic and document of a row."""
         return InputError(reason, source=self.name, line=self.line(row), topic=topic, doc=doc)
 

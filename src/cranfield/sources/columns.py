@@ -739,7 +739,7 @@ class Table:
         if is_invalid.any():
             row = int(is_invalid.arg_true()[0])
             cells = self.frame.row(row, named=True)
-            raise self.wrong(row, reason(cells), cells.get("topic"), cells.get("doc"))
+            raise self.error_at_row(row, reason(cells), cells.get("topic"), cells.get("doc"))
 
     def check(self, suspicions: Suspicions) -> None:
         """Raise an error for the first row that meets one of the conditions, if any."""
@@ -753,9 +753,9 @@ class Table:
             cells = self.frame.row(row, named=True)
             texts = {k: quoted(v) if isinstance(v, str) else v for k, v in cells.items()}
             text = reason.format_map(texts)
-            raise self.wrong(row, text, cells.get("topic"), cells.get("doc"))
+            raise self.error_at_row(row, text, cells.get("topic"), cells.get("doc"))
 
-    def wrong(
+    def error_at_row(
         self, row: int, reason: str, topic: str | None = None, doc: str | None = None
     ) -> InputError:
         return error_at_row(row, reason, self.source, self.lines, topic, doc)

@@ -381,9 +381,11 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             system = run or name or stem_of(file)
             is_name_used |= run is None
             if (topic, system) in answered:
-                raise table.wrong(row, f"is a second answer of system {quoted(system)}", topic)
+                raise table.error_at_row(
+                    row, f"is a second answer of system {quoted(system)}", topic
+                )
             answered.add((topic, system))
-            nuggets, n_failed = _read_labels(labels, partial(table.wrong, row, topic=topic))
+            nuggets, n_failed = _read_labels(labels, partial(table.error_at_row, row, topic=topic))
             n_failed_labels += n_failed
             counts = Counter((nugget, importance) for nugget, importance, _ in nuggets)
             if topic not in first_nuggets:
@@ -393,7 +395,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
                 difference = (counts - first_nuggets[topic]) or (first_nuggets[topic] - counts)
                 example = quoted(next(iter(difference))[0])
                 reason = f"nuggets differ from those of the topic's first answer, such as {example}"
-                raise table.wrong(row, reason, topic)
+                raise table.error_at_row(row, reason, topic)
             cells = {"topic": topic, "system": system, "text": text}
             rows.append({**cells, "nugget": None})
             rows += [{**cells, "nugget": name, "support": degree} for name, _, degree in nuggets]

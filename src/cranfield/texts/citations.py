@@ -291,7 +291,7 @@ def _add_support(table: Table, degrees: Table) -> Table:
     for row in frame.select(is_excluded & _IS_FIRST).to_series().arg_true():
         topic, sentence, doc = frame.select(keys).row(row)
         reason = f"citation {quoted(doc)} of sentence {sentence} has no support in {degrees.source}"
-        raise table.wrong(row, reason, topic)
+        raise table.error_at_row(row, reason, topic)
     if excluded := frame.filter(is_excluded).height:
         reason = "excluded: no support label (required for the first citation of a sentence only)"
         warn(f"{table.source}: {counted(excluded, 'citation')} {reason}")

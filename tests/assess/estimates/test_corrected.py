@@ -523,7 +523,7 @@ def test_the_population_of_a_sample_without_a_design_is_stated() -> None:
     judge = {t: {f"d{k}": k % 2 for k in range(6)} for t in "xyz"}
     options: dict[str, Any] = {"unit": "document", "lambda_": 1}
     notes = ppi_scores(runs, people, judge, "P@2", **options).notes
-    expected = "people's judgments are treated as a random sample of the documents that the judge"
+    expected = "human judgments are treated as a random sample of the documents that the judge"
     assert notes[0] == f"{expected} labelled: 2 of 6 in each topic"
     more = {t: {**docs, **{f"e{k}": 0 for k in range(30 if t == "x" else 20)}} for t, docs in
             judge.items()}  # fmt: skip

@@ -242,7 +242,7 @@ def test_a_bias_that_is_equal_in_all_topics_has_no_interval() -> None:
     found = cf.assess.self_preference(runs, people, {"llm": judge}, {"llm": "b"}, "P@1")
     assert found.bias.tolist() == [2.0]
     assert np.isnan([found.low, found.high, found.low_together, found.p]).all()
-    assert "no interval for 1 value of the bias" in found.notes[-1]
+    assert "no interval for the bias of 1 pair of measure and judge" in found.notes[-1]
 
 
 def test_in_llmjudge_every_judge_puts_its_own_run_first(tmp_path: Path) -> None:
@@ -299,7 +299,9 @@ def test_documents_that_people_did_not_judge_have_a_note() -> None:
     for function in (cf.assess.judge_rankings, cf.assess.score_bias):
         [note] = function(runs, people, judges, "P@1").notes
         assert note.startswith("wide: people did not judge 3 of 9 documents")
-        assert "scores by people are too low and biases of the judge's scores too high" in note
+        assert (
+            "scores by human labels are too low and biases of the judge's scores too high" in note
+        )
         assert "a random sample of documents, estimate scores with unit='document'" in note
         assert note.endswith("only documents that people judged, use unjudged='condensed'")
         assert function(runs, people, judges, "P@1", unjudged="condensed").notes == ()

@@ -203,7 +203,7 @@ def test_any_text_has_the_faults_that_a_plain_check_finds_line_by_line(
     path = folder / f"any.run{suffix}"
     path.write_bytes(COMPRESS[suffix](data))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cranfield.sources.chunks.CHUNK", chunk)
+        patch.setattr("cranfield.sources.chunks.CHUNK_BYTES", chunk)
         report = check_run(path, task, tag=asked.declared, team=asked.team, all_faults=True)
     got = Counter(Found(one.code, one.line, one.count) for one in report.faults)
     assert got == Counter(faults_of(data, asked))

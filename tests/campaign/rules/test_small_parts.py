@@ -17,12 +17,12 @@ import cranfield as cf
 from cranfield.campaign.rules.task_rules import (
     TaskRules,
     check_patterns,
-    duration_text,
+    format_duration,
+    format_time,
+    format_utc,
     full_matches,
-    instant,
     is_safe_name,
-    time_text,
-    utc_text,
+    parse_time,
 )
 
 BAD_NAMES = [
@@ -119,9 +119,9 @@ def test_the_whole_has_to_match() -> None:
     ],
 )
 def test_instants(text: str, utc: str) -> None:
-    assert utc_text(instant(text)) == utc
-    assert instant(utc) == instant(text).replace(microsecond=0)
-    assert time_text(instant(text)) == utc.replace("T", " ").replace("Z", " UTC")
+    assert format_utc(parse_time(text)) == utc
+    assert parse_time(utc) == parse_time(text).replace(microsecond=0)
+    assert format_time(parse_time(text)) == utc.replace("T", " ").replace("Z", " UTC")
 
 
 @pytest.mark.parametrize(
@@ -135,19 +135,19 @@ def test_instants(text: str, utc: str) -> None:
 )
 def test_what_is_no_instant(text: str, message: str) -> None:
     with pytest.raises(cf.InputError, match=message):
-        instant(text)
+        parse_time(text)
 
 
 @given(st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)))  # noqa: DTZ001
 def test_utc_text_sorts_as_instants_do_and_reads_back(naive: datetime) -> None:
     time = naive.replace(tzinfo=UTC, microsecond=0)
-    assert instant(utc_text(time)) == time
-    assert utc_text(time) < utc_text(time + timedelta(seconds=1))
+    assert parse_time(format_utc(time)) == time
+    assert format_utc(time) < format_utc(time + timedelta(seconds=1))
 
 
 def test_a_time_without_an_offset_is_no_instant() -> None:
     with pytest.raises(ValueError, match="without an offset"):
-        utc_text(datetime(2026, 1, 1))  # noqa: DTZ001
+        format_utc(datetime(2026, 1, 1))  # noqa: DTZ001
 
 
 @pytest.mark.parametrize(
@@ -164,4 +164,4 @@ def test_a_time_without_an_offset_is_no_instant() -> None:
     ],
 )
 def test_how_long_something_lasts(seconds: float, words: str) -> None:
-    assert duration_text(timedelta(seconds=seconds)) == words
+    assert format_duration(timedelta(seconds=seconds)) == words

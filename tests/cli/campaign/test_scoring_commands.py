@@ -71,7 +71,7 @@ def test_judgments(folder: Path) -> None:
     assert out.startswith("Judgments of adhoc: 1 version\n")
     (folder / "two.txt").write_text("q1 0 d001 1\nq2 0 d002 1\nq3 0 d003 0\nq4 0 d001 1\n")
     _, err = command(folder, "judgments", "news", "two.txt", status=2)
-    assert err == "cranfield: error: QRELS requires --version, such as 1\n"
+    assert err == "cranfield: error: QRELS requires --version, such as --version 1\n"
     _, err = command(folder, "judgments", "news", "two.txt", "--version", "1", status=2)
     assert (
         err
@@ -160,7 +160,7 @@ def test_a_run_is_kept_out_of_the_pool(tmp_path: Path) -> None:
     command(tmp_path, "pool", "news", "--format", "tsv", "-o", "all.tsv")
     start = ("pool", "news", "--without", "bm25", "--mark")
     out, _ = command(tmp_path, *start, "--format", "tsv", "-o", "less.tsv")
-    assert "2 runs, depth 10, runs recorded\nexcluded from the pool: bm25\n" in out
+    assert "2 runs, depth 10, runs recorded as pooled\nexcluded from the pool: bm25\n" in out
     every_doc, fewer = (
         {*(tmp_path / f"{name}.tsv").read_text().split("\n")} for name in ("all", "less")
     )

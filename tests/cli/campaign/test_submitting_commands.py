@@ -212,7 +212,7 @@ def test_files_that_are_no_runs(folder: Path) -> None:
     (folder / "long.run").write_bytes(b"x" * 10_001)
     (folder / "damaged.gz").write_bytes(gzip.compress(b"1 Q0 x 1 1 a\n")[:-4])
     for name, said in (
-        ("empty.run", "is empty: a run has at least one line [empty]"),
+        ("empty.run", "is empty; expected at least one line [empty]"),
         ("bomb.gz", "the decompressed file has more than 100,000 bytes [size]"),
         ("lines.gz", "the decompressed file has more than 100,000 bytes [size]"),
         ("long.run", "the file has more than 10,000 bytes [size]"),

@@ -12,7 +12,7 @@ from scipy.stats import nct
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
-from cranfield.meta.topic_studies.extrapolation import generalizability, power
+from cranfield.meta.topic_studies.extrapolation import compute_t_test_power, generalizability
 from cranfield.meta.topic_studies.variance_components import Generalizability
 from cranfield.scores import Scores
 from tests.significance.test_random_topics import LMER, scores
@@ -253,4 +253,4 @@ def test_coefficients_of_facets() -> None:
 def test_power_is_that_of_scipy(df: int, critical: float) -> None:
     shift = np.array([0.0, 0.5, 1.5, 2.5])
     theirs = nct.sf(critical, df, shift) + nct.cdf(-critical, df, shift)
-    assert power(shift, df, critical) == pytest.approx(theirs, abs=1e-9)
+    assert compute_t_test_power(shift, df, critical) == pytest.approx(theirs, abs=1e-9)

@@ -27,9 +27,9 @@ def test_what_is_left_out_is_told_of_the_file_in_which_it_is(tmp_path: Path) -> 
         cf.online.read_log(*(tmp_path / name for name in tables))
     said = [str(one.message).removeprefix(f"{tmp_path}/") for one in caught]
     assert sorted(said) == [
-        "clicks.csv: 1 click on no page, excluded",
-        "clicks.csv: 1 click on no result, excluded",
-        "results.csv: 1 result of no page, excluded",
+        "clicks.csv: 1 click without a known page, excluded",
+        "clicks.csv: 1 click without a known result, excluded",
+        "results.csv: 1 result without a known page, excluded",
     ]
 
 
@@ -149,7 +149,7 @@ def test_ids_with_and_without_decimals_are_reported() -> None:
 
 def test_robots_are_left_out() -> None:
     pages = {"page": [1, 2, 3, 4], "query": ["a"] * 4, "user": ["bot", "u", "bot", "bot"]}
-    log = log_of(pages, {"page": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}, max_queries=2)
+    log = log_of(pages, {"page": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}, max_pages=2)
     assert log.pages["id"].to_list() == ["2"] and log.results.rows() == [(0, 1, "b")]
     assert log.anomalies["pages of users with more than 2 pages"] == 3
 
@@ -185,11 +185,16 @@ def test_reading_by_loops(ids: list[str], shown: Any, clicked: Any) -> None:
     for (page, rank), doc in sorted(shown.items(), key=lambda item: item[0][1]):
         places.setdefault((page, doc), rank)
     kept: dict[str, list[Any]] = {page: [] for page in ids}
-    odd = {"clicks on no page": 0, "clicks on no result": 0, "clicks logged twice": 0, MOVED: 0}
+    odd = {
+        "clicks without a known page": 0,
+        "clicks without a known result": 0,
+        "clicks logged twice": 0,
+        MOVED: 0,
+    }
     seen = set()
     for page, rank, doc, time, dwell in clicked:
         if page not in ids:
-            odd["clicks on no page"] += 1
+            odd["clicks without a known page"] += 1
             continue
         if doc is None or shown.get((page, rank)) == doc:
             found = rank if (page, rank) in shown else None
@@ -197,7 +202,7 @@ def test_reading_by_loops(ids: list[str], shown: Any, clicked: Any) -> None:
             found = places.get((page, doc))
             odd[MOVED] += found is not None and rank is not None
         if found is None:
-            odd["clicks on no result"] += 1
+            odd["clicks without a known result"] += 1
             continue
         event = (page, found, time, None if dwell is None or dwell <= 0 else float(dwell))
         if event in seen and time is not None:
@@ -344,5 +349,5 @@ def test_clicks_that_were_counted_are_not_merged() -> None:
     assert log.clicks["dwell"].to_list() == [40, None]
     assert log.anomalies == {
         "clicks on a result that was clicked before": 1,
-        "clicks of unknown dwell": 1,
+        "clicks with unknown dwell time": 1,
     }

@@ -28,7 +28,7 @@ def test_session_2013() -> None:
     assert log.anomalies == {
         "pages without results": 2,
         "clicks on a result that was clicked before": 28,
-        "clicks of unknown dwell": 14,
+        "clicks with unknown dwell time": 14,
     }
     dwell = log.clicks["dwell"].drop_nulls()
     assert dwell.len() == 572 and (dwell >= 30).sum() == 218
@@ -97,7 +97,7 @@ def test_ubi(tmp_path: Path) -> None:
         event("click", "q1", "a", 0, 9, position={"xy": {"x": 1, "y": 2}}) | {"session_id": None},
     ]
     queries, events = lines(tmp_path / "q.ndjson", asked), lines(tmp_path / "e.ndjson", done)
-    with pytest.warns(CranfieldWarning, match="1 click on no page, excluded"):
+    with pytest.warns(CranfieldWarning, match="1 click without a known page, excluded"):
         log = cf.online.read_log(queries, clicks=events)
     assert log.pages["user"].to_list() == ["u", "c", None]
     assert log.pages["session"].to_list() == ["s1", "s1", None]
@@ -117,7 +117,9 @@ def test_clicks_of_ubi_on_no_page_are_said_once(tmp_path: Path) -> None:
     lines(events, done)
     with pytest.warns(CranfieldWarning) as said:
         cf.online.read_log(queries, clicks=events)
-    assert [str(one.message) for one in said] == [f"{events}: 2 clicks on no page, excluded"]
+    assert [str(one.message) for one in said] == [
+        f"{events}: 2 clicks without a known page, excluded"
+    ]
     lines(queries, [query("q", []), {"user_query": "b"}])
     with pytest.raises(InputError, match="q.jsonl:2: has no query_id"):
         cf.online.read_log(queries, clicks=events)
@@ -128,7 +130,7 @@ def test_yandex(tmp_path: Path, name: str) -> None:
     path = text(
         tmp_path / name, "1\t0\tQ\t77\t13\ta\tb\tc\n1\t5\tC\tb\n2\t0\tQ\t78\t13\ta\n1\t9\tC\tz\n"
     )
-    with pytest.warns(CranfieldWarning, match="1 click on no result"):
+    with pytest.warns(CranfieldWarning, match="1 click without a known result"):
         log = cf.online.read_log(path)
     assert log.pages.select("query", "session").rows() == [("77_13", "1"), ("78_13", "2")]
     assert log.results["doc"].to_list() == ["a", "b", "c", "a"]
@@ -139,7 +141,7 @@ def test_yandex(tmp_path: Path, name: str) -> None:
 def test_the_sample_of_pyclick(tmp_path: Path, name: str, form: str) -> None:
     page = "7_1\ta,b,c :"
     path = text(tmp_path / name, f"{page} b , a; {page}; {page} c , c , z; \n7_2\tx : x;\n")
-    with pytest.warns(CranfieldWarning, match="1 click on no result, excluded"):
+    with pytest.warns(CranfieldWarning, match="1 click without a known result, excluded"):
         log = cf.online.read_log(path, format=form)
     assert log.pages["query"].to_list() == ["7_1", "7_1", "7_1", "7_2"]
     assert log.results_with_clicks["clicks"].to_list() == [1, 1, 0, 0, 0, 0, 0, 0, 2, 1]

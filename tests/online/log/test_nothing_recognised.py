@@ -123,7 +123,7 @@ def test_a_misspelt_action_is_reported(tmp_path: Path) -> None:
 def test_events_before_the_first_query(tmp_path: Path, page: str | None) -> None:
     more = {"action_name": "click", "query_id": page, "session_id": "s"}
     queries, events = ubi(tmp_path, "click", more=[more])
-    with pytest.warns(CranfieldWarning, match="1 click on no page, excluded"):
+    with pytest.warns(CranfieldWarning, match="1 click without a known page, excluded"):
         log = cf.online.read_log(queries, clicks=events)
     assert log.clicks.rows() == [(0, 2, "b"), (1, 2, "b")]
 
@@ -132,14 +132,14 @@ def test_events_before_the_first_query(tmp_path: Path, page: str | None) -> None
 def test_clicks_on_something_else(tmp_path: Path, attributes: dict[str, Any]) -> None:
     more = {"action_name": "click", "query_id": "p", "event_attributes": attributes}
     queries, events = ubi(tmp_path, "click", more=[more])
-    with pytest.warns(CranfieldWarning, match="1 click on no result, excluded"):
+    with pytest.warns(CranfieldWarning, match="1 click without a known result, excluded"):
         log = cf.online.read_log(queries, clicks=events)
     assert log.clicks.rows() == [(0, 2, "b"), (1, 2, "b")]
 
 
 def test_clicks_above_the_first_query_of_a_session(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("7\t9\tC\t12\n7\t10\tQ\t1\t6\t11\t12\n7\t12\tC\t11\n")
-    with pytest.warns(CranfieldWarning, match="1 click on no page, excluded"):
+    with pytest.warns(CranfieldWarning, match="1 click without a known page, excluded"):
         log = cf.online.read_log(tmp_path / "log")
     assert log.clicks["doc"].to_list() == ["11"]
 

@@ -29,7 +29,7 @@ def test_three_tables() -> None:
     assert log.results.rows() == [(0, 1, "a"), (0, 2, "b"), (1, 1, "c")]
     assert log.clicks.drop("time").rows() == [(0, 2, "b", None), (1, 1, "c", 40.0)]
     assert log.results_with_clicks["clicks"].to_list() == [0, 1, 1]
-    assert log.anomalies == {"clicks of unknown dwell": 1}
+    assert log.anomalies == {"clicks with unknown dwell time": 1}
 
 
 def test_the_same_from_every_kind_of_table(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ BAD_FILES = {
         ("page,rank,time\n1,1,NaN\n", "clicks.csv:2: time 'NaN' is not a time"),
         ("page,rank,time\n1,1,soon\n", "clicks.csv:2: time 'soon' is not a time"),
         ("page,rank,dwell\n1,1,long\n", "clicks.csv:2: dwell 'long' is not a number of seconds"),
-        ("page,rank,doc\n1,,\n", "clicks.csv:2: a click has neither a rank nor a document"),
+        ("page,rank,doc\n1,,\n", "clicks.csv:2: has neither a rank nor a document"),
         ("page,time\n1,3\n", "clicks.csv: has neither a column rank nor a column doc"),
         ("rank\n1\n", "clicks.csv: has no page column"),
         ("\npage,rank,rank\n1,1,1\n", "clicks.csv: has two columns 'rank'"),
@@ -141,9 +141,9 @@ REFUSALS: dict[str, list[Refusal]] = {
     "options": [
         (lambda: read_log(PAGES, RESULTS, format="x"), "format"),
         (lambda: read_log(PAGES, RESULTS, on_anomaly="drop"), "on_anomaly"),
-        (lambda: read_log(PAGES, RESULTS, max_queries=0), "max_queries"),
-        (lambda: read_log(PAGES, RESULTS, max_queries=cast(Any, 1.5)), "max_queries"),
-        (lambda: read_log(PAGES, max_queries=1), "max_queries requires a column user or session"),
+        (lambda: read_log(PAGES, RESULTS, max_pages=0), "max_pages"),
+        (lambda: read_log(PAGES, RESULTS, max_pages=cast(Any, 1.5)), "max_pages"),
+        (lambda: read_log(PAGES, max_pages=1), "max_pages requires a column user or session"),
         (lambda: read_log(PAGES, click_actions=["tap"]), "requires a log of format ubi, got flat"),
     ],
     "sources": [

@@ -91,7 +91,7 @@ def test_rows_without_a_unit_are_counted_by_kind() -> None:
     log = log_from_tables(pages, None, pl.DataFrame({"page": [0], "rank": [1], "doc": ["d"]}))
     found = cf.online.measure(log, ["UCTR", "QueriesPerSession", "SessionClicks"], "variant")
     assert found.n_without_unit == {"page": 1, "session": 2}
-    assert "1 page, 2 sessions excluded: no variant, or several" in found.notes
+    assert "1 page, 2 sessions excluded: no unique variant" in found.notes
 
 
 @pytest.mark.parametrize("pages", [1, 2])

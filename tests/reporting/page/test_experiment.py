@@ -184,9 +184,11 @@ def test_the_same_bytes_again(tmp_path: Path) -> None:
 
 def test_what_is_odd_in_a_log_is_told(tmp_path: Path) -> None:
     log = cf.online.simulated_log()
-    odd = dataclasses.replace(log, anomalies={"clicks on no result": 3, "pages recorded twice": 0})
+    odd = dataclasses.replace(
+        log, anomalies={"clicks without a known result": 3, "pages recorded twice": 0}
+    )
     said = words(read(cf.online.analyse_experiment(odd, ["CTR"]), tmp_path))
-    assert "3 clicks on no result." in said
+    assert "3 clicks without a known result." in said
     assert "pages recorded twice" not in said
 
 

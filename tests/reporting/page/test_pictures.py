@@ -185,7 +185,7 @@ def test_no_matrix_without_all_pairs(
 ) -> None:
     base = evaluation.systems[5]
     one = opened(browser, cf.report(evaluation, tmp_path / "r.html", baseline=base, scales=False))
-    one.page.locator("#pictures").scroll_into_view_if_needed()
+    one.page.locator("#figures").scroll_into_view_if_needed()
     assert not one.page.locator("#pic-matrix").is_visible()
     assert one.page.locator("#pic-boxes").is_visible()
     assert one.complaints == []
@@ -253,7 +253,7 @@ READABLE = """() => {
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const found = {};
-  for (const text of document.querySelectorAll(".picture text")) {
+  for (const text of document.querySelectorAll(".figure text")) {
     const cell = text.previousElementSibling;
     const on = /^on-/.test(text.getAttribute("class")) ? getComputedStyle(cell).fill
       : getComputedStyle(document.body).backgroundColor;

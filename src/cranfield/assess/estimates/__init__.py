@@ -1,1 +1,1 @@
-"""Prediction-powered scores, from few labels by people and many labels of a judge."""
+"""Prediction-powered scores, from few human labels and many labels of a judge."""

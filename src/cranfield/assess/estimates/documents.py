@@ -51,7 +51,7 @@ class PooledLabels:
 
 
 def match_labels(panel: Panel) -> PooledLabels:
-    """Match documents by people and judge, and determine the sampling design; see `ppi_scores`."""
+    """Match human labels to those of the judge, and determine the sampling design."""
     people, [judge] = panel.human, panel.judges
     labels = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("by judge"))
     listed = people.to_polars().with_row_index("row")
@@ -176,7 +176,7 @@ class DocumentEstimates:
     values: Floats  # Estimated scores, shape (topics, systems)
     errors: Floats  # Terms whose squares sum to variances, shape (systems, sampled)
     lambda_: Floats  # Weights of the judge, shape (topics, systems)
-    human_errors: Floats  # Error terms of estimates by people alone
+    human_errors: Floats  # Error terms of estimates from human labels alone
     is_complete: Bools  # Whether people judged all documents of a system
     n_documents: int
     fixed_topics: bool
@@ -189,7 +189,7 @@ class DocumentEstimates:
         if self.fixed_topics:
             # The variance depends on the few sampled documents at high ranks, which limits its
             # degrees of freedom. The rare errors of a judge that is nearly always right may not be
-            # in the sample; then the variance of people alone is the safer, larger one.
+            # in the sample; then the variance of human labels alone is the safer, larger one.
             scale = np.abs(self.human_errors).max(axis=1, initial=0.0)
             parts, human_parts = (
                 np.where(np.abs(part) > ROUNDING * scale[:, None], part / n_topics, 0.0) ** 2
@@ -230,7 +230,7 @@ class DocumentEstimates:
 def estimate_scores(
     sample: SampledDocuments, n_documents: int, fixed_topics: bool, fit: Fit
 ) -> DocumentEstimates:
-    r"""Estimate the scores of each topic from the judge's labels and people's sampled grades.
+    r"""Estimate the scores of each topic from the judge's labels and sampled human grades.
 
     .. math:: \hat M_t = \lambda \sum_d w_d f_d + \sum_{d \in S} w_d (y_d - \lambda f_d) / \pi_d
     """

@@ -54,8 +54,8 @@ class PPIGrades(Result):
             "label": Column("Grade by the judge.", key=True),
             "pairs": Column("Number of pairs with this grade by the judge."),
             "human": Column("Number of these pairs that people judged."),
-            "mean": Column("Mean grade by people."),
-            "deviation": Column("Standard deviation of grades by people; null for a single grade."),
+            "mean": Column("Mean human grade."),
+            "deviation": Column("Standard deviation of human grades; null for a single grade."),
             "allocation": Column("Optimal number of judgments of this grade, for the same total."),
         },
     }
@@ -79,10 +79,10 @@ class PPIGrades(Result):
 def ppi_grades(
     human: Any, judges: Any, *, alpha: float = 0.05, scale: Any = None, cut: bool = False
 ) -> PPIGrades:
-    """Estimate the mean grade by people, who judge a random sample of each grade of a judge.
+    """Estimate the mean human grade from a random sample of each grade of a judge.
 
     The judge labels all pairs of a topic and a document. For each of the judge's grades, people
-    judge a random sample of the pairs with this grade. The mean grade by people, and the proportion
+    judge a random sample of the pairs with this grade. The mean human grade, and the proportion
     of pairs with at least grade g, are estimated by :func:`stratified_mean` with the grades of the
     judge as strata. The table `strata` has the optimal allocation of the same number of judgments
     (:func:`allocation`, with the observed standard deviations).
@@ -90,7 +90,7 @@ def ppi_grades(
     Parameters
     ----------
     human
-        Judgments by people: any input of :func:`cranfield.read_qrels`.
+        Human judgments: any input of :func:`cranfield.read_qrels`.
     judges
         Labels of one judge or more: any input of :func:`read_judges`.
     alpha

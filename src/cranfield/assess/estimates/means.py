@@ -622,7 +622,7 @@ def _independent_corrections(
 
 
 def check_labels(human: Any, judge: Any, groups: Any) -> tuple[Floats, Floats, bool]:
-    """Return labels of people and judge by mean and item, and whether people's have one axis."""
+    """Return human and judge labels by mean and item, and whether human labels have one axis."""
     data = (human, judge, groups)
     # Lists have a method of this name.
     indices = [values.index for values in data if hasattr(values, "to_dict")]

@@ -1,4 +1,4 @@
-"""Prediction-powered scores of systems, from few labels by people and many labels of a judge."""
+"""Prediction-powered scores of systems, from few human labels and many labels of a judge."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ from cranfield.texts.citations import JudgedCitations
 
 @dataclass(frozen=True, eq=False)
 class TopicEstimates:
-    """Scores by people, NaN for unjudged topics, and by a judge; shape (systems, topics)."""
+    """Scores by human labels, NaN for unjudged topics, and by a judge; shape (systems, topics)."""
 
     people: Floats
     judge: Floats
@@ -118,7 +118,7 @@ class PPIScores(Result):
     judge
         Name of the judge.
     unit
-        Sampling unit of people's judgments: `topic` or `document`.
+        Sampling unit of human judgments: `topic` or `document`.
     means
         Estimates, standard errors and confidence intervals by system.
     by_judge
@@ -240,11 +240,11 @@ def ppi_scores(
     cut: bool = False,
     **options: Any,
 ) -> PPIScores:
-    r"""Estimate mean scores from few judgments by people and a judge's labels of all documents.
+    r"""Estimate mean scores from few human judgments and a judge's labels of all documents.
 
     If the unit is `topic`, people judged a random sample of topics, as completely as the judge. The
-    score of a run on a topic is y by people and f by the judge, and the means are estimated as by
-    :func:`ppi_mean`, for any measure.
+    score of a run on a topic is y by human labels and f by the judge, and the means are estimated
+    as by :func:`ppi_mean`, for any measure.
 
     If the unit is `document`, people judged a random sample of the documents of each topic. For a
     measure that is a sum over documents, where a document with label d at its rank adds w(d),
@@ -253,7 +253,7 @@ def ppi_scores(
         \frac{w(y_d) - \lambda w(f_d)}{\pi_d}
 
     is unbiased over all samples for any judge; lambda is learned from other topics. Estimates of
-    other measures, such as AP and nDCG, would be biased; they are refused. The columns of people's
+    other measures, such as AP and nDCG, would be biased; they are refused. The columns of human
     judgments determine the sampling design:
 
     - with a column `inclusion`, documents were sampled independently with this probability;
@@ -269,13 +269,13 @@ def ppi_scores(
     runs
         Runs: any input of :func:`cranfield.read_runs`.
     human
-        Judgments by people: any input of :func:`cranfield.read_qrels`.
+        Human judgments: any input of :func:`cranfield.read_qrels`.
     judge
         Labels of one judge: any input of :func:`read_judges`.
     measure
         Measure or its text form.
     unit
-        Sampling unit of people's judgments: `topic` or `document`.
+        Sampling unit of human judgments: `topic` or `document`.
     lambda_
         Weight of the judge, from 0 (people only) to 1; by default learned for each system.
     folds, seed
@@ -287,9 +287,9 @@ def ppi_scores(
         error of documents and Satterthwaite's degrees of freedom. By default topics are a sample
         too, and the variance over topics includes both errors.
     scale, cut
-        Lowest and highest grade, such as `(0, 3)`, by default from 0 to the highest grade of people
+        Lowest and highest grade, such as `(0, 3)`, by default from 0 to the highest human grade
         and judge; and whether to clip grades outside the scale, which are otherwise an error. With
-        `cut`, the default scale ends at the highest grade of people.
+        `cut`, the default scale ends at the highest human grade.
     options
         As for :func:`cranfield.judge`.
 
@@ -373,7 +373,7 @@ def ppi_scores(
 def _estimate_by_topic(
     runs: Any, panel: Panel, measure: Measure, fit: Fit, options: dict[str, Any]
 ) -> tuple[TopicEstimates, tuple[str, ...], Scores, list[str]]:
-    """Return estimates, topics by people, scores by the judge, and notes."""
+    """Return estimates, topics with human labels, scores by the judge, and notes."""
     [judge] = panel.judges
     topics = [find_judged_topics(qrels) for qrels in (judge.labels, panel.human)]
     if missing_topics := sorted(topics[1] - topics[0]):
@@ -410,7 +410,7 @@ def _estimate_by_topic(
 
 
 def _note_unequal_depth(judged_at_10: Scores, judged_topics: set[str]) -> Iterator[str]:
-    """Note that the judge labelled topics with and without people's judgments unequally."""
+    """Note that the judge labelled topics with and without human judgments unequally."""
     is_judged = np.isin(judged_at_10.topics, [*judged_topics])
     groups = (judged_at_10.values[rows] for rows in (is_judged, ~is_judged))
     by_people, others = (group.mean() if group.size else nan for group in groups)
@@ -428,7 +428,7 @@ def _population_note(labels: PooledLabels, n_retrieved: int) -> str:
     sizes = (np.bincount(labels.pool.codes[rows]) for rows in (labels.is_sampled, slice(None)))
     sampled, pooled = map(number_range, sizes)
     note = (
-        "people's judgments are treated as a random sample of the documents that the judge"
+        "human judgments are treated as a random sample of the documents that the judge"
         f" labelled: {sampled} of {pooled} in each topic"
     )
     if n_retrieved >= n_pooled / 2:
@@ -469,7 +469,7 @@ def _estimate_by_document(
 
 @dataclass(frozen=True, eq=False)
 class _AnswerScores:
-    """Scores by people, NaN for unlabelled answers, and by a judge; shape (topics, systems)."""
+    """Scores by human labels, NaN without labels, and by a judge; shape (topics, systems)."""
 
     people: Floats
     judge: Floats
@@ -561,13 +561,13 @@ def ppi_answers(
     """Estimate mean scores of answers, all labelled by a judge and some labelled by people.
 
     People label a random sample of the answers of each system, as completely as the judge: all
-    nuggets, or all sentences with their citations. The score of an answer is y by people and f by
-    the judge, and the means are estimated as by :func:`ppi_mean`.
+    nuggets, or all sentences with their citations. The score of an answer is y by human labels and
+    f by the judge, and the means are estimated as by :func:`ppi_mean`.
 
     Parameters
     ----------
     human
-        Labels of the sampled answers by people, as read by :mod:`cranfield.texts`.
+        Human labels of the sampled answers, as read by :mod:`cranfield.texts`.
     judge
         Labels of all answers by the judge, of the same type.
     measure
@@ -597,7 +597,9 @@ def ppi_answers(
     """
     if type(human) is not type(judge):
         kinds = f"{type(human).__name__} and {type(judge).__name__}"
-        raise PolicyError(f"labels of people and judge must have the same type, got {kinds}")
+        raise PolicyError(
+            f"human labels and those of the judge must have the same type, got {kinds}"
+        )
     [parsed] = parse_measures(measure)
     name = str(parsed)
     judge_scores = evaluate_answers(judge, parsed)[name].values

@@ -54,7 +54,7 @@ def read_families(families: Any) -> dict[str, set[str]]:
 
 
 def is_same_family(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
-    """Return whether another system is of a judge's family; shape (judges, systems)."""
+    """Return a mask of the other systems of each judge's family; shape (judges, systems)."""
     families_of = read_families(families)
     families_by_name = {name: families_of.get(name, {name}) for name in (*judges, *systems)}
 
@@ -101,7 +101,8 @@ class SelfPreference(TableResult):
             " null if either is null."
         ),
         "low": Column(
-            "Lower bound of the t interval of the bias; null if the bias is equal in all topics."
+            "Lower bound of the t interval of the bias; null if the bias is the same on every"
+            " topic."
         ),
         "high": Column("Upper bound of the t interval of the bias."),
         "low together": Column(
@@ -112,7 +113,7 @@ class SelfPreference(TableResult):
             "Two-sided p-value of the t-test that the bias is 0, without correction.", pvalue=True
         ),
         "own rank by people": Column(
-            "Rank, by labels of people, of the system with the judge's name; null if there is none."
+            "Rank, by human labels, of the system with the judge's name; null if there is none."
         ),
         "own rank by itself": Column("Rank of the judge's own system by the judge."),
     }
@@ -128,10 +129,10 @@ class SelfPreference(TableResult):
         n_judges = self.rows.filter(measure=self.measures[0])["bias"].count()
         notes = [
             "bias: mean over topics of the shift of the judge's family minus the shift of all other"
-            " systems; shift: score by the judge minus score by people; the judge's own run counts"
-            " in neither group",
-            f"low, high: {level} t interval over topics; together: simultaneous for"
-            f" {counted(n_judges, 'judge')} (Bonferroni)",
+            " systems; shift: score by the judge minus score by human labels; the judge's own run"
+            " counts in neither group",
+            f"low, high: {level} t interval over topics; low together, high together: simultaneous"
+            f" for {counted(n_judges, 'judge')} (Bonferroni)",
         ]
         groups = self.rows.group_by(["measure"], maintain_order=True)
         tables = [
@@ -162,10 +163,11 @@ def self_preference(
     .. math::
         b_j = \frac{1}{T} \sum_t \left( \operatorname{mean}_{s \in K_j} \Delta_{jst}
             - \operatorname{mean}_{s \notin K_j} \Delta_{jst} \right), \qquad
-        \Delta_{jst} = M_j(s, t) - M_{people}(s, t)
+        \Delta_{jst} = M_j(s, t) - M_{human}(s, t)
 
-    with :math:`K_j` the systems of the judge's family. A judge has no bias if it is equally
-    generous to all systems, or if people score its family higher by the same amount.
+    with :math:`K_j` the systems of the judge's family. The bias is 0 if the judge shifts the
+    scores of all systems equally. A judge that scores its family higher than other systems is not
+    biased if people do so by the same amount.
 
     Parameters
     ----------
@@ -237,27 +239,28 @@ def self_preference(
             f" families: {excluded}"
         )
     shape = judge_scores.judges.shape[:2]
-    topics, rank_by_people, rank_by_judge = np.zeros((3, *shape), dtype=np.int64)
+    topics, human_rank, judge_rank = np.zeros((3, *shape), dtype=np.int64)
     family_shift, other_shift, error = np.full((3, *shape), np.nan)
     for m, k in np.ndindex(*shape):
-        people, judge = judge_scores.complete_scores(m, k)
-        topics[m, k] = size = len(people)
+        human_values, judge_values = judge_scores.complete_scores(m, k)
+        topics[m, k] = size = len(human_values)
         if is_own_run[k].any() and size:
-            rank_by_people[m, k], rank_by_judge[m, k] = (
+            human_rank[m, k], judge_rank[m, k] = (
                 compute_ranks(round_for_ranking(values.mean(axis=0)))[is_own_run[k]][0]
-                for values in (people, judge)
+                for values in (human_values, judge_values)
             )
         if is_estimable[k] and size:
             family, others = (
-                (judge - people)[:, group].mean(axis=1) for group in (is_family[k], is_other[k])
+                (judge_values - human_values)[:, group].mean(axis=1)
+                for group in (is_family[k], is_other[k])
             )
             family_shift[m, k], other_shift[m, k] = family.mean(), others.mean()
             if size > 1 and np.ptp(family - others) > MIN_SPREAD:
                 error[m, k] = (family - others).std(ddof=1) / np.sqrt(size)
     bias = family_shift - other_shift
     if (is_constant := (topics > 1) & np.isnan(error) & ~np.isnan(bias)).any():
-        n_values = counted(int(is_constant.sum()), "value")
-        notes.append(f"no interval for {n_values} of the bias: the bias is equal in all topics")
+        pairs = f"{counted(int(is_constant.sum()), 'pair')} of measure and judge"
+        notes.append(f"no interval for the bias of {pairs}: the bias is the same on every topic")
     df = np.maximum(topics - 1, 1)
     joint_level = 1 - (1 - confidence) / int(is_estimable.sum())
     half_width, joint_half_width = (
@@ -276,8 +279,8 @@ def self_preference(
         "p": 2 * stdtr(df, -np.abs(bias) / error),
     }
     rows = tabulate(values, **judge_scores.names)
-    if rank_by_judge.any():
-        ranks = {"own rank by people": rank_by_people, "own rank by itself": rank_by_judge}
+    if judge_rank.any():
+        ranks = {"own rank by people": human_rank, "own rank by itself": judge_rank}
         series = [pl.Series(name, rank.ravel()) for name, rank in ranks.items()]
         rows = rows.with_columns(rank.replace(0, None) for rank in series)
     systems, measure_names = judge_scores.systems, judge_scores.names["measure"]
@@ -303,11 +306,15 @@ class ScoreBias(TableResult):
         "measure": Column("Measure.", key=True),
         "judge": Column("Judge.", key=True),
         "system": Column("System.", key=True),
-        "topics": Column("Number of topics with scores of all systems by people and the judge."),
-        "bias": Column("Mean over topics of the score by the judge minus the score by people."),
+        "topics": Column(
+            "Number of topics with scores of all systems by human labels and by the judge."
+        ),
+        "bias": Column(
+            "Mean over topics of the score by the judge minus the score by human labels."
+        ),
         "low": Column(
             "Lower bound of the confidence interval of the bias, simultaneous for all systems"
-            " (Bonferroni); null if the bias is equal in all topics."
+            " (Bonferroni); null if the bias is the same on every topic."
         ),
         "high": Column("Upper bound of the simultaneous interval."),
     }
@@ -332,7 +339,7 @@ def score_bias(
 ) -> ScoreBias:
     r"""Estimate the bias of judges in the score of each system.
 
-    .. math:: b_{js} = \frac{1}{T} \sum_t \left( M_j(s, t) - M_{people}(s, t) \right)
+    .. math:: b_{js} = \frac{1}{T} \sum_t \left( M_j(s, t) - M_{human}(s, t) \right)
 
     Parameters
     ----------
@@ -363,7 +370,7 @@ def score_bias(
     """
     check_arguments(score_bias, locals(), judge_runs)
     scored = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
-    all_differences = scored.judges - scored.people[:, None]
+    all_differences = scored.judges - scored.human[:, None]
     is_missing = np.isnan(all_differences).any(axis=-1, keepdims=True)
     mask = np.broadcast_to(is_missing, all_differences.shape)
     differences = np.ma.array(all_differences, mask=mask)

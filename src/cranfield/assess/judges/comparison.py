@@ -1,4 +1,4 @@
-"""Compare the grades of judges with those of people."""
+"""Compare the grades of judges with human grades."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from cranfield.tabular import Table, format_interval, format_number
 
 
 def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats]:
-    r"""Compute proportions of people's grades by the grade of the judge, and their intervals.
+    r"""Compute proportions of human grades by the grade of the judge, and their intervals.
 
-    Tables have shape (topics, grades by people, grades by the judge). Results have shape (grades by
-    the judge, grades by people), with NaN for a grade that the judge never gave. Intervals are
+    Tables have shape (topics, human grades, grades by the judge). Results have shape (grades by
+    the judge, human grades), with NaN for a grade that the judge never gave. Intervals are
     Wilson's (1927) for a proportion p, with the number of pairs n divided by the design effect of
     topics, as pairs of a topic are correlated. The design effect, at least 1, is the variance of p
     by the jackknife,
@@ -114,7 +114,7 @@ def statistics(scale: GradeScale, level: str) -> dict[str, Statistic]:
 
 
 def _mean_difference(function: Callable[[Floats], Any], tables: Tables) -> Floats:
-    """Compute the mean over pairs of a function of the judge's grade minus people's grade."""
+    """Compute the mean over pairs of a function of the judge's grade minus the human grade."""
     assert tables.joint is not None
     differences = function(tables.grades[None, :] - tables.grades[:, None])
     size = tables.joint.sum(axis=(-2, -1))
@@ -123,7 +123,7 @@ def _mean_difference(function: Callable[[Floats], Any], tables: Tables) -> Float
 
 
 def _divergence(divergence: Callable[[Floats, Floats], Floats], joint: Floats) -> Floats:
-    """Compute the divergence of a judge's distribution of grades from that of people (first)."""
+    """Compute the divergence of a judge's distribution of grades from the human one (first)."""
     proportions = joint / joint.sum(axis=(-2, -1), keepdims=True)
     return divergence(proportions.sum(axis=-2), proportions.sum(axis=-1))
 
@@ -146,7 +146,7 @@ class JudgeComparison(Result):
     scale
         Grades of the scale, ascending.
     joint
-        Number of pairs by grade of people and grade of the judge; shape (judges, topics, grades,
+        Number of pairs by human grade and grade of the judge; shape (judges, topics, grades,
         grades).
     counts
         Counts of labels by name, as in the table `agreement`; each of shape (judges,).
@@ -172,7 +172,7 @@ class JudgeComparison(Result):
                 " `kappa 01|23`; null if undefined."
             ),
             "agreement": Column("Proportion of pairs with equal grades, from 0 to 1."),
-            "bias": Column("Mean of the grade by the judge minus the grade by people."),
+            "bias": Column("Mean of the grade by the judge minus the human grade."),
             "over": Column(
                 "Proportion of pairs that the judge grades higher than people, from 0 to 1."
             ),
@@ -192,12 +192,10 @@ class JudgeComparison(Result):
         "calibration": {
             "judge": Column("Judge.", key=True),
             "label": Column("Grade by the judge.", key=True),
-            "grade": Column("Grade by people.", key=True),
-            "pairs": Column(
-                "Number of pairs with this grade by the judge and this grade by people."
-            ),
+            "grade": Column("Human grade.", key=True),
+            "pairs": Column("Number of pairs with this grade by the judge and this human grade."),
             "share": Column(
-                "Proportion of this grade by people among all pairs with this grade by the judge;"
+                "Proportion of this human grade among all pairs with this grade by the judge;"
                 " null if the judge never gave this grade.",
                 3,
             ),
@@ -210,7 +208,7 @@ class JudgeComparison(Result):
             "judge": Column("Judge.", key=True),
             "measure": Column(
                 "`NMD`, `RNOD`, `RSNOD` or `JSD`: divergence of the judge's distribution of grades"
-                " from that of people, 0 if equal; `CEM-ORD`: closeness of its grades, 1 if equal.",
+                " from the human one, 0 if equal; `CEM-ORD`: closeness of its grades, 1 if equal.",
                 key=True,
             ),
             "value": Column("Value of the measure over all pairs, from 0 to 1.", 4),
@@ -251,14 +249,14 @@ class JudgeComparison(Result):
         return tabulate(columns, judge=self.judges, statistic=self.statistics)
 
     def calibration(self) -> pl.DataFrame:
-        """Return the table `calibration`: proportions of people's grades by grade of the judge."""
+        """Return the table `calibration`: proportions of human grades by grade of the judge."""
         calibrations = np.array([calibration(table, self.confidence) for table in self.joint])
         columns = {"pairs": np.swapaxes(self.joint.sum(axis=1), 1, 2)}
         columns |= zip(("share", "low", "high"), calibrations.swapaxes(0, 1), strict=True)
         return tabulate(columns, judge=self.judges, label=self.scale, grade=self.scale)
 
     def distributions(self) -> pl.DataFrame:
-        """Return the table `distributions`: divergences of judges' grades from people's grades."""
+        """Return the table `distributions`: divergences of judges' grades from human grades."""
         topic_counts = np.swapaxes(self.joint, 0, 1).astype(np.float64)
         values = np.empty((4, len(self.judges), len(ORDINAL)))
         has_pairs = topic_counts.sum(axis=(-2, -1)) > 0
@@ -273,7 +271,7 @@ class JudgeComparison(Result):
         return tabulate(columns, judge=self.judges, measure=tuple(ORDINAL))
 
     def confusion(self, judge: str) -> pl.DataFrame:
-        """Return a data frame of pairs by grade of people (rows) and grade of a judge (columns)."""
+        """Return a data frame of pairs by human grade (rows) and grade of a judge (columns)."""
         check_choice("judge", judge, self.judges)
         table = self.joint[self.judges.index(judge)].sum(axis=0)
         columns = {str(name): table[:, k] for k, name in enumerate(self.scale)}
@@ -309,13 +307,13 @@ class JudgeComparison(Result):
         notes = (
             "interval: t interval by the jackknife over topics, computed for ln(1 - value) of kappa"
             " and alpha, and for the log odds of agreement",
-            "bias: mean of the grade by the judge minus the grade by people; over, under:"
+            "bias: mean of the grade by the judge minus the human grade; over, under:"
             " proportion of pairs that the judge grades higher or lower than people",
         )
         return Table(title, head, rows, (0,), notes)
 
     def _calibration(self, judge: str, frame: pl.DataFrame) -> Table:
-        title = f"Calibration of {judge}: proportions of people's grades by grade of the judge"
+        title = f"Calibration of {judge}: proportions of human grades by grade of the judge"
         rows = []
         for (label,), part in frame.group_by(["label"], maintain_order=True):
             rows.append([str(label), f"{part['pairs'].sum():,}"])
@@ -343,12 +341,12 @@ def compare_judges(
     level: Annotated[str, OneOf(LEVELS)] = "ordinal",
     confidence: Annotated[float, UnitInterval()] = 0.95,
 ) -> JudgeComparison:
-    r"""Compare the grades of judges, such as large language models, with those of people.
+    r"""Compare the grades of judges, such as large language models, with human grades.
 
     Parameters
     ----------
     human
-        Judgments by people: any input of :func:`cranfield.read_qrels`. A grade below 0 counts as
+        Human judgments: any input of :func:`cranfield.read_qrels`. A grade below 0 counts as
         the lowest grade; with several subtopics, the highest grade counts.
     judges
         Labels of judges: any input of :func:`read_judges`.

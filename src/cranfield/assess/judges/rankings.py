@@ -1,4 +1,4 @@
-"""Compare rankings of systems by the labels of judges with the ranking by people."""
+"""Compare rankings of systems by the labels of judges with the ranking by human labels."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ from cranfield.tabular import Table, format_interval
 
 @dataclass(frozen=True, eq=False)
 class JudgeScores:
-    """Scores of the same runs by people and by each judge, negated if lower is better."""
+    """Scores of the same runs by human labels and by each judge, negated if lower is better."""
 
     panel: Panel
     measures: tuple[Measure, ...]
     topics: tuple[str, ...]
     systems: tuple[str, ...]
-    people: Floats  # Shape (measures, topics, systems)
+    human: Floats  # Shape (measures, topics, systems)
     # Shape (measures, judges, topics, systems); NaN on topics without a label of the judge
     judges: Floats
     notes: tuple[str, ...]
@@ -63,10 +63,10 @@ class JudgeScores:
         return {"measure": tuple(map(str, self.measures)), "judge": judges}
 
     def complete_scores(self, measure: int, judge: int) -> tuple[Floats, Floats]:
-        """Return scores by people and by a judge on topics where all systems have both scores."""
-        people, judge_scores = self.people[measure], self.judges[measure, judge]
-        is_complete = ~(np.isnan(people).any(axis=1) | np.isnan(judge_scores).any(axis=1))
-        return people[is_complete], judge_scores[is_complete]
+        """Return human and judge scores on the topics where all systems have both."""
+        human_scores, judge_scores = self.human[measure], self.judges[measure, judge]
+        is_complete = ~(np.isnan(human_scores).any(axis=1) | np.isnan(judge_scores).any(axis=1))
+        return human_scores[is_complete], judge_scores[is_complete]
 
 
 def score_by_judges(
@@ -80,7 +80,7 @@ def score_by_judges(
     log_geometric: bool = False,
     **options: Any,
 ) -> JudgeScores:
-    """Score the runs by people and by each judge, reading each run once."""
+    """Score the runs by human labels and by each judge, reading each run once."""
     parsed = tuple(dict.fromkeys(parse_measures(measures, compat=options.get("compat"))))
     if not parsed:
         raise PolicyError("expected at least one measure, got none")
@@ -92,7 +92,7 @@ def score_by_judges(
     labels = {judge.name: judge.labels for judge in panel.judges}
     is_condensed = options.get("unjudged") == "condensed"
     if is_condensed:
-        # Scores by people and by judges are of the same lists.
+        # Human and judge scores are then computed on the same condensed rankings.
         labels = {name: keep_judged(qrels, panel.human) for name, qrels in labels.items()}
     with collect_warnings() as warnings:
         judged = judge_runs(runs, panel.human, **{**options, "aspects": labels})
@@ -104,7 +104,7 @@ def score_by_judges(
     def evaluate_aspect(aspect: JudgedRuns) -> Evaluation:
         return score(set_highest_grade(aspect, panel.scale.high), parsed)
 
-    def oriented(evaluation: Evaluation) -> Floats:
+    def orient_scores(evaluation: Evaluation) -> Floats:
         tables = []
         for scores in evaluation.values():
             table = -scores.values if scores.lower_is_better else scores.values
@@ -118,7 +118,7 @@ def score_by_judges(
     missing = []
     for k, (name, qrels) in enumerate(labels.items()):
         try:
-            values[:, k] = oriented(evaluate_aspect(judged.annotations.aspects[name]))
+            values[:, k] = orient_scores(evaluate_aspect(judged.annotations.aspects[name]))
         except MeasureError as error:
             raise MeasureError(f"labels of {quoted(name)}: {error}") from None
         labelled_topics = find_judged_topics(qrels)
@@ -127,14 +127,13 @@ def score_by_judges(
         if any(is_missing):
             topics = f"{sum(is_missing):,} of {counted(len(is_missing), 'topic')}"
             missing.append(f"{name}: {topics} excluded: not labelled by the judge")
-    by_people = evaluate_aspect(judged)
+    human_evaluation = evaluate_aspect(judged)
     gaps = [] if is_condensed else gap_notes(panel)
     advice = "to score only documents that people judged, use unjudged='condensed'"
     missing += [*missing_notes(panel), *(f"{gap}; {advice}" for gap in gaps)]
-    notes = (*panel.notes, *missing, *by_people.notes)
-    return JudgeScores(
-        panel, parsed, judged.topics, judged.systems, oriented(by_people), values, notes
-    )
+    notes = (*panel.notes, *missing, *human_evaluation.notes)
+    human_scores = orient_scores(human_evaluation)
+    return JudgeScores(panel, parsed, judged.topics, judged.systems, human_scores, values, notes)
 
 
 def judges_as_runs(
@@ -143,8 +142,8 @@ def judges_as_runs(
     """Return a run for each judge, which ranks documents by the judge's grades.
 
     Documents with the same grade are tied, and :func:`cranfield.judge` breaks ties by id,
-    descending by default. Judges can thus be evaluated as systems, by people and by each other, for
-    example by :func:`self_preference` without other systems.
+    descending by default. Judges can thus be evaluated as systems, by human labels and by each
+    other, for example by :func:`self_preference` without other systems.
 
     Parameters
     ----------
@@ -169,7 +168,7 @@ def judges_as_runs(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgeRankings(Result):
-    """Rankings of systems by each judge and by people; returned by :func:`judge_rankings`.
+    """Rankings of systems by each judge and by human labels; returned by :func:`judge_rankings`.
 
     Attributes
     ----------
@@ -180,7 +179,7 @@ class JudgeRankings(Result):
     p, confidence
         Persistence of RBO; confidence level of the intervals.
     notes
-        Notes on how labels were read, and on the runs and their judgments by people.
+        Notes on how labels were read, and on the runs and their human labels.
     """
 
     columns: ClassVar[dict[str, Columns]] = {
@@ -190,13 +189,13 @@ class JudgeRankings(Result):
             "topics": Column(
                 "Number of topics that have a label of the judge and scores of all systems."
             ),
-            "tau": Column("Kendall's tau-b of the rankings by the judge and by people.", 3),
+            "tau": Column("Kendall's tau-b of the rankings by the judge and by human labels.", 3),
             "tau low": Column(
                 "Lower bound of the jackknife t interval of tau over topics; null if undefined.", 3
             ),
             "tau high": Column("Upper bound of the interval of tau.", 3),
             "tau AP": Column(
-                "Tau AP of the two rankings, with the ranking by people as the reference.", 3
+                "Tau AP of the two rankings, with the ranking by human labels as the reference.", 3
             ),
             "tau AP low": Column("Lower bound of the interval of tau AP; null if undefined.", 3),
             "tau AP high": Column("Upper bound of the interval of tau AP.", 3),
@@ -215,14 +214,14 @@ class JudgeRankings(Result):
             "judge": Column("Judge.", key=True),
             "system": Column("System.", key=True),
             "by people": Column(
-                "Mean score by judgments of people, or mean logarithm for a geometric mean."
+                "Mean score by human labels, or mean logarithm for a geometric mean."
             ),
             "by judge": Column(
                 "Mean score by the judge; negated, as `by people`, if lower scores are better."
             ),
-            "rank by people": Column("Rank by people, from 1; equal means share a rank."),
+            "rank by people": Column("Rank by human labels, from 1; equal means share a rank."),
             "rank by judge": Column("Rank by the judge."),
-            "change": Column("Rank by people minus rank by the judge."),
+            "change": Column("Rank by human labels minus rank by the judge."),
         },
     }
 
@@ -259,7 +258,7 @@ class JudgeRankings(Result):
                     del cells[f"{tau} high"]
                 rows.append([*cells.values()])
             head = ["interval" if key.endswith(" low") else key for key in cells]
-            title = f"Systems ranked by judges and by people: {name}"
+            title = f"Systems ranked by judges and by human labels: {name}"
             tables.append(Table(title, head, rows, (0, len(head) - 1), notes))
         return tables
 
@@ -280,18 +279,18 @@ def judge_rankings(
     confidence: Annotated[float, UnitInterval()] = 0.95,
     **options: Any,
 ) -> JudgeRankings:
-    """Compare the rankings of systems by the labels of each judge with the ranking by people.
+    """Compare the rankings of systems by the labels of each judge with the ranking by human labels.
 
     Parameters
     ----------
     runs
         Runs: any input of :func:`cranfield.read_runs`; each run is read once.
     human, judges, scale, cut
-        As for :func:`compare_judges`. All labels of a judge for topics that people judged count,
-        also for documents that people did not judge.
+        As for :func:`compare_judges`. The labels of a judge are used for all topics with human
+        labels, including documents without one.
     measures
         Measures or their text forms. A measure that depends on the highest grade uses the highest
-        grade of the scale, for people and for judges.
+        grade of the scale, for human labels and for judges.
     p
         Persistence of RBO.
     confidence
@@ -309,7 +308,7 @@ def judge_rankings(
     InputError, MeasureError, PolicyError
         For unreadable input and unknown names.
     CranfieldError
-        If no topic has scores of all systems by people and by a judge.
+        If no topic has scores of all systems by human labels and by a judge.
 
     Notes
     -----
@@ -317,8 +316,8 @@ def judge_rankings(
     by rounding errors only are tied.
 
     The intervals are for the same systems on other topics. They are jackknife intervals with t
-    quantiles, clipped to [-1, 1]; there is no interval if the coefficient is the same whichever
-    topic is excluded. Bootstrap percentile intervals would be biased downwards, and often exclude
+    quantiles, clipped to [-1, 1]; no interval is computed if no excluded topic changes the
+    coefficient. Bootstrap percentile intervals would be biased downwards, and often exclude
     the coefficient itself: resampling topics adds noise to both rankings, and this noise lowers
     their agreement.
 
@@ -348,7 +347,7 @@ def judge_rankings(
         scores = [values[:, name_order] for values in scored.complete_scores(m, k)]
         size = len(scores[0])
         if not size:
-            raise CranfieldError(f"no topic has scores of {measure} by people and by {judge}")
+            raise CranfieldError(f"no topic has scores of {measure} by human labels and by {judge}")
         system_means = [round_for_ranking(values.mean(axis=0)) for values in scores]
         means[:, m, k, name_order] = system_means
         signs = [np.sign(values[:, None] - values) for values in system_means]

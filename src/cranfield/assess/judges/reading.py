@@ -192,7 +192,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
         form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "trec")
         if form not in NAMED or source.path.startswith("irds:"):
             return Judge(name, read_qrels(source.path, subtopics=False, **options))
-        columns = columns_of_file(source.in_encoding(encoding, form), schema, form)
+        columns = columns_of_file(source.with_encoding(encoding, form), schema, form)
     elif not is_utf8(encoding):
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
     else:
@@ -381,8 +381,8 @@ def gap_notes(panel: Panel) -> list[str]:
             notes.append(
                 f"{name}people did not judge {n_gaps:,} of {len(labels):,} documents that the judge"
                 " labelled in their topics; these documents count as not relevant, so if some are"
-                " relevant, scores by people are too low and biases of the judge's scores too high;"
-                " if people judged a random sample of documents, estimate scores with"
+                " relevant, scores by human labels are too low and biases of the judge's scores too"
+                " high; if people judged a random sample of documents, estimate scores with"
                 " unit='document'"
             )
     return notes

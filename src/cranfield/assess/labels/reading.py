@@ -114,7 +114,7 @@ def read_lines(
     source: Source, columns: str | Sequence[str] | None, encoding: str, has_words: bool = False
 ) -> Table:
     """Read labels from lines of fields separated by blanks; with `has_words`, grades are texts."""
-    source, start = read_head(source.in_encoding(encoding, "text"))
+    source, start = read_head(source.with_encoding(encoding, "text"))
     lines = (line.strip() for line in start.splitlines())
     first_line = next((line for line in lines if line and not line.startswith(b"#")), b"")
     n_tab_fields = len(first_line.split(b"\t"))
@@ -400,7 +400,9 @@ class _Reader:
             reason = "worker_columns already names the columns of grades; remove from columns:"
             raise PolicyError(f"{reason} {', '.join(sorted(surplus))}")
         if form is not None:
-            table = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
+            table = columns_of_file(
+                Source(fspath(data)).with_encoding(encoding, form), schema, form
+            )
         elif not is_utf8(encoding):
             raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
         else:
@@ -600,7 +602,7 @@ def _read_gold_table(
     elif isinstance(data, (str, PathLike)) and Source(fspath(data)).suffix in FORMAT_OF_SUFFIX:
         source = Source(fspath(data))
         form = FORMAT_OF_SUFFIX[source.suffix]
-        table = columns_of_file(source.in_encoding(encoding, form), _GOLD_ITEMS, form)
+        table = columns_of_file(source.with_encoding(encoding, form), _GOLD_ITEMS, form)
     else:
         return None
     cells = [table.cells(k) for k in range(len(table.names))]

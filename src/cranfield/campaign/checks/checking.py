@@ -34,7 +34,7 @@ from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.pairs import DocIndex, number_values
 from cranfield.collection.run import Run
 from cranfield.sources.archives import check_path
-from cranfield.sources.chunks import CHUNK, CHUNKS_AT_ONCE, Source
+from cranfield.sources.chunks import CHUNK_BYTES, CHUNKS_AT_ONCE, Source
 from cranfield.sources.columns import check_parquet_file, reading_parquet
 from cranfield.sources.text import decode_text
 from cranfield.sources.values import integers_in, numbers_in
@@ -115,7 +115,7 @@ def check_with_metadata(
     def chunks() -> Iterator[bytes]:
         nonlocal metadata_source
         source = BoundedSource(name, task.max_bytes, task.max_decompressed_bytes)
-        for number, chunk in enumerate(source.chunks(CHUNKS_AT_ONCE * CHUNK)):
+        for number, chunk in enumerate(source.chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)):
             header = header_of(chunk, name) if number == 0 else None
             if header is not None:
                 metadata_source = MetadataPlace(header, name)
@@ -399,7 +399,7 @@ def _read_first_words(path: Path) -> Iterator[pl.Series]:
 def _read_list_lines(path: Path) -> Iterator[tuple[int, pl.Series]]:
     """Yield the lines of a list in chunks, each with the number of its first line."""
     source, first_line = Source(str(path)), 1
-    for chunk in source.chunks(CHUNKS_AT_ONCE * CHUNK):
+    for chunk in source.chunks(CHUNKS_AT_ONCE * CHUNK_BYTES):
         text = pl.Series([decode_text(chunk, source.name, first_line)])
         yield first_line, text.str.split("\n").explode()
         first_line += chunk.count(b"\n")

@@ -32,7 +32,7 @@ from cranfield.collection.judged.judging import can_be_read, judge
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.result import Column, Columns, Result
-from cranfield.sources.chunks import CHUNK, CHUNKS_AT_ONCE, FORMAT_OF_SUFFIX, Source
+from cranfield.sources.chunks import CHUNK_BYTES, CHUNKS_AT_ONCE, FORMAT_OF_SUFFIX, Source
 from cranfield.sources.values import integers_in
 
 MIN_JUDGED = 0.8
@@ -52,7 +52,7 @@ _RULES = TaskRules(
 def check_qrels_lines(path: str, *, all_faults: bool) -> CheckReport:
     """Check the lines of judgments: topic, iteration, document, grade."""
     faults = Faults(_RULES, all_faults=all_faults)
-    chunks = Source(path).chunks(CHUNKS_AT_ONCE * CHUNK)
+    chunks = Source(path).chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)
     rows, n_lines, _ = read_lines(chunks, faults, kind="judgment")
     invalid = rows.filter(integers_in(pl.col("grade")).is_null(), pl.col("grade").is_not_null())
     faults.add_rows("grade", invalid, "grade {grade} is not an integer")

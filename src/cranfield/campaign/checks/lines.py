@@ -57,8 +57,7 @@ def read_lines(
         stop_error = error
     rows = pl.concat(parts)
     if not rows.height and stop_error is None:
-        file = "run" if kind == "run" else "file of judgments"
-        faults.add("empty", f"is empty: a {file} has at least one line")
+        faults.add("empty", "is empty; expected at least one line")
     columns = " ".join(names).replace("subtopic", "iteration")
     columns += ", separated by ';'" if form == "ntcir" else ""
     expected = f"expected {len(names)} columns ({columns}), got"

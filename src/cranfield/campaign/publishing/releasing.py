@@ -54,7 +54,7 @@ from cranfield.campaign.results.stored_inputs import (
 )
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.reading import rules_sha256, rules_text
-from cranfield.campaign.rules.task_rules import TaskRules, time_text, utc_text
+from cranfield.campaign.rules.task_rules import TaskRules, format_time, format_utc
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import (
     RELEASES,
@@ -71,7 +71,7 @@ from cranfield.evaluation.evaluation import Evaluation, describe_effects
 from cranfield.measures import parse_measures
 from cranfield.reporting.page.report_page import report
 from cranfield.sources.archives import open_decompressed
-from cranfield.sources.chunks import CHUNK, CHUNKS_AT_ONCE, Source
+from cranfield.sources.chunks import CHUNK_BYTES, CHUNKS_AT_ONCE, Source
 from cranfield.sources.values import integers_in
 
 EXCLUDED = (
@@ -178,7 +178,7 @@ def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> 
         text = _COMMENT.sub(b"", text)
     if alias is None:
         return text
-    chunks = Source("run", content=text).chunks(CHUNKS_AT_ONCE * CHUNK)
+    chunks = Source("run", content=text).chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)
     return b"".join(_anonymise(chunk, alias, form) for chunk in chunks)
 
 
@@ -443,7 +443,7 @@ def release(
     about, name, version = payload.about, payload.inputs.task.name, payload.judgments.version
     closes = payload.inputs.task.closes
     if closes is not None and campaign.clock() <= closes:
-        reason = f"task {quoted(name)} accepts runs until {time_text(closes)}"
+        reason = f"task {quoted(name)} accepts runs until {format_time(closes)}"
         warn(f"{reason}; the release shows scores to teams that can still submit")
     bag_info = {
         "Bag-Software-Agent": f"cranfield {__version__}",
@@ -476,7 +476,7 @@ def release(
                     target.rename(Path(trash) / target.name)
             new_folder.rename(target)
             sync_folder(target.parent)
-            created, path = utc_text(campaign.clock()), f"{RELEASES}/{release_id}"
+            created, path = format_utc(campaign.clock()), f"{RELEASES}/{release_id}"
             tx.insert(ReleaseRecord(release_id, name, created, version, path, manifest))
     return Release(
         id=release_id,
@@ -644,7 +644,7 @@ def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
             raise PolicyError(f"unknown release {quoted(release)}; expected one of: {names}")
         if releases[release].state == "retracted":
             raise PolicyError(f"{release} is already retracted")
-        note = {"release": release, "retracted": utc_text(campaign.clock()), "reason": reason}
+        note = {"release": release, "retracted": format_utc(campaign.clock()), "reason": reason}
         text = json_text(note).encode()
         # If the process is killed before the commit, a later retraction overwrites the note.
         path = campaign.folder / RELEASES / f"{release}.retracted.json"

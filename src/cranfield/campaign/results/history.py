@@ -207,7 +207,7 @@ class _EntryReader:
             try:
                 days.append(_parse_day(day or ""))
             except CranfieldError as error:
-                raise table.wrong(row, str(error)) from None
+                raise table.error_at_row(row, str(error)) from None
         measure = _known_measure(self.measure)
         if measure is not None:
             _warn_of_mixed_scores(cells["score"], cells["entry"], measure, str(path))

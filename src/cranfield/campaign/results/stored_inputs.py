@@ -33,7 +33,7 @@ from cranfield.base.text import counted, plain, some_of
 from cranfield.campaign.checks.checking import is_unknown_document
 from cranfield.campaign.checks.report import fault_severity
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, is_safe_name, utc_text
+from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, format_utc, is_safe_name
 from cranfield.campaign.rules.topics import topic_ids
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import Judgments, Submission
@@ -138,7 +138,7 @@ def _add_copy(
             return duplicate
     task_topics = topic_ids(rules) or judgments.topics
     is_of_task = np.isin(np.array(judgments.topics), np.array(task_topics))
-    rows, added = int(is_of_task[judgments.codes].sum()), utc_text(campaign.clock())
+    rows, added = int(is_of_task[judgments.codes].sum()), format_utc(campaign.clock())
     about = {"version": version, "rows": rows}
     with campaign.registry.change("judgments", rules.name, about) as change:
         if version in {record.version for record in change.judgments(rules.name)}:
@@ -156,7 +156,9 @@ def _check_blanks(qrels: Qrels) -> None:
     if rows.size:
         row = int(rows[0])
         reason = "a topic or document contains a blank, which separates the columns of judgments"
-        raise qrels.origin.wrong(reason, row, qrels.topics[qrels.codes[row]], qrels.docs[row])
+        raise qrels.origin.error_at_row(
+            row, reason, qrels.topics[qrels.codes[row]], qrels.docs[row]
+        )
 
 
 def _warn_of_unknown_documents(qrels: Qrels, rules: TaskRules) -> None:

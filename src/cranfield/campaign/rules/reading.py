@@ -28,12 +28,12 @@ from cranfield.campaign.rules.task_rules import (
     Rules,
     TaskRules,
     WrongValueError,
+    check_file_name,
     check_patterns,
+    check_table,
     fields_of,
-    file_name,
     keys_of,
-    table,
-    unknown_name,
+    unknown_name_message,
     within_keys,
 )
 
@@ -138,7 +138,7 @@ def _read_bytes(file: Path) -> bytes:
 
 
 def _parse_rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) -> Rules:
-    fields_of({"campaign": table, "tasks": table}, tables)
+    fields_of({"campaign": check_table, "tasks": check_table}, tables)
     with within_keys("campaign"):
         campaign = fields_of(CAMPAIGN, tables.get("campaign", {}), required=["id", "title"])
     tasks: dict[str, TaskRules] = {}
@@ -148,7 +148,7 @@ def _parse_rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) 
             raise WrongValueError("has no task; each task is a table such as [tasks.adhoc]")
         for name, values in tables["tasks"].items():
             with within_keys(name):
-                file_name(name)
+                check_file_name(name)
                 for other_name in tasks:
                     if other_name.lower() == name.lower():
                         reason = f"differs from {other_name} only in case; rename one of the tasks"
@@ -170,7 +170,7 @@ def _task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, Any]:
     for code in other_severities:
         with within_keys("severities", code):
             if code not in CODES:
-                raise WrongValueError(unknown_name(code, CODES, "kind of fault"))
+                raise WrongValueError(unknown_name_message(code, CODES, "kind of fault"))
             if code in UNREADABLE:
                 reason = "is always an error, because a run with this fault cannot be read"
                 raise WrongValueError(reason)
@@ -210,7 +210,9 @@ def _check_consistency(task: TaskRules) -> None:
     questions = ("type", *task.questions)
     for category in task.categories:
         if category not in questions:
-            raise WrongValueError(unknown_name(category, questions, "question"), "categories")
+            raise WrongValueError(
+                unknown_name_message(category, questions, "question"), "categories"
+            )
         if category != "type" and not task.questions[category].choices:
             reason = (
                 f"expected the name of a question with choices, or 'type', got {quoted(category)}"

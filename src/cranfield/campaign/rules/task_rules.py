@@ -37,7 +37,7 @@ def is_safe_name(name: str) -> bool:
     return is_plain and _RESERVED.fullmatch(name) is None
 
 
-def instant(value: object) -> datetime:
+def parse_time(value: object) -> datetime:
     """Convert text or a TOML value to an instant: a time with its offset from UTC.
 
     Offsets are required, because times in a time zone are ambiguous when its clocks are set back.
@@ -50,9 +50,9 @@ def instant(value: object) -> datetime:
 
     Examples
     --------
-    >>> utc_text(instant("2026-08-15T23:59:59-12:00"))
+    >>> format_utc(parse_time("2026-08-15T23:59:59-12:00"))
     '2026-08-16T11:59:59Z'
-    >>> instant("2026-08-15")  # doctest: +ELLIPSIS
+    >>> parse_time("2026-08-15")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     cranfield.InputError: expected an offset from UTC, such as -12:00 in ..., got '2026-08-15'
     """
@@ -69,13 +69,13 @@ def instant(value: object) -> datetime:
         raise InputError(f"expected a time in the years 1 to 9999 UTC, {got}") from None
 
 
-def utc_text(time: datetime) -> str:
+def format_utc(time: datetime) -> str:
     """Format an instant as UTC text, to the second, for the registry and files.
 
     Examples
     --------
     >>> from datetime import UTC, datetime
-    >>> utc_text(datetime(2026, 8, 15, 23, 59, 59, 500, tzinfo=UTC))
+    >>> format_utc(datetime(2026, 8, 15, 23, 59, 59, 500, tzinfo=UTC))
     '2026-08-15T23:59:59Z'
     """
     if time.tzinfo is None:
@@ -83,20 +83,22 @@ def utc_text(time: datetime) -> str:
     return time.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat() + "Z"
 
 
-def time_text(time: datetime) -> str:
+def format_time(time: datetime) -> str:
     """Format an instant for a message.
 
-    >>> time_text(instant("2026-08-15T23:59:59-12:00"))
+    >>> format_time(parse_time("2026-08-15T23:59:59-12:00"))
     '2026-08-16 11:59:59 UTC'
     """
-    return utc_text(time).replace("T", " ").replace("Z", " UTC")
+    return format_utc(time).replace("T", " ").replace("Z", " UTC")
 
 
-def duration_text(span: timedelta) -> str:
+def format_duration(span: timedelta) -> str:
     """Format the length of a time span in its two largest units; never 0.
 
-    >>> duration_text(timedelta(days=1, hours=2, minutes=3)), duration_text(timedelta(seconds=0.2))
-    ('1 day 2 hours', 'less than a second')
+    >>> format_duration(timedelta(days=1, hours=2, minutes=3))
+    '1 day 2 hours'
+    >>> format_duration(timedelta(seconds=0.2))
+    'less than a second'
     """
     remainder = int(abs(span).total_seconds())
     parts = []
@@ -153,40 +155,40 @@ def _value_check(
     return check
 
 
-any_text = _value_check("text", lambda value: isinstance(value, str))
-text_line = _value_check(
+check_text = _value_check("text", lambda value: isinstance(value, str))
+check_text_line = _value_check(
     "one line of text",
     lambda value: isinstance(value, str) and bool(value.strip()) and value.isprintable(),
 )
-boolean = _value_check("true or false", lambda value: isinstance(value, bool))
-positive_integer = _value_check(
+check_boolean = _value_check("true or false", lambda value: isinstance(value, bool))
+check_positive_integer = _value_check(
     "an integer >= 1", lambda value: type(value) is int and 1 <= value <= MAX_INTEGER
 )
-table = _value_check("a table", lambda value: isinstance(value, dict))
-fraction = _value_check(
+check_table = _value_check("a table", lambda value: isinstance(value, dict))
+check_fraction = _value_check(
     "a number from 0 to 1", lambda value: type(value) in (int, float) and 0 <= value <= 1, float
 )
-_time = _value_check("a time", lambda value: isinstance(value, (str, date)))
+_check_time_type = _value_check("a time", lambda value: isinstance(value, (str, date)))
 
 
-def time(value: Any) -> datetime:
+def check_time(value: Any) -> datetime:
     try:
-        return instant(_time(value))
+        return parse_time(_check_time_type(value))
     except InputError as error:
         raise WrongValueError(error.reason) from None
 
 
-def file_name(value: Any) -> str:
+def check_file_name(value: Any) -> str:
     """Check a file name that is valid on every system."""
-    if not is_safe_name(any_text(value)):
+    if not is_safe_name(check_text(value)):
         characters = "letters, digits and _ . + = @ , ~ -, and begin with a letter, a digit or _"
         raise WrongValueError(f"must consist of {characters}; got {quoted(value)}")
     return str(value)
 
 
-def file(value: Any) -> PurePosixPath:
+def check_file(value: Any) -> PurePosixPath:
     """Check the relative path of a file in the folder of the rules or below it."""
-    path = PurePosixPath(any_text(value))
+    path = PurePosixPath(check_text(value))
     if path.is_absolute() or ".." in path.parts or re.search(r"[\\:\0]", value):
         expected = "a file in the folder of the rules file, or in a subfolder"
         raise WrongValueError(f"must be {expected}; got {quoted(value)}")
@@ -206,7 +208,7 @@ def one_of(*choices: str) -> ValueCheck:
     return check
 
 
-def severity(value: Any) -> str:
+def check_severity(value: Any) -> str:
     """Check the severity of a kind of fault; `allow` is a synonym of `off`."""
     level = one_of("error", "warning", "off", "allow")(value)
     return "off" if level == "allow" else str(level)
@@ -231,7 +233,7 @@ def list_of(check_item: ValueCheck, min_size: int = 0) -> ValueCheck:
 
 def one_or_more(value: Any) -> tuple[Any, ...]:
     """Check a list of lines of text, or a single line that is not in a list."""
-    return tuple(list_of(text_line)(value if isinstance(value, list) else [value]))
+    return tuple(list_of(check_text_line)(value if isinstance(value, list) else [value]))
 
 
 def table_of(check_item: Callable[[str, Any], Any]) -> ValueCheck:
@@ -239,7 +241,7 @@ def table_of(check_item: Callable[[str, Any], Any]) -> ValueCheck:
 
     def check(value: Any) -> dict[str, Any]:
         values = {}
-        for name, item in table(value).items():
+        for name, item in check_table(value).items():
             with within_keys(name):
                 values[name] = check_item(name, item)
         return values
@@ -263,9 +265,9 @@ def fields_of(
 ) -> dict[str, Any]:
     """Check a table key by key, and return its values."""
     fields: dict[str, Any] = {}
-    for name, item in table(value).items():
+    for name, item in check_table(value).items():
         if name not in keys:
-            raise WrongValueError(unknown_name(name, keys), name)
+            raise WrongValueError(unknown_name_message(name, keys), name)
         with within_keys(name):
             fields[name] = keys[name](item)
     for name in required:
@@ -279,7 +281,7 @@ def table_as(model: Callable[..., Any], keys: Mapping[str, ValueCheck]) -> Value
     return lambda value: model(**fields_of(keys, value))
 
 
-def unknown_name(name: str, names: Iterable[str], noun: str = "key") -> str:
+def unknown_name_message(name: str, names: Iterable[str], noun: str = "key") -> str:
     """Return the message for an unknown name, with the most similar name."""
     names = list(names)
     hint = did_you_mean(name, names, 1, otherwise=f"expected one of: {', '.join(names)}")
@@ -288,38 +290,38 @@ def unknown_name(name: str, names: Iterable[str], noun: str = "key") -> str:
 
 @dataclass(frozen=True)
 class Question:
-    """A question to participants about a run; any text is allowed if `choices` is empty."""
+    """A question to participants about a run; any answer is allowed if `choices` is empty."""
 
     name: str
-    ask: Annotated[str, text_line]
-    choices: Annotated[tuple[str, ...], list_of(text_line)] = ()
-    required: Annotated[bool, boolean] = False
+    ask: Annotated[str, check_text_line]
+    choices: Annotated[tuple[str, ...], list_of(check_text_line)] = ()
+    required: Annotated[bool, check_boolean] = False
 
 
 @dataclass(frozen=True)
 class MetadataRules:
     """Required metadata of runs, by dotted path, and placeholders that count as missing."""
 
-    required: Annotated[tuple[str, ...], list_of(text_line)] = ()
-    placeholders: Annotated[tuple[str, ...], list_of(text_line)] = ()
+    required: Annotated[tuple[str, ...], list_of(check_text_line)] = ()
+    placeholders: Annotated[tuple[str, ...], list_of(check_text_line)] = ()
 
 
 @dataclass(frozen=True)
 class PoolRules:
     """Depth of the pool, and priorities of the pooled runs (all if empty)."""
 
-    depth: Annotated[int, positive_integer] = 100
-    priorities: Annotated[tuple[int, ...], list_of(positive_integer)] = ()
+    depth: Annotated[int, check_positive_integer] = 100
+    priorities: Annotated[tuple[int, ...], list_of(check_positive_integer)] = ()
 
 
 POOL, METADATA, QUESTION = keys_of(PoolRules), keys_of(MetadataRules), keys_of(Question)
 
-DOCUMENTS = {"pattern": any_text}
+DOCUMENTS = {"pattern": check_text}
 """Keys of a table of documents."""
 
 JUDGING = {
-    **dict.fromkeys(("compat", "ties", "topics", "unjudged", "negative"), text_line),
-    "depth": positive_integer,
+    **dict.fromkeys(("compat", "ties", "topics", "unjudged", "negative"), check_text_line),
+    "depth": check_positive_integer,
 }
 """Keys of the options of :func:`cranfield.judge`."""
 
@@ -333,23 +335,23 @@ SEVERITIES = {
 
 def _documents(value: Any) -> PurePosixPath | dict[str, str]:
     is_table = isinstance(value, dict)
-    return fields_of(DOCUMENTS, value, required=["pattern"]) if is_table else file(value)
+    return fields_of(DOCUMENTS, value, required=["pattern"]) if is_table else check_file(value)
 
 
 def _topics(value: Any) -> PurePosixPath | str:
-    return value if any_text(value).startswith("irds:") else file(value)
+    return value if check_text(value).startswith("irds:") else check_file(value)
 
 
-_judging, _severities = table_as(dict, JUDGING), table_of(lambda _, value: severity(value))
+_judging, _severities = table_as(dict, JUDGING), table_of(lambda _, value: check_severity(value))
 
 
 def _question(name: str, value: Any) -> Question:
-    return Question(file_name(name), **fields_of(QUESTION, value, required=["ask"]))
+    return Question(check_file_name(name), **fields_of(QUESTION, value, required=["ask"]))
 
 
 @dataclass(frozen=True)
 class TaskRules:
-    """The rules of one task; paths are local, and times have their UTC offset.
+    """The rules of one task; paths are local, and times are in UTC.
 
     Attributes
     ----------
@@ -369,32 +371,32 @@ class TaskRules:
     """
 
     name: str
-    title: Annotated[str, text_line] = ""
+    title: Annotated[str, check_text_line] = ""
     topics: Annotated[Path | str | None, _topics] = None
     documents: Annotated[Path | None, _documents] = None
     document_pattern: str | None = None
-    exclude: Annotated[Path | None, file] = None
-    tag: Annotated[str, any_text] = "[A-Za-z0-9_.-]{1,20}"
+    exclude: Annotated[Path | None, check_file] = None
+    tag: Annotated[str, check_text] = "[A-Za-z0-9_.-]{1,20}"
     format: Annotated[str, one_of("trec", "ntcir")] = "trec"
-    max_per_topic: Annotated[int | None, positive_integer] = 1000
+    max_per_topic: Annotated[int | None, check_positive_integer] = 1000
     second_column: Annotated[tuple[str, ...], one_or_more] = ()
     rank: Annotated[str, one_of("integer", "order", "off")] = "integer"
-    tied: Annotated[float, fraction] = 0.2
+    tied: Annotated[float, check_fraction] = 0.2
     severities: Annotated[Mapping[str, str], _severities] = field(default_factory=dict)
-    opens: Annotated[datetime | None, time] = None
-    closes: Annotated[datetime | None, time] = None
+    opens: Annotated[datetime | None, check_time] = None
+    closes: Annotated[datetime | None, check_time] = None
     late: Annotated[str, one_of("mark", "refuse")] = "refuse"
-    runs_per_team: Annotated[int | None, positive_integer] = None
-    runs_per_day: Annotated[int | None, positive_integer] = None
-    max_bytes: Annotated[int, positive_integer] = 200_000_000
-    max_decompressed_bytes: Annotated[int, positive_integer] = 200_000_000
-    types: Annotated[tuple[str, ...], list_of(text_line)] = ()
-    priorities: Annotated[int | None, positive_integer] = None
+    runs_per_team: Annotated[int | None, check_positive_integer] = None
+    runs_per_day: Annotated[int | None, check_positive_integer] = None
+    max_bytes: Annotated[int, check_positive_integer] = 200_000_000
+    max_decompressed_bytes: Annotated[int, check_positive_integer] = 200_000_000
+    types: Annotated[tuple[str, ...], list_of(check_text_line)] = ()
+    priorities: Annotated[int | None, check_positive_integer] = None
     pool: Annotated[PoolRules | None, table_as(PoolRules, POOL)] = None
-    measures: Annotated[tuple[str, ...], list_of(text_line, min_size=1)] = ("AP",)
+    measures: Annotated[tuple[str, ...], list_of(check_text_line, min_size=1)] = ("AP",)
     judging: Annotated[Mapping[str, str | int], _judging] = field(default_factory=dict)
-    categories: Annotated[tuple[str, ...], list_of(text_line)] = ()
-    min_category: Annotated[int, positive_integer] = 3
+    categories: Annotated[tuple[str, ...], list_of(check_text_line)] = ()
+    min_category: Annotated[int, check_positive_integer] = 3
     median: Annotated[str, one_of("better", "average")] = "better"
     feedback: Annotated[str, one_of("none", "means", "sheets")] = "none"
     metadata: Annotated[MetadataRules | None, table_as(MetadataRules, METADATA)] = None
@@ -421,12 +423,12 @@ class Rules:
         Submissions record them, to identify the rules that they were checked by.
     """
 
-    id: Annotated[str, file_name]
-    title: Annotated[str, text_line]
+    id: Annotated[str, check_file_name]
+    title: Annotated[str, check_text_line]
     tasks: Mapping[str, TaskRules]
-    consent: Annotated[str, any_text] = ""
-    description: Annotated[str, any_text] = ""
-    keep_refused: Annotated[bool, boolean] = False
+    consent: Annotated[str, check_text] = ""
+    description: Annotated[str, check_text] = ""
+    keep_refused: Annotated[bool, check_boolean] = False
     source: str = "campaign.toml"
     files: Mapping[str, str] = field(default_factory=dict)
 
@@ -447,7 +449,7 @@ PRIVATE_FIELD = "keep_refused"
 """Field that is not published to participants."""
 
 CAMPAIGN = keys_of(Rules)
-TASK = keys_of(TaskRules) | dict.fromkeys(SEVERITIES, severity)
+TASK = keys_of(TaskRules) | dict.fromkeys(SEVERITIES, check_severity)
 
 
 def full_matches(texts: pl.Series, pattern: str) -> pl.Series:

@@ -14,7 +14,7 @@ from cranfield.base.kinds import Integer
 from cranfield.base.parallel import one_by_one
 from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.rules.task_rules import Rules, instant
+from cranfield.campaign.rules.task_rules import Rules, parse_time
 from cranfield.campaign.submitting.submit import (
     CheckedCopy,
     Declaration,
@@ -162,7 +162,7 @@ def _declaration(row: Mapping[str, str], defaults: Declaration) -> Declaration:
         if values["priority"] is None:
             raise InputError(f"priority must be an integer, got {quoted(row['priority'])}")
     if "received" in row:
-        values["received"] = instant(row["received"])
+        values["received"] = parse_time(row["received"])
     answers = {name: row[name] for name in sorted(row.keys() - COLUMN_NAMES)}
     return replace(defaults, **values, answers={**defaults.answers, **answers})
 

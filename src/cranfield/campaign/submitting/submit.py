@@ -22,10 +22,10 @@ from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.rules.reading import rules_sha256
 from cranfield.campaign.rules.task_rules import (
     TaskRules,
-    duration_text,
+    format_duration,
+    format_time,
+    format_utc,
     is_safe_name,
-    time_text,
-    utc_text,
 )
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import ACCEPTED, REFUSED, REPLACED, WITHDRAWN, Submission
@@ -185,7 +185,9 @@ def submission_time(declaration: Declaration, now: datetime) -> datetime:
         return now
     received = declaration.received.astimezone(UTC).replace(microsecond=0)
     if received > now:
-        raise PolicyError(f"received must not be in the future, got {quoted(time_text(received))}")
+        raise PolicyError(
+            f"received must not be in the future, got {quoted(format_time(received))}"
+        )
     return received
 
 
@@ -261,7 +263,7 @@ def _make_submission(copy: CheckedCopy, received: datetime) -> Submission:
         tag=copy.tag,
         object=copy.sha256,
         bytes=copy.size,
-        received=utc_text(received),
+        received=format_utc(received),
         state=ACCEPTED,
         type=declaration.type,
         priority=declaration.priority,
@@ -319,11 +321,13 @@ def _limit_faults(
     is in time.
     """
     if task.opens is not None and received < task.opens:
-        remaining = duration_text(task.opens - received)
-        yield _fault(task, "not-open", f"the task opens at {time_text(task.opens)}, in {remaining}")
+        remaining = format_duration(task.opens - received)
+        yield _fault(
+            task, "not-open", f"the task opens at {format_time(task.opens)}, in {remaining}"
+        )
     if run.late and task.closes is not None:
-        delay = duration_text(received - task.closes)
-        message = f"the task closed at {time_text(task.closes)}, {delay} ago"
+        delay = format_duration(received - task.closes)
+        message = f"the task closed at {format_time(task.closes)}, {delay} ago"
         if task.late == "mark":
             message += "; the run is marked as late and not pooled"
         yield Fault("closed", "warning" if task.late == "mark" else "error", message)

@@ -10,7 +10,7 @@ from typing import Any
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import did_you_mean, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.rules.task_rules import is_safe_name, utc_text
+from cranfield.campaign.rules.task_rules import format_utc, is_safe_name
 from cranfield.campaign.store.records import Team
 from cranfield.campaign.store.registry import RegistryReader, Transaction
 
@@ -76,7 +76,7 @@ def make_team(
     if not is_safe_name(id):
         characters = "letters, digits and _ . -, and begin with a letter, a digit or _"
         raise PolicyError(f"the team's id must consist of {characters}; got {quoted(id)}")
-    created = utc_text(campaign.clock())
+    created = format_utc(campaign.clock())
     fields = _check_fields(id, name=name, contact=contact, anonymous_until=anonymous_until or "")
     return Team(id=id, created=created, **fields)
 

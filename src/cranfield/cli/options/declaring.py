@@ -46,7 +46,7 @@ def check_conditions(ctx: click.Context) -> None:
                 unmet = [term for term in terms if not _is_met(term, by_name, ctx)]
                 if all(term[0] == "!" for term in unmet):
                     exclusions = _exclusions(
-                        [_as_given(term, by_name, ctx) for term in unmet], by_name
+                        [_with_actual_value(term, by_name, ctx) for term in unmet], by_name
                     )
                     raise PolicyError(f"{option} cannot be combined with {exclusions}")
             required = " or ".join(_condition_text(terms, by_name) for terms in conditions)
@@ -62,7 +62,9 @@ def _is_met(term: str, by_name: Mapping[str, click.Parameter], ctx: click.Contex
     return has_option != term.startswith("!")
 
 
-def _as_given(term: str, by_name: Mapping[str, click.Parameter], ctx: click.Context) -> str:
+def _with_actual_value(
+    term: str, by_name: Mapping[str, click.Parameter], ctx: click.Context
+) -> str:
     """Return an unmet exclusion with the value of the option instead of all excluded values."""
     option, sign, _ = term.partition("=")
     return f"{option}={ctx.params[by_name[option[1:]].name or '']}" if sign else term
@@ -85,7 +87,7 @@ def _term_text(term: str, by_name: Mapping[str, click.Parameter]) -> str:
     return f"{name} {', '.join(others)}{' or ' * bool(others)}{last}" if sign else name
 
 
-def with_changes(names: Collection[str], **attributes: Any) -> Decorator:
+def change_options(names: Collection[str], **attributes: Any) -> Decorator:
     """Make a decorator that sets attributes of shared options, such as `help`, in a command."""
 
     def add(command: Any) -> Any:
@@ -236,18 +238,18 @@ class Option(click.Option):
     """An option with a group in help, and further attributes.
 
     detail: text that only `--help-all` shows.
-    stands_for: Python argument that the option replaces in hints; by default that of its name.
+    argument: Python argument that the option replaces in hints; by default that of its name.
     requires, formatted: see :func:`check_conditions` and :func:`choose_format`.
-    of: function and parameter that declare the option.
+    declared_by: function and parameter that declare the option.
     in_file: whether the option is a key of the --settings file instead of a flag.
     """
 
     group: str = ""
     detail: str = ""
-    stands_for: str = ""
+    argument: str = ""
     requires: str | Sequence[str] = ()
     formatted: bool = False
-    of: tuple[str, str] | None = None
+    declared_by: tuple[str, str] | None = None
     in_file: bool = False
 
     def __init__(self, names: Sequence[str], **options: Any) -> None:
@@ -435,7 +437,7 @@ class Command(click.Command):
         if inputs.count("-") > 1:
             ctx.fail("only one file can be standard input (-)")
         for param in filter(_is_written, files):
-            keep_inputs(_paths(ctx, param), inputs, max(param.opts, key=len))
+            refuse_overwriting(_paths(ctx, param), inputs, max(param.opts, key=len))
         try:
             choose_format(ctx)
             check_conditions(ctx)
@@ -515,7 +517,7 @@ def _paths(ctx: click.Context, param: click.Parameter) -> list[str]:
     return [] if value is None else [value] if isinstance(value, str) else list(value)
 
 
-def keep_inputs(
+def refuse_overwriting(
     outputs: Iterable[str | None], inputs: Iterable[str | None], option: str = "--output"
 ) -> None:
     """Refuse to overwrite an input: a file, or a file in a folder or of a pattern."""
@@ -563,7 +565,7 @@ class CommandGroup(click.Group):
         self.first = first.split()
 
     @cached_property
-    def declared(self) -> Registry[click.Command]:
+    def module_commands(self) -> Registry[click.Command]:
         """Commands of the modules, by name."""
         modules = sorted(path.stem for path in FOLDER.glob("*.py"))
         command_modules = " ".join(
@@ -577,12 +579,12 @@ class CommandGroup(click.Group):
         )
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        names = [*self.declared.names(), *super().list_commands(ctx)]
+        names = [*self.module_commands.names(), *super().list_commands(ctx)]
         return list(dict.fromkeys([*self.first, *names])) if self.in_order else sorted(names)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in self.declared:
-            return self.declared[cmd_name]
+        if cmd_name in self.module_commands:
+            return self.module_commands[cmd_name]
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(

@@ -9,7 +9,7 @@ import click
 
 from cranfield.base.text import did_you_mean
 
-HABITS = {
+EQUIVALENT_OPTIONS = {
     **dict.fromkeys(("--metric", "--metrics"), ("--measure", "give measures with -m")),
     "--qrels": ("QRELS", "judgments are the first argument: QRELS RUN..."),
     **dict.fromkeys(("--run", "--runs"), ("RUN", "runs are arguments after the judgments")),
@@ -28,7 +28,7 @@ HABITS = {
 def describe_unknown(error: click.NoSuchOption, command: click.Command) -> str:
     """Describe an unknown option, and suggest an option of the same purpose or a similar name."""
     name = error.option_name
-    replacement, advice = HABITS.get(name, ("", ""))
+    replacement, advice = EQUIVALENT_OPTIONS.get(name, ("", ""))
     in_settings = (param for param in command.params if getattr(param, "in_file", False))
     # The key of a setting is the long name of the option.
     keys = {flag: max(param.opts, key=len) for param in in_settings for flag in param.opts}
@@ -43,8 +43,8 @@ def describe_unknown(error: click.NoSuchOption, command: click.Command) -> str:
         key = keys.get(flag, "").removeprefix("--")
         return f"the setting {key}, in a file for --settings" if key else flag
 
-    has_purpose = replacement in names and name.removesuffix("s") not in options
-    hint = f": {advice}" if has_purpose else did_you_mean(name, options, 1, show=show)
+    has_replacement = replacement in names and name.removesuffix("s") not in options
+    hint = f": {advice}" if has_replacement else did_you_mean(name, options, 1, show=show)
     return f"unknown option {name}{hint}"
 
 
@@ -52,7 +52,7 @@ _HINT = re.compile(
     r"""\w+\([^()]*\)"""  # A measure with its parameters, or a call of Python, is not changed.
     r"""|\b(?P<name>[a-z_]+)=(?:(?P<text>'[^']*'|"[^"]*"|\.\.\.)|(?P<true>True)\b"""
     r"""|\{'(?P<key>\w+)':\ \.\.\.\}|(?P<literal>\[[^]]*\]|\{[^}]*\}))"""
-    r"""|(?<=such\ as\ )(?P<of>[a-z_]+)=(?P<number>\d+)"""
+    r"""|(?<=such\ as\ )(?P<argument>[a-z_]+)=(?P<number>\d+)"""
 )
 
 _READER_ARGUMENTS = (
@@ -76,14 +76,16 @@ def as_options(text: str, command: click.Command | None) -> str:
     if command is None:
         return text
     arguments = _READER_ARGUMENTS.split()
-    # --format of outputs and --column of metadata tables stand for no argument of readers.
+    # The output --format and the --column of metadata tables do not set arguments of readers.
     params = [param for param in command.params if isinstance(param, click.Option)]
-    own = [param for param in params if not {"--format", "--column"}.intersection(param.opts)]
-    options = {param.name: param for param in own if not getattr(param, "stands_for", "")}
+    reader_options = [
+        param for param in params if not {"--format", "--column"}.intersection(param.opts)
+    ]
+    options = {param.name: param for param in reader_options if not getattr(param, "argument", "")}
     # If two options fit an argument, the option that declares it is used.
-    options |= {name: param for param in params if (name := getattr(param, "stands_for", ""))}
+    options |= {name: param for param in params if (name := getattr(param, "argument", ""))}
     for hint in reversed([*_HINT.finditer(text)]):
-        argument = hint["name"] or hint["of"]
+        argument = hint["name"] or hint["argument"]
         option = options.get(argument)
         start, end = hint.span()
         if option is not None:

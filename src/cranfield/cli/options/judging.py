@@ -76,7 +76,7 @@ reading_options = (
         columns=COLUMNS,
     ),
     *options_of(
-        f"{__name__}.Reading", "lower", lower={"metavar": "NAME", "stands_for": "lower_is_better"}
+        f"{__name__}.Reading", "lower", lower={"metavar": "NAME", "argument": "lower_is_better"}
     ),
     *options_of("cranfield.read_runs", "separator numbers on_duplicate chunk_separator"),
     bad_run_option,
@@ -175,15 +175,15 @@ class Reading:
         source = judgments.origin.name
         if not has_own_names and any(judge.labels.origin.name == source for judge in labels):
             remedy = "to read two columns of a table, set columns='qrels.grade=NAME,grade=NAME'"
-            warn(f"{source}: the grades of people and of a judge are the same; {remedy}")
+            warn(f"{source}: the human grades and those of a judge are the same; {remedy}")
         return judgments, labels
 
     def run(self, path: str) -> cf.Run:
         """Read one run."""
         self._check_lower()
-        from cranfield.collection.files.many_runs import named_file
+        from cranfield.collection.files.many_runs import split_name
 
-        name, path = named_file(path)
+        name, path = split_name(path)
         return cf.read_run(path, name=name, **self._run_options)
 
     def runs(self, qrels: str | None, runs: tuple[str, ...] | cf.Runs) -> cf.Runs:
@@ -279,7 +279,7 @@ def measures_option(default: tuple[str, ...], **attributes: Any) -> declaring.De
         show_default=" ".join(default),
         help="Measure, such as nDCG@10 or map; may be given several times.",
         group="Measures",
-        stands_for="measure",
+        argument="measure",
         **attributes,
     )
 

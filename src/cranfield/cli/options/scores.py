@@ -22,7 +22,7 @@ scale_option = declaring.option(
     help="Measurement scale of the scores, overriding that of the measure.",
     group="Measures",
     # In hints, the argument scale is the scale of the grades of judges.
-    stands_for="measurement_scale",
+    argument="measurement_scale",
 )
 
 NO_SCORES = "give QRELS and at least one RUN, or --scores FILE"

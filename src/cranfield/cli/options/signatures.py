@@ -341,7 +341,7 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> decl
     parameter = read_parameter(function, name)
     default = attributes.get("default", parameter.default)
     settings: dict[str, Any] = {
-        "of": (function, name),
+        "declared_by": (function, name),
         "help": make_help(parameter.description, default),
     }
     settings |= _click_type(parameter.hint)
@@ -351,7 +351,7 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> decl
         settings["type"] = str
     usual = f"--{name.replace('_', '-')}"
     if flag and flag != usual:
-        settings["stands_for"] = name
+        settings["argument"] = name
     flag = flag or usual
     if settings["type"] is bool:
         del settings["type"]

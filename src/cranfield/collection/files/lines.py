@@ -1,12 +1,12 @@
-"""Files of lines: their layouts, and how they are read, with a fast CSV reader if possible.
+"""Read files with one row per line, by a fast CSV reader if possible.
 
 A chunk whose fields are separated by one blank each goes to the CSV reader; other chunks are
 normalised first. If the CSV reader cannot read a value, the chunk is read again line by line, which
 is slow, but gives the exact reason. Chunks are read in several threads; the first error in the file
 is reported.
 
-Judgments of NTCIR have grades L0, L1, L2 and so on, and fields separated by blanks or, if documents
-are any text, by semicolons. A line is one of
+Judgments of NTCIR have grades L0, L1, L2 and so on, and fields separated by blanks or, if document
+ids may contain blanks, by semicolons. A line is one of
 
 - topic, document, grade;
 - topic, intent, document, grade: intent 0 is for documents that are relevant to no intent;
@@ -14,7 +14,8 @@ are any text, by semicolons. A line is one of
 
 The first line decides, and all other lines must have the same layout. A line of a run has the six
 fields of TREC, separated by semicolons. Runs are ranked by score here, and by the order of lines in
-NTCIREVAL, which may differ for tied scores: `ties="input"` of :func:`cranfield.judge` keeps it.
+NTCIREVAL, which may differ for tied scores: `ties="input"` of :func:`cranfield.judge` keeps the
+order of lines.
 """
 
 from __future__ import annotations
@@ -56,7 +57,10 @@ _WHOLE: type[pl.DataType] = pl.Int32
 _NUMBER: type[pl.DataType] = pl.Float64
 
 Q0 = ("0", "Q0")
-"""Usual second columns of TREC judgments; a line with three columns then lacks the grade."""
+"""Usual values of the second column of TREC judgments.
+
+A line of three columns with one of them in the second column lacks the grade.
+"""
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,7 @@ _NTCIR_QRELS = (("topic", "doc", "grade"), ("topic", "intent", "doc", "grade"), 
 def detect_ntcir_layout(line: str, kind: str) -> Layout | None:
     """Detect NTCIR text by its first line; return None for other lines, and if uncertain."""
     if kind == "qrels":
-        layout = _ntcir_judgments(line)
+        layout = _ntcir_qrels_layout(line)
         # In a line of TREC text, L1 may be a document id rather than a grade before a class.
         is_certain = layout is not None and (
             layout.separator == ";" or layout.read != _NTCIR_CLASSES
@@ -167,7 +171,7 @@ def ntcir_layout(line: str, kind: str, source: str, number: int) -> Layout:
     if kind == "run":
         return _NTCIR_RUN
     # An empty file gets a layout, so that it is reported as empty.
-    if layout := _ntcir_judgments(line or "topic doc L0"):
+    if layout := _ntcir_qrels_layout(line or "topic doc L0"):
         return layout
     fields = line.split(";") if ";" in line else split_at_blanks(line)
     reason = (
@@ -179,7 +183,7 @@ def ntcir_layout(line: str, kind: str, source: str, number: int) -> Layout:
     raise InputError(reason, source=source, line=number)
 
 
-def _ntcir_judgments(line: str) -> Layout | None:
+def _ntcir_qrels_layout(line: str) -> Layout | None:
     for separator in (";", "blank"):
         fields = line.split(";") if separator == ";" else split_at_blanks(line)
         for names in _NTCIR_QRELS:
@@ -233,8 +237,8 @@ def detect_layout(
             n_rows = sum(_layout_of_line(line, kind, separator, grade) is layout for line in lines)
             if n_rows:
                 warn(
-                    f"{source.name}: skipped {counted(n_rows, 'line')} with the columns of a row,"
-                    " as lines that start with # are comments"
+                    f"{source.name}: skipped {counted(n_rows, 'line')} with # at the start"
+                    f" (comments), although the columns are those of a {layout.kind} line"
                 )
         layout = layout or (default if form == "text" else None)
     if layout is None:
@@ -261,16 +265,20 @@ def _letor_as_tsv(source: Source) -> Source:
 
 
 def _layout_of_head(
-    head: bytes, first: str, kind: str, separator: str, grade: Callable[[str], int | None] | None
+    head: bytes,
+    first_text: str,
+    kind: str,
+    separator: str,
+    grade: Callable[[str], int | None] | None,
 ) -> Layout | None:
-    """Return the layout of the first line, or of the next two lines if both have another one."""
-    layout = _layout_of_line(first, kind, separator, grade)
+    """Return the layout of the first line, or that of the next two if they agree on another one."""
+    layout = _layout_of_line(first_text, kind, separator, grade)
     if layout is None:
         return None
     lines = [line for _, line in islice(lines_with_text(head[:_HEAD_BYTES]), 1, _HEAD_LINES)]
     others = [_layout_of_line(line.decode("latin-1"), kind, separator, grade) for line in lines]
-    do_agree = len(others) == 2 and others[0] is others[1]
-    return (others[0] if do_agree else None) or layout
+    is_same = len(others) == 2 and others[0] is others[1]
+    return (others[0] if is_same else None) or layout
 
 
 def _layout_of_line(
@@ -336,10 +344,10 @@ _TO_SPACES = bytes.maketrans(_BLANK_BYTES, b" " * len(_BLANK_BYTES))
 _BLOCK = 1 << 17
 """Number of bytes processed at a time, so that they fit into the processor's cache."""
 
-_JOINED = "; two lines may be joined, as in files concatenated without a line end"
+_JOINED_LINES_HINT = "; two lines may be joined, as in files concatenated without a line end"
 
-_NO_HEADER = "remove the header, which TREC text does not have"
-_OR_TABLE = ", or use the suffix .tsv if tabs separate the columns"
+_HEADER_HINT = "remove the header, which TREC text does not have"
+_TSV_HINT = ", or use the suffix .tsv if tabs separate the columns"
 _TOPIC_NAMES = frozenset(map(spelt, Column("topic", ID).names))
 
 _UNSUPPORTED = (BOM_UTF8, b"x\x01", b"x^")
@@ -352,7 +360,10 @@ def separator_of(chunk: bytes) -> str | None:
 
 
 def _separator_and_blanks(chunk: bytes) -> tuple[str | None, int]:
-    """Return the separator as :func:`separator_of`, and the number of blanks and other controls."""
+    """Return the separator as :func:`separator_of`, and the number of bytes up to the blank.
+
+    These are blanks, line ends and other control characters.
+    """
     head = chunk[: chunk.find(b"\n") + 1] or chunk
     separator = b"\t" if b"\t" in head else b" "
     if any(bytes((blank,)) in chunk for blank in _BLANK_BYTES if blank != separator[0]):
@@ -399,7 +410,7 @@ def _collapse_blanks(chunk: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
 
 @dataclass(frozen=True)
 class Chunk:
-    """The rows of some lines.
+    """Rows parsed from a chunk of lines.
 
     frame: the columns that were read.
     numbers: line of each row, from 0 for the first line of the chunk; None if no line is skipped.
@@ -454,8 +465,8 @@ def _suits_csv_reader(chunk: bytes, separator: str | None, layout: Layout) -> bo
         return False
     if separator is not None:
         return layout.separator != "tab" or separator == "\t"
-    # Further columns, which are ignored, may be lines after carriage returns. These are rare, and
-    # a count is far slower than a search.
+    # After a lone carriage return, the next line would be taken for further columns, which are
+    # ignored. Carriage returns are rare, and a count is far slower than a search.
     if layout.allows_more_columns and b"\r" in chunk and chunk.count(b"\r") > chunk.count(b"\r\n"):
         return False
     if layout.separator == "tab":
@@ -536,7 +547,7 @@ def read_chunks(
     if layout.allows_missing_grades and len(lines) + dropped:
         warn_of_ungraded(source.name, dropped, len(lines) + dropped)
     elif not width:
-        raise InputError(f"is empty: a {layout.kind} has at least one line", source=source.name)
+        raise InputError("is empty; expected at least one line", source=source.name)
 
 
 def _decode(data: bytes, source: Source, first_line: int) -> tuple[bytes, InputError | None]:
@@ -625,7 +636,7 @@ def _check_further_columns(fields: list[str], layout: Layout) -> None:
 
 def _ragged_error(expected: int, width: int, source: str, line: int) -> InputError:
     reason = f"expected {expected} columns as in the previous lines, got {width}"
-    return InputError(reason + _JOINED, source=source, line=line)
+    return InputError(reason + _JOINED_LINES_HINT, source=source, line=line)
 
 
 def _lacks_grade(fields: list[str], layout: Layout) -> bool:
@@ -646,9 +657,9 @@ def _check_width(fields: list[str], layout: Layout) -> None:
         elif width < expected and sum(field.count(",") for field in fields) > 1:
             reason += "; this looks like CSV: use the suffix .csv or format='csv'"
         elif {*map(spelt, fields)} & _TOPIC_NAMES:
-            reason += f"; {_NO_HEADER}{_OR_TABLE}"
+            reason += f"; {_HEADER_HINT}{_TSV_HINT}"
         elif width >= 2 * expected - 1:
-            reason += _JOINED
+            reason += _JOINED_LINES_HINT
         raise InputError(reason, topic=fields[0] if "topic" in list(layout.columns)[:1] else None)
 
 
@@ -667,7 +678,7 @@ def _parse_value(row: dict[str, str], name: str, layout: Layout) -> Any:
         number: float | None = float(text) if is_number(text) else None
         reason = NUMBER.reason(name, text)
         if text.casefold() == name:
-            reason += f"; {_NO_HEADER}"
+            reason += f"; {_HEADER_HINT}"
     elif layout.has_levels:
         number = integer_in(text[1:]) if is_level(text) else None
         reason = f"grade must be L0, L1, L2, ..., got {quoted(text)}"
@@ -676,7 +687,7 @@ def _parse_value(row: dict[str, str], name: str, layout: Layout) -> Any:
         reason = f"{name} {quoted(text)} is {describe_invalid_grade(text)}"
         if not any(map(str.isdigit, "".join(row.values()))):
             advice = "; if the line is a header, remove it"
-            reason = reason.removesuffix(advice) + advice + _OR_TABLE
+            reason = reason.removesuffix(advice) + advice + _TSV_HINT
     if number is None and not (layout.allows_missing_grades and absent(text, NO_GRADE)):
         raise InputError(reason, topic=row.get("topic"), doc=row["doc"])
     return number

@@ -39,7 +39,7 @@ from cranfield.collection.files.named_columns import (
     runs_of_mapping,
 )
 from cranfield.collection.files.nested_json import is_nested
-from cranfield.collection.files.reading import read_run, refuse_open, systems_table
+from cranfield.collection.files.reading import read_run, refuse_open_files, systems_table
 from cranfield.collection.metadata.reading import METADATA_FILE
 from cranfield.collection.policies import DUPLICATES, FORMATS, NUMBERS, SEPARATORS
 from cranfield.collection.run import Run
@@ -54,7 +54,7 @@ from cranfield.tabular import frame_html
 Item = tuple[str | None, Any]
 """The name of a run, or None if the data contain the name; and the data."""
 
-BAD_RUNS = {"error": "a run that cannot be read is an error", "skip": "skip it, with a warning"}
+BAD_RUNS = {"error": "raise an error", "skip": "skip the run, with a warning"}
 """Policies for runs that cannot be read."""
 
 
@@ -169,12 +169,12 @@ class Runs(Sequence[Run]):
         return fspath(data) if isinstance(data, (str, PathLike)) else None
 
     def size(self, index: int) -> int:
-        """Estimate the bytes of the file, decompressed; 0 without a file."""
+        """Estimate the decompressed size of the file in bytes; 0 without a file."""
         path = self.path(index)
         return 0 if path is None else Source(path).size
 
     def sendable(self, index: int) -> Runs:
-        """Return one run in a form that workers can receive: its path, or else the run itself."""
+        """Return one run in a form that can be pickled: its path, or else the run itself."""
         (name, data), path = self._items[index], self.path(index)
         if path is None or path == "-":
             return Runs([(None, self[index])])
@@ -186,8 +186,8 @@ class Runs(Sequence[Run]):
 
     def _repr_html_(self) -> str:
         names = [
-            self.stem(place) or "in memory" if name is None else name
-            for place, (name, _) in enumerate(self._items)
+            self.stem(index) or "in memory" if name is None else name
+            for index, (name, _) in enumerate(self._items)
         ]
         return frame_html(pl.DataFrame({"run": names}, schema={"run": pl.String}), repr(self))
 
@@ -353,7 +353,7 @@ def _systems_of_json(path: str | None, form: str) -> Iterator[Item]:
 
 
 def _items(data: Any) -> Iterator[Item]:
-    refuse_open(data)
+    refuse_open_files(data)
     if isinstance(data, (str, PathLike)):
         yield from named_files([fspath(data)])
     elif is_nested(data):
@@ -397,7 +397,7 @@ _NO_RUN = re.compile(r"(readme|licen[cs]e)(\..*)?|.*\.(md|ya?ml)", re.IGNORECASE
 
 
 def _runs_among(files: Sequence[str], *, explicit: bool = False) -> list[str]:
-    """Return the files that are not metadata, READMEs or licences; warn of skipped documents."""
+    """Return the files that are not metadata, READMEs or licences; warn of other skipped files."""
     names = {file: "" if file == "-" else Path(file).name for file in files}
     other_files = [
         name for name in names.values() if _NO_RUN.fullmatch(name) and not _METADATA.fullmatch(name)
@@ -420,7 +420,7 @@ def named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
     """Yield the name (or None) and path of each file of paths, globs, folders and `NAME=FILE`."""
     names: set[str] = set()
     for text in _runs_among(texts, explicit=True):
-        name, path = named_file(text)
+        name, path = split_name(text)
         if name in names:
             raise InputError(f"two runs have the name {quoted(name)}; give them different names")
         if name is not None:
@@ -431,7 +431,7 @@ def named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
         yield from ((name, file) for file in files)
 
 
-def named_file(text: str) -> tuple[str | None, str]:
+def split_name(text: str) -> tuple[str | None, str]:
     """Split `NAME=FILE` into name and path, unless the text is an existing path or a pattern."""
     name, sign, path = text.partition("=")
     if (
@@ -450,8 +450,8 @@ def stems_of(paths: Sequence[str | None]) -> list[str | None]:
     counts = Counter(stems)
     repeated = {stem for stem, count in counts.items() if count > 1 and stem is not None}
     for stem in repeated:
-        places = [k for k, other in enumerate(stems) if other == stem]
-        parts = [Path(paths[k] or "").parts for k in places]
+        indices = [k for k, other in enumerate(stems) if other == stem]
+        parts = [Path(paths[k] or "").parts for k in indices]
         if len({*parts}) < len(parts):
             continue
         if len({part[-1] for part in parts}) == 1:
@@ -460,7 +460,7 @@ def stems_of(paths: Sequence[str | None]) -> list[str | None]:
             parts = [(*part[:-1], *last) for part in parts]
         while len({part[:1] for part in parts}) == 1:
             parts = [part[1:] for part in parts]
-        for k, part in zip(places, parts, strict=True):
+        for k, part in zip(indices, parts, strict=True):
             stems[k] = "/".join(part) or stem
     return stems
 

@@ -71,7 +71,7 @@ NO_INTENT = "0"
 """Intent of documents that are relevant to no intent, in judgments of NTCIR."""
 
 _FIRST_TIME = 10**8
-"""Grades of at least this value are treated as Unix times; it is a day of 1973."""
+"""Grades of at least this value (a day in 1973) are treated as Unix times."""
 
 _FURTHER_COLUMNS = ("class", "stratum", "inclusion")
 _KEEP_FIRST = "on_duplicate='first' keeps the first one"
@@ -109,7 +109,7 @@ def read_qrels(
         Encoding of text files; `latin-1` decodes any bytes.
     subtopics
         Whether the iteration column (the second of TREC qrels) holds subtopics. By default it does
-        if its values are integers (or the column is called subtopic) and some document of a topic
+        if its values are integers (or the column is named subtopic) and some document of a topic
         is judged for more than one value. With other values, such as names of assessors, a document
         with two judgments is an error.
     columns
@@ -184,7 +184,7 @@ def read_qrels(
                 " iteration, document, stratum, grade"
             ),
         )
-    _warn_of_exchanged_columns(rows)
+    _warn_of_swapped_columns(rows)
     column, iterations = _subtopics(rows, subtopics)
     first_rows = rows.rows_without_repeats(on_duplicate, rows.numbers("grade"), column)
     rows = rows if first_rows is None else rows.restricted(first_rows)
@@ -227,7 +227,7 @@ def _refuse_times(rows: _Rows) -> None:
         raise InputError(reason, source=rows.origin.name)
 
 
-def refuse_open(data: Any) -> None:
+def refuse_open_files(data: Any) -> None:
     """Refuse an open file: files are read more than once, and their names give the format."""
     if isinstance(data, IOBase):
         raise InputError("expected a path, got an open file")
@@ -340,9 +340,9 @@ def read_run(
     # If files of lines are read together with tables, the column of scores is that of the tables.
     is_score_of_tables = rows.table is None and names.has_tables and "score" in names.names
     _warn_of_distances(rows, names, lower_is_better)
-    _warn_of_rising(rows, scores, ranks, lower_is_better)
+    _warn_of_rising_scores(rows, scores, ranks, lower_is_better)
     if lower_is_better and not is_score_of_tables:
-        if ranks is not None and _are_negative(scores, ranks):
+        if ranks is not None and _are_negated_ranks(scores, ranks):
             reason = "expected scores to rank by, lowest first, got ranks only"
             raise InputError(reason, source=rows.origin.name)
         scores = -scores
@@ -378,7 +378,7 @@ def read_run(
 
 
 def _check_ranks(table: SystemTable | None, run: Run) -> None:
-    """Refuse a column that divides the documents of a topic; warn of ranks that occur twice."""
+    """Refuse a column that splits topics into several rankings; warn of ranks that occur twice."""
     codes, ranks = run.codes, run.ranks
     # Ranks that are all equal are placeholders.
     if ranks is None or run.unranked is not None or (ranks == ranks[:1]).all():
@@ -549,7 +549,7 @@ class _Rows:
         if is_invalid.any():
             row = int(is_invalid.argmax())
             topic = self.topics[int(self.codes[row])]
-            raise self.origin.wrong(reason(row), row, topic, self.frame["doc"][row])
+            raise self.origin.error_at_row(row, reason(row), topic, self.frame["doc"][row])
 
     def rows_without_repeats(
         self, on_duplicate: str, values: NDArray[Any], column: str | None = None
@@ -625,7 +625,7 @@ def _read(
     check_encoding(encoding)
     check_choice("separator", separator, SEPARATORS)
     check_choice("format", format, FORMATS)
-    refuse_open(data)
+    refuse_open_files(data)
     if format in JUDGMENT_FORMATS and kind != "qrels":
         raise PolicyError(f"format {quoted(format)} applies to judgments, not to runs")
     is_path = isinstance(data, (str, PathLike))
@@ -636,7 +636,7 @@ def _read(
     if is_path and not str(data).startswith("irds:"):
         source = Source.of(data)
         form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "text")
-        source = source.in_encoding(encoding, form)
+        source = source.with_encoding(encoding, form)
         place = MetadataPlace(path=source.path)
         if kind == "run" and form in LINE_FORMATS:
             source, place = blank_header(source)
@@ -692,7 +692,7 @@ def _with_grades(
         if (unknown := values.is_null()).any():
             row = int(unknown.arg_true()[0])
             topic, doc, text = frame.select("topic", "doc", "grade").row(row)
-            raise origin.wrong(grades.reason(text), start + row, topic, doc)
+            raise origin.error_at_row(start + row, grades.reason(text), topic, doc)
         start += frame.height
         yield frame.with_columns(values)
 
@@ -706,7 +706,7 @@ def _warn_of_distances(rows: _Rows, names: RequestedColumns, lower_is_better: bo
         )
 
 
-def _warn_of_rising(
+def _warn_of_rising_scores(
     rows: _Rows, scores: Floats, ranks: NDArray[np.int32] | None, lower_is_better: bool
 ) -> None:
     """Warn if all scores of a file without ranks rise in its order, as distances do."""
@@ -742,7 +742,7 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
         warn(f"{rows.origin.name}: numbers={numbers!r} has no effect, {reason}")
     scores = rows.numbers("score")
     ranks = rows.numbers("rank") if rows.has("rank") else None
-    if ranks is not None and _are_negative(scores, ranks):
+    if ranks is not None and _are_negated_ranks(scores, ranks):
         warn_of_missing_ranks(rows.origin.name, rows.topics, rows.codes, ranks)
     columns = rows.frame.columns if rows.table is None else rows.table.table.names
     if "rank" in columns:
@@ -754,8 +754,8 @@ _HEAD = 1000
 """Number of rows that are compared first, as most columns differ there already."""
 
 
-def _are_negative(scores: Floats, ranks: NDArray[np.int32]) -> bool:
-    """Return True if each score is its rank, but negative."""
+def _are_negated_ranks(scores: Floats, ranks: NDArray[np.int32]) -> bool:
+    """Return True if each score is its negated rank."""
     return all(
         np.array_equal(scores[part], -ranks[part].astype(np.float64))
         for part in (slice(_HEAD), slice(_HEAD, None))
@@ -775,30 +775,37 @@ def _refuse_swapped_columns(scores: Floats, ranks: NDArray[np.int32] | None, row
     is_same_topic, numbers = np.diff(codes) == 0, number_rows(codes)
     steps = np.diff(scores[np.argsort(rows.codes, kind="stable")])[is_same_topic]
     n_falls, n_rises = int((steps < 0).sum()), int((steps > 0).sum())
-    # If the best documents come first, scores are scores, whatever the rank.
+    # If scores mostly fall within topics, as in a ranking with the best first, the column holds
+    # scores, whatever the ranks.
     if n_falls > 3 * n_rises or n_falls + n_rises == 0:
         return
-    do_rise = n_rises > 3 * n_falls
-    are_counted = any((scores[by_score] == numbers - start).all() for start in (0, 1))
+    has_rising_scores = n_rises > 3 * n_falls
+    is_consecutive = any((scores[by_score] == numbers - start).all() for start in (0, 1))
     is_table = rows.table is not None
     if ranks is None or rows.frame["rank"].null_count() > scores.size / 2:
         n_shared = int((np.diff(scores[by_score])[is_same_topic] == 0).sum())
-        is_swapped, fault = do_rise or n_shared <= 0.1 * scores.size, "are not integers"
+        is_swapped, rank_problem = (
+            has_rising_scores or n_shared <= 0.1 * scores.size,
+            "are not integers",
+        )
         # The ranks of a table may be empty.
-        is_swapped &= not is_table or (do_rise and are_counted)
+        is_swapped &= not is_table or (has_rising_scores and is_consecutive)
     else:
         rank_steps = np.diff(ranks[by_score])[is_same_topic]
-        do_fall = not (rank_steps > 0).any() and (rank_steps < 0).any()
+        has_falling_ranks = not (rank_steps > 0).any() and (rank_steps < 0).any()
         # Scores in the column of ranks exceed the number of documents, or are below 0.
-        are_ranks = (ranks >= 0).all() and (ranks <= np.bincount(codes)[rows.codes]).all()
+        is_rank_like = (ranks >= 0).all() and (ranks <= np.bincount(codes)[rows.codes]).all()
         # A table may have the worst documents first.
-        do_rise &= not is_table or are_counted or not are_ranks
-        is_swapped = do_fall and (do_rise or (are_counted and not are_ranks))
-        fault = "fall"
+        has_rising_scores &= not is_table or is_consecutive or not is_rank_like
+        is_swapped = has_falling_ranks and (
+            has_rising_scores or (is_consecutive and not is_rank_like)
+        )
+        rank_problem = "fall"
     if is_swapped:
         raise InputError(
-            f"expected rank and score, got scores that rise like ranks and ranks that {fault};"
-            " the two columns seem to be swapped; if they are not, write the best documents first",
+            "expected rank and score, got scores that rise like ranks and ranks that"
+            f" {rank_problem}; the two columns seem to be swapped; if they are not, write the best"
+            " documents first",
             source=rows.origin.name,
         )
 
@@ -839,12 +846,12 @@ def _scores_or_ranks(
     is_far_from_1 = lowest.min() > longest and not is_dense
     if not n_rises or (n_falls and (not has_few_shared or is_far_from_1)):
         return values, None
-    numbers = "whole numbers that neither count up from 1 nor decrease within each topic"
-    reason = f"the third column may be ranks or scores ({numbers})"
+    description = "whole numbers that neither count up from 1 nor decrease within each topic"
+    reason = f"the third column may be ranks or scores ({description})"
     raise InputError(f"{reason}: set numbers='ranks' or numbers='scores'", source=source)
 
 
-def _warn_of_exchanged_columns(rows: _Rows) -> None:
+def _warn_of_swapped_columns(rows: _Rows) -> None:
     """Warn of lines that seem to have grades in the column of iterations."""
     if rows.table is not None or not rows.has("subtopic") or rows.numbers("grade").any():
         return
@@ -853,12 +860,12 @@ def _warn_of_exchanged_columns(rows: _Rows) -> None:
         listed = some_of(values, 5)
         warn(
             f"{rows.origin.name}: all grades (column 4) are 0, and iterations (column 2) are"
-            f" {listed}; the columns may be exchanged: topic, iteration, document, grade"
+            f" {listed}; the columns may be swapped: topic, iteration, document, grade"
         )
 
 
 def _subtopics(rows: _Rows, subtopics: bool | None) -> tuple[str | None, list[str]]:
-    """Return the column of subtopics, if any, and the values of an iteration that has none."""
+    """Return the column of subtopics, if any, and the values of an iteration column without any."""
     if rows.has("intent"):
         column, grades = rows.frame["intent"], rows.numbers("grade")
         # A column of one value is ignored unless requested.

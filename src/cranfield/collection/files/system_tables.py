@@ -80,7 +80,7 @@ class SystemTable:
     unread_columns: the unread columns by name, each loaded on access.
     stem, path: name of the table, and path of its file.
     rows: positions of these rows in the whole table; None for all.
-    has_subtopics: whether the column of subtopics is named so, rather than iteration.
+    has_subtopics: whether the column is named subtopic rather than iteration.
     empty_topics: topics with an empty ranking.
     """
 
@@ -104,7 +104,7 @@ class SystemTable:
     def _system_like_columns(self) -> Iterator[tuple[str, pl.Series, list[str]]]:
         """Yield the name, texts and distinct values of each unread column that may hold systems."""
         for name, cells in islice(self.unread_columns.items(), _MAX_COLUMNS):
-            column = _text(cells())
+            column = _to_text(cells())
             column = column if self.rows is None else column[self.rows]
             values = column.drop_nulls().unique(maintain_order=True).to_list()
             if 2 <= len(values) <= _MAX_SYSTEMS:
@@ -135,7 +135,7 @@ class SystemTable:
     def refuse_parts(
         self, names: AbstractSet[str], codes: Codes, ranks: NDArray[np.int32] | None = None
     ) -> None:
-        """Refuse an unread column that divides the documents of a topic.
+        """Refuse an unread column that splits topics into several rankings.
 
         Such a column has one of the names, or each of its values has a ranking of its own.
         """
@@ -144,7 +144,7 @@ class SystemTable:
             # Rows differ in number if repeated documents were excluded.
             if len(codes) != self.table.frame.height or not (is_part or ranks is not None):
                 continue
-            column = _text(cells())
+            column = _to_text(cells())
             column = column if self.rows is None else column[self.rows]
             is_other = column.ne_missing(column.shift()).to_numpy()[1:]
             if not ((codes[1:] < codes[:-1]) | (is_other & (codes[1:] == codes[:-1]))).any():
@@ -155,21 +155,22 @@ class SystemTable:
             groups = frame.group_by("topic", "value", maintain_order=True)
             parts = groups.agg(pl.len(), pl.col("rank").n_unique(), last=pl.col("rank").max())
             are_rankings = ((parts["rank"] == parts["len"]) & (parts["last"] == parts["len"])).all()
-            divided = parts.filter(pl.len().over("topic") > 1)
-            if (divided["len"] > 1).any() and (is_part or are_rankings):
-                code = divided["topic"][0]
+            split_parts = parts.filter(pl.len().over("topic") > 1)
+            if (split_parts["len"] > 1).any() and (is_part or are_rankings):
+                code = split_parts["topic"][0]
                 topic = quoted(self.table.frame["topic"][int((codes == code).argmax())])
-                values = divided.filter(pl.col("topic") == code)["value"].fill_null("")
+                values = split_parts.filter(pl.col("topic") == code)["value"].fill_null("")
                 subject = f"column {quoted(name)} ({some_of(map(quoted, values), 3)})"
-                system = f"; if it is a system, use system={name!r}" * (names is PARTS_OF_RUNS)
+                system = f"; if they are systems, use system={name!r}" * (names is PARTS_OF_RUNS)
                 raise InputError(
-                    f"{subject} divides the documents of topic {topic}; if each value is a topic,"
-                    f" merge it with the topic column; if it describes documents, drop it{system}",
+                    f"{subject} splits topic {topic} into several rankings; if its values are"
+                    f" topics, merge it with the topic column; if they describe documents, drop the"
+                    f" column{system}",
                     source=self.table.source,
                 )
 
 
-def _text(cells: Cells) -> pl.Series:
+def _to_text(cells: Cells) -> pl.Series:
     if isinstance(cells, pl.Series):
         if cells.dtype == pl.String:
             return cells
@@ -234,7 +235,7 @@ def read_system_table(
     if kind == "qrels" and "grade" not in cells:
         cells["grade"] = [1] * len(cells["doc"])
     if "tag" in cells:
-        cells["tag"] = _names_of(cells["tag"])
+        cells["tag"] = _to_names(cells["tag"])
     unread_columns = columns.unread(positions.values())
     subtopic = str(columns.names[positions["subtopic"]]) if "subtopic" in positions else ""
     has_subtopics = "subtopic" in names or subtopic.lower().startswith("sub")
@@ -252,7 +253,7 @@ def _apply_grades(judgments: SystemTable, ungraded: str, grades: GradeMap | None
     if is_empty.any() and ungraded == "error":
         row = int(is_empty.arg_true()[0])
         reason = "has no grade; ungraded='drop' treats such documents as unjudged"
-        raise table.wrong(row, reason, table.frame["topic"][row])
+        raise table.error_at_row(row, reason, table.frame["topic"][row])
     warn_of_ungraded(table.source, int(is_empty.sum()), len(is_empty))
     judgments = replace(judgments, table=table)
     return judgments._rows((~is_empty).arg_true().to_numpy()) if is_empty.any() else judgments
@@ -307,21 +308,21 @@ def _has_ranks_only(columns: Columns, requested: Mapping[str, str]) -> bool:
     return is_empty
 
 
-def _names_of(cells: Cells) -> Cells:
+def _to_names(cells: Cells) -> Cells:
     """Convert any values, such as dates, to names of systems."""
     names = TAG.convert_column("tag", cells)[0]
-    texts = _text(cells) if names.null_count() else names
+    texts = _to_text(cells) if names.null_count() else names
     return texts if texts.null_count() < names.null_count() else cells
 
 
 def _system_column(columns: Columns) -> str | None:
-    """Return the column with several systems, if several have usual names of systems."""
+    """Return the column of systems if several columns have a usual name."""
     usual_names = [*map(spelt, SYSTEM.names)]
     positions = [k for k, name in enumerate(columns.names) if spelt(name) in usual_names]
     positions.sort(key=lambda k: usual_names.index(spelt(columns.names[k])))
     if len(positions) < 2:
         return None
-    values = {k: TAG.convert_column("tag", _names_of(columns.cells(k)))[0] for k in positions}
+    values = {k: TAG.convert_column("tag", _to_names(columns.cells(k)))[0] for k in positions}
     candidates = [k for k in positions if values[k].drop_nulls().n_unique() > 1]
     first, *others = candidates or positions[:1]
     for k in others:

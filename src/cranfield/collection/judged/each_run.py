@@ -286,7 +286,7 @@ def _collect_annotations(
         )
     intents = supplements.intents
     if intents is not None:
-        intents = intents.of_topics(qrels.codes_of(topics), judgment_rows)
+        intents = intents.select_topics(qrels.codes_of(topics), judgment_rows)
     return Annotations(by_name.get("lengths"), groups, intents)
 
 

@@ -168,11 +168,11 @@ class JudgedRuns(Scorable):
     def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
         """Return the scores by each measure; NaN for cells that the topic policy excludes."""
         intents = self.annotations.intents
-        if intents is not None and intents.differing:
+        if intents is not None and intents.n_differing:
             infos = {str(measure): getattr(measure, "info", None) for measure in measures}
             affected = [name for name, i in infos.items() if i and "intents" not in i.inputs]
             if affected:
-                documents = counted(intents.differing, "document")
+                documents = counted(intents.n_differing, "document")
                 warn(
                     f"the grades of {documents} differ by subtopic; the highest grade is used"
                     f" for {some_of(affected, 3)}"
@@ -299,7 +299,9 @@ class JudgedRuns(Scorable):
             " subtopics=True reads the iteration column of judgments as the subtopic"
         )
         intents = _require(self.annotations.intents, requirement)
-        return self.view(("intents", rel), lambda: intents.relevant(rel, self.judgments.topic))
+        return self.view(
+            ("intents", rel), lambda: intents.exclude_irrelevant(rel, self.judgments.topic)
+        )
 
     def lengths(self, name: str) -> Rows:
         """Return the lengths of retrieved documents; `name` is the measure that requires them."""
@@ -514,7 +516,7 @@ def _block_of_intents(
     graded_rows = np.flatnonzero(np.isin(judgments.topic, topic))
     judgment_rows, entry = intents.entries(graded_rows)
     judgment_rows = graded_rows[judgment_rows]
-    intent = intent_at[judgments.topic[judgment_rows], intents.place[entry]]
+    intent = intent_at[judgments.topic[judgment_rows], intents.position[entry]]
     has_intent = intent >= 0
     judgment_rows, entry, intent = np.stack([judgment_rows, entry, intent])[:, has_intent]
     graded = intents.grade[entry]

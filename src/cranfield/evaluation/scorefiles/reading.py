@@ -13,7 +13,7 @@ import polars as pl
 from cranfield.base.errors import InputError, PolicyError, check_choice, in_source, quoted, warn
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import some_of
-from cranfield.collection.files.many_runs import named_file
+from cranfield.collection.files.many_runs import split_name
 from cranfield.evaluation.scorefiles.cells import (
     ScorePart,
     ScoreSource,
@@ -171,7 +171,7 @@ def with_directions(
 def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScorePart]:
     check_choice("format", layout, FORMATS)
     if isinstance(data, (str, PathLike)):
-        name, path = named_file(fspath(data))
+        name, path = split_name(fspath(data))
         return [read_file(Source(path), layout, requested, name)]
     if hasattr(data, "dims") and hasattr(data, "to_dataframe"):
         # Of xarray: a Dataset of measures, or the DataArray of one, which may have its name.

@@ -107,7 +107,7 @@ _DCM_CHAIN = _CHAIN + r"\left( 1 - c_j (1 - \lambda_j) \right)"
     summary="Expected gain of clicked documents, by the dependent click model.",
     formula=_UTILITY + _DCM_CHAIN,
 )
-class DependentUtility(_DCM, Utility):
+class DCMUtility(_DCM, Utility):
     """Utility by the dependent click model: continuation after a click depends on the rank.
 
     Examples
@@ -125,7 +125,7 @@ class DependentUtility(_DCM, Utility):
     summary="Expected reciprocal rank at which a user stops, by the dependent click model.",
     formula=_EFFORT + r", \quad s_i = 1 - \lambda_i" + _DCM_CHAIN,
 )
-class DependentEffort(_DCM, Effort):
+class DCMEffort(_DCM, Effort):
     r"""Effort by the dependent click model: users who stop after a click are satisfied.
 
     The score is ERR with :math:`R = c(1 - \lambda)` only if :math:`\lambda` is the same at each
@@ -170,7 +170,7 @@ _CCM_CHAIN = _CHAIN + r"\left( (1-c_j)\tau_1 + c_j((1-c_j)\tau_2 + c_j\tau_3) \r
     summary="Expected gain of clicked documents, by the click chain model.",
     formula=_UTILITY + _CCM_CHAIN,
 )
-class ChainUtility(_CCM, Utility):
+class CCMUtility(_CCM, Utility):
     """Utility by the click chain model.
 
     Examples
@@ -189,7 +189,7 @@ class ChainUtility(_CCM, Utility):
     formula=_EFFORT + r", \quad s_i = c_i" + _CCM_CHAIN,
     range=(0.0, float("inf")),
 )
-class ChainEffort(_CCM, Effort):
+class CCMEffort(_CCM, Effort):
     """Effort by the click chain model, with equal probabilities of click and satisfaction.
 
     Satisfied users may continue and be satisfied again, so scores can be above 1.
@@ -209,7 +209,10 @@ class ChainEffort(_CCM, Effort):
 
 @dataclass(frozen=True)
 class BrowsingProbabilities:
-    """Examination probabilities by rank (rows) and by rank of the last click, or 0 (values)."""
+    """Examination probabilities: a row for each rank, a value for each rank of the last click.
+
+    Rank 0 stands for no click.
+    """
 
     rows: tuple[tuple[float, ...], ...]
 
@@ -218,7 +221,8 @@ class BrowsingProbabilities:
         return text_by_rank(dict(enumerate(row)) for row in self.rows)
 
 
-def browsing_probabilities(value: Any) -> BrowsingProbabilities:
+def parse_browsing_probabilities(value: Any) -> BrowsingProbabilities:
+    """Convert a mapping of ranks; raise a ValueError with the expected form for other values."""
     if isinstance(value, BrowsingProbabilities):
         return value
     description = (
@@ -244,7 +248,7 @@ def browsing_probabilities(value: Any) -> BrowsingProbabilities:
     r" \, c_i \, x_{ij}",
     source=SOURCE + "; Dupret and Piwowarski (2008)",
 )
-class BrowsingUtility(Utility):
+class UBMUtility(Utility):
     """Utility by the user browsing model, which depends on the rank of the last click.
 
     Ranks below the last listed rank are not examined. There is no measure of effort, as the model
@@ -262,7 +266,7 @@ class BrowsingUtility(Utility):
 
     examined_after: BrowsingProbabilities | None = parameter(
         None,
-        optional(browsing_probabilities),
+        optional(parse_browsing_probabilities),
         "probability that a rank is examined, by rank and by the rank of the last click"
         " above (0 for no click); all combinations must be listed",
     )

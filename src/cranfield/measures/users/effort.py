@@ -34,7 +34,13 @@ from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import MAX_SUMMED_RANKS, measure
 from cranfield.measures.gains import MAX_GRADE, Discount, Gain, highest_grade, nonnegative_gains
 from cranfield.measures.ranked.precision import REL, REL_DOC
-from cranfield.measures.users.model import LAST, CutoffModel, Expectations, StaticModel, UserModel
+from cranfield.measures.users.model import (
+    DEFAULT_MAX_RANK,
+    CutoffModel,
+    Expectations,
+    StaticModel,
+    UserModel,
+)
 from cranfield.measures.users.page import (
     Page,
     costs_by_length,
@@ -445,7 +451,7 @@ class _Bejewelled(UserModel, scale_note=_NOTE):
         self, judged: JudgedRuns, *, depth: int | None = None, best: bool = False
     ) -> Expectations:
         if self.unit is None:
-            last = self.last_rank(depth) or LAST
+            last = self.last_rank(depth) or DEFAULT_MAX_RANK
             depth = max(1, int(min(float(last), np.ceil(self.max_depth()) + 1.0)))
         return super().expectations(judged, depth=depth, best=best)
 

@@ -39,8 +39,8 @@ from cranfield.measures.gains import (
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.page import Page, Reading, iterate_pages, join_pages, make_page
 
-LAST = 1000
-"""The last rank that is read, for models without a closed form; as in cwl_eval."""
+DEFAULT_MAX_RANK = 1000
+"""Maximum rank for models without a closed form, as in cwl_eval."""
 
 Costs = Callable[[Page], Floats]
 """Function that returns the cost of each rank of a page; NaN where a length is unknown."""
@@ -55,7 +55,7 @@ _unit_gains = gain_check(
 _GRADED = {"graded", "levels"}
 """Kinds of gains that are divided by the highest gain."""
 
-_USES_HIGHEST_GRADE = {*_GRADED, "exponential", "linear"}
+_GRADE_DEPENDENT_KINDS = {*_GRADED, "exponential", "linear"}
 """Kinds of gains that depend on the highest grade, in this class or in a subclass."""
 
 
@@ -74,7 +74,7 @@ class UnitGains(Measure):
 
     @property
     def uses_highest_grade(self) -> bool:
-        return super().uses_highest_grade and self.gains.kind in _USES_HIGHEST_GRADE
+        return super().uses_highest_grade and self.gains.kind in _GRADE_DEPENDENT_KINDS
 
     def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
         """Return the gain of each row, from 0 to 1."""
@@ -172,7 +172,7 @@ class UserModel(UnitGains, family="user models"):
     @property
     def last(self) -> int | None:
         """The last rank that is read; None for no limit."""
-        return LAST
+        return DEFAULT_MAX_RANK
 
     @property
     def deepest(self) -> int | None:
@@ -203,7 +203,7 @@ class UserModel(UnitGains, family="user models"):
     def read(
         self, gains: ArrayLike, *, lengths: ArrayLike | None = None, grades: ArrayLike | None = None
     ) -> Reading:
-        """Return how users read rankings of gains: C, V, W, L and the expectations.
+        """Return C, V, W, L and the expectations for rankings of gains.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class UserModel(UnitGains, family="user models"):
         page = make_page(gains, lengths, grades)
         for name, is_needed in (("grades", self.reads_grades), ("lengths", self.reads_lengths)):
             if is_needed and getattr(page, name) is None:
-                raise MeasureError(f"{self} needs the {name} of documents, got none; pass {name}=")
+                raise MeasureError(f"{self} requires {name} of documents; pass {name}=...")
         costs = self.costs(page)
         self._refuse_unknown_lengths(int(np.isnan(costs).sum()))
         return self._read_page(replace(page, costs=costs))
@@ -230,7 +230,7 @@ class UserModel(UnitGains, family="user models"):
         best: bool = False,
         costs: Costs | None = None,
     ) -> Expectations:
-        """Compute the expectations of users on judged runs that are cut off and condensed.
+        """Compute the expectations of users on runs that are already truncated and condensed.
 
         Parameters
         ----------
@@ -246,7 +246,9 @@ class UserModel(UnitGains, family="user models"):
             totals = self.closed_form(judged, self.last_rank(depth), best=best)
             if totals is not None:
                 return totals
-        pages = self.lay_out(judged, self.last_rank(depth) or LAST, best=best, costs=costs)
+        pages = self.lay_out(
+            judged, self.last_rank(depth) or DEFAULT_MAX_RANK, best=best, costs=costs
+        )
         readings = map(self._read_page, pages)
         totals_by_page = (np.array([r.total, r.depth, r.total_cost]) for r in readings)
         return Expectations(*join_pages(totals_by_page, judged.shape))
@@ -296,7 +298,7 @@ class UserModel(UnitGains, family="user models"):
         self._refuse_unknown_lengths(n_unknown)
 
     def last_rank(self, depth: int | None) -> int | None:
-        """Return the last rank that is read if `depth` is the last rank allowed; None: no limit."""
+        """Return the smaller of `depth` and the last rank of the model; None means no limit."""
         return min((rank for rank in (depth, self.last) if rank is not None), default=None)
 
     def _read_page(self, page: Page) -> Reading:

@@ -53,7 +53,7 @@ from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.dcg import DCG, nDCG
 from cranfield.measures.ranked.ntcir import QMeasure
 from cranfield.measures.ranked.precision import Precision, ReciprocalRank
-from cranfield.measures.users.model import LAST, CutoffModel, Expectations, UserModel
+from cranfield.measures.users.model import DEFAULT_MAX_RANK, CutoffModel, Expectations, UserModel
 from cranfield.measures.users.page import Page, join_pages, next_ranks
 from cranfield.measures.users.stopping import (
     ExpectedReciprocalRank,
@@ -95,7 +95,7 @@ class AveragePrecisionUser(UserModel):
         return _continuation_of_stops(page.gains / page.rank)
 
     def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expectations:
-        end = end or LAST
+        end = end or DEFAULT_MAX_RANK
         if best:
             sums_by_page = map(_page_sums, self.lay_out(judged, end, best=True))
             gain, weight_sum, total = join_pages(sums_by_page, judged.shape)

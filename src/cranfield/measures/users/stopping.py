@@ -44,7 +44,7 @@ from cranfield.measures.gains import (
 )
 from cranfield.measures.users.effort import GAIN_TARGET, insq_view_probability
 from cranfield.measures.users.model import (
-    LAST,
+    DEFAULT_MAX_RANK,
     Expectations,
     StaticModel,
     UserModel,
@@ -280,7 +280,7 @@ class SatisfiedModel(UserModel, scale_note=_NOTE):
         return np.asarray(continuation_by_rank(self.patience, page.gains.shape[1]) * unsatisfied)
 
     def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expectations:
-        end = end or LAST
+        end = end or DEFAULT_MAX_RANK
         rows = self.distinct_rows(judged, best=best, end=end)
         fill_gain = self.max_gain(judged) if best else 0.0
         unsatisfied = 1.0 - float(self.satisfaction(np.array([fill_gain]))[0])

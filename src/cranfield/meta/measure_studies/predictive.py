@@ -56,7 +56,7 @@ def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
     for number, row in enumerate(table.frame.select("topic", "first", "second").iter_rows()):
         for kind, name in zip(("topic", "system", "system"), row, strict=True):
             if name not in names_with_scores[kind]:
-                raise table.wrong(number, f"{kind} {quoted(name or '')} has no scores")
+                raise table.error_at_row(number, f"{kind} {quoted(name or '')} has no scores")
     return table.frame.select(
         *("topic", "first", "second"),
         pl.Series("preferred", parse_signs(table, "preferred"), pl.Int64),

@@ -27,36 +27,38 @@ from cranfield.significance.models.anova import fit_two_way
 from cranfield.significance.registry import CORRECTIONS, Options
 
 
-def power(shift: Floats, df: int, critical_value: float) -> Floats:
+def compute_t_test_power(noncentrality: Floats, df: int, critical_value: float) -> Floats:
     r"""Compute the power of a two-sided t-test: P(|T| >= c) for a noncentral T.
 
     .. math:: P(|T| \ge c) = \int_0^\infty f_\phi(s)
         \left[ \Phi(\lambda - c s) + \Phi(-\lambda - c s) \right] ds
 
-    where f is the density of the estimate, with `df` degrees of freedom, of a true standard
-    deviation of 1. `shift` is the noncentrality of each pair, `critical_value` is c.
+    where :math:`f_\phi` is the density of an estimated standard deviation with :math:`\phi` = `df`
+    degrees of freedom, for a true value of 1; `noncentrality` is :math:`\lambda` of each pair, and
+    `critical_value` is c.
 
-    >>> power(np.array([0.0, 2.0]), 98, 1.984467).round(4).tolist()
+    >>> compute_t_test_power(np.array([0.0, 2.0]), 98, 1.984467).round(4).tolist()
     [0.05, 0.5082]
     """
     ends = np.sqrt([gammaincinv(df / 2, 1e-17) * 2 / df, gammainccinv(df / 2, 1e-17) * 2 / df])
-    nodes, weights = _nodes(256 if df <= 50 else 48)
+    nodes, weights = _gauss_legendre(256 if df <= 50 else 48)
     s = ends.mean() + nodes * (ends[1] - ends[0]) / 2
     # Logarithms of the density, up to a constant.
     logs = xlogy(df - 1, s) - df * s**2 / 2
     weights = weights * np.exp(logs - logs.max())
     weights /= weights.sum()
-    total = np.zeros(shift.shape)
+    total = np.zeros(noncentrality.shape)
     for value, weight in zip(s, weights, strict=True):
         if weight > 1e-18:
             total += weight * (
-                ndtr(shift - critical_value * value) + ndtr(-shift - critical_value * value)
+                ndtr(noncentrality - critical_value * value)
+                + ndtr(-noncentrality - critical_value * value)
             )
     return total
 
 
 @lru_cache(maxsize=4)
-def _nodes(n_nodes: int) -> tuple[Floats, Floats]:
+def _gauss_legendre(n_nodes: int) -> tuple[Floats, Floats]:
     return np.polynomial.legendre.leggauss(n_nodes)
 
 
@@ -89,11 +91,11 @@ def generalizability(
         topics.
     confidence
         Confidence level of the intervals.
-    target
-        Generalizability coefficient, between 0 and 1, for which to compute the number of topics.
     missing
         How to treat topics without a score of a system: `error` (default), `drop` (exclude them) or
         `zero` (count 0).
+    target
+        Generalizability coefficient, between 0 and 1, for which to compute the number of topics.
 
     Returns
     -------
@@ -151,12 +153,18 @@ def generalizability(
     complete_scores = prepare_topic_scores(scores, missing)
     table, _ = fit_two_way(complete_scores.topic_scores)
     sources = [table.sources.index(name) for name in ("System", "Topic", "Error")]
-    squares, df = table.ms[sources], table.df[sources]
+    mean_squares, df = table.ms[sources], table.df[sources]
     n_topics, n_systems = complete_scores.topic_scores.shape
-    error = squares[2]
-    estimates = np.array([(squares[0] - error) / n_topics, (squares[1] - error) / n_systems, error])
+    ms_system, ms_topic, error_variance = mean_squares
+    estimates = np.array(
+        [
+            (ms_system - error_variance) / n_topics,
+            (ms_topic - error_variance) / n_systems,
+            error_variance,
+        ]
+    )
     # Differences of mean squares within rounding are 0.
-    estimates[np.abs(estimates) <= ROUNDING * squares.max()] = 0.0
+    estimates[np.abs(estimates) <= ROUNDING * mean_squares.max()] = 0.0
     variances = np.maximum(estimates, 0.0)
     if not variances.any():
         raise CranfieldError("variance components require different scores, got equal scores")
@@ -176,7 +184,7 @@ def generalizability(
             {
                 "source": SOURCES,
                 "df": df.astype(np.int64),
-                "mean square": squares,
+                "mean square": mean_squares,
                 "variance": variances,
                 "proportion": variances / variances.sum(),
                 "estimate": estimates,
@@ -195,7 +203,7 @@ SIZES = (10, 25, 50, 75, 100, 150, 200, 300, 500, 1000)
 MAX_TOPICS = 10_000_000
 """Maximum number of topics."""
 
-MEANS = ("observed", "shrunk", "normal", "normal low", "normal high")
+MEAN_ASSUMPTIONS = ("observed", "shrunk", "normal", "normal low", "normal high")
 """Assumptions on the true means of the systems."""
 
 
@@ -231,8 +239,8 @@ class Extrapolation(Study):
             "topics": Column("Number of topics.", key=True),
             "means": Column(
                 "Assumption on the true means: `observed`, equal to the observed means; `shrunk`,"
-                " closer to each other than the observed means; `normal`, a sample of a normal"
-                " distribution (`normal low` and `normal high`: its confidence bounds).",
+                " the observed means shrunk towards their overall mean; `normal`, a sample of a"
+                " normal distribution (`normal low` and `normal high`: its confidence bounds).",
                 key=True,
             ),
             "significant": Column("Expected number of significant pairs.", decimals=1),
@@ -264,7 +272,7 @@ class Extrapolation(Study):
             f" {shrunk['significant']:.0f}, and the expected Kendall's tau with the true order is"
             f" {shrunk['tau truth']:.2f}.",
             "This assumes that scores are sums of a system effect, a topic effect and normal errors"
-            " of equal variance, and that true means are closer to each other than observed means."
+            " of equal variance, and that the observed means vary more than the true means."
             f" If true means are normally distributed, {low['significant']:.0f} to"
             f" {high['significant']:.0f} significant pairs are expected"
             f" ({100 * self.confidence:g}% confidence interval).",
@@ -311,8 +319,9 @@ def extrapolate(
     Notes
     -----
     Scores are assumed to be sums of effects of topic and system and independent normal errors with
-    one variance, estimated by :math:`MS_E`. With n topics and true means :math:`\mu_i`, the pair
-    i, j is then rejected with the power of a t-test with the error of all systems,
+    one variance, estimated by :math:`MS_E`. With n topics and true means :math:`\mu_i`, the null
+    hypothesis for the pair i, j is then rejected with the power of a t-test with the pooled error
+    variance,
 
     .. math:: P(|T| \ge c_n), \quad T \sim t(\phi; \lambda), \quad
         \phi = (n - 1)(m - 1), \quad \lambda = \frac{\mu_i - \mu_j}{\sigma \sqrt{2 / n}}
@@ -327,7 +336,8 @@ def extrapolate(
     The true means are unknown, and estimated in several ways:
 
     - `observed`: the means of the scores. They vary more than the true means, by
-      :math:`\sigma^2_{st} / n`, so that all numbers are too high, the more so with few topics.
+      :math:`\sigma^2_{st} / n`, so that numbers of significant pairs and taus are
+      overestimated, most of all with few topics.
     - `shrunk`: the observed means, with their distances from the overall mean multiplied by
       :math:`\sqrt{E\rho^2}` for the observed topics. Their variance is the estimated variance of
       the true means (Louis 1984).
@@ -365,8 +375,8 @@ def extrapolate(
     study = generalizability(complete_scores.scores, confidence=confidence)
     n, m = study.topics, study.systems
     parsed_sizes = sorted({*SIZES, n} if sizes is None else check_topic_sizes(sizes, MAX_TOPICS))
-    error = float(study.components["mean square"][2])
-    if error <= 0:
+    error_variance = float(study.components["mean square"][2])
+    if error_variance <= 0:
         raise CranfieldError(
             "expected scores with error variance, got none: results do not depend on the number of"
             " topics"
@@ -381,11 +391,19 @@ def extrapolate(
     rows: list[tuple[Any, ...]] = []
     for size in parsed_sizes:
         critical_value = _critical_t(correction_name, alpha, m, (size - 1) * (m - 1))
-        expected = [_expect_means(mu, error, size, critical_value) for mu in (means, shrunk)]
-        expected += [_expect_normal(ratio, m, size, critical_value) for ratio in ratios]
-        rows += [(size, name, *values) for name, values in zip(MEANS, expected, strict=True)]
+        expected = [
+            _expectations_of_means(mu, error_variance, size, critical_value)
+            for mu in (means, shrunk)
+        ]
+        expected += [
+            _expectations_of_normal_sample(ratio, m, size, critical_value) for ratio in ratios
+        ]
+        rows += [
+            (size, name, *values) for name, values in zip(MEAN_ASSUMPTIONS, expected, strict=True)
+        ]
     differences = np.abs(all_pairs(means[None]).subtract(means))
-    threshold = _critical_t(correction_name, alpha, m, (n - 1) * (m - 1)) * np.sqrt(2 * error / n)
+    threshold = _critical_t(correction_name, alpha, m, (n - 1) * (m - 1))
+    threshold *= np.sqrt(2 * error_variance / n)
     is_different = differences > ROUNDING * float(np.abs(complete_scores.topic_scores).max())
     return Extrapolation(
         call,
@@ -401,20 +419,22 @@ def extrapolate(
     )
 
 
-def _expect_means(
-    means: Floats, error: float, n_topics: int, critical_value: float
+def _expectations_of_means(
+    means: Floats, error_variance: float, n_topics: int, critical_value: float
 ) -> tuple[float, float, float]:
-    """Compute the expected significant pairs, tau and repeated tau for known true means."""
-    shift = np.abs(all_pairs(means[None]).subtract(means)) / np.sqrt(2 * error / n_topics)
-    p_correct = 2 * ndtr(shift) - 1
-    n_significant = power(shift, (n_topics - 1) * (means.size - 1), critical_value).sum()
-    return float(n_significant), float(p_correct.mean()), float((p_correct**2).mean())
+    """Return the expected number of significant pairs, and both taus, for known true means."""
+    standard_error = np.sqrt(2 * error_variance / n_topics)
+    noncentrality = np.abs(all_pairs(means[None]).subtract(means)) / standard_error
+    df = (n_topics - 1) * (means.size - 1)
+    n_significant = compute_t_test_power(noncentrality, df, critical_value).sum()
+    expected_tau = 2 * ndtr(noncentrality) - 1
+    return float(n_significant), float(expected_tau.mean()), float((expected_tau**2).mean())
 
 
-def _expect_normal(
+def _expectations_of_normal_sample(
     ratio: float, n_systems: int, n_topics: int, critical_value: float
 ) -> tuple[float, float, float]:
-    """Compute the expected significant pairs and taus if the true means are a normal sample."""
+    """Return the expected number of significant pairs, and both taus, for a normal sample."""
     df = (n_topics - 1) * (n_systems - 1)
     p_significant = 2 * float(stdtr(df, -critical_value / np.sqrt(1 + n_topics * ratio)))
     coefficient = n_topics * ratio / (1 + n_topics * ratio)

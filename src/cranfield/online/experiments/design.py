@@ -50,12 +50,12 @@ def hash_md5(salt: str, units: pl.Series) -> Floats:
 
 
 def hash_growthbook_1(salt: str, units: pl.Series) -> Floats:
-    """Hash unit and salt as version 1 of GrowthBook's SDKs, in thousandths."""
+    """Hash as version 1 of GrowthBook's SDKs: multiples of 1/1000 below 1."""
     return np.asarray((hash_fnv1a(units + salt) % 1000) / 1000)
 
 
 def hash_growthbook_2(salt: str, units: pl.Series) -> Floats:
-    """Return the hashes of GrowthBook's version 2, multiples of 1/10,000 from 0 to 0.9999."""
+    """Hash as version 2 of GrowthBook's SDKs: multiples of 1/10,000 below 1."""
     first_hash = pl.Series(hash_fnv1a(salt + units)).cast(pl.String)
     return np.asarray((hash_fnv1a(first_hash) % 10_000) / 10_000)
 
@@ -221,7 +221,8 @@ def check_weights(weights: Any) -> dict[str, float]:
     elif isinstance(weights, Sequence) and not isinstance(weights, str):
         weights_by_name = [(name, 1 / len(weights)) for name in weights]
     else:
-        raise PolicyError(f"weights must be proportions by variant, got {quoted(weights)}")
+        expected = "weights must be a mapping of variants to proportions, or a list of variants"
+        raise PolicyError(f"{expected}, got {quoted(weights)}")
     proportions: dict[str, float] = {}
     for variant, weight in weights_by_name:
         if isinstance(variant, (list, dict, set)):
@@ -259,9 +260,9 @@ def read_unit_ids(units: Any) -> pl.Series:
 def read_ids(path: str, column: str) -> pl.Series:
     """Read ids of units from a column of a table, or from text with one id per line."""
     lines = Lines((column,), 1, cut=lambda line: [line.strip()] if line.strip() else [])
-    # Another column would be a wrong unit if the unit is named.
+    # If the caller names a unit, a column with the usual name of another unit must not be read.
     meaning = "unit" if column == "user" else None
-    hint = "; unit=... names another column" if meaning else ""
+    hint = "; use unit=... to read another column" if meaning else ""
     schema = Schema("table of units", (FileColumn(column, ID, meaning),), lines=lines, hint=hint)
     columns = read_columns(path, schema)
     has_lines = FORMAT_OF_SUFFIX.get(Source(path).suffix) not in schema.formats
@@ -469,8 +470,11 @@ def experiment_size(
     check_arguments(experiment_size, locals())
     if power is None and (lift is None or units is None):
         power = 0.8
-    if [lift, units, power].count(None) != 1:
-        raise PolicyError("expected exactly two of lift, units and power; the third is computed")
+    n_set = 3 - [lift, units, power].count(None)
+    if n_set != 2:
+        raise PolicyError(
+            f"expected exactly two of lift, units and power, got {n_set}; the third is computed"
+        )
     for name, value in (("mean", mean), ("lift", 0 if lift is None else lift)):
         check_number(name, value)
     check_positive(mean=abs(mean), deviation=deviation)

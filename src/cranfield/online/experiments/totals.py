@@ -21,7 +21,7 @@ from cranfield.online.experiments.report import ExperimentReport
 from cranfield.online.experiments.units import Units, order_variants
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
 
-MAX_ROWS = 1_000_000  # Maximum number of units with a row of 0 or 1 each
+MAX_ROWS = 1_000_000  # Maximum number of units that are expanded to rows of 0 and 1
 
 Total = tuple[float, float] | tuple[float, float, float]  # Successes, units; or sum, squares, units
 
@@ -75,14 +75,14 @@ def analyse_totals(
 ) -> ExperimentReport:
     r"""Analyse an A/B test from totals by variant.
 
-    Proportions of up to a million units are analysed like a table with a row of 0 or 1 for each
-    unit in :func:`analyse_experiment`. Means, and proportions of more units, are compared by
-    Welch's test with the variances
+    Proportions of up to a million units are expanded to one row (0 or 1) per unit, and analysed as
+    by :func:`analyse_experiment`. Means, and proportions of more units, are compared by Welch's
+    test with the variances
 
     .. math:: s^2 = \frac{\sum x^2 - (\sum x)^2 / n}{n - 1}
 
     Totals must be over the units that were randomised. If users were randomised, totals over
-    sessions or page views make intervals too short, which cannot be detected from the totals.
+    sessions or page views make intervals too narrow, which cannot be detected from the totals.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def _check_totals(totals: Any) -> dict[str, Total]:
             raise PolicyError(f"variant {quoted(name)}: {expected}")
         if len(total) == 3 and total[1] * units < total[0] ** 2 * (1 - 1e-12):
             squares = f"the sum of squares of {units:g} values with the sum {total[0]:g}"
-            bound = f"{squares} is at least {total[0] ** 2 / units:g}, got {total[1]:g}"
+            bound = f"{squares} must be at least {total[0] ** 2 / units:g}, got {total[1]:g}"
             raise PolicyError(f"variant {quoted(name)}: {bound}")
     return {str(name): total for name, total in totals.items()}
 

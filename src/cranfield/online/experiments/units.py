@@ -585,7 +585,7 @@ def units_from_sums(
             pages, proportion = counted(table.unassigned, "page"), table.unassigned / table.pages
             messages.append(f"{pages}{period} ({proportion:.1%}) excluded: no {table.kind}")
     if n_excluded := int((~has_variant).sum()):
-        messages.append(f"{counted(n_excluded, sums.kind)} excluded: no variant, or several")
+        messages.append(f"{counted(n_excluded, sums.kind)} excluded: no unique variant")
     labels = pl.Series([sums.variants[k] for k in sums.variant[has_variant]], dtype=pl.String)
     ids = pl.Series(sums.units, dtype=pl.String).filter(pl.Series(has_variant))
     arms = order_variants(labels, control, variants, source)

@@ -327,19 +327,19 @@ def parse_signs(table: Table, column: str) -> list[int | None]:
     rows = zip(table.frame["first"], table.frame["second"], labels, strict=True)
     for number, (first, second, label) in enumerate(rows):
         if first == second:
-            raise table.wrong(number, f"system {quoted(first)} is compared with itself")
+            raise table.error_at_row(number, f"system {quoted(first)} is compared with itself")
         # If a system has one of the words as its name, the word means this system in all rows. If
         # all labels may be words, too, it is refused where the word has another meaning.
         systems = {second: -1, first: 1}
         if label not in systems and (label in names or label.lower() not in words):
             choices = "first or second" if is_order else "first, second or tie"
             expected = f"{quoted(first)}, {quoted(second)}, {choices}"
-            raise table.wrong(number, f"{column} must be {expected}, got {quoted(label)}")
+            raise table.error_at_row(number, f"{column} must be {expected}, got {quoted(label)}")
         sign, word_sign = systems.get(label), words.get(label.lower())
         if may_be_words and sign is not None and word_sign is not None and sign != word_sign:
             meaning = ("a tie", "the first system", "the second system")[word_sign]
             problem = f"{quoted(label)} is the name of a system, but may also mean {meaning}"
-            raise table.wrong(number, f"{column} {problem}; rename the systems")
+            raise table.error_at_row(number, f"{column} {problem}; rename the systems")
         signs.append(word_sign if sign is None else sign)
     return signs
 

@@ -433,7 +433,9 @@ def read_sessions_as_log(sessions: Sessions, anomalies: Anomalies) -> SourceTabl
     )
     time = (pl.col("start").fill_nan(None) * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us"))
     query = pl.coalesce(pl.when(pl.col("text") != "").then("text"), "topic", "page")
-    anomalies.add("clicks on no result", sessions.lost_clicks, sessions.source, "excluded")
+    anomalies.add(
+        "clicks without a known result", sessions.lost_clicks, sessions.source, "excluded"
+    )
     return _make_tables(
         sessions.source,
         pages.select("session", id="page", query=query, time=time),
@@ -542,7 +544,7 @@ def _check_events(
     # Clicks may be on anything, such as a logo or a facet.
     for noun, condition in {"page": ~_HAS_PAGE, "result": _HAS_PAGE & ~_HAS_OBJECT}.items():
         n_clicks = events.filter(is_click & condition).height
-        anomalies.add(f"clicks on no {noun}", n_clicks, source, "excluded")
+        anomalies.add(f"clicks without a known {noun}", n_clicks, source, "excluded")
     # Other events, such as purchases, are not part of a query log.
     n_other_events = events.filter(~(is_click | _IS_IMPRESSION).fill_null(False)).height
     anomalies.add("events of other kinds", n_other_events)
@@ -602,7 +604,7 @@ def read_yandex(raw: bytes, source: str, anomalies: Anomalies) -> SourceTables:
     pages = queries.select("session", "time", LINE, id="page", query=query_name)
     results = queries.select("page", LINE, doc=cell.slice(5)).explode("doc", empty_as_null=False)
     clicks = frame.filter(is_click).select("page", "time", LINE, doc=cell.get(3, null_on_oob=True))
-    anomalies.add("clicks on no page", clicks["page"].null_count(), source, "excluded")
+    anomalies.add("clicks without a known page", clicks["page"].null_count(), source, "excluded")
     clicks = clicks.drop_nulls("page")
     return _make_tables(source, pages, results.with_columns(rank=_RANKS), clicks)
 

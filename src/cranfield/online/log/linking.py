@@ -49,7 +49,7 @@ class SourceTables(NamedTuple):
     clicks: Table | None = None
 
 
-def link_tables(tables: SourceTables, anomalies: Anomalies, max_queries: int | None) -> QueryLog:
+def link_tables(tables: SourceTables, anomalies: Anomalies, max_pages: int | None) -> QueryLog:
     """Link tables into one log, and warn about its anomalies."""
     pages = _check_pages(tables.pages, anomalies)
     results, clicks = cast_columns(None, RESULT_TYPES), cast_columns(None, CLICK_TYPES)
@@ -80,8 +80,8 @@ def link_tables(tables: SourceTables, anomalies: Anomalies, max_queries: int | N
         anomalies.counts,
         has_clicks=tables.clicks is not None,
     )
-    if max_queries is not None:
-        log = _drop_bots(log, max_queries)
+    if max_pages is not None:
+        log = _drop_bots(log, max_pages)
     for warning in anomalies.warnings.values():
         warn(warning)
     return log
@@ -168,7 +168,7 @@ def _check_pages(table: Table, anomalies: Anomalies) -> pl.DataFrame:
 
 
 def _separate_sessions(frame: pl.DataFrame, table: Table, anomalies: Anomalies) -> pl.DataFrame:
-    """Refuse or separate sessions of several users, such as numbers that start anew by user."""
+    """Refuse or separate sessions of several users, such as numbers that restart for each user."""
     # A user may log in during a session.
     is_named = ~pl.col("user").str.to_lowercase().is_in([*NO_NAME])
     is_known = is_named & pl.col("session").is_not_null()
@@ -203,7 +203,9 @@ def _check_results(
     if "rank" not in table.names:
         frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
     table.refuse(frame["rank"].is_null(), lambda row: "has no rank")
-    anomalies.add("results of no page", frame["page"].null_count(), table.source, "excluded")
+    anomalies.add(
+        "results without a known page", frame["page"].null_count(), table.source, "excluded"
+    )
     frame = cast_columns(frame, RESULT_TYPES).drop_nulls("page")
     if not _encode_positions(frame).is_sorted():
         frame = frame.sort("page", "rank", maintain_order=True)
@@ -266,7 +268,7 @@ def _check_clicks(
     if not {"rank", "doc"} & {*table.names}:
         raise InputError("has neither a column rank nor a column doc", source=source)
     has_no_key = table.frame["rank"].is_null() & table.frame["doc"].is_null()
-    table.refuse(has_no_key, lambda row: "a click has neither a rank nor a document")
+    table.refuse(has_no_key, lambda row: "has neither a rank nor a document")
     frame = number_pages(_select_columns(table), pages)
     if "dwell" not in frame.columns and {"time", "end"} <= {*frame.columns}:
         seconds = (pl.col("end") - pl.col("time")).dt.total_microseconds() / 1e6
@@ -279,7 +281,7 @@ def _check_clicks(
             warn(f"{source}: {note}; divide milliseconds by 1000")
         # A dwell of 0 or less is unknown.
         frame = frame.with_columns(dwell=pl.when(pl.col("dwell") > 0).then(pl.col("dwell")))
-    anomalies.add("clicks on no page", frame["page"].null_count(), source, "excluded")
+    anomalies.add("clicks without a known page", frame["page"].null_count(), source, "excluded")
     has_times = "time" in frame.columns
     if has_times and "time" in pages.columns:
         is_early = (frame["time"] < pages["time"].gather(frame["page"])).fill_null(False)
@@ -298,7 +300,7 @@ def _check_clicks(
     n_repeated = frame.height - _encode_positions(frame).n_unique()
     anomalies.add("clicks on a result that was clicked before", n_repeated)
     if "dwell" in frame.columns:
-        anomalies.add("clicks of unknown dwell", frame["dwell"].null_count())
+        anomalies.add("clicks with unknown dwell time", frame["dwell"].null_count())
     # A click without a time is kept after the click before it.
     time_keys = [pl.col("time").forward_fill().over("page")] if has_times else []
     return cast_columns(frame, CLICK_TYPES).sort("page", *time_keys, maintain_order=True)
@@ -323,7 +325,7 @@ def _match_results(
     treatment = "counted at the rank of the document"
     anomalies.add("clicks whose document is at another rank", is_moved, source, treatment)
     frame = frame.with_columns(rank=results["rank"].gather(rows), doc=results["doc"].gather(rows))
-    anomalies.add("clicks on no result", frame["rank"].null_count(), source, "excluded")
+    anomalies.add("clicks without a known result", frame["rank"].null_count(), source, "excluded")
     return frame.drop_nulls("rank")
 
 
@@ -335,18 +337,18 @@ def _match_rows(clicks: pl.DataFrame, results: pl.DataFrame, key: str) -> pl.Ser
     return clicks.join(highest, on=keys, how="left", maintain_order="left")["row"]
 
 
-def _drop_bots(log: QueryLog, max_queries: int) -> QueryLog:
-    """Drop users (or sessions, if users are unknown) with too many queries."""
+def _drop_bots(log: QueryLog, max_pages: int) -> QueryLog:
+    """Drop users (or sessions, if users are unknown) with too many pages."""
     unit = next((name for name in ("user", "session") if name in log.pages.columns), None)
     if unit is None:
-        raise InputError("max_queries requires a column user or session", source=log.source)
-    has_many = (pl.len().over(unit) > max_queries) & pl.col(unit).is_not_null()
+        raise InputError("max_pages requires a column user or session", source=log.source)
+    has_many = (pl.len().over(unit) > max_pages) & pl.col(unit).is_not_null()
     is_bot = log.pages.select(has_many).to_series()
     if not is_bot.any():
         return log
-    page_limit = counted(max_queries, "page")
+    page_limit = counted(max_pages, "page")
     if is_bot.all():
-        reason = f"each {unit} has more than {page_limit}, so max_queries excludes all pages"
+        reason = f"each {unit} has more than {page_limit}, so max_pages excludes all pages"
         raise InputError(reason, source=log.source)
     kind = f"pages of {unit}s with more than {page_limit}"
     return replace(log.where(~is_bot), anomalies={**log.anomalies, kind: int(is_bot.sum())})

@@ -94,7 +94,7 @@ def cast_columns(frame: pl.DataFrame | None, types: Mapping[str, Any]) -> pl.Dat
 
 
 def count_phrase(number: int, phrase: str) -> str:
-    """Write a number before a plural noun phrase, such as `clicks on no result`."""
+    """Write a number before a plural noun phrase, such as `clicks without a known result`."""
     noun, _, remainder = phrase.partition(" ")
     return f"{counted(number, noun.removesuffix('s'))} {remainder}".rstrip()
 
@@ -128,7 +128,7 @@ class QueryLog(Plotted):
     source
         Name of the source, for messages.
     anomalies
-        Number of anomalies by kind, such as `{"clicks on no result": 3}`.
+        Number of anomalies by kind, such as `{"clicks without a known result": 3}`.
     has_clicks
         Whether the source records clicks. If not, measures of clicks are refused.
     """

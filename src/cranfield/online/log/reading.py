@@ -37,7 +37,7 @@ def read_log(
     *,
     format: Annotated[str, OneOf(LOG_FORMATS)] = "auto",
     on_anomaly: Annotated[str, OneOf(ON_ANOMALY)] = "refuse",
-    max_queries: Annotated[int | None, Integer(1)] = None,
+    max_pages: Annotated[int | None, Integer(1)] = None,
     click_actions: Sequence[str] | None = None,
 ) -> QueryLog:
     """Read a query log: pages that users saw, the results on them, and clicks.
@@ -72,7 +72,7 @@ def read_log(
         How to treat pages that were recorded twice, clicks before their page, and sessions of
         several users. `"refuse"` (default) refuses the log; `"count"` counts them, keeps the first
         record of a page, treats the time of early clicks as unknown, and splits sessions by user.
-    max_queries
+    max_pages
         Maximum number of pages of a user (or of a session, if users are unknown) in the whole log.
         Users with more pages are excluded as robots.
     click_actions
@@ -134,11 +134,11 @@ Sources = tuple[Any, ...]  # Pages, results, clicks, and a table of either resul
 
 
 def _read(
-    sources: Sources, format: str, on_anomaly: str, max_queries: int | None, click_actions: Any
+    sources: Sources, format: str, on_anomaly: str, max_pages: int | None, click_actions: Any
 ) -> QueryLog:
     anomalies = Anomalies(on_anomaly == "refuse")
     tables = _read_tables(sources, format, anomalies, click_actions)
-    return link_tables(tables, anomalies, max_queries)
+    return link_tables(tables, anomalies, max_pages)
 
 
 def _read_tables(

@@ -76,7 +76,7 @@ class ExpectedClicks(TableResult):
         PolicyError
             For cuts that are not ascending and above 0.
         InputError
-            If no document has so many impressions.
+            If no document has at least `min_impressions` impressions and expected clicks above 0.
         """
         check_list("cuts", cuts)
         thresholds = as_numbers(list(cuts), "cuts")

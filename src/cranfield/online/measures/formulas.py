@@ -47,7 +47,7 @@ DSAT_SECONDS = parameter(15.0, number(0), "dwell below which a click is dissatis
 UNKNOWN_DWELL = parameter(
     "drop",
     choice("drop", "sat", "not"),
-    "how to treat clicks of unknown dwell: as `sat` (satisfied), as `not` satisfied,"
+    "how to treat clicks with unknown dwell: as `sat` (satisfied), as `not` satisfied,"
     " or `drop` the units whose value they could change",
 )
 _REPEATS = choice("once", "count"), "repeated clicks on a result: count them `once`, or `count` all"

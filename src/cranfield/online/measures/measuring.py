@@ -34,10 +34,10 @@ from cranfield.sources.values import ID, NO_GRADE, absent
 from cranfield.tabular import Table
 
 
-def divide_sums(totals: Floats, numbers: Floats) -> Floats:
-    """Divide sums by numbers; NaN if there is no value."""
+def divide_sums(totals: Floats, counts: Floats) -> Floats:
+    """Divide sums by counts; NaN if the count is 0."""
     missing = np.full(totals.shape, np.nan)
-    return np.asarray(np.divide(totals, numbers, out=missing, where=numbers > 0))
+    return np.asarray(np.divide(totals, counts, out=missing, where=counts > 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ class OnlineMeasurements(TableResult):
 
     name: ClassVar[str] = "measures"
     columns: ClassVar[Columns] = {
-        "*": Column("Unit: the value of a column of `by`."),
+        "*": Column("Value of this column of `by`, which identifies the unit."),
         "measure": Column("Online measure.", key=True),
         "value": Column("total / number; null if there is no value."),
         "of": Column("Kind of object that has a value, such as `page`."),
@@ -218,8 +218,9 @@ class OnlineMeasurements(TableResult):
                 censored = f"{n_censored / (n_values + n_censored):.1%} ({n_censored:,})"
                 notes.append(f"{measure}: mean of {values}, biased because {censored} are censored")
         if rows := [counted(number, kind) for kind, number in self.n_without_unit.items()]:
-            several = "" if {*self.n_without_unit} == {"page"} else ", or several"
-            notes.append(f"{', '.join(rows)} excluded: no {' and '.join(self.by)}{several}")
+            # A session may have several variants, but a page has at most one.
+            no = "no" if {*self.n_without_unit} == {"page"} else "no unique"
+            notes.append(f"{', '.join(rows)} excluded: {no} {' or '.join(self.by)}")
         return notes
 
     def tables(self) -> list[Table]:

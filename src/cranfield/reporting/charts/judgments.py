@@ -105,7 +105,7 @@ def judges_chart(
 def confusion_chart(
     comparison: JudgeComparison, *, judges: Sequence[str] | None = None
 ) -> alt.ConcatChart:
-    """Draw a confusion matrix for each judge: the grades by people for each grade of the judge.
+    """Draw a confusion matrix for each judge: the human grades for each grade of the judge.
 
     A column is a grade of the judge, labelled with its number of pairs; the proportions of a column
     sum to 1. A judge that always agrees with people has ones on the diagonal.
@@ -137,12 +137,12 @@ def confusion_chart(
     for k in selection:
         judge_proportions = proportions.filter(pl.col("judge") == comparison.judges[k])
         panels.append(_panel(judge_proportions, comparison.scale, names[k]))
-    title = "Grades by people for each grade of a judge"
+    title = "Human grades for each grade of a judge"
     chart = alt.concat(
         *panels,
         columns=COLUMNS,
         title=theme.headline(
-            title, "Proportions of people's grades; in parentheses, the number of documents."
+            title, "Proportions of human grades; in parentheses, the number of documents."
         ),
         description=f"{title}: a confusion matrix for {counted(len(selection), 'judge')}.",
     )
@@ -157,13 +157,13 @@ def _panel(proportions: pl.DataFrame, scale: Sequence[int], name: str) -> alt.La
         is_dark=pl.col("share") > MIN_DARK,
     ).drop_nulls("share")
     machine = alt.X("column:N").title("grade by the judge (documents)").scale(domain=columns)
-    people = alt.Y("grade:O").title("grade by people").scale(domain=list(scale)[::-1])
+    people = alt.Y("grade:O").title("human grade").scale(domain=list(scale)[::-1])
     base = theme.base_chart(frame).encode(
         x=machine.axis(labelAngle=-45, labelOverlap=len(scale) > 6, ticks=False),
         y=people.axis(ticks=False),
         tooltip=[
             alt.Tooltip("label:O", title="grade by the judge"),
-            alt.Tooltip("grade:O", title="grade by people"),
+            alt.Tooltip("grade:O", title="human grade"),
             alt.Tooltip("pairs:Q", title="documents"),
             alt.Tooltip("share:Q", title="proportion", format=".3f"),
             *theme.tooltips("low", "high", form=".3f"),
@@ -244,7 +244,7 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
         "bias",
         "verdict",
         MARKERS,
-        f"bias ({measure}): judge's minus people's score, own family minus other families",
+        f"bias ({measure}): judge's minus human score, own family minus other families",
         theme.tooltips("judge:N", *columns, "verdict:N"),
         rules={" together": 1, "": 3},
         size=90,

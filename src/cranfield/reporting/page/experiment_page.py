@@ -47,7 +47,7 @@ def experiment_page(
     return sections_page(
         own_templates().get_template("experiment.html"),
         title,
-        styles=("page.css", "pictures.css", "experiment.css"),
+        styles=("page.css", "figures.css", "experiment.css"),
         headings=headings,
         counts=f"{counts}; {label(report.source)}",
         report=report,

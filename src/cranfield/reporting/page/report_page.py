@@ -1,4 +1,4 @@
-"""The report: one page of HTML that opens without a network."""
+"""Evaluation reports: a single HTML page that works offline."""
 
 from __future__ import annotations
 
@@ -49,24 +49,26 @@ def render_page(contents: PageContents) -> str:
     parts = contents.parts
     scripts = "\n".join(asset(f"{name}.js") for name in SCRIPTS.split())
     code = f'(() => {{\n"use strict";\n{scripts}}})();\n'
-    is_pair = len(contents.systems) == 2 and any(part.comparison is not None for part in parts)
+    has_pair_view = len(contents.systems) == 2 and any(
+        part.comparison is not None for part in parts
+    )
     data = json.dumps(page_data(contents), allow_nan=False, separators=(",", ":"), cls=InScript)
     body = fill_template(
         "page.html",
         contents=contents,
         parts=parts,
-        is_pair=is_pair,
+        has_pair_view=has_pair_view,
         sections=sections,
         effects=CHOICES,
         effects_of_numbers=NUMBER_EFFECTS,
         corrections=CORRECTIONS,
         format_pvalue=format_pvalue,
-        figure_of_two=two_systems_figure(contents) if is_pair else None,
-        figures=[None if is_pair else systems_figure(part) for part in parts],
+        figure_of_two=two_systems_figure(contents) if has_pair_view else None,
+        figures=[None if has_pair_view else systems_figure(part) for part in parts],
         data=Html(data),
         script=Html(code),
     )
-    style = asset("page.css") + asset("pictures.css")
+    style = asset("page.css") + asset("figures.css")
     return whole_page(contents.title, body, style=style, scripts=[code])
 
 
@@ -76,7 +78,7 @@ OTHER_SUFFIXES = {
     *(".csv", ".docx", ".ipynb", ".json", ".md", ".parquet", ".pdf"),
     *(".png", ".svg", ".tex", ".tsv", ".txt"),
 }
-"""Suffixes of other formats, which are refused as names of reports."""
+"""Suffixes of other formats, which the path of a report must not have."""
 
 
 COMPARE_OPTIONS = (
@@ -118,9 +120,9 @@ def report(
     Parameters
     ----------
     results
-        An :class:`Evaluation`, or any input of :func:`compare`. Scores, comparisons of the same
-        systems, or statements of :func:`meaningfulness`; several are passed as a list or mapping.
-        Or an :class:`~cranfield.online.ExperimentReport`, which has its own page and cannot be
+        An :class:`Evaluation`; or any input of :func:`compare`: scores, comparisons of the same
+        systems, or statements of :func:`meaningfulness`, several of them in a list or mapping; or
+        an :class:`~cranfield.online.ExperimentReport`, which has its own page and cannot be
         combined with options of comparisons.
     path
         The file to write; nothing is written if the report fails.
@@ -182,7 +184,7 @@ def report(
         inputs = [inputs]
     if not isinstance(inputs, Iterable):
         raise PolicyError(f"inputs must be a list of paths, got {type(inputs).__name__}")
-    files = sections.hash_files([_check_path(item, "each of inputs") for item in inputs])
+    files = sections.hash_files([_check_path(item, "inputs", "paths of files") for item in inputs])
     command_text = _format_command(command)
     judge_results = check_judges(judges)
     if isinstance(results, ExperimentReport):
@@ -202,10 +204,10 @@ def report(
     return target
 
 
-def _check_path(path: Any, argument: str) -> str:
+def _check_path(path: Any, argument: str, expected: str = "the path of a file") -> str:
     name = fspath(path) if isinstance(path, (str, PathLike)) else None
     if not isinstance(name, str):
-        raise PolicyError(f"{argument} must be the path of a file, got {type(path).__name__}")
+        raise PolicyError(f"{argument} must be {expected}, got {type(path).__name__}")
     return name
 
 
@@ -214,4 +216,6 @@ def _format_command(command: Any) -> str | None:
         return command
     if isinstance(command, Sequence) and all(isinstance(word, str) for word in command):
         return shlex.join(command)
-    raise PolicyError("command must be a string, or a list of strings")
+    raise PolicyError(
+        f"command must be a string or a list of strings, got {type(command).__name__}"
+    )

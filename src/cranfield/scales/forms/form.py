@@ -46,7 +46,7 @@ from cranfield.base.spec import fraction_of
 from cranfield.measures.base import Measure
 from cranfield.measures.gains import Gain
 from cranfield.measures.users.expectation import Expectation
-from cranfield.measures.users.model import LAST, StaticModel, UserModel
+from cranfield.measures.users.model import DEFAULT_MAX_RANK, StaticModel, UserModel
 from cranfield.measures.users.stopping import satisfaction_probability
 
 ZERO = Fraction(0)
@@ -272,7 +272,10 @@ def count_ranks_read(measure: Measure) -> int | None:
     model = measure.model if isinstance(measure, Expectation) else measure
     if not isinstance(model, UserModel) or isinstance(model, StaticModel):
         return None
-    return model.last_rank(measure.depth if isinstance(measure, Expectation) else None) or LAST
+    return (
+        model.last_rank(measure.depth if isinstance(measure, Expectation) else None)
+        or DEFAULT_MAX_RANK
+    )
 
 
 Row = tuple[Fraction, ...]

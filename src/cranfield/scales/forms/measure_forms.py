@@ -33,7 +33,7 @@ from cranfield.measures.users import stopping
 from cranfield.measures.users.clicks import Chain, Effort
 from cranfield.measures.users.effort import BPM, INSQ, BPMDynamic, ScaledDCG
 from cranfield.measures.users.expectation import ETU, EU, Expectation
-from cranfield.measures.users.model import LAST, StaticModel, UserModel
+from cranfield.measures.users.model import DEFAULT_MAX_RANK, StaticModel, UserModel
 from cranfield.measures.users.standard_models import ERRUser, PrecisionUser, ReciprocalRankUser
 from cranfield.scales.forms.form import (
     ONE,
@@ -427,7 +427,7 @@ def _static_form(model: StaticModel, setting: Setting, request: UtilityRequest) 
 def _satisfied_form(
     model: stopping.SatisfiedModel, setting: Setting, request: UtilityRequest
 ) -> Form | None:
-    end = min(setting.length, model.last_rank(request.depth) or LAST)
+    end = min(setting.length, model.last_rank(request.depth) or DEFAULT_MAX_RANK)
     views = [exact_measure(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
     gains = setting.stop_rates(model) if isinstance(model, ERRUser) else setting.unit_gains(model)
     deepest = min(end, request.deepest)
@@ -463,7 +463,7 @@ def _player_form(model: Any, setting: Setting, request: UtilityRequest) -> Form 
     limits = [vars(exact)[name] for name in _LIMITS if name in vars(exact)]
     if any(number.denominator & (number.denominator - 1) for number in (*limits, *gains)):
         return None
-    end, length = model.last_rank(request.depth) or LAST, setting.length
+    end, length = model.last_rank(request.depth) or DEFAULT_MAX_RANK, setting.length
 
     def stops(rank: int, total: Fraction, gain: Fraction) -> bool:
         target, last_rank = exact.limits(rank, total)

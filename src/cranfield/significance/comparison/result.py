@@ -12,7 +12,7 @@ from scipy.special import bdtrc
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import ArgumentError, PolicyError, quoted
-from cranfield.base.scale_types import a_scale
+from cranfield.base.scale_types import scale_with_article
 from cranfield.base.showing import WithProse
 from cranfield.base.text import counted, measure_prefix, plain
 from cranfield.result import Columns, Result
@@ -72,8 +72,8 @@ def scale_notes(scores: Scores, info: TestInfo, options: Options) -> list[str]:
         notes.append(f"scale declared by the user: {scores.scale}")
     if scores.scale is not None and scores.scale < info.scale:
         notes.append(
-            f"{name} is declared {scores.scale}, but this test assumes {a_scale(info.scale)};"
-            f" {RESCALING}"
+            f"{name} is declared {scores.scale}, but this test assumes"
+            f" {scale_with_article(info.scale)}; {RESCALING}"
         )
     return notes
 

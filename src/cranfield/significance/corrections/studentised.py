@@ -72,10 +72,11 @@ class Interpolator:
         return self._panels[panel]
 
 
-_LARGE, _INFINITE = 1e6, 1e12  # df above which the density of S is narrow, and S is constant
+_LARGE_DF = 1e6  # above this, the density of S is narrow
+_INFINITE_DF = 1e12  # above this, S is treated as constant
 
 
-class Studentised:
+class StudentisedMaximum:
     """Distribution of X / S: a maximum of normal variables, divided by an estimate of their SD."""
 
     def __init__(self, tail: Tail, df: float) -> None:
@@ -93,8 +94,8 @@ class Studentised:
         positive = q[is_positive]
         if positive.size:
             n_panels = np.unique(np.floor(np.log1p(positive) / PANEL)).size
-            is_few = positive.size <= 2 * (DEGREE + 1) * n_panels
-            values = self._exact(positive) if is_few else self._interpolator(positive)
+            has_few_values = positive.size <= 2 * (DEGREE + 1) * n_panels
+            values = self._exact(positive) if has_few_values else self._interpolator(positive)
             out[is_positive] = np.clip(values, 0.0, 1.0)
         return out
 
@@ -113,10 +114,10 @@ class Studentised:
     def _exact(self, q: Floats) -> Floats:
         """Return E[tail(q S)], where df S^2 is chi-squared, by the trapezoidal rule in log S."""
         df = self.df
-        if df > _INFINITE:
+        if df > _INFINITE_DF:
             return self._tail(q)
         # Bounds beyond which the density in x = log S, exp(df (x - exp(2 x) / 2)), is negligible.
-        if df > _LARGE:
+        if df > _LARGE_DF:
             # Stirling's series avoids the difference of large, nearly equal numbers.
             log_constant = np.log(2) + np.log(df / (4 * np.pi)) / 2 - 1 / (6 * df)
             lower = -np.sqrt(3 * NEGLIGIBLE / df)
@@ -218,31 +219,32 @@ def studentised_range_isf(probability: Floats | float, groups: int, df: float) -
 
 
 @lru_cache(maxsize=64)
-def range_distribution(groups: int, df: float) -> Studentised:
+def range_distribution(n_groups: int, df: float) -> StudentisedMaximum:
     """Return the distribution of the studentised range, with a cache of computed panels."""
-    return Studentised(partial(compute_range_tail, groups=groups), df)
+    return StudentisedMaximum(partial(compute_range_tail, n_groups=n_groups), df)
 
 
-def compute_range_tail(w: Floats, groups: int) -> Floats:
-    """Return P(range >= w) of `groups` standard normal variables, for w >= 0."""
+def compute_range_tail(w: Floats, n_groups: int) -> Floats:
+    """Return P(range >= w) of `n_groups` standard normal variables, for w >= 0."""
     # Integrate over the largest variable: at least one other must be more than w below it.
     w = np.minimum(w, MAX_RANGE)
     top = MAX_Z + w.max(initial=0.0) / 2
     z = np.arange(-MAX_Z, top + STEP, STEP)
-    log_density = np.log(groups) - z**2 / 2 - 0.5 * np.log(2 * np.pi) + (groups - 1) * log_ndtr(z)
+    log_density = np.log(n_groups) - z**2 / 2 - 0.5 * np.log(2 * np.pi)
+    log_density += (n_groups - 1) * log_ndtr(z)
     weights = np.exp(log_density) * STEP
     below = ndtr(z)
     out = np.empty(w.shape)
     for rows in row_slices(w.size, z.size, 2**18):
         # A ratio of nearly equal numbers, unlike their difference, does not lose precision.
-        out[rows] = compute_any_probability(groups - 1, ndtr(z - w[rows, None]) / below) @ weights
+        out[rows] = compute_any_probability(n_groups - 1, ndtr(z - w[rows, None]) / below) @ weights
     return np.minimum(out, 1.0)
 
 
-def compute_any_probability(events: int, probability: Floats) -> Floats:
+def compute_any_probability(n_events: int, probability: Floats) -> Floats:
     """Return the probability that at least one of independent events occurs."""
     with np.errstate(divide="ignore"):
-        return np.asarray(-np.expm1(events * np.log1p(-np.minimum(probability, 1.0))))
+        return np.asarray(-np.expm1(n_events * np.log1p(-np.minimum(probability, 1.0))))
 
 
 def _check(groups: int, df: float) -> None:
@@ -289,10 +291,10 @@ def dunnett_interval(model: Model, pairs: Pairs, two_sided: bool, level: Level) 
 
 
 @lru_cache(maxsize=64)
-def _maximum(comparisons: int, two_sided: bool, df: float) -> Studentised:
+def _maximum(n_comparisons: int, two_sided: bool, df: float) -> StudentisedMaximum:
     """Return the distribution of the largest t, with a cache of computed panels."""
-    return Studentised(
-        partial(_compute_maximum_tail, comparisons=comparisons, two_sided=two_sided), df
+    return StudentisedMaximum(
+        partial(_compute_maximum_tail, n_comparisons=n_comparisons, two_sided=two_sided), df
     )
 
 
@@ -308,17 +310,17 @@ def make_quadrature(df: float, step: float) -> tuple[Floats, Floats]:
     return s, weights / weights.sum()
 
 
-def maximum_sf(t: Floats, comparisons: int, df: float, *, two_sided: bool) -> Floats:
+def maximum_sf(t: Floats, n_comparisons: int, df: float, *, two_sided: bool) -> Floats:
     """Return the probability that the largest of the statistics against a baseline is >= t."""
-    out = _maximum(comparisons, two_sided, df).sf(t)
+    out = _maximum(n_comparisons, two_sided, df).sf(t)
     is_negative = t <= 0
     if not two_sided and is_negative.any():
         # The interpolated tail requires t > 0: integrate over S.
-        out[is_negative] = 1 - _compute_maximum_cdf(t[is_negative], comparisons, df)
+        out[is_negative] = 1 - _compute_maximum_cdf(t[is_negative], n_comparisons, df)
     return out
 
 
-def _compute_maximum_tail(w: Floats, comparisons: int, two_sided: bool) -> Floats:
+def _compute_maximum_tail(w: Floats, n_comparisons: int, two_sided: bool) -> Floats:
     """Return P(maximum >= w) for a known variance, by integrating over the baseline's variable."""
     distance = np.sqrt(2) * np.minimum(w, MAX_RANGE)[:, None]
     z = np.arange(-MAX_Z - distance.max(initial=0.0), MAX_Z + STEP, STEP)
@@ -328,16 +330,16 @@ def _compute_maximum_tail(w: Floats, comparisons: int, two_sided: bool) -> Float
         probability = ndtr(-z - distance[rows])
         if two_sided:
             probability = probability + ndtr(z - distance[rows])
-        out[rows] = compute_any_probability(comparisons, probability) @ weights
+        out[rows] = compute_any_probability(n_comparisons, probability) @ weights
     return np.minimum(out, 1.0)
 
 
-def _compute_maximum_cdf(t: Floats, comparisons: int, df: float) -> Floats:
+def _compute_maximum_cdf(t: Floats, n_comparisons: int, df: float) -> Floats:
     """Return P(maximum < t) for t <= 0."""
     if np.isinf(df):
-        return 1 - _compute_maximum_tail(t, comparisons, two_sided=False)
+        return 1 - _compute_maximum_tail(t, n_comparisons, two_sided=False)
     s, weights = make_quadrature(df, STRIP)
-    cdf = 1 - _compute_maximum_tail((t[:, None] * s).ravel(), comparisons, two_sided=False)
+    cdf = 1 - _compute_maximum_tail((t[:, None] * s).ravel(), n_comparisons, two_sided=False)
     return np.asarray(cdf.reshape(t.size, -1) @ weights)
 
 
@@ -362,13 +364,13 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     is the Tukey-Kramer test, which has no half-widths.
     """
     model = outcome.required_model
-    groups = model.means.size
+    n_groups = model.means.size
     q = standardised_difference(model.differences(pairs), model.standard_errors(pairs) / np.sqrt(2))
     # Before the quantile: the last bits depend on the order of calls, as panels are cached.
-    pvalue = np.where(q == 0, 1.0, studentised_range_sf(np.abs(q), groups, model.df))
+    pvalue = np.where(q == 0, 1.0, studentised_range_sf(np.abs(q), n_groups, model.df))
     half_widths = None
     if model.is_balanced:
-        quantile = studentised_range_isf(options.alpha, groups, model.df)
+        quantile = studentised_range_isf(options.alpha, n_groups, model.df)
         half_widths = np.asarray(quantile / 2 * np.sqrt(model.error / model.counts))
     return replace(
         outcome,

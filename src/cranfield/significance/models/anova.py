@@ -38,13 +38,14 @@ FACTORS = ("Topic", "System", "Shard")  # names of the axes of scores
 def fit_factorial(
     values: Floats, *terms: str, factors_of_axes: Sequence[str] = FACTORS
 ) -> AnovaTable:
-    """Analyse complete scores by terms such as `Topic` and `Topic:System`, lower-order terms first.
+    """Fit a factorial ANOVA to complete scores.
 
-    Without the term `Shard`, `Topic:Shard` means shards nested in topics.
+    Terms are such as `Topic` and `Topic:System`, lower-order terms first. Without the term `Shard`,
+    `Topic:Shard` means shards nested in topics.
     """
     fitted = grand_mean = values.mean(keepdims=True)
     effects: dict[str, Floats] = {}
-    factors: dict[str, tuple[float, float]] = {}
+    ss_and_df: dict[str, tuple[float, float]] = {}
     means: dict[str, Floats] = {}
     for term in terms:
         names = term.split(":")
@@ -52,18 +53,18 @@ def fit_factorial(
         cell_means = values.mean(axis=axes, keepdims=True)
         subterms = [other for other in effects if set(other.split(":")) < set(names)]
         effect = cell_means - grand_mean - sum(effects[other] for other in subterms)
-        df = cell_means.size - 1.0 - sum(factors[other][1] for other in subterms)
+        df = cell_means.size - 1.0 - sum(ss_and_df[other][1] for other in subterms)
         effects[term] = effect
-        factors[term] = values.size / effect.size * float((effect**2).sum()), df
+        ss_and_df[term] = values.size / effect.size * float((effect**2).sum()), df
         fitted = fitted + effect
         if len(names) == 1:
             means[term] = cell_means.ravel()
     fitted = np.broadcast_to(fitted, values.shape)
     names_of_terms = (term.lower() if factors_of_axes is FACTORS else term for term in terms)
-    df_error = values.size - 1.0 - math.fsum(df for _, df in factors.values())
+    df_error = values.size - 1.0 - math.fsum(df for _, df in ss_and_df.values())
     return make_table(
         f"score ~ {' + '.join(names_of_terms)}",
-        factors,
+        ss_and_df,
         (float(((values - fitted) ** 2).sum()), df_error),
         values=values,
         fitted=fitted,
@@ -71,43 +72,51 @@ def fit_factorial(
     )
 
 
-def fit_three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
-    """Analyse scores with gaps by type II sums of squares; also return the number of cells."""
-    topics, shards = scored_cells(values)
-    systems = values.shape[1]
-    cells = values[topics, :, shards]
+def fit_three_way_with_missing_cells(values: Floats) -> tuple[AnovaTable, int]:
+    """Fit a three-way ANOVA to scores with missing cells, by type II sums of squares.
+
+    Also return the number of cells with scores.
+    """
+    topic_of_cell, shard_of_cell = scored_cells(values)
+    n_systems = values.shape[1]
+    cells = values[topic_of_cell, :, shard_of_cell]
     cell_means = cells.mean(axis=1)
     deviations = cells - cell_means[:, None]
     columns = np.concatenate([cell_means[:, None], deviations], axis=1)
-    fit, rank = _fit_additive(columns, topics, shards)
-    fits = _fitted_means(columns, topics), _fitted_means(columns, shards), fit
+    fit, rank = _fit_additive(columns, topic_of_cell, shard_of_cell)
+    fits = _fitted_means(columns, topic_of_cell), _fitted_means(columns, shard_of_cell), fit
     within_topic, within_shard, ss_error = (((columns - f) ** 2).sum(axis=0) for f in fits)
-    ss_topic, ss_shard, df_system = within_shard - ss_error, within_topic - ss_error, systems - 1.0
-    df_topic, df_shard = rank - np.unique(shards).size, rank - np.unique(topics).size
+    ss_topic, ss_shard = within_shard - ss_error, within_topic - ss_error
+    df_system = n_systems - 1.0
+    df_topic = rank - np.unique(shard_of_cell).size
+    df_shard = rank - np.unique(topic_of_cell).size
     df_error = df_system * (len(cells) - rank)
     if df_error <= 0:
-        raise CranfieldError("three-way ANOVA requires more topics with scores on several shards")
+        raise CranfieldError(
+            "three-way ANOVA requires more than 0 error degrees of freedom, got 0: too few topics"
+            " have scores on several shards"
+        )
     system_means = cells.mean(axis=0)
     ss_system = len(cells) * float(((system_means - cell_means.mean()) ** 2).sum())
     fitted = np.full(values.shape, np.nan)
-    fitted[topics, :, shards] = cell_means[:, None] + fit[:, 1:]
+    fitted[topic_of_cell, :, shard_of_cell] = cell_means[:, None] + fit[:, 1:]
     table = make_table(
         "score ~ topic + system + shard + topic:system + topic:shard + system:shard",
         {
-            "Topic": (systems * ss_topic[0], df_topic),
+            "Topic": (n_systems * ss_topic[0], df_topic),
             "System": (ss_system, df_system),
-            "Shard": (systems * ss_shard[0], df_shard),
+            "Shard": (n_systems * ss_shard[0], df_shard),
             "Topic:System": (float(ss_topic[1:].sum()), df_system * df_topic),
-            "Topic:Shard": (systems * ss_error[0], len(cells) - rank),
+            "Topic:Shard": (n_systems * ss_error[0], len(cells) - rank),
             "System:Shard": (float(ss_shard[1:].sum()), df_system * df_shard),
         },
         (float(ss_error[1:].sum()), df_error),
         values=values,
         fitted=fitted,
         means={
-            "Topic": _compute_group_means(cell_means, topics, values.shape[0]),
+            "Topic": _means_by_label(cell_means, topic_of_cell, values.shape[0]),
             "System": system_means,
-            "Shard": _compute_group_means(cell_means, shards, values.shape[2]),
+            "Shard": _means_by_label(cell_means, shard_of_cell, values.shape[2]),
         },
     )
     return table, len(cells)
@@ -120,15 +129,15 @@ def scored_cells(values: Floats) -> tuple[Indices, Indices]:
         raise CranfieldError(
             "on each topic and shard, either all systems or none must have a score"
         )
-    topics, shards = np.nonzero(~is_missing.any(axis=1))
-    return topics, shards
+    topic_of_cell, shard_of_cell = np.nonzero(~is_missing.any(axis=1))
+    return topic_of_cell, shard_of_cell
 
 
-def _compute_group_means(values: Floats, group: Indices, n_groups: int) -> Floats:
-    """Return the mean by group; NaN for an empty group."""
-    count = np.bincount(group, minlength=n_groups)
+def _means_by_label(values: Floats, labels: Indices, n_labels: int) -> Floats:
+    """Return the mean by label; NaN for a label without values."""
+    count = np.bincount(labels, minlength=n_labels)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.bincount(group, values, minlength=n_groups) / count)
+        return np.asarray(np.bincount(labels, values, minlength=n_labels) / count)
 
 
 def _fitted_means(columns: Floats, labels: Indices) -> Floats:
@@ -154,7 +163,7 @@ def compare_by_model(
     model: Model, pairs: Pairs, options: Options, *, paired: bool, **results: Any
 ) -> Outcome:
     """Compare pairs by the t statistic of a model; `paired` if all systems have the same topics."""
-    difference, error = model.differences(pairs), model.standard_errors(pairs)
+    difference, standard_errors = model.differences(pairs), model.standard_errors(pairs)
     unit = np.sqrt(np.full(len(pairs), model.error))
     if paired:
         _, deviation, zeros = pairs.moments()
@@ -165,22 +174,22 @@ def compare_by_model(
         counts = (~np.isnan(pairs.values)).sum(axis=0)
         results["n"] = counts[pairs.first] + counts[pairs.second]
     results["model"] = model
-    return t_outcome(difference, error, model.df, options.alternative, unit, **results)
+    return t_outcome(difference, standard_errors, model.df, options.alternative, unit, **results)
 
 
 def fit_one_way(values: Floats) -> tuple[AnovaTable, Model]:
-    """Analyse scores by system, shape (topics, systems); NaN is a missing score."""
+    """Fit a one-way ANOVA to scores of shape (topics, systems); NaN marks a missing score."""
     counts = (~np.isnan(values)).sum(axis=0).astype(np.float64)
-    n_scores, systems = counts.sum(), values.shape[1]
-    if n_scores <= systems:
+    n_scores, n_systems = counts.sum(), values.shape[1]
+    if n_scores <= n_systems:
         raise CranfieldError("one-way ANOVA requires a system with at least two scores")
     means = np.nanmean(values, axis=0)
     grand_mean = np.nanmean(values)
     fitted = np.broadcast_to(means, values.shape)
     table = make_table(
         "score ~ system",
-        {"System": (float((counts * (means - grand_mean) ** 2).sum()), systems - 1.0)},
-        (float(np.nansum((values - fitted) ** 2)), float(n_scores - systems)),
+        {"System": (float((counts * (means - grand_mean) ** 2).sum()), n_systems - 1.0)},
+        (float(np.nansum((values - fitted) ** 2)), float(n_scores - n_systems)),
         values=values,
         fitted=fitted,
         means={"System": means},
@@ -189,33 +198,36 @@ def fit_one_way(values: Floats) -> tuple[AnovaTable, Model]:
 
 
 def fit_two_way(values: Floats) -> tuple[AnovaTable, Model]:
-    """Analyse complete scores by topic and system, at least two of each."""
-    topics, systems = values.shape
-    if topics < 2:
+    """Fit a two-way ANOVA to complete scores of at least two topics and systems."""
+    n_topics, n_systems = values.shape
+    if n_topics < 2:
         raise CranfieldError("two-way ANOVA requires at least two topics")
     table = fit_factorial(values, "Topic", "System")
     table = replace(table, sphericity=sphericity(values, table.f_of("System")[0]))
-    counts = np.full(systems, float(topics))
+    counts = np.full(n_systems, float(n_topics))
     return table, Model(table.means["System"], table.ms_error, counts, table.df_error)
 
 
 def fit_two_way_model(values: Floats) -> Model:
     """Fit the model of topics and systems without the slower computation of its table."""
-    topics, systems = values.shape
+    n_topics, n_systems = values.shape
     system_means = values.mean(axis=0)
     fitted = values.mean(axis=1)[:, None] + (system_means - float(values.mean()))
-    df = (topics - 1.0) * (systems - 1)
+    df = (n_topics - 1.0) * (n_systems - 1)
     error = float(((values - fitted) ** 2).sum()) / df
-    return Model(system_means, error, np.full(systems, float(topics)), df)
+    return Model(system_means, error, np.full(n_systems, float(n_topics)), df)
 
 
 def fit_three_way(values: Floats) -> tuple[AnovaTable, Model]:
-    """Analyse scores by topic, system and shard; NaN is a missing score, of all systems or none."""
+    """Fit a three-way ANOVA to scores of shape (topics, systems, shards).
+
+    A cell of topic and shard has scores of all systems, or is NaN for all.
+    """
     if values.ndim != 3 or min(values.shape) < 2:
         raise CranfieldError("three-way ANOVA requires at least two topics, systems and shards")
     n_cells = values.shape[0] * values.shape[2]
     if np.isnan(values).any():
-        table, n_cells = fit_three_way_with_gaps(values)
+        table, n_cells = fit_three_way_with_missing_cells(values)
     else:
         interactions = ("Topic:System", "Topic:Shard", "System:Shard")
         table = fit_factorial(values, "Topic", "System", "Shard", *interactions)
@@ -430,8 +442,8 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
         may be more frequent.
     when: Several systems on the same topics, on a scale that is only ordinal: do they differ at
         all? It is not suited to pairs: mean ranks depend on the other systems, and so does the
-        decision on a pair. For pairs, use sign or signed-rank with Holm's correction, which test
-        medians (Benavoli, Corani and Mangili, 2016).
+        decision on a pair. For pairs, use the sign test or the signed-rank test with Holm's
+        correction, which test medians (Benavoli, Corani and Mangili, 2016).
     formula: \chi^2 = \frac{n \sum_j (\bar{R}_j - (k + 1) / 2)^2}{s^2}, \quad s^2 = \frac{k (k +
         1)}{12} - \frac{\sum (t^3 - t)}{12 n (k - 1)}
     statistic: z; with Tukey's HSD q, of the mean ranks
@@ -447,21 +459,22 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
         itself
     """
     scores = pairs.scores
-    topics, systems = scores.shape
+    n_topics, n_systems = scores.shape
     order = np.argsort(scores, axis=1, kind="stable")
-    gap = np.full(topics, ROUNDING * np.abs(scores).max(initial=0.0))
+    gap = np.full(n_topics, ROUNDING * np.abs(scores).max(initial=0.0))
     doubled, ties = doubled_mid_ranks(np.take_along_axis(scores, order, axis=1), gap)
     ranks = np.empty_like(scores)
     np.put_along_axis(ranks, order, doubled / 2, axis=1)
     means = ranks.mean(axis=0)
-    variance = systems * (systems + 1) / 12 - ties.sum() / (12 * topics * (systems - 1))
-    squares = topics * float(((means - (systems + 1) / 2) ** 2).sum())
+    variance = n_systems * (n_systems + 1) / 12
+    variance -= ties.sum() / (12 * n_topics * (n_systems - 1))
+    squares = n_topics * float(((means - (n_systems + 1) / 2) ** 2).sum())
     variance = variance if variance > 1e-9 else 0.0
     chi2 = squares / variance if variance else 0.0
-    df = systems - 1.0
+    df = n_systems - 1.0
     n_tied = int((np.diff(doubled, axis=1) == 0).sum())
     p = float(chdtrc(df, chi2))
-    omnibus = Omnibus("chi-squared", chi2, df, p, chi2 / (topics * df), "Kendall's W", n_tied)
-    counts = np.full(systems, float(topics))
-    model = Model(means, float(variance), counts, np.inf, "mean rank", systems + 1)
+    omnibus = Omnibus("chi-squared", chi2, df, p, chi2 / (n_topics * df), "Kendall's W", n_tied)
+    counts = np.full(n_systems, float(n_topics))
+    model = Model(means, float(variance), counts, np.inf, "mean rank", n_systems + 1)
     return compare_by_model(model, pairs, options, paired=True, details={"omnibus": omnibus})

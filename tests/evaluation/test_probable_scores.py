@@ -229,7 +229,7 @@ def test_the_command(tmp_path: Path) -> None:
         (("p.csv", "--as", "expected", "--format", "trec"), "cannot be combined with --format"),
         (("p.csv", "--as", "expected", "--ties", "expected"), "--ties expected cannot be"),
         (("p.csv", "--as", "expected", "--columns", "doc=x"), "--as expected supports --columns"),
-        (("bad.csv", "--as", "expected"), "bad.csv:2: .*from 0 to 1, got 3; expected grades"),
+        (("bad.csv", "--as", "expected"), "bad.csv:2: .*from 0 to 1, got 3; for graded"),
     ],
 )
 def test_refusals_of_the_command(tmp_path: Path, words: tuple[str, ...], message: str) -> None:

@@ -344,7 +344,7 @@ def test_scores_of_texts() -> None:
 
 def test_what_has_no_source_is_said() -> None:
     mine = cf.Scores(np.array([[0.5, 0.25]]), ("1",), ("a", "b"), "my measure")
-    with pytest.warns(CranfieldWarning, match="no source known for 'my measure'"):
+    with pytest.warns(CranfieldWarning, match="no reference to cite is known for 'my measure'"):
         found = cf.cite(mine)
     assert found.missing == ("my measure",)
 

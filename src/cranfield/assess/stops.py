@@ -264,7 +264,7 @@ class Budget(Rule):
     """Stop at a bend of 6 or more (:class:`Knee`) with enough judgments, or at 75% of the pool.
 
     For a pool of N documents, s judgments with r(s) relevant documents are enough if
-    s >= 10 N / r(s): a random sample of N / r(s) documents has one relevant document on average.
+    s >= 10 N / r(s), ten times the size of a random sample with one relevant document on average.
     """
 
     name = "Budget"

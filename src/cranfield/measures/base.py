@@ -358,7 +358,7 @@ class Measure(Spec):
 
     @property
     def uses_highest_grade(self) -> bool:
-        """True if scores depend on the highest grade of all judgments: max_grade is not set."""
+        """True if scores depend on the highest grade of all judgments, as max_grade is not set."""
         return "max_grade" in self.parameters and self.max_grade is None  # type: ignore[attr-defined]
 
     @property

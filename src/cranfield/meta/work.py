@@ -98,7 +98,7 @@ def hash_judged_runs(judged: JudgedRuns, *arrays: Ints) -> str:
 
 
 class ResultsFolder:
-    """A folder with a file for each finished part of a study with the settings `about`."""
+    """A folder with a file for each finished part of a study; `about` has its settings."""
 
     def __init__(self, path: str | PathLike[str], about: Mapping[str, Any]) -> None:
         if is_url(fspath(path)):

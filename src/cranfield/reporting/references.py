@@ -268,7 +268,7 @@ def cite(*subjects: Any) -> References:
             missing.append(name)
     missing = list(dict.fromkeys(missing))
     if missing:
-        warn(f"no source known for {', '.join(map(quoted, missing))}")
+        warn(f"no reference to cite is known for {', '.join(map(quoted, missing))}")
     return References(
         tuple(work for key, work in entries().items() if key in citations),
         {key: tuple(names) for key, names in citations.items() if names},

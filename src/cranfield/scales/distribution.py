@@ -102,7 +102,7 @@ class Spectrum:
     degree: int
     """The highest frequency K."""
     frequencies: Ints
-    """Frequencies of the stored values, ascending."""
+    """Frequencies of the stored values of phi, from low to high."""
     values: Complex
     """Values of phi at the stored frequencies."""
     phi_error: float

@@ -325,7 +325,7 @@ TESTS: Registry[Test] = Registry(
 """Tests by name."""
 
 STUDIED = ("anova-2f", "anova-3f", "glm")
-"""Names of tests for studies of tests only, which :func:`cranfield.compare` does not offer."""
+"""Tests that only studies of tests offer, and :func:`cranfield.compare` does not."""
 
 REPLICATE_TESTS = ("independent-replicates", "shared-replicates")  # tests of scores by replicate
 

@@ -280,7 +280,7 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
 )
 """Names of columns that change the meaning of rows, by kind; they are never ignored silently.
 
-Names with the ends of `_ENDS`, such as `total_users`, belong to these kinds, too.
+Names that end in a word of `_ENDS`, such as `total_users`, belong to these kinds, too.
 """
 
 SUCCESS = frozenset(

@@ -158,8 +158,8 @@ def test_a_forgotten_time_is_corrected_by_a_replacement(news: News, write: Write
     again = opened.submit(write(), **in_time)
     assert again.is_repeat and opened.submissions() == (late,)
     assert [one.message for one in again.report.faults] == [
-        "the submission time is still 2026-08-15T12:00:00Z; replace the run to set it to"
-        " 2026-07-31T00:00:00Z"
+        "the submission time is still 2026-08-15T12:00:00Z; to change it to"
+        " 2026-07-31T00:00:00Z, replace the run"
     ]
     for is_repeat in (False, True):
         done = opened.submit(write(), replaces="bm25", **in_time)

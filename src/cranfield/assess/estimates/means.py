@@ -157,7 +157,7 @@ class GradeIntervals:
 
 
 def highest_grade(y: Floats, f: Floats) -> Floats:
-    """Return the highest label of each mean; NaN if labels are not grades from 0 to 100."""
+    """Return the highest label in each mean; NaN if labels are not grades from 0 to 100."""
     max_grade = np.maximum(np.fmax.reduce(y, axis=1), f.max(axis=1)).clip(1.0)
     min_grade = np.minimum(np.fmin.reduce(y, axis=1), f.min(axis=1))
     is_integer = (np.isnan(y) | (y == np.trunc(y))).all(axis=1)

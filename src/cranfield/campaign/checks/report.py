@@ -24,7 +24,7 @@ MAX_LISTED = 25
 """Maximum number of faults of a kind that are listed by default."""
 
 MORE_FAULTS = "... and {:,} more"
-"""Message of the summary of the unlisted faults of a kind."""
+"""Message on faults of one kind that are not listed one by one."""
 
 PRIVATE = "private"
 """Severity of faults that are only recorded in the registry, for the organisers."""

@@ -179,7 +179,7 @@ def check_time(value: Any) -> datetime:
 
 
 def check_file_name(value: Any) -> str:
-    """Check a file name that is valid on every system."""
+    """Check that a file name is valid on every system."""
     if not is_safe_name(check_text(value)):
         characters = "letters, digits and _ . + = @ , ~ -, and begin with a letter, a digit or _"
         raise WrongValueError(f"must consist of {characters}; got {quoted(value)}")

@@ -217,7 +217,7 @@ def decide(
         if not is_new_time or declaration.replaces != tag:
             report = copy.report
             if is_new_time:
-                hint = f"replace the run to set it to {submission.received}"
+                hint = f"to change it to {submission.received}, replace the run"
                 message = f"the submission time is still {repeat.received}; {hint}"
                 warning = Fault("answers", "warning", message)
                 report = replace(report, faults=(*report.faults, warning))

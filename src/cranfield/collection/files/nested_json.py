@@ -57,7 +57,7 @@ _SIGNS_OF_PARTS = (
     *("timed_out", "terminated_early", "_shards.failed"),
     *("responseHeader.partialResults", "root.coverage.degraded"),
 )
-"""Fields of partial results, in Elasticsearch and OpenSearch, in Solr, and in Vespa."""
+"""Fields that mark results as partial: of Elasticsearch and OpenSearch, of Solr, of Vespa."""
 
 _SIGNS_OF_PAGES = frozenset({"nbHits", "nbPages", "hitsPerPage", "totalPages", "totalHits"})
 """Fields of a page of results, in Algolia and Meilisearch."""

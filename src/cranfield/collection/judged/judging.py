@@ -84,7 +84,7 @@ class Exclusion:
 
     @classmethod
     def of(cls, data: Any) -> Exclusion | None:
-        """Create an exclusion from the text `self` or a table of pairs; None for None."""
+        """Create an exclusion from the string 'self' or a table of pairs; None for None."""
         if data is None or isinstance(data, cls):
             return data
         if isinstance(data, str) and data == SELF:

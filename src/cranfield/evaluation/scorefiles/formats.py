@@ -77,7 +77,7 @@ def is_score_line(head: str) -> bool:
 
 
 def read_lines(text: str, source: ScoreSource) -> ScorePart:
-    """Read lines of measure, topic and value, or topic, measure and value, or four cells."""
+    """Read lines of measure, topic and value in one of two orders, or with the system before."""
     # Lines of four cells begin with the system, which otherwise is the value of the line `runid`,
     # or the stem of the file.
     frame = pl.DataFrame({"text": re.split(r"\r\n|\r|\n", text)}).with_row_index("line", 1)

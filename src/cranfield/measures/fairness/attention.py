@@ -273,7 +273,7 @@ class AttentionWeightedRankFairness(ExposureMeasure):
 
     target: str | NamedWeights = parameter("relevant", target_distribution_check, TARGET_DOC)
     population: NamedWeights | None = parameter(
-        None, optional(named_weights), "proportions of groups to average with the target"
+        None, optional(named_weights), "proportions of groups; the target is averaged with them"
     )
     base: str = parameter("e", choice("e", "2"), "base of the logarithm: 'e' or '2'")
 

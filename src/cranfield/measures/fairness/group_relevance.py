@@ -169,8 +169,8 @@ class GroupFairness(_GroupFairnessMeasure):
 class GroupFairnessAndRelevance(_GroupFairnessMeasure):
     """GFR for one attribute of documents; stopping probabilities of both terms are those of ERR.
 
-    This library chooses equal weights of the two terms, the highest grade of the collection, and
-    the exclusion of documents without a group from :math:`a_k`. See `GF`.
+    Choices of this library: the two terms have equal weights, the maximum grade is the highest
+    grade of the collection, and :math:`a_k` excludes documents without a group. See `GF`.
 
     Examples
     --------

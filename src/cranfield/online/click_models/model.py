@@ -148,7 +148,7 @@ class Patterns:
 
     @cached_property
     def pattern(self) -> Indices:
-        """Pattern of each result."""
+        """Click pattern of the page of each result, as an index."""
         return np.arange(self.codes.size) - self.starts[self.rank]
 
     @cached_property

@@ -222,7 +222,7 @@ class PageContents:
 def collect_contents(
     results: Any, *, title: str, scales: bool = True, **options: Any
 ) -> PageContents:
-    """Collect the contents of a report; scores are compared with the options."""
+    """Collect the contents of a report; the options are those of the comparison."""
     settings = {name: value for name, value in options.items() if value is not None}
     # Unknown tests and corrections are refused before anything is computed.
     if "test" in settings:

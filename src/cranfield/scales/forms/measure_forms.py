@@ -187,7 +187,7 @@ def _divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
 
 
 def inverse(discount: Discount, rank: int) -> tuple[Fraction, Fraction]:
-    """Return 1 / ln x, x the discount's argument at a rank, as base r and factor of 1 / ln r."""
+    """Return r and c such that 1 / ln x = c / ln r, where x is the discount's argument."""
     base, power = root(discount.argument(rank))
     return base, Fraction(1, power)
 

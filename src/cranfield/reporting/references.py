@@ -25,7 +25,8 @@ from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.registry import CORRECTIONS, find_test
 from cranfield.significance.several.joint_measures import JointComparison
 
-SOFTWARE = ("trec_eval", "ir_measures")  # programs that are cited by name
+PACKAGE = "cranfield"
+SOFTWARE = ("trec_eval", "ir_measures", PACKAGE)  # programs that are cited by name
 
 _NAME = r"(?:(?:De|[vV]an|de|Spärck) )?[A-ZÀ-ÖØ-Þ][\w'’-]*"
 _CITED = re.compile(
@@ -99,7 +100,7 @@ def entries() -> dict[str, Entry]:
     works = {}
     for kind, key, lines in _ENTRY.findall(text):
         fields = dict(_FIELD.findall(lines))
-        if key == "cranfield":
+        if key == PACKAGE:
             fields["note"] = f"Version {__version__}"
         works[key] = Entry(kind, key, fields)
     return works
@@ -255,7 +256,7 @@ def cite(*subjects: Any) -> References:
       note = {Version ...},
     }
     """
-    citations: dict[str, dict[str, None]] = {"cranfield": {}}
+    citations: dict[str, dict[str, None]] = {PACKAGE: {}}
     missing = []
     for name, source in _sources(subjects):
         works, unknown_names = find_cited_works(source)

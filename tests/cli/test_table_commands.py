@@ -153,7 +153,7 @@ def test_cite(folder: Path) -> None:
     everything, _ = cranfield(folder, "cite", "--all", "-o", "all.bib")
     assert everything == ""
     assert (folder / "all.bib").read_text().count("\n@") > 60
-    refused(folder, "cite", "nonsense", reason="unknown measure 'nonsense'")
+    refused(folder, "cite", "xyzzyq", reason="unknown name 'xyzzyq'")
 
 
 def test_prose(folder: Path) -> None:

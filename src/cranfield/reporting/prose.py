@@ -340,7 +340,7 @@ def _describe_best(comparison: PairwiseComparison) -> Iterator[Sentence]:
     is_better = verdict_matrix(comparison) == BETTER
     others = [j for j in comparison.order if j != best and is_better[j].any()]
     if others and comparison.count() <= MAX_NAMED_PAIRS:
-        clauses = []
+        clauses: list[str] = []
         for j in others:
             worse = [names[k] for k in comparison.order if is_better[j, k]]
             verb = "" if clauses else "is significantly better "
@@ -772,7 +772,10 @@ def _name_invariant_pairs(meaning: Meaningfulness) -> str:
     if not 0 < pairs.size <= MAX_PAIRS or pairs.size == comparison.count():
         return ""
     if len(comparison.baselines) == 1:
-        return f": {join_names([_pair_names(comparison, k)[0] for k in pairs])}"
+        return f": {join_names([_pair_names(comparison, k)[0] for k in pairs.tolist()])}"
     is_better = comparison.direction > 0
-    names = (" and ".join(_pair_names(comparison, k)[:: 1 if is_better[k] else -1]) for k in pairs)
+    names = (
+        " and ".join(_pair_names(comparison, k)[:: 1 if is_better[k] else -1])
+        for k in pairs.tolist()
+    )
     return f": {'; '.join(names)}"

@@ -88,6 +88,9 @@ class Reader:
         self.star = comparison.adjusted_pvalues <= comparison.alpha
         self.read: set[str] = set()
 
+    def effects(self) -> Any:
+        return self.one.effect
+
     def pair(self, a: str, b: str, found: re.Match[str]) -> None:
         """Check a difference, its limits, its p-value and its effect, in either direction."""
         k = self.pairs[a, b] if (a, b) in self.pairs else self.pairs[b, a]

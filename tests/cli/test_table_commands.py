@@ -99,6 +99,15 @@ def test_compare_writes_tables(folder: Path) -> None:
     assert [row.split(" & ")[0] for row in marked.split("midrule")[1].splitlines()[1:4]] == names
     rounded, _ = cranfield(folder, *start, "--marks", "groups", "-p", "2", "-f", "markdown")
     assert "| c | **0.70**<sup>" in rounded
+    for against in ((), ("-b", "a_b")):
+        for form in ("text", "latex"):
+            rounded, _ = cranfield(folder, *start, *against, "-p", "2", "-f", form)
+            exact, _ = cranfield(folder, *start, *against, "-f", form)
+            rows = [one for one in rounded.splitlines() if one.startswith("c ")]
+            [row], [full] = rows, [one for one in exact.splitlines() if one.startswith("c ")]
+            places = r"[-$ {}]\d+\.(\d+)"
+            assert [len(found) for found in re.findall(places, row)][:3] == [2, 2, 2]
+            assert [len(found) for found in re.findall(places, full)][:3] == [4, 4, 4]
     text, _ = cranfield(folder, *start, "--marks", "beaten")
     assert text.splitlines()[2].split() == ["System", "AP"]
     assert "meaningfulness: " in text or "note: " in text
@@ -114,7 +123,9 @@ def test_compare_writes_tables(folder: Path) -> None:
 evaluate qrels one.run --label x | setting label requires --format
 compare qrels *.run --long | setting long requires --format latex
 compare qrels *.run --marks symbols | 'symbols' require a baseline
-compare qrels *.run --places 3 | --places requires --marks
+compare qrels *.run --places 3 -f csv | --places requires --format text, latex,
+compare qrels *.run --places 3 --joint | --places cannot be combined with --joint
+compare qrels *.run --places 3 --as prose | --places cannot be combined with --as prose
 compare qrels *.run --as ranks --strict | --strict cannot be combined with --as ranks
 compare qrels *.run --joint --margin .1 | --margin cannot be combined with --joint
 compare qrels *.run --joint --as anova | --joint cannot be combined with --as anova

@@ -89,14 +89,15 @@ def test_compare_writes_tables(folder: Path) -> None:
     assert "Analysis of variance of AP, score \\~ topic + system." in markdown
     symbols = ("-b", "a_b", "-t", "t", "-c", "holm", "--marks", "symbols")
     marked, _ = cranfield(folder, *start, *symbols, "--format", "latex")
-    assert r"a\_b & 0.1750 &  \\" in marked
+    assert r"a\_b (baseline) & 0.1750 &  \\" in marked
     assert r"c & \textbf{0.7000} & \textsuperscript{\dag{}} \\" in marked
     assert "% significantly different from a\\_b: \\dag{} p $\\leq$ 0.05" in marked
     # Rows are in the order of the table without marks, the best first, in every format.
     plain, _ = cranfield(folder, *start, "--format", "latex")
     names = [line.split(" & ")[0] for line in plain.split("midrule")[1].splitlines()[1:4]]
     assert names[0] == "c" and len({*names}) == 3
-    assert [row.split(" & ")[0] for row in marked.split("midrule")[1].splitlines()[1:4]] == names
+    rows = marked.replace(" (baseline)", "").split("midrule")[1].splitlines()[1:4]
+    assert [row.split(" & ")[0] for row in rows] == names
     rounded, _ = cranfield(folder, *start, "--marks", "groups", "-p", "2", "-f", "markdown")
     assert "| c | **0.70**<sup>" in rounded
     for against in ((), ("-b", "a_b")):

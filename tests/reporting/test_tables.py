@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -132,6 +133,11 @@ def test_each_measure_is_tested_by_itself() -> None:
         assert marks(found, k) == marks(cf.table(one, baseline="c", test="t"))
     assert found.title.endswith("25 topics")
     assert any("each measure separately" in one for one in found.notes)
+    assert not any("topics" in one for one in found.notes)
+    values = ev["AP"].values.copy()
+    values[0, 1] = np.nan
+    reduced = cf.table(replace(ev["AP"], values=values), baseline="c", missing="drop")
+    assert reduced.title.endswith("24 topics")
     # What the comparisons note is not lost.
     assert any(
         "assumes an interval scale" in one for one in cf.table(cf_measure(), test="t").remarks

@@ -29,10 +29,7 @@ from cranfield.tabular import NO_VALUE, Cell, Table, table_from_frame
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks of significance by measure and system.
-
-    `letters` name systems in marks `beaten`, and `topics` are the counts of the tested topics.
-    """
+    """Marks of significance by measure and system; `letters` name systems in marks `beaten`."""
 
     by_measure: Mapping[str, Sequence[str]] = field(default_factory=dict)
     letters: Sequence[str] = ()
@@ -40,7 +37,6 @@ class Marks:
     legend: Sequence[str] = ()
     remarks: Sequence[str] = ()
     baselines: Sequence[str] = ()
-    topics: Sequence[int] = ()
 
 
 def make_marks(
@@ -68,7 +64,6 @@ def make_marks(
         by_measure = {name: _beaten_letters(pairs, letters) for name, pairs in comparisons.items()}
         meaning = f"superscripts: systems that are significantly worse (p ≤ {levels[0]:g})"
     separately = ", each measure separately" if len(comparisons) > 1 else ""
-    counts = sorted({pairs.topics for pairs in comparisons.values()})
     legend = [meaning, f"{first.method}{separately}"]
     if first.resamples is not None:
         legend.append(f"{first.resamples:,} random samples, seed {first.seed}")
@@ -92,7 +87,7 @@ def make_marks(
         for note in pairs.notes
     )
     baselines = first.baselines if kind == "symbols" else ()
-    return Marks(by_measure, letters, statistics, legend, list(remarks), baselines, counts)
+    return Marks(by_measure, letters, statistics, legend, list(remarks), baselines)
 
 
 def _legend(baselines: Sequence[str], levels: Sequence[float]) -> str:
@@ -167,7 +162,6 @@ def evaluation_table(
         columns.insert(0, list(marks.letters))
     counts = sorted({len(measure_scores.topics) for measure_scores in scores.values()})
     # A test may have reduced the topics of some measures.
-    tested, topic_counts = (" or ".join(map(str, numbers)) for numbers in (marks.topics, counts))
     topics = (
         f"{counts[0]} to {counts[-1]} topics" if len(counts) > 1 else counted(counts[0], "topic")
     )
@@ -185,7 +179,6 @@ def evaluation_table(
             *([f"lower is better: {', '.join(lower_names)}"] if lower_names else []),
             *_missing_notes(scores),
             *marks.legend,
-            *([f"tests on {tested} topics"] if marks.topics and tested != topic_counts else []),
         ],
         remarks=marks.remarks,
         faces=", ".join(typeface_notes) if has_several else "",

@@ -19,7 +19,7 @@ from cranfield.measures.base import Measure
 from cranfield.measures.grammar import parse_measure
 from cranfield.meta.study import STUDIES
 from cranfield.result import Result
-from cranfield.scales.statements import measure_of
+from cranfield.scales.statements import parse_measure_or_none
 from cranfield.scores import Scores
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
 from cranfield.significance.effects import KINDS
@@ -415,7 +415,7 @@ def _scale_source(names: Iterable[str]) -> Iterator[tuple[str, str]]:
         try:
             required.append(find_test(name).info.scale)
         except PolicyError:
-            measure = measure_of(name)
+            measure = parse_measure_or_none(name)
             scales += [measure.scale] if measure is not None and measure.scale else []
     if required and scales and min(scales) < max(required):
         yield SCALE_SOURCE

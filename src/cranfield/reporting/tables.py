@@ -29,7 +29,7 @@ from cranfield.tabular import NO_VALUE, Cell, Table, table_from_frame
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks of significance by measure and system; `letters` name systems in marks `beaten`."""
+    """Significance marks by measure and system; marks `beaten` refer to systems by `letters`."""
 
     by_measure: Mapping[str, Sequence[str]] = field(default_factory=dict)
     letters: Sequence[str] = ()

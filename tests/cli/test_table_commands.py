@@ -89,16 +89,26 @@ def test_compare_writes_tables(folder: Path) -> None:
     assert "Analysis of variance of AP, score \\~ topic + system." in markdown
     symbols = ("-b", "a_b", "-t", "t", "-c", "holm", "--marks", "symbols")
     marked, _ = cranfield(folder, *start, *symbols, "--format", "latex")
-    assert r"a\_b & 0.1750 &  \\" in marked
+    assert r"a\_b (baseline) & 0.1750 &  \\" in marked
     assert r"c & \textbf{0.7000} & \textsuperscript{\dag{}} \\" in marked
     assert "% significantly different from a\\_b: \\dag{} p $\\leq$ 0.05" in marked
     # Rows are in the order of the table without marks, the best first, in every format.
     plain, _ = cranfield(folder, *start, "--format", "latex")
     names = [line.split(" & ")[0] for line in plain.split("midrule")[1].splitlines()[1:4]]
     assert names[0] == "c" and len({*names}) == 3
-    assert [row.split(" & ")[0] for row in marked.split("midrule")[1].splitlines()[1:4]] == names
+    rows = marked.replace(" (baseline)", "").split("midrule")[1].splitlines()[1:4]
+    assert [row.split(" & ")[0] for row in rows] == names
     rounded, _ = cranfield(folder, *start, "--marks", "groups", "-p", "2", "-f", "markdown")
     assert "| c | **0.70**<sup>" in rounded
+    for baseline in ("", "-b a_b"):
+        for form in ("text", "latex"):
+            rounded, _ = cranfield(folder, *start, *baseline.split(), "-p", "2", "-f", form)
+            exact, _ = cranfield(folder, *start, *baseline.split(), "-f", form)
+            rows = [one for one in rounded.splitlines() if one.startswith("c ")]
+            [row], [full] = rows, [one for one in exact.splitlines() if one.startswith("c ")]
+            places = r"[-$ {}]\d+\.(\d+)"
+            assert [len(found) for found in re.findall(places, row)][:3] == [2, 2, 2]
+            assert [len(found) for found in re.findall(places, full)][:3] == [4, 4, 4]
     text, _ = cranfield(folder, *start, "--marks", "beaten")
     assert text.splitlines()[2].split() == ["System", "AP"]
     assert "meaningfulness: " in text or "note: " in text
@@ -114,7 +124,9 @@ def test_compare_writes_tables(folder: Path) -> None:
 evaluate qrels one.run --label x | setting label requires --format
 compare qrels *.run --long | setting long requires --format latex
 compare qrels *.run --marks symbols | 'symbols' require a baseline
-compare qrels *.run --places 3 | --places requires --marks
+compare qrels *.run --places 3 -f csv | --places requires --format text, latex,
+compare qrels *.run --places 3 --joint | --places cannot be combined with --joint
+compare qrels *.run --places 3 --as prose | --places cannot be combined with --as prose
 compare qrels *.run --as ranks --strict | --strict cannot be combined with --as ranks
 compare qrels *.run --joint --margin .1 | --margin cannot be combined with --joint
 compare qrels *.run --joint --as anova | --joint cannot be combined with --as anova
@@ -153,7 +165,7 @@ def test_cite(folder: Path) -> None:
     everything, _ = cranfield(folder, "cite", "--all", "-o", "all.bib")
     assert everything == ""
     assert (folder / "all.bib").read_text().count("\n@") > 60
-    refused(folder, "cite", "nonsense", reason="unknown measure 'nonsense'")
+    refused(folder, "cite", "xyzzyq", reason="unknown name 'xyzzyq'")
 
 
 def test_prose(folder: Path) -> None:

@@ -156,6 +156,23 @@ def test_ties_below_the_cutoff_or_of_one_grade_have_no_effect() -> None:
     assert "67%" in note
 
 
+def test_a_note_counts_the_other_measures_that_change() -> None:
+    run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 1.0, "e": 0.5, "f": 0.5}}
+    qrels = {"q": {"a": 0, "b": 1, "c": 0, "d": 0, "e": 1, "f": 0}}
+    measures = ["RR@4", "P@3", "P@5", "AP", "nDCG@5"]
+    ev = cf.evaluate(run, qrels, measures)
+    alone = [cf.evaluate(run, qrels, name).notes for name in measures]
+    assert [len(notes) for notes in alone] == [0, 0, 1, 1, 1]
+    [note] = ev.notes
+    assert note.endswith(", and 2 other measures by no more")
+    [tie] = tie_effects(ev.judged, ev)
+    assert tie.n_others == 2
+    sizes = {
+        name: tie.effect for name in measures for tie in tie_effects(ev.judged, {name: ev[name]})
+    }
+    assert tie.effect == max(sizes.values()) == sizes[tie.measure]
+
+
 @pytest.mark.parametrize("command", ["evaluate", "compare"])
 def test_commands_name_the_runs_that_ties_can_change(tmp_path: Any, command: str) -> None:
     topics = [f"q{k}" for k in range(6)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -63,9 +64,16 @@ def test_symbols_of_levels() -> None:
     expected = ["‡" if p <= 0.001 else "†" if p <= 0.1 else "" for p in adjusted]
     expected.insert(2, "")
     assert set(expected) == {"", "†", "‡"}
+    means = scores.mean()
+    expected = [
+        one and one + "↓" * bool(m < means[2]) for one, m in zip(expected, means, strict=True)
+    ]
+    assert len({one[1:] for one in expected if one}) == 2
     found = cf.table(scores, baseline="c", test="t", correction="holm", alpha=(0.001, 0.1))
     assert marks(found) == expected
-    assert "significantly different from c: † p ≤ 0.1, ‡ p ≤ 0.001" in found.notes
+    assert "significantly different from c: † p ≤ 0.1, ‡ p ≤ 0.001; ↓ worse" in found.notes
+    assert "c (baseline)" in [row[0] for row in found.rows]
+    assert sum("25 topics" in one for one in [found.title, *found.notes]) == 1
     assert any("Paired t-test with Holm's correction" in one for one in found.notes)
 
 
@@ -74,13 +82,14 @@ def test_symbols_of_baselines() -> None:
     found = cf.table(scores, baseline=["a_1", "e"], test="t", correction="none")
     expected = []
     for k in (1, 2, 3):
-        one, other = (
-            stats.ttest_rel(scores.values[:, k], scores.values[:, b]).pvalue <= 0.05 for b in (0, 4)
-        )
-        expected.append("†" * bool(one) + "‡" * bool(other))
+        means, mark = scores.mean(), ""
+        for b, symbol in ((0, "†"), (4, "‡")):
+            if stats.ttest_rel(scores.values[:, k], scores.values[:, b]).pvalue <= 0.05:
+                mark += symbol + "↓" * bool(means[k] < means[b])
+        expected.append(mark)
     # Baselines are not compared with each other.
     assert marks(found) == ["", *expected, ""]
-    assert "significantly different (p ≤ 0.05) from † a_1, ‡ e" in found.notes
+    assert "significantly different (p ≤ 0.05) from † a_1, ‡ e; ↓ worse" in found.notes
 
 
 @pytest.mark.parametrize("lower", [False, True])
@@ -122,7 +131,13 @@ def test_each_measure_is_tested_by_itself() -> None:
     found = cf.table(ev, baseline="c", test="t")
     for k, one in enumerate(ev.values(), 1):
         assert marks(found, k) == marks(cf.table(one, baseline="c", test="t"))
-    assert any("each measure separately, 25 topics" in one for one in found.notes)
+    assert found.title.endswith("25 topics")
+    assert any("each measure separately" in one for one in found.notes)
+    assert not any("topics" in one for one in found.notes)
+    values = ev["AP"].values.copy()
+    values[0, 1] = np.nan
+    reduced = cf.table(replace(ev["AP"], values=values), baseline="c", missing="drop")
+    assert reduced.title.endswith("24 topics")
     # What the comparisons note is not lost.
     assert any(
         "assumes an interval scale" in one for one in cf.table(cf_measure(), test="t").remarks

@@ -179,6 +179,7 @@ _LATEX = {
     "¶": r"\P{}",
     "‖": r"$\Vert$",
     "≤": r"$\leq$",
+    "↓": r"$\downarrow$",
     "…": r"\ldots{}",
     # Letters of names of measures.
     "α": r"$\alpha$",

@@ -17,6 +17,7 @@ from cranfield.result import Result
 
 DEFAULT_MEASURES = ("AP", "nDCG@10")
 OUTPUTS = ("text", "csv", "json", *cli.MARKUP)
+ROUNDED_FORMATS = ("text", *cli.MARKUP)  # formats with --places decimals
 VIEWS = [
     *("pairs", "anova", "ranks", "prose", "summary", "preferences", "corroboration"),
     *("checklist", "power"),
@@ -46,7 +47,10 @@ VIEWS = [
     group="Output",
     format={"type": click.Choice(OUTPUTS)},
     marks={"type": click.Choice(list(MARKS)), "requires": "!--joint !--as=ranks,prose,anova"},
-    places={"type": cli.IntegerRange(0, 17), "requires": "--marks"},
+    places={
+        "type": cli.IntegerRange(0, 17),
+        "requires": f"--format={','.join(ROUNDED_FORMATS)} !--joint !--as=ranks,prose",
+    },
     view={"type": click.Choice(VIEWS)},
     topic_groups={"requires": "--as=summary"},
 )
@@ -99,7 +103,7 @@ def compare(
         against --baseline, letters of the beaten systems, or groups of systems that do not differ
         significantly.
     places
-        Number of decimals of the values, with --marks.
+        Number of decimals of means, differences and intervals.
     view
         Result to write: pairs of systems; anova, the pairs and the analysis of variance; ranks, a
         leaderboard with confidence sets of ranks; prose, a paragraph for a paper; summary, the mean
@@ -296,10 +300,12 @@ def _format_comparisons(
         table = comparison_formats.marked_table(statements, marks, places)
         return printing.text([table], format) if format in cli.MARKUP else f"{table}\n"
     if format in cli.MARKUP:
-        tables = comparison_formats.comparison_tables(statements, margin, anova)
+        tables = comparison_formats.comparison_tables(
+            statements, margin, anova=anova, places=places
+        )
         return printing.text(tables, format)
     if format == "text":
-        return comparison_formats.comparison_text(statements, margin, anova=anova)
+        return comparison_formats.comparison_text(statements, margin, anova=anova, places=places)
     if format == "csv":
         return comparison_formats.comparison_csv(statements, margin)
     return comparison_formats.comparison_json(statements, margin)

@@ -180,7 +180,8 @@ def cite(
 ) -> None:
     """List the works to cite for measures, tests and studies, and cranfield itself.
 
-    NAME is a measure, a test, a correction, a study, or the key of a work such as ferrante2021.
+    NAME is a measure, a test, a correction, an effect size, a study, or the key of a work such as
+    ferrante2021.
 
     Parameters
     ----------

@@ -227,7 +227,9 @@ def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -
     context.exit()
 
 
-@cli.command(first="list measure scores only topic length grades baseline test output rel")
+@cli.command(
+    first="list measure scores only topic length grades baseline test correction output rel"
+)
 @cli.settings(f"reference title width {COMPARISON_SETTINGS}", flags="lower")
 @click.argument("kind", metavar="KIND")
 @cli.option(

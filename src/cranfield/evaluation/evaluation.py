@@ -59,6 +59,7 @@ class TieEffect:
     effect: float  # difference between overall values with the best and the worst order
     tied: float  # proportion of retrieved documents that are tied with another one of the topic
     is_bound: bool = True  # no other order can have a larger effect
+    n_others: int = 0  # number of other measures whose change is not negligible
 
 
 def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEffect]:
@@ -131,6 +132,7 @@ def list_effects(
     systems = judged.systems if systems is None else systems
     by_measure = np.stack([*effects.values()])
     names, largest = [*effects], by_measure.argmax(axis=0)
+    n_others = np.maximum((by_measure > TIE_EFFECT).sum(axis=0) - 1, 0)
     tied, retrieved = np.zeros((2, len(systems)))
     run_index = np.arange(len(systems)) if run_systems is None else run_systems
     np.add.at(tied, run_index, count_tied(judged))
@@ -142,6 +144,7 @@ def list_effects(
             float(by_measure[largest[k], k]),
             float(tied[k] / max(retrieved[k], 1)),
             names[largest[k]][1],
+            int(n_others[k]),
         )
         for k, system in enumerate(systems)
         if tied[k]
@@ -249,6 +252,7 @@ def describe_effects(ties: Iterable[TieEffect]) -> Iterator[str]:
         f"{tie.measure} of {quoted(tie.system)} by {'up to' if tie.is_bound else 'at least'}"
         f" {tie.effect:.2g}"
         f" ({tie.tied:.0%} of its documents are tied)"
+        + (f", and {counted(tie.n_others, 'other measure')} by no more" if tie.n_others else "")
         for tie in effects[:MAX_RUNS]
     ]
     if (n_others := len(effects) - MAX_RUNS) > 0:

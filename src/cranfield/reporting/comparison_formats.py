@@ -28,9 +28,9 @@ from cranfield.tabular import Table, format_grid
 AXIS_WIDTH = 31  # width of the axis in characters
 
 
-def add_bars(comparison: PairwiseComparison) -> tuple[Table, str]:
+def add_bars(comparison: PairwiseComparison, places: int | None = None) -> tuple[Table, str]:
     """Return the table of a comparison with its intervals, if any, as bars, and a legend."""
-    table = comparison.as_table()
+    table = comparison.as_table(places=places)
     level = f"{100 * (1 - comparison.alpha):.4g}%"
     if comparison.shows_pairs:
         middle, low, high = comparison.difference, *comparison.interval
@@ -98,7 +98,11 @@ def draw_text_bars(
 
 
 def comparison_text(
-    statements: Mapping[str, Meaningfulness], margin: str | None = None, *, anova: bool = False
+    statements: Mapping[str, Meaningfulness],
+    margin: str | None = None,
+    *,
+    anova: bool = False,
+    places: int | None = None,
 ) -> str:
     """Format comparisons: results with intervals, then methods, notes and meaningfulness."""
     notes: dict[str, list[str]] = {}
@@ -107,9 +111,9 @@ def comparison_text(
         comparison = statement.comparison
         notes[name] = [f"note: {note}" for note in comparison.notes]
         notes[name] += [f"meaningfulness: {line}" for line in _meaningfulness_lines(statement)]
-        table, legend = add_bars(comparison)
+        table, legend = add_bars(comparison, places)
         lines = [
-            describe_outcome(comparison, plain(name) or "these scores"),
+            describe_outcome(comparison, plain(name) or "these scores", places),
             describe_test(comparison),
             "",
             format_grid(table),
@@ -169,13 +173,17 @@ def _meaningfulness_lines(statement: Meaningfulness) -> list[str]:
 
 
 def comparison_tables(
-    statements: Mapping[str, Meaningfulness], margin: str | None = None, anova: bool = False
+    statements: Mapping[str, Meaningfulness],
+    margin: str | None = None,
+    *,
+    anova: bool = False,
+    places: int | None = None,
 ) -> list[Table]:
     """Return the tables of each measure: ranking or pairs, analysis of variance, equivalence."""
     tables = []
     for statement in statements.values():
         comparison = statement.comparison
-        table = comparison.as_table()
+        table = comparison.as_table(places=places)
         remarks = [
             *table.remarks,
             *(f"meaningfulness: {line}" for line in _meaningfulness_lines(statement)),

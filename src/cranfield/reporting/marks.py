@@ -8,6 +8,7 @@ from typing import Any
 from cranfield.base.errors import PolicyError, quoted
 
 SYMBOLS = "†‡§¶‖"  # symbols of significance levels, or of baselines
+WORSE_SYMBOL = "↓"  # follows the symbol of a system that is worse than the baseline
 MARKS = ("none", "symbols", "beaten", "groups")  # kinds of marks that follow a score
 
 

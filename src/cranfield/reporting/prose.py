@@ -12,14 +12,23 @@ import numpy as np
 from cranfield.base import text
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import PolicyError, check_choice
-from cranfield.base.scale_types import scale_with_article
+from cranfield.base.scale_types import Scale, scale_with_article
 from cranfield.base.text import capitalised, counted
 from cranfield.base.version import __version__
-from cranfield.reporting.references import Entry, find_cited_works
-from cranfield.reporting.summary import BETTER, WORSE, check_residuals, join_names, pair_verdicts
+from cranfield.reporting.references import PACKAGE, Entry, find_cited_works
+from cranfield.reporting.summary import (
+    BETTER,
+    WORSE,
+    check_residuals,
+    join_names,
+    pair_verdicts,
+    verdict_matrix,
+)
 from cranfield.scales.statements import (
     MEANINGFUL,
+    Meaningfulness,
     describe_order,
+    describe_sensitivity,
     meaningfulness,
     parse_measure_or_none,
 )
@@ -57,6 +66,9 @@ class Method(tuple["str | Maths | Citation", ...]):
     """A sentence on the method, which paragraphs after the first do not repeat."""
 
 
+COMPUTED_WITH = Method([f"Computed with {PACKAGE} {__version__}", Citation(PACKAGE), "."])
+
+
 def write_paragraph(sentences: Iterable[Sentence], format: str) -> str:
     """Write sentences as one paragraph."""
     check_choice("format", format, FORMATS)
@@ -74,10 +86,12 @@ def _write_part(part: str | Maths | Citation, format: str) -> str:
     if isinstance(part, str):
         return text.latex(part) if is_latex else text.plain(part)
     works, _ = find_cited_works(part.source)
+    if is_latex and works:
+        return rf" \citep{{{','.join(work.key for work in works)}}}"
+    # The sentence names the package.
+    works = [work for work in works if work.key != PACKAGE]
     if not works:
         return ""
-    if is_latex:
-        return rf" \citep{{{','.join(work.key for work in works)}}}"
     return f" ({'; '.join(map(_cite_shortly, works))})"
 
 
@@ -123,7 +137,7 @@ def format_pvalue(pvalue: float, alpha: float) -> Maths:
         pvalue <= alpha
     ):
         decimals += 1
-    if decimals == 3 and 0.9995 <= pvalue < 1:
+    if decimals == 3 and pvalue >= 0.9995:
         return Maths("p > 0.999")
     if pvalue < 10.0**-MAX_DECIMALS:
         return Maths(f"p < {10.0**-MAX_DECIMALS:.{MAX_DECIMALS}f}")
@@ -134,25 +148,38 @@ def format_pvalue(pvalue: float, alpha: float) -> Maths:
 
 ZERO = 1e-9  # bounds with at most this absolute value are 0 up to rounding errors
 MAX_PAIRS = 5  # maximum number of pairs whose differences are listed
+MAX_NAMED_PAIRS = 20  # maximum number of significantly different pairs that are named
 
 
-def _describe_difference(comparison: PairwiseComparison, k: int) -> Sentence:
-    """Write the difference of a pair with its interval, if it has one, and its p-value."""
+def _describe_difference(
+    comparison: PairwiseComparison, k: int, *, is_reversed: bool = False
+) -> Sentence:
+    """Write the difference of a pair with its interval, if any, its p-value and its effect size.
+
+    A reversed pair is written as second minus first.
+    """
     low, high = (float(bounds[k]) for bounds in comparison.interval)
+    value, effect = float(comparison.difference[k]), float(comparison.effect[k])
+    if is_reversed:
+        low, high, value, effect = -high, -low, -value, -effect
     decimals = _count_pair_decimals(comparison, k)
-    difference = format_number(comparison.difference[k], decimals)
-    p = format_pvalue(float(comparison.adjusted_pvalues[k]), comparison.alpha)
+    difference = format_number(value, decimals)
+    p: list[str | Maths | Citation] = [
+        format_pvalue(float(comparison.adjusted_pvalues[k]), comparison.alpha)
+    ]
+    if len(comparison) > 1 and isfinite(effect):
+        p += [", effect size ", format_number(effect, 2)]
     if np.isnan([low, high]).any() or np.isinf([low, high]).all():
-        return [difference, " (", p, ")"]
+        return [difference, " (", *p, ")"]
     interval = format_interval(low, high, decimals)
     level = f"{100 * (1 - comparison.alpha):g}% confidence interval"
     if comparison.interval_of in (*MEANS, comparison.difference_name):
-        return [difference, f" ({level} ", *interval, ", ", p, ")"]
+        return [difference, f" ({level} ", *interval, ", ", *p, ")"]
     # The interval is for another quantity than the difference before it.
     quantity = (
         comparison.interval_of if len(comparison) == 1 else comparison.interval_of.split(" of ")[0]
     )
-    return [difference, " (", p, f", {level} of the {quantity} ", *interval, ")"]
+    return [difference, " (", *p, f", {level} of the {quantity} ", *interval, ")"]
 
 
 def _difference_noun(comparison: PairwiseComparison) -> str:
@@ -166,8 +193,9 @@ def _count_pair_decimals(comparison: PairwiseComparison, k: int) -> int:
     if np.isfinite(low) != np.isfinite(high):
         low, high = (low, doubled - low) if np.isfinite(low) else (doubled - high, high)
     decimals = count_decimals(low, high, comparison.places)
-    # A bound other than 0 is not rounded to 0.
-    smallest = min((abs(x) for x in (low, high) if ZERO < abs(x) < np.inf), default=1.0)
+    # A difference or bound other than 0 is not rounded to 0.
+    numbers = (low, high, doubled / 2)
+    smallest = min((abs(x) for x in numbers if ZERO < abs(x) < np.inf), default=1.0)
     while decimals < MAX_DECIMALS and round(smallest, decimals) == 0:
         decimals += 1
     return decimals
@@ -224,12 +252,26 @@ def _differ(count: int) -> str:
     return "differs" if count == 1 else "differ"
 
 
+SIGNIFICANT = (BETTER, WORSE)
+
+
 def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
     """Write about the systems that are better or worse than each baseline."""
     verdicts = pair_verdicts(comparison)
     for second in dict.fromkeys(comparison.second.tolist()):
         baseline = comparison.systems[second]
-        for verdict in (BETTER, WORSE):
+        pairs = np.flatnonzero(comparison.second == second)
+        largest = pairs[np.argmax(np.abs(comparison.difference[pairs]))]
+        mean = _format_mean(comparison, second, int(largest))
+        yield [f"The {comparison.mean_of} of the baseline {baseline} was {mean}."]
+        if (
+            comparison.alternative == "two-sided"
+            and not np.isin(verdicts[pairs], SIGNIFICANT).any()
+        ):
+            if len(comparison.baselines) > 1:
+                yield [f"No system is significantly different from {baseline}."]
+            continue
+        for verdict in SIGNIFICANT:
             if comparison.alternative != "two-sided" and verdict != comparison.tested_verdict:
                 yield [f"Whether a system is {verdict} than {baseline} was not tested."]
                 continue
@@ -258,39 +300,52 @@ def _list_differences(
     for index, k in enumerate(order[:MAX_PAIRS].tolist()):
         first, second = _pair_names(comparison, k)
         yield "; " if index else ""
-        yield (
-            f"{first} " if comparison.baselines else f"{first} {comparison.between_names} {second} "
-        )
+        if comparison.baselines:
+            mean = _format_mean(comparison, int(comparison.first[k]), k)
+            yield f"{first} ({comparison.mean_of} {mean}) "
+        else:
+            yield f"{first} {comparison.between_names} {second} "
         yield from _describe_difference(comparison, k)
     yield "."
 
 
 def _describe_best(comparison: PairwiseComparison) -> Iterator[Sentence]:
-    """Write about the best system, and the systems not significantly different from it."""
+    """Write about the best system, and about the significantly different systems."""
     best, next_best = (int(k) for k in comparison.order[:2])
-    top = [name for name in comparison.top_group if name != comparison.systems[best]]
-    is_different = np.nan_to_num(comparison.matrix(comparison.is_significant().astype(float)))[best]
-    n_different = int(is_different.sum())
+    names = comparison.systems
+    top = [name for name in comparison.top_group if name != names[best]]
+    is_different = np.nan_to_num(comparison.matrix(comparison.is_significant().astype(float))) > 0
+    different = [names[k] for k in comparison.order if is_different[best, k]]
     extreme = "lowest" if comparison.lower_is_better else "highest"
     pairs = zip(comparison.first.tolist(), comparison.second.tolist(), strict=True)
     k = next(k for k, pair in enumerate(pairs) if {*pair} == {best, next_best})
-    other_systems = _name_other_systems(n_different, len(comparison.systems) - 1)
+    other_systems = _name_other_systems(len(different), len(names) - 1)
+    if len(different) < len(names) - 1:
+        other_systems += f" ({join_names(different)})"
     clause = f"it differs significantly from {other_systems}"
     clause += f", and not from {join_names(top)}" if top else ""
-    if not n_different:
+    if not different:
         clause = "it is not significantly different from any other system"
     yield [
-        f"{comparison.systems[best]} has the {extreme} {comparison.mean_of},"
+        f"{names[best]} has the {extreme} {comparison.mean_of},"
         f" {_format_mean(comparison, best, k)}; {clause}."
     ]
-    a, b = _pair_names(comparison, k)
     yield [
-        f"Compared with the second, {comparison.systems[next_best]}, the"
+        f"Compared with the second, {names[next_best]}, the"
         f" {comparison.difference_name}"
-        f" ({a} {comparison.between_names} {b}) is ",
-        *_describe_difference(comparison, k),
+        f" ({names[best]} {comparison.between_names} {names[next_best]}) is ",
+        *_describe_difference(comparison, k, is_reversed=int(comparison.first[k]) != best),
         ".",
     ]
+    is_better = verdict_matrix(comparison) == BETTER
+    others = [j for j in comparison.order if j != best and is_better[j].any()]
+    if others and comparison.count() <= MAX_NAMED_PAIRS:
+        clauses: list[str] = []
+        for j in others:
+            worse = [names[k] for k in comparison.order if is_better[j, k]]
+            verb = "" if clauses else "is significantly better "
+            clauses.append(f"{names[j]} {verb}than {join_names(worse, None)}")
+        yield [f"Of the other systems, {'; '.join(clauses)}."]
 
 
 def _name_other_systems(count: int, n_others: int) -> str:
@@ -422,7 +477,7 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
             Citation("Ferrante, Ferro and Fuhr (2021)"),
             ".",
         ]
-    yield [f"Computed with cranfield {__version__}."]
+    yield COMPUTED_WITH
 
 
 def _list_measures(names: Sequence[str]) -> Iterator[str | Citation]:
@@ -526,7 +581,7 @@ def _write_sentences(comparison: Any, margin: float | str | None) -> Iterator[Se
         # These notes are reported by other sentences, or are advice for the author.
         if not (note.startswith("lower scores of") or note.endswith((RESCALING, SEPARATE_PAIR))):
             yield [f"{capitalised(note)}."]
-    yield Method([f"Computed with cranfield {__version__}."])
+    yield COMPUTED_WITH
 
 
 def _describe_design(comparison: PairwiseComparison) -> Iterator[Sentence]:
@@ -583,7 +638,10 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
         yield Method(
             (
                 f"The test was {name_method(info, correction, baseline=has_baselines)}",
-                Citation(correction.baseline_source if has_baselines else correction.source),
+                Citation(
+                    f"{correction.baseline_source if has_baselines else correction.source};"
+                    f" {info.source}"
+                ),
                 f", {side}, {_describe_error_rate(correction.controls, comparison)}; the critical",
                 f" value was estimated from {critical} with seed {comparison.seed}.",
             )
@@ -656,11 +714,10 @@ def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
     if meaning.scale is None:
         yield [f"{needs}; the scale of {measure_name} is unknown."]
     elif meaning.verdict == MEANINGFUL:
-        yield [
-            f"{needs}, and {measure_name} is {'declared ' if meaning.declared_by_user else ''}"
-            f"{scale_with_article(meaning.scale)}, so the result does not depend on the spacing of"
-            " the scale."
-        ]
+        scale = (
+            f"{'declared ' if meaning.declared_by_user else ''}{scale_with_article(meaning.scale)}"
+        )
+        yield [f"{needs}, and {measure_name} is {scale}", *_describe_invariance(meaning), "."]
     else:
         scale = scale_with_article(meaning.scale)
         reason = (
@@ -676,10 +733,49 @@ def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
             ".",
         ]
         if count := comparison.count():
-            order_sentence = describe_order(
-                count,
-                meaning.n_invariant,
-                "significantly different pair",
-                "significantly different pairs",
-            )
-            yield [f"{capitalised(order_sentence)}."]
+            nouns = ("significantly different pair", "significantly different pairs")
+            order = describe_order(count, meaning.n_invariant, *nouns)
+            yield [f"{capitalised(order)}{_name_invariant_pairs(meaning)}."]
+            yield [f"{capitalised(describe_sensitivity(meaning))}."]
+
+
+TRANSFORMATIONS: Mapping[Scale, Sentence] = {
+    Scale.ORDINAL: ["every increasing transformation of all scores"],
+    Scale.INTERVAL: [
+        "a transformation of all scores x into ",
+        Maths("a x + b"),
+        " with ",
+        Maths("a > 0"),
+    ],
+    Scale.RATIO: ["a transformation of all scores x into ", Maths("a x"), " with ", Maths("a > 0")],
+}
+"""Transformations under which the decisions of tests that require a scale stay the same."""
+
+
+def _describe_invariance(meaning: Meaningfulness) -> Sentence:
+    # Logarithms of scores change with the zero of the scale.
+    if meaning.comparison.mean_of == "geometric mean":
+        return []
+    allowed = TRANSFORMATIONS[meaning.required_scale]
+    return [
+        ", so the decisions stay the same under ",
+        *allowed,
+        f", which {scale_with_article(meaning.required_scale)} allows",
+    ]
+
+
+def _name_invariant_pairs(meaning: Meaningfulness) -> str:
+    """Name the significant pairs that keep their order, unless these are many or all."""
+    comparison = meaning.comparison
+    is_significant = comparison.is_significant()
+    pairs = np.flatnonzero(is_significant & meaning.dominance.holds)
+    if not 0 < pairs.size <= MAX_PAIRS or pairs.size == comparison.count():
+        return ""
+    if len(comparison.baselines) == 1:
+        return f": {join_names([_pair_names(comparison, k)[0] for k in pairs.tolist()])}"
+    is_better = comparison.direction > 0
+    names = (
+        " and ".join(_pair_names(comparison, k)[:: 1 if is_better[k] else -1])
+        for k in pairs.tolist()
+    )
+    return f": {'; '.join(names)}"

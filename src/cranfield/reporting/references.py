@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from cranfield.base.errors import CranfieldError, PolicyError, quoted, warn
-from cranfield.base.text import bibtex, html
+from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, quoted, warn
+from cranfield.base.text import bibtex, did_you_mean, html
 from cranfield.base.version import __version__
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import REGISTRY
@@ -19,13 +19,16 @@ from cranfield.measures.base import Measure
 from cranfield.measures.grammar import parse_measure
 from cranfield.meta.study import STUDIES
 from cranfield.result import Result
+from cranfield.scales.statements import parse_measure_or_none
 from cranfield.scores import Scores
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
+from cranfield.significance.effects import KINDS
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.registry import CORRECTIONS, find_test
+from cranfield.significance.registry import CORRECTIONS, TESTS, find_test
 from cranfield.significance.several.joint_measures import JointComparison
 
-SOFTWARE = ("trec_eval", "ir_measures")  # programs that are cited by name
+PACKAGE = "cranfield"
+SOFTWARE = ("trec_eval", "ir_measures", PACKAGE)  # programs that are cited by name
 
 _NAME = r"(?:(?:De|[vV]an|de|Spärck) )?[A-ZÀ-ÖØ-Þ][\w'’-]*"
 _CITED = re.compile(
@@ -99,7 +102,7 @@ def entries() -> dict[str, Entry]:
     works = {}
     for kind, key, lines in _ENTRY.findall(text):
         fields = dict(_FIELD.findall(lines))
-        if key == "cranfield":
+        if key == PACKAGE:
             fields["note"] = f"Version {__version__}"
         works[key] = Entry(kind, key, fields)
     return works
@@ -149,6 +152,7 @@ def _strip_latex(text: str) -> str:
     return re.sub(r"\\([&_%#$])", r"\1", re.sub(r"(?<!\\)[{}]", "", text))
 
 
+SCALE_SOURCE = ("measurement scales", "Ferrante, Ferro and Fuhr (2021)")
 KEY_PREFIX = "key "  # prefix of a source that is the key of a work
 
 RESULT_SOURCES = {
@@ -218,8 +222,8 @@ def cite(*subjects: Any) -> References:
     ----------
     subjects
         Evaluations, scores, measures, comparisons, analyses of variance and results of studies;
-        names of measures, tests, corrections and studies, such as `discriminative-power`; keys,
-        such as `ferrante2021`; or lists of these.
+        names of measures, tests, corrections, effect sizes and studies, such as
+        `discriminative-power`; keys, such as `ferrante2021`; or lists of these.
 
     Raises
     ------
@@ -235,7 +239,7 @@ def cite(*subjects: Any) -> References:
     --------
     >>> import cranfield as cf
     >>> cf.cite("RBP(p=0.8)", "t", "holm")
-    References(ferro2024, holm1979, moffat2008, student1908, cranfield)
+    References(ferrante2021, ferro2024, holm1979, moffat2008, student1908, cranfield)
     >>> print(cf.cite("holm"))
     @article{holm1979,
       author = {Holm, S.},
@@ -255,9 +259,10 @@ def cite(*subjects: Any) -> References:
       note = {Version ...},
     }
     """
-    citations: dict[str, dict[str, None]] = {"cranfield": {}}
+    citations: dict[str, dict[str, None]] = {PACKAGE: {}}
     missing = []
-    for name, source in _sources(subjects):
+    names = [subject for subject in subjects if isinstance(subject, str)]
+    for name, source in [*_sources(subjects), *_scale_source(names)]:
         works, unknown_names = find_cited_works(source)
         if source.startswith(KEY_PREFIX):
             works, unknown_names = [entries()[source.removeprefix(KEY_PREFIX)]], []
@@ -321,7 +326,7 @@ def _result_sources(result: Any) -> Iterator[tuple[str, str]]:
     if correction is not None and (test or isinstance(result, JointComparison)):
         yield from _correction_source(correction, bool(getattr(result, "baselines", ())))
     if any(note.endswith(RESCALING) for note in getattr(result, "notes", ())):
-        yield "measurement scales", "Ferrante, Ferro and Fuhr (2021)"
+        yield SCALE_SOURCE
 
 
 def _test_source(test: str) -> Iterator[tuple[str, str]]:
@@ -329,11 +334,21 @@ def _test_source(test: str) -> Iterator[tuple[str, str]]:
     yield info.name, info.source
 
 
-def _correction_source(correction: str, has_baselines: bool = False) -> Iterator[tuple[str, str]]:
+def _correction_source(
+    correction: str, has_baselines: bool | None = None
+) -> Iterator[tuple[str, str]]:
+    """Yield the source of a correction; for None, also that with baselines."""
     name = CORRECTIONS.find(correction)
     declared = CORRECTIONS[name]
-    if source := (has_baselines and declared.baseline_source) or declared.source:
-        yield name, source
+    if declared.source and not (has_baselines and declared.baseline_source):
+        yield name, declared.source
+    if declared.baseline_source and has_baselines is not False:
+        yield f"{name} with a baseline", declared.baseline_source
+
+
+def _effect_source(name: str) -> Iterator[tuple[str, str]]:
+    kind = KINDS.find(name)
+    yield f"effect size {kind}", KINDS[kind].source
 
 
 def _study_source(name: str) -> Iterator[tuple[str, str]]:
@@ -359,14 +374,48 @@ def _measure_source(name: str) -> Iterator[tuple[str, str]]:
             yield name, measure_class().source
 
 
+NAMED_SUBJECTS: Mapping[
+    str, tuple[Mapping[str, Any], Callable[[str], Iterator[tuple[str, str]]]]
+] = {
+    "study": (STUDIES, _study_source),
+    "test": (TESTS, _test_source),
+    "correction": (CORRECTIONS, _correction_source),
+    "effect size": (KINDS, _effect_source),
+}
+"""Registry of the subjects that can be cited by name, and their sources, by noun."""
+
+
 def _name_sources(name: str) -> list[tuple[str, str]]:
     """Return name and source for the name of a work, study, test, correction or measure."""
     if name in entries():
         return [("", f"{KEY_PREFIX}{name}")]
-    for sources in (_study_source, _test_source, _correction_source):
+    for _, sources in NAMED_SUBJECTS.values():
         try:
             return list(sources(name))
         except PolicyError:
             pass
-    measure = parse_measure(name)
+    try:
+        measure = parse_measure(name)
+    except MeasureError as error:
+        if "did you mean" in str(error) or not re.fullmatch(r"[\w-]+", name):
+            raise
+        registries = {noun: registry for noun, (registry, _) in NAMED_SUBJECTS.items()}
+        names = [key for registry in registries.values() for key in registry]
+        listed = "; ".join(f"a {noun}: {', '.join(keys)}" for noun, keys in registries.items())
+        expected = f"expected a measure; the key of a work, such as holm1979; {listed}"
+        hint = did_you_mean(name, names, otherwise=expected)
+        raise MeasureError(f"unknown name {quoted(name)}{hint}") from None
     return [(str(measure), measure.source)]
+
+
+def _scale_source(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the source on scales if a named test requires more than the scale of a measure."""
+    required, scales = [], []
+    for name in names:
+        try:
+            required.append(find_test(name).info.scale)
+        except PolicyError:
+            measure = parse_measure_or_none(name)
+            scales += [measure.scale] if measure is not None and measure.scale else []
+    if required and scales and min(scales) < max(required):
+        yield SCALE_SOURCE

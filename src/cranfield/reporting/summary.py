@@ -100,13 +100,14 @@ def group_letters(comparison: PairwiseComparison) -> list[str] | None:
     return [shorten_letters(groups[name]) for name in comparison.systems]
 
 
-def describe_outcome(comparison: PairwiseComparison, name: str) -> str:
+def describe_outcome(comparison: PairwiseComparison, name: str, places: int | None = None) -> str:
     """Return sentences on the top group, or on the systems compared with each baseline."""
     if comparison.baselines:
         return " ".join(
-            _baseline_sentence(name, comparison, baseline) for baseline in comparison.baselines
+            _baseline_sentence(name, comparison, baseline, places)
+            for baseline in comparison.baselines
         )
-    return _top_sentence(name, comparison)
+    return _top_sentence(name, comparison, places)
 
 
 def join_names(names: Sequence[str], limit: int | None = 5) -> str:
@@ -121,15 +122,15 @@ def join_labels(names: Sequence[str]) -> str:
     return join_names([label(name) for name in names], 3)
 
 
-def _format_mean(comparison: PairwiseComparison, k: int) -> str:
+def _format_mean(comparison: PairwiseComparison, k: int, places: int | None) -> str:
     """Format the mean of a system, with its kind unless it is an arithmetic mean."""
-    if comparison.mean_of == "mean":
-        return f"{comparison.means[k]:.{comparison.places}f}"
-    places = 2 if comparison.mean_of == "mean rank" else comparison.places
-    return f"{comparison.mean_of} {comparison.means[k]:.{places}f}"
+    if places is None:
+        places = 2 if comparison.mean_of == "mean rank" else comparison.places
+    mean = f"{comparison.means[k]:.{places}f}"
+    return mean if comparison.mean_of == "mean" else f"{comparison.mean_of} {mean}"
 
 
-def _top_sentence(name: str, comparison: PairwiseComparison) -> str:
+def _top_sentence(name: str, comparison: PairwiseComparison, places: int | None) -> str:
     if comparison.alternative != "two-sided":
         first, second = (
             label(comparison.systems[k]) for k in (comparison.first[0], comparison.second[0])
@@ -147,13 +148,13 @@ def _top_sentence(name: str, comparison: PairwiseComparison) -> str:
     if len(comparison.systems) == 2:
         order = comparison.order[::-1] if is_better.any() else comparison.order
         first, second = (
-            f"{label(comparison.systems[k])} ({_format_mean(comparison, k)})" for k in order
+            f"{label(comparison.systems[k])} ({_format_mean(comparison, k, places)})" for k in order
         )
         if comparison.count():
             return f"On {name} {first} is significantly better than {second}."
         return f"On {name} {first} and {second} are not significantly different."
     number = counted(len(comparison.systems), "system")
-    top_line = f"best: {join_labels(best_systems)}, {_format_mean(comparison, best)}"
+    top_line = f"best: {join_labels(best_systems)}, {_format_mean(comparison, best, places)}"
     if is_better.any():
         # Tests of signs and ranks can favour a system without the better mean.
         better = join_labels([comparison.systems[k] for k in comparison.order if is_better[k]])
@@ -172,7 +173,9 @@ def _top_sentence(name: str, comparison: PairwiseComparison) -> str:
     return f"Of {number}, {len(top):,} share the top group on {name} ({top_line})."
 
 
-def _baseline_sentence(name: str, comparison: PairwiseComparison, baseline: str) -> str:
+def _baseline_sentence(
+    name: str, comparison: PairwiseComparison, baseline: str, places: int | None
+) -> str:
     verdicts = [verdict for verdict in baseline_verdicts(comparison, baseline) if verdict]
     counts = {
         "significantly better": verdicts.count(BETTER),
@@ -188,7 +191,7 @@ def _baseline_sentence(name: str, comparison: PairwiseComparison, baseline: str)
             for phrase, count in counts.items()
             if count or phrase in ("significantly better", "significantly worse")
         )
-    mean = _format_mean(comparison, comparison.systems.index(baseline))
+    mean = _format_mean(comparison, comparison.systems.index(baseline), places)
     systems = f"{counted(len(verdicts), 'system')} compared with the baseline {label(baseline)}"
     return f"{systems} ({mean}) on {name}: {clauses}."
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, best_first
 from cranfield.base.errors import ArgumentError, CranfieldError, PolicyError, check_integer, quoted
 from cranfield.base.text import counted, did_you_mean
-from cranfield.reporting.marks import SYMBOLS, check_marks, parse_levels
-from cranfield.reporting.summary import BETTER, group_letters, verdict_matrix
+from cranfield.reporting.marks import SYMBOLS, WORSE_SYMBOL, check_marks, parse_levels
+from cranfield.reporting.summary import BETTER, WORSE, group_letters, verdict_matrix
 from cranfield.reporting.terminal import unit_table
 from cranfield.result import Result
 from cranfield.scores import Scores
@@ -36,6 +36,7 @@ class Marks:
     statistics: Mapping[str, PairwiseComparison] = field(default_factory=dict)
     legend: Sequence[str] = ()
     remarks: Sequence[str] = ()
+    baselines: Sequence[str] = ()
 
 
 def make_marks(
@@ -53,6 +54,8 @@ def make_marks(
     if kind == "symbols":
         by_measure = {name: _symbols(pairs, levels) for name, pairs in comparisons.items()}
         meaning = _legend(first.baselines, levels)
+        if any(WORSE_SYMBOL in mark for marks in by_measure.values() for mark in marks):
+            meaning += f"; {WORSE_SYMBOL} worse"
     elif kind == "groups":
         by_measure = {name: group_letters(pairs) or [] for name, pairs in comparisons.items()}
         meaning = f"systems that share a letter are not significantly different (p > {levels[0]:g})"
@@ -61,9 +64,7 @@ def make_marks(
         by_measure = {name: _beaten_letters(pairs, letters) for name, pairs in comparisons.items()}
         meaning = f"superscripts: systems that are significantly worse (p ≤ {levels[0]:g})"
     separately = ", each measure separately" if len(comparisons) > 1 else ""
-    counts = sorted({pairs.topics for pairs in comparisons.values()})
-    topics = f"{' or '.join(map(str, counts))} topic{'s' * (counts != [1])}"
-    legend = [meaning, f"{first.method}{separately}, {topics}"]
+    legend = [meaning, f"{first.method}{separately}"]
     if first.resamples is not None:
         legend.append(f"{first.resamples:,} random samples, seed {first.seed}")
     # Means of ranks depend on the systems, so tests of ranks mark the usual means.
@@ -85,7 +86,8 @@ def make_marks(
         for name, pairs in comparisons.items()
         for note in pairs.notes
     )
-    return Marks(by_measure, letters, statistics, legend, list(remarks))
+    baselines = first.baselines if kind == "symbols" else ()
+    return Marks(by_measure, letters, statistics, legend, list(remarks), baselines)
 
 
 def _legend(baselines: Sequence[str], levels: Sequence[float]) -> str:
@@ -98,7 +100,7 @@ def _legend(baselines: Sequence[str], levels: Sequence[float]) -> str:
 
 def _symbols(comparison: PairwiseComparison, levels: Sequence[float]) -> list[str]:
     """Return the symbols of each system's significant differences from the baselines."""
-    marks = [""] * len(comparison.systems)
+    marks, verdicts = [""] * len(comparison.systems), verdict_matrix(comparison)
     for index, baseline in enumerate(comparison.baselines):
         k = comparison.systems.index(baseline)
         for pair in np.flatnonzero((comparison.first == k) | (comparison.second == k)):
@@ -107,7 +109,8 @@ def _symbols(comparison: PairwiseComparison, levels: Sequence[float]) -> list[st
             if n_levels:
                 # With a single baseline symbols mark levels, otherwise they mark baselines.
                 symbol = SYMBOLS[n_levels - 1 if len(comparison.baselines) == 1 else index]
-                marks[(systems - {k}).pop()] += symbol
+                [system] = systems - {k}
+                marks[system] += symbol + WORSE_SYMBOL * (verdicts[system, k] == WORSE)
     return marks
 
 
@@ -144,7 +147,8 @@ def evaluation_table(
     }
     order = _sort_systems(scores, overall, sort)
     has_several = len(order) > 1
-    columns: list[list[str | Cell]] = [list(first.systems)]
+    names = [f"{name} (baseline)" if name in marks.baselines else name for name in first.systems]
+    columns: list[list[str | Cell]] = [[*names]]
     for name, measure_scores in scores.items():
         texts = _format_values(measure_scores, overall[name], percent, places)
         ranks = _ranks(texts, measure_scores.lower_is_better)
@@ -315,14 +319,14 @@ def table(
     >>> print(cf.table(ev, baseline=ev.systems[3], test="t", alpha=(0.05, 0.01)))
     4 systems, 50 topics
     <BLANKLINE>
-    System               nDCG@20    P@20
-    UPrrf93-wt-r5        0.8496 †  0.8760
-    UPrrf102-wt-r5       0.8490 †  0.8690
-    covidex.r5.2s.lr     0.8311    0.8460
-    elhuyar_prf_nof99p   0.8116    0.8340
+    System                         nDCG@20    P@20
+    UPrrf93-wt-r5                  0.8496 †  0.8760
+    UPrrf102-wt-r5                 0.8490 †  0.8690
+    covidex.r5.2s.lr               0.8311    0.8460
+    elhuyar_prf_nof99p (baseline)  0.8116    0.8340
     <BLANKLINE>
     significantly different from elhuyar_prf_nof99p: † p ≤ 0.05, ‡ p ≤ 0.01
-    Paired t-test with Holm's correction, each measure separately, 50 topics
+    Paired t-test with Holm's correction, each measure separately
     note: ...
     >>> print(cf.table(ev["P@20"], marks="groups", places=3).to_latex(caption="P@20"), end="")
     \begin{table}

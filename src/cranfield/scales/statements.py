@@ -213,46 +213,10 @@ class Meaningfulness:
         lines, n_significant = [self.first_line], self.comparison.count()
         if n_significant and self.verdict != MEANINGFUL:
             lines.append(describe_order(n_significant, self.n_invariant))
-            lines.append(self._describe_sensitivity())
+            lines.append(f"sensitivity: {describe_sensitivity(self)}")
             if example := self._describe_example():
                 lines.append(example)
         return lines
-
-    def _describe_sensitivity(self) -> str:
-        """Describe for how many pairs the test still rejects with transformed scores."""
-        comparison, count = self.comparison, self.comparison.count()
-        if self.required_scale <= Scale.ORDINAL:
-            return (
-                "the decisions of the test are the same under every increasing transformation of"
-                " all scores, as the test depends only on the order of the scores"
-            )
-        is_random = comparison.info.random or CORRECTIONS[comparison.correction].random
-        if is_random and comparison.options["resamples"] * len(comparison) > MAX_SAMPLES:
-            return (
-                "sensitivity: decisions with transformed scores are not shown, as they require many"
-                " random samples; call invariant_decisions() to compute these decisions"
-            )
-        opening = "sensitivity: with scores x raised to the power p,"
-        if count == 1:
-            significant, insignificant = (
-                ", ".join(
-                    f"{p:g}" for p, mask in self.still_significant.items() if mask.any() == rejects
-                )
-                for rejects in (True, False)
-            )
-            if not significant:
-                return (
-                    f"{opening} this pair is not significantly different with p = {insignificant}"
-                )
-            text = f"{opening} this pair is significantly different with p = {significant}"
-            return f"{text}, but not with p = {insignificant}" if insignificant else text
-        masks = self.still_significant
-        counts = [f"{mask.sum():,} (p = {power:g})" for power, mask in masks.items()]
-        n_all = np.logical_and.reduce(list(masks.values())).sum()
-        return (
-            f"{opening} {', '.join(counts)} of these {count:,} pairs are still significantly"
-            f" different, {n_all:,} pairs with all four powers p"
-        )
 
     def _describe_example(self) -> str:
         """Describe the significant pair with the largest difference that can be reversed.
@@ -375,6 +339,39 @@ def describe_order(
     return (
         f"{opening} of means under every increasing transformation of the scores (stochastic"
         " dominance)"
+    )
+
+
+def describe_sensitivity(statement: Meaningfulness) -> str:
+    """Describe for how many significant pairs the test still rejects with transformed scores."""
+    comparison, count = statement.comparison, statement.comparison.count()
+    if statement.required_scale <= Scale.ORDINAL:
+        return (
+            "the decisions of the test are the same under every increasing transformation of"
+            " all scores, as the test depends only on the order of the scores"
+        )
+    is_random = comparison.info.random or CORRECTIONS[comparison.correction].random
+    if is_random and comparison.options["resamples"] * len(comparison) > MAX_SAMPLES:
+        return (
+            "decisions with transformed scores were not computed, as they require many random"
+            " samples"
+        )
+    masks = statement.still_significant
+    counts = [int(mask.sum()) for mask in masks.values()]
+    if count == 1:
+        same, changed = (
+            ", ".join(f"{p:g}" for p, n in zip(POWERS, counts, strict=True) if n == number)
+            for number in (1, 0)
+        )
+        text = f"this pair is {'still' if same else 'not'} significantly different if scores are"
+        text += f" raised to the power {same or changed}"
+        return f"{text}, but not to {changed}" if same and changed else text
+    others = [f"{n:,} with the power {p:g}" for p, n in zip(POWERS[1:], counts[1:], strict=True)]
+    n_all = int(np.logical_and.reduce(list(masks.values())).sum())
+    return (
+        f"of these {count:,} pairs, {counts[0]:,} {'is' if counts[0] == 1 else 'are'} still"
+        f" significantly different if scores are raised to the power {POWERS[0]:g},"
+        f" {', '.join(others)}, and {n_all:,} with all four powers"
     )
 
 

@@ -104,11 +104,14 @@ def _check_digits(inputs: _ChecklistInput) -> Decision:
         errors = (rows["sd"] / rows["topics"].sqrt()).to_numpy()
         k = int(errors.argmax())
         supported = max(0, int(np.ceil(-np.log10(errors[k]))) + 1)
-        has_excess_digits |= comparison.places > supported
+        is_excessive = comparison.places > supported
+        has_excess_digits |= is_excessive
         findings.append(
             f"{label}means are shown with {comparison.places} decimals; the mean of"
             f" {plain(rows['system'][k])} has standard error {errors[k]:.4g}, which supports"
             f" {counted(supported, 'decimal')} ({rows['mean'][k]:.{supported}f})"
+            + f", as shown with --places {supported}"
+            * is_excessive
         )
     return (MADE if has_excess_digits else AVOIDED), "; ".join(findings)
 

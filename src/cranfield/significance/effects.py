@@ -163,12 +163,13 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
 
 
 class EffectKind(NamedTuple):
-    """A kind of effect size: title, standardiser, bias correction, and exactness of intervals."""
+    """A kind of effect size: title, standardiser, bias, exactness of intervals, and source."""
 
     title: str
     unit: str
     is_unbiased: bool
     is_exact: bool
+    source: str = "Sakai (2018)"
 
 
 _DIFFERENCES = "the standard deviation of the differences"
@@ -179,10 +180,12 @@ _ERROR = "the standard deviation of the error of two-way ANOVA"
 KINDS = Registry(
     "effect size",
     components={
-        "hedges": EffectKind("Hedges' g of the differences", _DIFFERENCES, True, True),
+        "hedges": EffectKind(
+            "Hedges' g of the differences", _DIFFERENCES, True, True, "Hedges (1981); Sakai (2018)"
+        ),
         "cohen": EffectKind("Cohen's d of the differences", _DIFFERENCES, False, True),
-        "average": EffectKind("standardised difference", _AVERAGE, True, False),
-        "glass": EffectKind("Glass's delta", _SECOND, True, False),
+        "average": EffectKind("standardised difference", _AVERAGE, True, False, "Bonett (2008)"),
+        "glass": EffectKind("Glass's delta", _SECOND, True, False, "Bonett (2008); Sakai (2018)"),
         "anova": EffectKind("standardised difference", _ERROR, False, True),
     },
 )

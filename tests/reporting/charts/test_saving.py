@@ -132,6 +132,12 @@ def test_width_of_a_column_and_no_title(tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert f'width="{round(84 / 25.4 * 96)}"' in text
     assert "Box plots" not in re.sub('aria-label="[^"]*"', "", text)
+    for side in (84, 178):
+        save(chart, tmp_path / "chart.pdf", width=side, title=side > 100)
+        [page] = PdfReader(BytesIO((tmp_path / "chart.pdf").read_bytes())).pages
+        # A point is 1/72 inch, and widths are rounded to pixels of 1/96 inch.
+        assert float(page.mediabox.width) / 72 * 25.4 == pytest.approx(side, abs=0.15)
+        assert "dense" in page.extract_text()
     with pytest.raises(cf.PolicyError, match="width must be a number"):
         save(chart, path, width=True)
     with pytest.raises(cf.PolicyError, match="a single panel"):

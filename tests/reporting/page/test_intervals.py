@@ -16,7 +16,7 @@ from cranfield.reporting.page.contents import NO_QUALITY, collect_contents
 from cranfield.reporting.page.intervals import systems_figure, two_systems_figure
 from cranfield.reporting.page.sections import answer
 from cranfield.reporting.page.svg_charts import axis_range
-from cranfield.reporting.summary import shared_lines
+from cranfield.reporting.summary import pair_verdicts, shared_lines
 from tests.reporting.page.reading import read
 
 FAR = "a system far below"
@@ -84,10 +84,36 @@ def test_two_systems_are_shown_by_their_difference(tmp_path: Path) -> None:
 )
 def test_lines_of_another_quantity_than_the_dots_are_said(test: str, quantity: str) -> None:
     values = np.random.default_rng(3).random((12, 2))
-    contents = collect_contents(cf.compare(scores(values), test=test), title="x", scales=False)
-    dots = "Dots: difference of means. " if quantity else ""
-    note = f"{dots}Lines: 95% confidence intervals{quantity}. Blue: significantly different."
-    assert f">{note}" in str(two_systems_figure(contents))
+    for shift in (0.0, 1.0):
+        pairs = cf.compare(scores(values + [shift, 0.0]), test=test)
+        assert pairs.count() == shift
+        figure = str(two_systems_figure(collect_contents(pairs, title="x", scales=False)))
+        dots = "Dots: difference of means. " if quantity else ""
+        assert f">{dots}Lines: 95% confidence intervals{quantity}." in figure
+        assert ("Blue: significantly different." in figure) == pairs.count()
+
+
+@pytest.mark.parametrize(
+    ("shifts", "key"),
+    [
+        ((0.0, 0.0), ""),
+        ((0.5, 0.0), "Blue: significantly better."),
+        ((0.0, -0.5), "Orange: significantly worse."),
+        ((0.5, -0.5), "Blue: significantly better; orange: significantly worse."),
+    ],
+)
+def test_colours_that_occur_are_explained(shifts: tuple[float, float], key: str) -> None:
+    values = np.random.default_rng(3).normal(0.5, 0.02, (20, 3)) + [0.0, *shifts]
+    pairs = cf.compare(scores(values), baseline="a")
+    part = collect_contents(pairs, title="x", scales=False).parts[0]
+    figure = str(systems_figure(part))
+    assert {word for word in ("Blue", "Orange", "orange") if word in figure} == {
+        word for word in ("Blue", "Orange", "orange") if word in key
+    }
+    assert key in figure
+    verdicts = [*pair_verdicts(pairs)]
+    for style, verdict in (("top", "better"), ("worse", "worse")):
+        assert (f'class="{style}"' in figure) == (verdict in verdicts)
 
 
 def test_means_over_different_topics_are_said_and_advice_is_not_on_the_page() -> None:

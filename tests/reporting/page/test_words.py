@@ -162,5 +162,5 @@ def test_several_baselines(tmp_path: Path) -> None:
     values = np.random.default_rng(4).random((8, 4))
     scores = cf.Scores(values, tuple("12345678"), ("a", "b1", "b2", "z"), "AP")
     page = read(cf.report(scores, tmp_path / "r.html", baseline=["b1", "b2"]))
-    assert "against b1" in page.shown
+    assert "against b1" in page.shown and "by AP" in page.shown
     assert "against the baseline" not in page.shown

@@ -26,7 +26,7 @@ from cranfield.significance import CORRECTIONS, compare_measures
 from docs.measure_properties.properties import representative
 
 N = r"-?\d[\d,]*(?:\.\d+)?"
-P = r"p (?:=|<|>) \d\.\d+"
+P = rf"p (?:=|<|>) \d\.\d+(?:, effect size {N})?"
 OF_RANKS = "difference of mean ranks"
 WORD = rf"(?:none|{N})"
 
@@ -56,7 +56,7 @@ def is_rounded(shown: str, value: float) -> bool:
 
 def holds(told: str, p: float) -> bool:
     """Whether what is told of a p-value is so."""
-    _, sign, shown = told.split()
+    _, sign, shown = told.partition(",")[0].split()
     return {
         "=": lambda: is_rounded(shown, p),
         "<": lambda: p < float(shown),
@@ -88,12 +88,21 @@ class Reader:
         self.star = comparison.adjusted_pvalues <= comparison.alpha
         self.read: set[str] = set()
 
+    def effects(self) -> Any:
+        return self.one.effect
+
     def pair(self, a: str, b: str, found: re.Match[str]) -> None:
-        """Check a difference, its limits, and its p-value."""
-        k = self.pairs[a, b]
+        """Check a difference, its limits, its p-value and its effect, in either direction."""
+        k = self.pairs[a, b] if (a, b) in self.pairs else self.pairs[b, a]
         low, high = (ends[k] for ends in self.one.interval)
+        effect = float(self.effects()[k])
+        if (a, b) not in self.pairs:
+            low, high, effect = -high, -low, -effect
         difference, shown_low, shown_high = found.group("d", "low", "high")
         p = found["p"] or found["p_after"] or found["p_alone"]
+        shown_effect = p.partition(", effect size ")[2]
+        assert (shown_effect == "") == (len(self.pairs) == 1)
+        assert shown_effect == "" or is_rounded(shown_effect, effect)
         if found["p_alone"]:
             assert np.isnan([low, high]).all()
             assert is_rounded(difference, self.means[a] - self.means[b])
@@ -104,7 +113,7 @@ class Reader:
         assert holds(p, self.one.adjusted_pvalues[k])
         # Two digits of half the width, and more only where a limit would be shown as 0.
         places = len(difference.partition(".")[2])
-        least = min(abs(low), abs(high))
+        least = min(abs(low), abs(high), abs(self.means[a] - self.means[b]))
         assert (high - low) / 2 * 10**places >= 9.5
         assert (high - low) / 2 * 10**places < 100 or least * 10 ** (places - 1) <= 0.5
         assert float(shown_low) != 0 or abs(low) < 1e-9
@@ -240,9 +249,14 @@ class Comparison(Reader):
         assert number(found[1]) == len(good) == len(told)
         assert (found[4] == "this difference") == (len(good) == 1)
         for one in told:
-            part = re.fullmatch(rf"(\S+) {Reader.DIFFERENCE}", one)
+            part = re.fullmatch(rf"(\S+) \((mean|mean rank) ({N})\) {Reader.DIFFERENCE}", one)
             assert part is not None and part[1] in good, one
+            assert part[2] == self.one.mean_of and is_rounded(part[3], self.means[part[1]])
             self.pair(part[1], found[3], part)
+
+    @matches(rf"The (mean|mean rank) of the baseline (\S+) was ({N})\.")
+    def see_mean_of_the_baseline(self, found: re.Match[str]) -> None:
+        assert found[1] == self.one.mean_of and is_rounded(found[3], self.means[found[2]])
 
     @matches(r"No system is significantly (better|worse) than (\S+)\.")
     def see_none(self, found: re.Match[str]) -> None:
@@ -252,11 +266,12 @@ class Comparison(Reader):
 
     @matches(
         rf"(\S+) has the (?:highest (mean)|lowest (mean rank)), ({N}); it differs"
-        rf" significantly from (?:({WORD}) of the ({N}) other systems|(both|all \d+) other systems)"
+        rf" significantly from (?:({WORD}) of the ({N}) other systems \(([^()]+)\)"
+        r"|(both|all \d+) other systems)"
         rf"(?:, and not from (.+))?\."
     )
     def see_best(self, found: re.Match[str]) -> None:
-        who, mean, rank, value, some, others, every, left = found.groups()
+        who, mean, rank, value, some, others, named, every, left = found.groups()
         best = (min if rank else max)(self.means, key=lambda name: float(self.means[name]))
         assert (who, mean or rank) == (best, self.one.mean_of)
         assert is_rounded(value, self.means[best])
@@ -269,6 +284,7 @@ class Comparison(Reader):
         if every is None:
             assert (number(some), number(others)) == (len(differs), n_others)
             assert len(differs) < n_others
+            assert {*re.split(", | and ", named)} == differs
         else:
             whole = "both" if n_others == 2 else f"all {n_others}"
             assert (every, len(differs)) == (whole, n_others)
@@ -283,6 +299,23 @@ class Comparison(Reader):
         falling = self.one.mean_of != "mean rank"
         assert found[1] == sorted(self.means, key=self.means.__getitem__, reverse=falling)[1]
         self.pair(found[2], found[3], found)
+        # The best system minus the second.
+        assert found[3] == found[1]
+
+    @matches(r"Of the other systems, (\S+) is significantly better than (.+)\.")
+    def see_others(self, found: re.Match[str]) -> None:
+        falling = self.one.mean_of != "mean rank"
+        best, *_ = sorted(self.means, key=self.means.__getitem__, reverse=falling)
+        expected = {
+            (a, b) if (self.means[a] > self.means[b]) == falling else (b, a)
+            for (a, b), k in self.pairs.items()
+            if self.star[k] and best not in (a, b)
+        }
+        told = set()
+        for clause in f"{found[1]} than {found[2]}".split("; "):
+            better, _, worse = clause.partition(" than ")
+            told |= {(better, one) for one in re.split(", | and ", worse)}
+        assert told == expected
 
     def effects(self) -> Any:
         kind = self.one.info.effect
@@ -355,18 +388,21 @@ class Comparison(Reader):
 
     @matches(
         r"The test needs an? (\w+) scale, (?:and|but) (\S+) is (?:declared to be )?an? (\w+)"
-        r" scale[,:] .*\."
+        r" scale[,:] (.*)\."
     )
     def see_scale(self, found: re.Match[str]) -> None:
         needs, has = str(self.one.info.scale), str(self.one.scores.scale)
         assert found.group(1, 3) == (needs, has)
         enough = self.one.info.scale <= self.one.scores.scale
-        assert ("does not depend on" in found[0]) == enough == (", and " in found[0])
+        assert ("stay the same" in found[0]) == enough == (", and " in found[0])
+        # Neither more nor less than the transformations that the scale of the test allows.
+        allowed = "a x + b with a > 0" if needs == "interval" else "increasing transformation"
+        assert (allowed in found[4]) == enough
 
     @matches(
         rf"(?:({N}) of ({N}) significantly different pairs keeps?|The significantly different"
         r" pair (does not keep|keeps)) (?:their|its) order of means under every increasing"
-        r" transformation of the scores \(stochastic dominance\)\."
+        r" transformation of the scores \(stochastic dominance\)(?:: (.+))?\."
     )
     def see_order(self, found: re.Match[str]) -> None:
         said = number(found[2]) if found[1] else 1
@@ -377,6 +413,47 @@ class Comparison(Reader):
         apart = ordered[:, self.one.first] - ordered[:, self.one.second]
         above = (apart >= -1e-12).all(axis=0) | (apart <= 1e-12).all(axis=0)
         assert kept == int((above & self.star).sum())
+        assert (found[4] is not None) == (0 < kept <= 5 and kept < said)
+        if found[4] is not None:
+            names = {name for (a, b), k in self.pairs.items() for name in (a, b) if above[k]}
+            assert {*re.split(", | and |; ", found[4])} <= names
+
+    @matches(
+        rf"Of these ({N}) pairs, ({N}) (?:is|are) still significantly different if scores are"
+        rf" raised to the power 0\.1, ({N}) with the power 0\.5, ({N}) with the power 2, ({N})"
+        rf" with the power 10, and ({N}) with all four powers\."
+    )
+    def see_sensitivity(self, found: re.Match[str]) -> None:
+        same = np.array([self.repeat(power) for power in (0.1, 0.5, 2, 10)])
+        assert number(found[1]) == int(self.star.sum())
+        assert [number(word) for word in found.groups()[1:5]] == same.sum(axis=1).tolist()
+        assert number(found[6]) == int(same.all(axis=0).sum())
+
+    @matches(
+        rf"This pair is (still|not) significantly different if scores are raised to the power"
+        rf" ((?:{N}(?:, )?)+?)(?:, but not to ((?:{N}(?:, )?)+))?\."
+    )
+    def see_sensitivity_of_one(self, found: re.Match[str]) -> None:
+        for power in (0.1, 0.5, 2, 10):
+            still = f"{power:g}" in found[2].split(", ") and found[1] == "still"
+            assert still == bool(self.repeat(power).any())
+
+    def repeat(self, power: float) -> Any:
+        """Which significant pairs stay so with powers of the scores."""
+        scores = replace(self.one.scores, values=self.one.scores.values**power)
+        again = cf.compare(
+            scores,
+            test=self.one.test,
+            correction=self.one.correction,
+            baseline=self.one.baselines or None,
+            **self.one.options,
+        )
+        same_side = np.sign(again.difference) == np.sign(self.one.difference)
+        return self.star & (again.adjusted_pvalues <= self.one.alpha) & same_side
+
+    @matches(r"Decisions with transformed scores were not computed, as .*\.")
+    def see_no_sensitivity(self, found: re.Match[str]) -> None:
+        """A sentence without numbers."""
 
     @matches(r"The decision on a pair depends on the other systems, and the error rate is .*\.")
     def see_note(self, found: re.Match[str]) -> None:
@@ -405,6 +482,13 @@ CASES: dict[str, tuple[dict[str, Any], int, float | None, set[str]]] = {
     "two systems, Wilcoxon": ({"test": "wilcoxon"}, 2, None, {"see_difference"}),
     "a baseline, Wilcoxon": ({"test": "wilcoxon", "baseline": 2}, 6, None, {"see_found"}),
     "all pairs, Friedman": ({"test": "friedman"}, 6, None, {"see_omnibus", "see_note"}),
+    "all pairs, t-test": ({"test": "t"}, 9, None, {"see_others", "see_sensitivity", "see_order"}),
+    "three systems, a baseline": (
+        {"test": "t", "baseline": 2},
+        3,
+        None,
+        {"see_mean_of_the_baseline"},
+    ),
     "all pairs, ANOVA with Tukey": (
         {"test": "anova-2", "correction": "tukey"},
         6,
@@ -565,7 +649,10 @@ def test_missing_scores_and_one_sided() -> None:
 
 @pytest.mark.parametrize(
     ("p", "shown"),
-    [(0.0496, "0.050"), (0.0504, "0.0504"), (0.05, "0.050"), (0.0001, "<"), (0.9999, ">")],
+    [
+        *[(0.0496, "0.050"), (0.0504, "0.0504"), (0.05, "0.050"), (0.0001, "<"), (0.9999, ">")],
+        (1.0, ">"),
+    ],
 )
 def test_a_p_value_stays_on_its_side(p: float, shown: str) -> None:
     from cranfield.reporting.prose import format_pvalue
@@ -610,11 +697,11 @@ def test_geometric_means_are_compared_by_log_ratios() -> None:
     ratio = float(logs[1] - logs[0])
     for test in (None, "signed-rank"):
         told = cf.compare(scores, statistic="geometric-mean", test=test, baseline="a").prose()
-        found = re.search(rf"better than a, by this log ratio: b ({N}) \(", told)
+        found = re.search(rf"better than a, by this log ratio: b \(.*?\) ({N}) \(", told)
         assert found is not None and is_rounded(found[1], ratio)
         assert "difference of geometric means" not in told
     told = cf.compare(scores, statistic="geometric-mean").prose()
     assert "b has the highest geometric mean" in told
-    found = re.search(rf"the log ratio of geometric means \(a to b\) is ({N}) \(", told)
-    assert found is not None and is_rounded(found[1], -ratio)
+    found = re.search(rf"the log ratio of geometric means \(b to a\) is ({N}) \(", told)
+    assert found is not None and is_rounded(found[1], ratio)
     assert "Intervals are for the log ratio of geometric means" in told

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import json
+import re
 from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
@@ -31,6 +32,8 @@ class InScript(json.JSONEncoder):
 
 
 PIXELS_PER_MM = 96 / 25.4  # CSS pixels per millimetre
+POINTS_PER_PIXEL = 72 / 96
+_SIZE = re.compile(r'(?<= width=")([\d.]+)(" height=")([\d.]+)')  # size of an SVG
 
 
 def save(
@@ -58,8 +61,8 @@ def save(
         effect on other formats.
     width
         Width of the whole chart in millimetres, such as 84 for a column of a paper, at 96 pixels
-        per inch. The plot is resized, and text keeps its size of about 8 points. A pixel becomes a
-        point in PDF, so scale a PDF to this width. Charts with several panels are refused.
+        per inch, in PDF too. The plot is resized, and text keeps its size of about 8 points. Charts
+        with several panels are refused.
     title
         Whether to draw the title; in a paper, the caption replaces the title.
 
@@ -160,17 +163,31 @@ def render_chart(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
         return (chart.to_json(indent=1) + "\n").encode()
     if suffix == "html":
         return _page(chart).encode()
+    if suffix == "pdf":
+        import vl_convert
+
+        # The conversion takes pixels as points.
+        return bytes(vl_convert.svg_to_pdf(_SIZE.sub(_convert_to_points, _svg(chart), count=1)))
     if suffix == "svg":
-        text = io.StringIO()
-        chart.save(text, format="svg")
         label = html.escape(describe_chart(chart))
         # Unlike in a page, the label for screen readers is missing.
         tag = f'<svg role="graphics-document" aria-label="{label}" '
-        return text.getvalue().replace("<svg ", tag, 1).encode()
+        return _svg(chart).replace("<svg ", tag, 1).encode()
     out = io.BytesIO()
     untyped_chart: Any = chart
-    untyped_chart.save(out, format=suffix, scale_factor=scale if suffix == "png" else 1)
+    untyped_chart.save(out, format=suffix, scale_factor=scale)
     return out.getvalue()
+
+
+def _svg(chart: Any) -> str:
+    text = io.StringIO()
+    chart.save(text, format="svg")
+    return text.getvalue()
+
+
+def _convert_to_points(size: re.Match[str]) -> str:
+    width, height = (float(size[k]) * POINTS_PER_PIXEL for k in (1, 3))
+    return f"{width:g}{size[2]}{height:g}"
 
 
 def _page(chart: Any) -> str:

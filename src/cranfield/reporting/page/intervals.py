@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Indices, best_first
-from cranfield.base.text import counted
+from cranfield.base.text import capitalised, counted
 from cranfield.reporting.page.contents import MeasurePart, PageContents
 from cranfield.reporting.page.data import baseline_differences, initial_pair, n_decimals
 from cranfield.reporting.page.html import Html, fill_template, label
 from cranfield.reporting.page.svg_charts import axis_range, shorten_name, tick_label, ticks
-from cranfield.reporting.summary import BETTER, baseline_verdicts
+from cranfield.reporting.summary import BETTER, WORSE, baseline_verdicts
 from cranfield.significance.comparison.result import PairwiseComparison
 
 if TYPE_CHECKING:
     from cranfield.online.experiments.report import ExperimentReport
+
+VERDICT_CLASSES = {BETTER: "top", WORSE: "worse"}  # style class of a row by verdict
 
 TOP, BOTTOM = 22, 8  # space above the rows, for the axis, and below them, in pixels
 STEPS = ((12, 26), (25, 19), (np.inf, 14))  # maximum number of rows, and height of a row in pixels
@@ -45,9 +47,8 @@ def systems_figure(part: MeasurePart) -> Html | None:
     texts = [_number(value, figure.form) for value in figure.values.tolist()]
     if figure.baseline:
         texts[systems.index(figure.baseline)] = "baseline"
-    styles = ["top" if is_top else "" for is_top in figure.is_highlighted]
     bounds = figure.values, figure.low, figure.high
-    rows = _rows(range(len(systems)), systems, texts, styles, bounds)
+    rows = _rows(range(len(systems)), systems, texts, figure.styles, bounds)
     title = f"{label(part.name)}: {counted(len(systems), 'system')}, best first"
     title += " (lower is better)" if part.scores.lower_is_better else ""
     chart, axis_note = _draw_rows(
@@ -55,7 +56,17 @@ def systems_figure(part: MeasurePart) -> Html | None:
     )
     is_long = len(systems) > MAX_VISIBLE
     hint = f"Scroll the chart to see all {len(systems)} systems." if is_long else ""
-    return _figure(title, chart, [figure.note, axis_note, hint])
+    key = _colour_key(figure.styles, figure.meanings)
+    return _figure(title, chart, [f"{figure.note} {key}".strip(), axis_note, hint])
+
+
+COLOURS = {"top": "blue", "worse": "orange"}  # by style class of a row
+
+
+def _colour_key(styles: Sequence[str], meanings: Mapping[str, str]) -> str:
+    """Return the meanings of the colours that occur, by style class."""
+    parts = [f"{COLOURS[style]}: {text}" for style, text in meanings.items() if style in styles]
+    return f"{capitalised('; '.join(parts))}." if parts else ""
 
 
 class SystemValues(NamedTuple):
@@ -66,8 +77,9 @@ class SystemValues(NamedTuple):
     low: Floats
     high: Floats
     form: str  # format of the values
-    is_highlighted: Sequence[bool]
+    styles: Sequence[str]  # style classes of the rows
     note: str
+    meanings: Mapping[str, str] = {}  # of the style classes
     band: tuple[float, float] | None = None
     baseline: str = ""
 
@@ -79,7 +91,7 @@ def _means(part: MeasurePart) -> SystemValues:
         low=part.overall,
         high=part.overall,
         form=f".{n_decimals(part)}f",
-        is_highlighted=[False] * len(part.scores.systems),
+        styles=[""] * len(part.scores.systems),
         note="Means of all systems, without a test.",
     )
 
@@ -94,11 +106,12 @@ def _differences_from_baseline(pairs: PairwiseComparison) -> SystemValues:
         low=low,
         high=high,
         form=f"+.{pairs.places}f",
-        is_highlighted=[verdict == BETTER for verdict in baseline_verdicts(pairs)],
+        styles=[VERDICT_CLASSES.get(verdict, "") for verdict in baseline_verdicts(pairs)],
         note=(
             f"{axis} {label(baseline)}, with its {_level(pairs)} confidence interval"
-            f" ({pairs.interval_of}, {pairs.interval_kind}). Blue: significantly better."
+            f" ({pairs.interval_of}, {pairs.interval_kind})."
         ),
+        meanings={"top": "significantly better", "worse": "significantly worse"},
         baseline=baseline,
     )
 
@@ -126,8 +139,9 @@ def _means_with_intervals(pairs: PairwiseComparison) -> SystemValues:
         low=low,
         high=high,
         form=f".{pairs.places}f",
-        is_highlighted=is_top,
-        note=f"{note} Blue: not significantly different from the best.",
+        styles=["top" if is_member else "" for is_member in is_top],
+        note=note,
+        meanings={"top": "not significantly different from the best"},
         band=None if bounds is None else (float(low[best]), float(high[best])),
     )
 
@@ -160,12 +174,11 @@ def two_systems_figure(contents: PageContents) -> Html:
         # The dots show another quantity than the intervals.
         quantity = first_comparison.interval_of
         note = f"Dots: {first_comparison.difference_name}. {note[:-1]} of the {quantity}."
-    note += " Blue: significantly different."
+    key = _colour_key(styles, {"top": "significantly different"})
     axes = "" if has_common_axis else "Each measure has its own axis."
-    return _figure(title, Html("".join(charts)), [note, axes, *sorted({*axis_notes})])
-
-
-VERDICT_CLASSES = {"better": "top", "worse": "worse"}  # style class of a row by verdict
+    return _figure(
+        title, Html("".join(charts)), [f"{note} {key}".strip(), axes, *sorted({*axis_notes})]
+    )
 
 
 def lifts_figure(report: ExperimentReport) -> Html | None:

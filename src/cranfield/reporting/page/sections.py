@@ -25,7 +25,7 @@ from cranfield.reporting.page.contents import (
     without_advice,
 )
 from cranfield.reporting.page.data import n_decimals
-from cranfield.reporting.page.html import Html, label, named, sentence
+from cranfield.reporting.page.html import Html, label, named, sentence, text
 from cranfield.reporting.summary import (
     baseline_verdicts,
     describe_outcome,
@@ -247,16 +247,20 @@ def systems(contents: PageContents) -> list[tuple[int, list[tuple[str, bool]]]]:
 
 def groups(part: MeasurePart) -> tuple[str, Sequence[str]]:
     """Return the head and the cells of the column of groups, or of verdicts with a baseline."""
-    comparison = part.comparison
+    comparison, by_measure = part.comparison, f" by {text(label(part.name))}"
     if comparison is not None and comparison.baselines:
         verdicts = zip(comparison.systems, baseline_verdicts(comparison), strict=True)
         cells = [
             verdict or ("baseline" if name in comparison.baselines else "")
             for name, verdict in verdicts
         ]
-        return baseline_head(comparison), cells
+        return Html(f"{text(baseline_head(comparison))}{by_measure}"), cells
     letters = None if comparison is None else group_letters(comparison)
-    return ("", [""] * len(part.scores.systems)) if letters is None else ("groups", letters)
+    return (
+        ("", [""] * len(part.scores.systems))
+        if letters is None
+        else (Html(f"groups{by_measure}"), letters)
+    )
 
 
 def _number(value: float, decimals: int) -> str:

@@ -62,7 +62,7 @@ function arrangeColumns(k) {
 
 /** Fill the column of groups for a measure. */
 function showMeasureInTable(k) {
-  const { comparison } = data.measures[k];
+  const { comparison, label } = data.measures[k];
   arrangeColumns(k);
   for (const cell of systemsTable.querySelectorAll("[data-measure]")) {
     cell.classList.toggle("chosen", Number(cell.dataset.measure) === k);
@@ -73,6 +73,7 @@ function showMeasureInTable(k) {
   head.textContent = comparison?.letters ? "groups" : "";
   if (baselines.length > 1) head.append("against ", named(data.systemLabels[baselines[0]]));
   else if (comparison?.against) head.textContent = "against the baseline";
+  if (head.textContent) head.append(` by ${label}`);
   for (const row of systemRows) {
     const system = Number(row.dataset.system);
     row.querySelector(".groups").textContent = baselines.includes(system) ? "baseline" : verdicts[system] ?? "";

@@ -136,6 +136,29 @@ def test_coverage() -> None:
     assert "unjudged@10" in str(coverage) and "note: " in str(coverage)
 
 
+@pytest.mark.parametrize(
+    ("unjudged", "expected"),
+    [((0, 1), ""), ((0, 2), "differs"), ((1, 2), ""), ((0, 3), "more than 20%"), ((2,), "")],
+)
+def test_unequal_proportions_of_unjudged_documents(unjudged: Any, expected: str) -> None:
+    """One document of ten may differ, a second is reported."""
+    docs = [f"d{k}" for k in range(10)]
+    runs = {
+        f"x{n}": {"q": {f"u{doc}" if k < n else doc: -k for k, doc in enumerate(docs)}}
+        for n in unjudged
+    }
+    qrels = {"q": dict.fromkeys(docs, 1)}
+    notes = [note for note in cf.judge(runs, qrels).coverage.notes if "unjudged" in note]
+    assert len(notes) == bool(expected) and all(expected in note for note in notes)
+    assert cf.evaluate(runs, qrels, "P@5").notes[: len(notes)] == notes
+    if len(runs) > 1:
+        more = {name: {**run, "r": {"d0": 1.0}} for name, run in runs.items()}
+        evaluation = cf.evaluate(more, {**qrels, "r": {"d0": 1}}, "P@5")
+        notes = [note for note in evaluation.notes if "unjudged" in note]
+        items = cf.checklist(evaluation, test="t").rows
+        assert (items.filter(id="unjudged")["status"][0] == "made") == bool(notes)
+
+
 def test_presets() -> None:
     expected = {"ties": "trec_eval-9", "topics": "intersection", "unjudged": "nonrelevant"}
     expected["negative"] = "unjudged"

@@ -12,6 +12,10 @@ import polars as pl
 from cranfield.base.errors import MeasureError, PolicyError
 from cranfield.base.scale_types import scale_with_article
 from cranfield.base.text import counted, plain
+from cranfield.collection.judged.coverage import (
+    MAX_UNJUDGED_DIFFERENCE,
+    exceeds_unjudged_difference,
+)
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.grammar import parse_measure
 from cranfield.result import Column, Columns, TableResult
@@ -23,9 +27,6 @@ from cranfield.significance.summary import summarise
 from cranfield.tabular import Table, format_pvalue
 
 AVOIDED, MADE, DISPUTED, CANNOT_TELL = "avoided", "made", "disputed", "cannot tell"
-
-MAX_UNJUDGED_DIFFERENCE = 0.05
-"""Largest acceptable difference between two systems' proportions of unjudged documents."""
 
 # Below the first, the item `topics` is `made`; below the second, its finding says so.
 MIN_TOPICS, USUAL_TOPICS = 25, 50
@@ -213,11 +214,10 @@ def _check_unjudged(inputs: _ChecklistInput) -> Decision:
     rows = {row.system: row for row in inputs.evaluation.coverage.systems}
     comparison = inputs.first_comparison
     covered = [rows[system] for system in comparison.systems]
-    proportions = np.array([row.unjudged_10 / max(1, row.retrieved_10) for row in covered])
+    proportions = np.array([row.unjudged_at_10 for row in covered])
     differences = np.abs(proportions[comparison.first] - proportions[comparison.second])
     k = int(differences.argmax())
-    # A difference of exactly 0.05 must not exceed the threshold by rounding.
-    n_above = int((differences > MAX_UNJUDGED_DIFFERENCE + 1e-12).sum())
+    n_above = int(exceeds_unjudged_difference(differences).sum())
     systems = " and ".join(
         f"{plain(comparison.systems[system])} {proportions[system]:.1%}"
         for system in (comparison.first[k], comparison.second[k])

@@ -251,7 +251,7 @@ def _leaderboard(
     runs = [runs_by_tag[tag] for tag in frame["tag"]]
     values = frame[names[0]].cast(pl.Float64).to_numpy()
     lower_is_better = evaluation.measures[0].info.lower_is_better
-    unjudged = [row.unjudged_10 / max(1, row.retrieved_10) for row in evaluation.coverage.systems]
+    unjudged = [row.unjudged_at_10 for row in evaluation.coverage.systems]
     frame = frame.with_columns(
         pl.Series("rank", competition_ranks(values, lower_is_better), pl.Int64),
         pl.Series("team", [run.team for run in runs], pl.String),

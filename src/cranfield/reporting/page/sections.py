@@ -53,7 +53,7 @@ def coverage_lines(contents: PageContents) -> list[str]:
     if contents.evaluation is None:
         return ["The report is based on scores: unjudged, missing and tied documents are unknown."]
     judged, rows = contents.evaluation.judged, contents.evaluation.coverage.systems
-    proportions = [row.unjudged_10 / max(1, row.retrieved_10) for row in rows]
+    proportions = [row.unjudged_at_10 for row in rows]
     worst = int(np.argmax(proportions))
     base = judged.recall_base()
     lines = [

@@ -161,12 +161,31 @@ def test_topics_that_people_judged_in_part_have_a_note() -> None:
     people = COVID.qrels.restricted(COVID.qrels.codes < 20)
     whole = ppi_scores(COVID.runs[:2], people, noisy(), "nDCG@10")
     assert whole.notes == ()
-    some = people.restricted(np.arange(len(people)) % 4 == 0)
+    some = people.restricted(np.arange(len(people)) % 4 > 0)
     [note] = ppi_scores(COVID.runs[:2], some, noisy(), "nDCG@10").notes
     gaps = f"{len(people) - len(some):,} of {len(people):,} documents"
     assert note.startswith(f"people did not judge {gaps} that the judge labelled in their topics")
     options: dict[str, Any] = {"unjudged": "condensed"}
     assert ppi_scores(COVID.runs[:2], some, noisy(), "nDCG@10", **options).notes == ()
+    # A list of relevant documents has no other grades, although people judged the topics wholly.
+    relevant = people.restricted(people.grades > 0)
+    assert np.allclose(
+        ppi_scores(COVID.runs[:2], relevant, noisy(), "nDCG@10").means.estimate,
+        whole.means.estimate,
+    )
+
+
+@pytest.mark.parametrize("measure", ["nDCG@10", "AP", "Judged@10", "P@1"])
+def test_few_judged_documents_in_each_topic_are_refused_by_topic(measure: str) -> None:
+    """Topics whose top documents are judged are complete, whatever is below them."""
+    few = COVID.qrels.restricted(np.arange(len(COVID.qrels)) % 5 == 0)
+    with pytest.raises(InputError, match="unit='document'"):
+        ppi_scores(COVID.runs[:2], few, noisy(), measure)
+    top = pl.concat(run.to_polars().group_by("topic").head(10) for run in COVID.runs[:2])
+    people = FRAME.join(top.unique(["topic", "doc"]), ["topic", "doc"], how="semi")
+    assert len(people) < 0.1 * len(FRAME)
+    found = ppi_scores(COVID.runs[:2], people, noisy(), measure)
+    assert np.isfinite(found.means.estimate).all()
 
 
 def test_topics_that_the_judge_labelled_unequally_have_a_note() -> None:
@@ -393,7 +412,7 @@ SOME_STRATA = columned([{**row, "stratum": "s"} for row in ROWS[1:]], "stratum")
         ({}, {}, "human labels of at least 3 independent items, such as topics, got 2"),
         ({"human": {"v": {"d": 3}}}, {}, "the judge has no label for a topic"),
         ({"judge": {"j": JUDGE, "k": JUDGE}}, {}, "expected labels of one judge, got 2"),
-        ({"human": {"t": HUMAN["t"]}}, BY_DOC, "expected at least one sampled document"),
+        ({"human": {"t": HUMAN["t"]}}, BY_DOC, "at least 2 documents of each topic"),
         ({}, BY_DOC | {"folds": 1}, "folds must be an integer >= 2"),
         ({}, BY_DOC | {"unjudged": "condensed"}, "in condensed lists"),
         ({"human": {**HUMAN, "t": {"z": 3, "d1": 1}}}, BY_DOC, "no label of the LLM judge"),

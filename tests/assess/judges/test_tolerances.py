@@ -102,7 +102,13 @@ def test_decisions_have_the_numbers_of_the_results() -> None:
     )
     assert verdicts[3] == "undecided"
     assert decisions.verdict[3].startswith(f"{pair} of nDCG@10, judge judge: 0.0079 (95% interval")
-    assert "its own lambda" in decisions.verdict[3] and "lambda" not in decisions.verdict[0]
+    assert "lambda of the labels of judge" in decisions.verdict[3]
+    assert "lambda" not in decisions.verdict[0]
+    # The text of the scores of two systems has their difference.
+    two = str(cf.assess.ppi_scores(RUNS[:2], few, JUDGES["llm"], "nDCG@10"))
+    assert all(f"{value:.4f}" in two for value in difference)
+    # Only undecided t intervals have a number of topics.
+    assert "topics" not in decisions.to_polars().columns
 
 
 def test_the_system_with_the_deciding_bias() -> None:
@@ -125,6 +131,7 @@ def test_several_judges_have_one_sentence() -> None:
     [
         ({"kapa": 1}, "unknown quantity 'kapa' of a tolerance; did you mean kappa"),
         ({"difference": 1}, "unknown quantity 'difference' of a tolerance; did you mean"),
+        ({"kappa": "-2%"}, "must be a number in the unit of the quantity, not a percentage, got"),
         ({"tau": 0.5}, "the tolerance of tau requires a result of judge_rankings"),
         ({"kappa": "high"}, "tolerance of kappa must be a number, got 'high'"),
         ({"kappa": 40}, "tolerance of kappa must be from -1 to 1, got '40'"),

@@ -126,16 +126,17 @@ def sample_documents(
     count = np.bincount(topic, minlength=n_topics)
     if not count.all():
         raise InputError(
-            "expected at least one sampled document judged by people, got none for this topic; use"
-            " unit='topic' if people judged only some of the topics",
+            "expected documents of each topic that people judged, got none for this topic; let"
+            " people judge at least 2 documents of each topic, or, if they judged all documents of"
+            " some topics, use unit='topic'",
             topic=judged.topics[int(count.argmin())],
         )
     _, code, size = np.unique(stratum, return_inverse=True, return_counts=True)
     has_one_document = (size[code] < 2) & (inclusion < 1) & (stratum >= 0)
     if has_one_document.any():
         raise InputError(
-            "the variance requires at least two sampled documents in each stratum,"
-            " got a stratum with one",
+            "the variance requires at least two sampled documents in each stratum, which is the"
+            " topic by default, got a stratum with one; let people judge another of its documents",
             topic=judged.topics[int(topic[has_one_document.argmax()])],
         )
     sample_index = np.full(len(labels.pool), -1)

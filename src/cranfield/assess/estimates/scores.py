@@ -40,7 +40,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.streams import stream
-from cranfield.base.text import counted, number_range
+from cranfield.base.text import counted, number_range, plain
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge as judge_runs
@@ -52,7 +52,7 @@ from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, Result, TableResult, readable_table
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_index
-from cranfield.tabular import Table
+from cranfield.tabular import Table, format_interval, format_number
 from cranfield.texts.answers import JudgedAnswers
 from cranfield.texts.citations import JudgedCitations
 
@@ -179,6 +179,15 @@ class PPIScores(Result):
         ]
         if self.means.folds:
             notes.append(f"lambda: {self.means.folds}-fold cross-fitting, seed {self.means.seed}")
+        if len(self.systems) == 2:
+            [row] = self.differences(self.systems[0]).to_dicts()
+            bounds = format_interval(row["low"], row["high"])
+            interval = f"{level} interval {bounds}" if bounds else "no interval"
+            notes.append(
+                f"{plain(row['system'])} minus {plain(row['other'])}:"
+                f" {format_number(row['estimate'])} ({interval}), with its own lambda,"
+                f" {format_number(row['lambda'])}"
+            )
         return [replace(readable_table(self._frame(), title, self.columns), notes=notes)]
 
     def differences(self, baseline: str | None = None) -> pl.DataFrame:
@@ -395,30 +404,54 @@ def _estimate_by_topic(
         return tables
 
     judged = judge_labels(judge.labels)
-    judge_scores, *other_scores = score_labels(judged, topics[0], *parse_measures("Judged@10"))
-    # A single table if the measure is Judged@10 itself.
-    judged_at_10 = other_scores[0] if other_scores else judge_scores
-    [people_scores] = score_labels(judge_labels(panel.human), topics[1])
+    # Each has a single table if the measure is the proportion of judged documents itself.
+    depth = min(measure.cutoff or 10, 10)
+    [proportion_judged] = parse_measures(f"Judged@{depth}")
+    judge_scores, *judge_proportion = score_labels(judged, topics[0], proportion_judged)
+    judged_by_people = judge_labels(panel.human)
+    people_scores, *people_proportion = score_labels(judged_by_people, topics[1], proportion_judged)
     people = np.full(judge_scores.values.shape, np.nan)
     rows = [judge_scores.topics.index(topic) for topic in people_scores.topics]
     people[rows] = people_scores.values
-    notes = [*score(judged, measure).notes, *missing_notes(panel)]
+    notes = [*_notes_on_labels(judged, measure, judge.name), *missing_notes(panel)]
     if options.get("unjudged") != "condensed":
-        notes += [*gap_notes(panel), *_note_unequal_depth(judged_at_10, topics[1])]
+        proportions = [*judge_proportion, judge_scores][0], [*people_proportion, people_scores][0]
+        if panel.human.grades.min() <= panel.scale.low:
+            _refuse_partly_judged_topics(*proportions, depth)
+        notes += [*gap_notes(panel), *_note_unequal_depth(proportions[0], topics[1], depth)]
     estimates = TopicEstimates(people.T, judge_scores.values.T, fit)
     return estimates, people_scores.topics, judge_scores, notes
 
 
-def _note_unequal_depth(judged_at_10: Scores, judged_topics: set[str]) -> Iterator[str]:
+def _notes_on_labels(judged: JudgedRuns, measure: Measure, judge: str) -> list[str]:
+    """Return the notes on scores by the labels of a judge, with its name."""
+    return [f"labels of {judge}: {note}" for note in score(judged, measure).notes]
+
+
+def _refuse_partly_judged_topics(by_judge: Scores, by_people: Scores, depth: int) -> None:
+    """Refuse human judgments of less than half of the top documents that the judge labelled."""
+    labelled = by_judge.select(by_people.topics).values.mean()
+    if (judged := by_people.values.mean()) < labelled / 2:
+        raise InputError(
+            "unit='topic' requires topics that people judged completely, but in the topics with"
+            f" human judgments, people judged {judged:.0%} of the top {depth} and the judge"
+            f" labelled {labelled:.0%}; if people judged a random sample of each topic's"
+            " documents, at least 2 of each, use unit='document'; otherwise let people judge the"
+            " other documents of these topics"
+        )
+
+
+def _note_unequal_depth(by_judge: Scores, judged_topics: set[str], depth: int) -> Iterator[str]:
     """Note that the judge labelled topics with and without human judgments unequally."""
-    is_judged = np.isin(judged_at_10.topics, [*judged_topics])
-    groups = (judged_at_10.values[rows] for rows in (is_judged, ~is_judged))
+    is_judged = np.isin(by_judge.topics, [*judged_topics])
+    groups = (by_judge.values[rows] for rows in (is_judged, ~is_judged))
     by_people, others = (group.mean() if group.size else nan for group in groups)
     if abs(by_people - others) > MAX_GAPS:
         yield (
-            f"the judge labelled {100 * by_people:.0f}% of the top 10 in topics that people judged,"
-            f" and {100 * others:.0f}% in other topics; documents without a label count as not"
-            " relevant, so estimates are biased: let the judge label all topics to the same depth"
+            f"the judge labelled {100 * by_people:.0f}% of the top {depth} in topics that people"
+            f" judged, and {100 * others:.0f}% in other topics; documents without a label count as"
+            " not relevant, so estimates are biased: let the judge label all topics to the same"
+            " depth"
         )
 
 
@@ -456,7 +489,7 @@ def _estimate_by_document(
     if not fixed_topics and len(judged.topics) < 2:
         reason = "the variance over topics requires two topics, got one; use fixed_topics=True"
         raise PolicyError(reason)
-    notes = [*score(judged, measure).notes]
+    notes = _notes_on_labels(judged, measure, panel.judges[0].name)
     if labels.n_unlabelled:
         n_unlabelled = counted(labels.n_unlabelled, "document")
         notes.append(f"{n_unlabelled} without a label of the judge counted as grade 0")

@@ -90,6 +90,8 @@ def check_tolerances(
         if number is None or not low <= number <= high:
             bounds = f"at least {low}" if high == inf else f"from {low} to {high}"
             expected = "a number" if number is None else bounds
+            if str(value).rstrip().endswith("%"):
+                expected += " in the unit of the quantity, not a percentage"
             raise PolicyError(f"tolerance of {name} must be {expected}, got {quoted(value)}")
         numbers[name] = number
     return numbers
@@ -188,11 +190,18 @@ class Decisions(TableResult):
                 " estimate and standard deviation."
             )
         if str(row["quantity"]).startswith("difference("):
-            text += " The difference has its own lambda, so it may not equal that of the means."
+            text += (
+                f" The weight lambda of the labels of {row['judge']} is learned for the difference"
+                " itself, so it may not equal the difference of the estimated means."
+            )
         return text
 
     def heading(self) -> list[str]:
         return [counted(self.rows.height, "decision")]
+
+    def _frame(self) -> pl.DataFrame:
+        is_empty = self.rows["topics"].is_null().all()
+        return self.rows.drop("topics") if is_empty else self.rows
 
 
 def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:

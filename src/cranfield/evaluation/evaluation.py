@@ -319,7 +319,8 @@ def _sample_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[
     if names:
         yield (
             "judgments are of a sample (column inclusion): documents that were not drawn count as"
-            f" unjudged in {names_or_count(names, 'measure')}; statAP accounts for the sample"
+            f" unjudged in {names_or_count(names, 'measure')}; statAP accounts for the sample, and"
+            " so does `judges --ppi document`, with labels of a judge for all documents"
         )
 
 

@@ -198,10 +198,35 @@ def test_days_that_cannot_be_tested_are_noted() -> None:
 def test_a_unit_that_is_always_in_two_variants_was_not_randomised() -> None:
     pages = {"page": range(4), "query": ["a", "a", "b", "b"], "variant": ["control", "new"] * 2}
     log = read_log(pages, None, {"page": [0], "rank": [1]})
-    reason = "got 'query': all 2 units in more than one variant, such"
+    reason = "got 'query': 2 of 2 units in more than one variant, such"
     for measure in ("UCTR", "QCTR"):
         with pytest.raises(InputError, match=reason):
             analyse_experiment(log, measure, unit="query")
+
+
+@pytest.mark.parametrize(("mixed", "is_refused"), [(10, False), (11, True), (19, True)])
+def test_a_unit_that_is_mostly_in_two_variants_was_not_randomised(
+    mixed: int, is_refused: bool
+) -> None:
+    """Of 20 units, some have both variants, and each other one has one variant."""
+    variants = [["x", "y"] if k < mixed else ["xy"[k % 2]] * 2 for k in range(20)]
+    table = {
+        "query": [f"q{k // 2}" for k in range(40)],
+        "variant": sum(variants, []),
+        "n": [k % 7 for k in range(40)],
+    }
+    log = read_log(
+        {"page": range(40), "query": table["query"], "variant": table["variant"]},
+        None,
+        {"page": [0, 30, 39], "rank": [1, 1, 1]},
+    )
+    for source, metric in ((table, "n"), (log, "UCTR")):
+        if is_refused:
+            with pytest.raises(InputError, match=f"{mixed} of 20 units in more than one variant"):
+                analyse_experiment(source, metric, unit="query", control="x")
+        else:
+            found = analyse_experiment(source, metric, unit="query", control="x")
+            assert found.units.sum() == 20 - mixed
 
 
 def test_units_in_two_variants_are_counted() -> None:

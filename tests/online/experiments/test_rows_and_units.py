@@ -154,7 +154,7 @@ LISTS = [{"user": "u0", "variant": "a", "x": 1}, {"user": ["u9"], "variant": "b"
         ({"variant": ["a", "b"], "x": [4, 5]}, "x", {}, "got one row per variant, so rows seem to"),
         (LISTS, "x", {}, "expected text or a number in 'user', got "),
         (PAIRS, "x", {}, "so 'user' was not randomised; set unit='row' if"),
-        (TOTALS["'date'"][0], "orders", {"unit": "date"}, "'date': all 4 units in more than one"),
+        (TOTALS["'date'"][0], "orders", {"unit": "date"}, "'date': 4 of 4 units in more than one"),
     ],
 )
 def test_refused(table: Any, metric: str, options: dict[str, Any], reason: str) -> None:

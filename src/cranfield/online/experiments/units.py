@@ -387,15 +387,16 @@ def _sum_by_unit(
 def _note_mixed_units(
     mixed_units: pl.Series, n_units: int, unit: str, mixed: str, source: str
 ) -> list[str]:
-    """Return a note on excluded units in several variants; refuse them if these are all units."""
+    """Return a note on excluded units in several variants; refuse them if they are the majority."""
     if mixed_units.is_empty():
         return []
     count = counted(len(mixed_units), "unit")
-    problem = f"{count} in more than one variant, such as {quoted(mixed_units[0])}"
+    problem = f"in more than one variant, such as {quoted(mixed_units[0])}"
     if mixed == "error":
-        raise InputError(f"{problem}; mixed='drop' excludes such units", source=source)
-    if len(mixed_units) == n_units:
-        reason = f"unit must be the unit of randomisation, got {unit!r}: all {problem}"
+        raise InputError(f"{count} {problem}; mixed='drop' excludes such units", source=source)
+    if len(mixed_units) > n_units / 2:
+        proportion = f"{len(mixed_units):,} of {counted(n_units, 'unit')}"
+        reason = f"unit must be the unit of randomisation, got {unit!r}: {proportion} {problem}"
         raise InputError(reason, source=source)
     return [f"{count} excluded: in more than one variant"]
 

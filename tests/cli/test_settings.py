@@ -99,14 +99,31 @@ def test_a_flag_of_a_setting_is_refused_with_advice(folder: Path) -> None:
     words = ("compare", "qrels", "a.run", "b.run", "--on-duplicate", "first")
     status, _, err = ended_with(folder, *words)
     assert status == 2
-    assert "write on-duplicate: VALUE to a file" in err
+    assert "write on-duplicate: first to a file" in err
 
 
 def test_the_key_of_a_short_flag_is_the_long_name(folder: Path) -> None:
     words = ("online", "experiment", "--counts", "a=1/9,b=2/9", "-c", "holm")
     status, _, err = ended_with(folder, *words)
     assert status == 2
-    assert "-c is a setting of this command: write correction: VALUE to a file" in err
+    assert "-c is a setting of this command: write correction: holm to a file" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--columns", "grade=llm_label"), "columns: grade=llm_label"),
+        (("--columns=grade=llm_label",), "columns: grade=llm_label"),
+        (("--columns",), "columns: VALUE"),
+        (("--columns", "--cut"), "columns: VALUE"),
+        (("--fixed-topics", "qrels"), "fixed-topics: true"),
+    ],
+)
+def test_the_advice_on_a_flag_of_a_setting_has_its_value(
+    folder: Path, words: tuple[str, ...], line: str
+) -> None:
+    status, _, err = ended_with(folder, "judges", "qrels", "qrels", *words)
+    assert (status, f"write {line} to a file" in err) == (2, True)
 
 
 def test_help_lists_settings_with_their_values(folder: Path) -> None:

@@ -412,7 +412,7 @@ class Command(click.Command):
             try:
                 values, _, order = self.make_parser(ctx).parse_args(args=[*args])
             except click.NoSuchOption as error:
-                ctx.fail(describe_unknown(error, self))
+                ctx.fail(describe_unknown(error, self, args))
             for param in (param for param in self.params if isinstance(param, click.Option)):
                 name = max(param.opts, key=len)
                 if order.count(param) > 1 and not (param.multiple or param.is_flag):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
+from itertools import pairwise
 
 import click
 
-from cranfield.base.text import did_you_mean
+from cranfield.base.text import did_you_mean, plain
 
 EQUIVALENT_OPTIONS = {
     **dict.fromkeys(("--metric", "--metrics"), ("--measure", "give measures with -m")),
@@ -25,16 +27,21 @@ EQUIVALENT_OPTIONS = {
 """Hints for unknown options: the option with the same purpose, and its description."""
 
 
-def describe_unknown(error: click.NoSuchOption, command: click.Command) -> str:
-    """Describe an unknown option, and suggest an option of the same purpose or a similar name."""
+def describe_unknown(
+    error: click.NoSuchOption, command: click.Command, words: Sequence[str]
+) -> str:
+    """Describe an unknown option among `words`, and suggest an option of this purpose or name."""
     name = error.option_name
     replacement, advice = EQUIVALENT_OPTIONS.get(name, ("", ""))
-    in_settings = (param for param in command.params if getattr(param, "in_file", False))
+    in_settings = [param for param in command.params if getattr(param, "in_file", False)]
     # The key of a setting is the long name of the option.
     keys = {flag: max(param.opts, key=len) for param in in_settings for flag in param.opts}
     if name in keys or replacement in keys:
-        key = keys[name if name in keys else replacement].removeprefix("--")
-        return f"{name} is a setting of this command: write {key}: VALUE to a file for --settings"
+        flag = keys[name if name in keys else replacement]
+        key = flag.removeprefix("--")
+        is_flag = any(getattr(param, "is_flag", 0) for param in in_settings if flag in param.opts)
+        value = "true" if is_flag else _value_of(name, words)
+        return f"{name} is a setting of this command: write {key}: {value} to a file for --settings"
     # In order of declaration, as a set would make the choice between similar names random.
     options = dict.fromkeys(flag for param in command.params for flag in param.opts)
     names = {*options, *(param.human_readable_name.strip("[].") for param in command.params)}
@@ -46,6 +53,13 @@ def describe_unknown(error: click.NoSuchOption, command: click.Command) -> str:
     has_replacement = replacement in names and name.removesuffix("s") not in options
     hint = f": {advice}" if has_replacement else did_you_mean(name, options, 1, show=show)
     return f"unknown option {name}{hint}"
+
+
+def _value_of(name: str, words: Sequence[str]) -> str:
+    """Return the word after an option or its `=`, or VALUE without such a word."""
+    texts = [word.removeprefix(f"{name}=") for word in words if word.startswith(f"{name}=")]
+    texts += [after for word, after in pairwise(words) if word == name and after[:1] != "-"]
+    return plain(texts[0]) if texts and texts[0] else "VALUE"
 
 
 _HINT = re.compile(

@@ -193,7 +193,7 @@ def test_summary_in_words() -> None:
     found = preference_of(3030, 2452, 19055, names=("new", "site"))
     assert found.verdict == (
         "Of 5,482 impressions that decide between new and site, new wins 3,030 (55.3%, without"
-        " 19,055 ties). Users prefer new (sign test by impression: p = 6.2e-15)."
+        " 19,055 ties) and site 2,452. Users prefer new (sign test by impression: p = 6.2e-15)."
     )
     assert "prefer site" in preference_of(2452, 3030, names=("new", "site")).verdict
 

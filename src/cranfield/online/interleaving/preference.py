@@ -181,7 +181,7 @@ class Preference(Result):
         details = f"{100 * self.outcome:.1f}%, without {counted(self.ties, 'tie')}{note}"
         verb = "decides" if n == 1 else "decide"
         decided = f"{counted(n, 'impression')} that {verb} between {a} and {b}"
-        counts = f"Of {decided}, {a} wins {self.wins:,} ({details})."
+        counts = f"Of {decided}, {a} wins {self.wins:,} ({details}) and {b} {self.losses:,}."
         pvalue, outcome, test = self.pvalue, self.unit_outcome, f"sign test by {self.unit}"
         if np.isnan(pvalue):
             # The expected proportion refers to impressions, so only the bootstrap tests it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -174,6 +175,23 @@ def test_a_report(tmp_path: Path) -> None:
     refused("experiment", USERS, "--metric", "revenue", *nowhere)
     refused("experiment", USERS, "--metric", "revenue", "--unit", "variant", "--report", str(page))
     assert not page.exists()
+
+
+def test_a_report_on_a_log_has_the_hashes_of_its_tables(tmp_path: Path) -> None:
+    folder, page = tmp_path / "log", tmp_path / "page.html"
+    control = ("--control", "a", "--title", "Ship <B>?")
+    folder.mkdir()
+    pages = "".join(f"{k},q,u{k},{'ab'[k % 2]}\n" for k in range(40))
+    (folder / "pages.csv").write_text(f"page,query,user,variant\n{pages}")
+    (folder / "clicks.csv").write_text("page,rank\n" + "".join(f"{k},1\n" for k in range(0, 40, 3)))
+    (folder / "notes.txt").write_text("not a table of the log")
+    for data in ([str(folder)], [str(folder / f"{name}.csv") for name in ("pages", "clicks")]):
+        said("experiment", *data, "-m", "UCTR", *control, "--report", str(page))
+        text = page.read_text()
+        digests = [sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())]
+        assert [digest in text for digest in digests] == [True, False, True]
+        assert "<title>Ship &lt;B&gt;?" in text
+    refused("experiment", str(folder), "-m", "UCTR", "--title", "x")
 
 
 def test_the_command_of_a_report_has_the_values_of_its_options(tmp_path: Path) -> None:

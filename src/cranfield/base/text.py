@@ -19,10 +19,13 @@ def counted(number: int, noun: str) -> str:
     >>> counted(1, "query"), counted(2, "query"), counted(1_200, "run")
     ('1 query', '2 queries', '1,200 runs')
     """
-    if number == 1:
-        return f"1 {noun}"
+    return f"1 {noun}" if number == 1 else f"{number:,} {plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Return the regular plural of a noun."""
     has_ies = noun.endswith("y") and noun[-2:-1] not in tuple("aeiou")
-    return f"{number:,} {noun[:-1]}ies" if has_ies else f"{number:,} {noun}s"
+    return f"{noun[:-1]}ies" if has_ies else f"{noun}s"
 
 
 def number_range(numbers: Any) -> str:

@@ -121,6 +121,7 @@ _BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
 @log_options
 @cli.result_options()
 @cli.own_options("report=page")
+@cli.options_from("cranfield.report", "title", title={"requires": "--report"})
 def experiment(
     data: tuple[str, ...],
     *,
@@ -133,6 +134,7 @@ def experiment(
     log_options: dict[str, Any],
     result_output: cli.ResultOutput,
     page: str | None,
+    title: str,
     **options: Any,
 ) -> None:
     """Analyse an A/B test: check validity first, then report effects.
@@ -166,6 +168,7 @@ def experiment(
     """
     from cranfield.cli.report import command_of
     from cranfield.online.experiments.unit_rows import TotalsError
+    from cranfield.online.log.reading import find_log
 
     if counts is None and bool(measures) == bool(metrics):
         raise PolicyError("expected -m MEASURE for a log, or --metric COLUMN for a table of units")
@@ -197,8 +200,11 @@ def experiment(
             command = command_of(click.get_current_context(), "--report")
             # An argument may be NAME=FILE, a table of a log.
             paths = [path for text in data for path in (text, text.partition("=")[2]) if path]
+            if measures and Path(paths[0]).is_dir():
+                _, tables = find_log(Path(paths[0]), log_options["log_format"])
+                paths = [path for path in tables if path is not None]
             files = [path for path in paths if Path(path).is_file()]
-            cf.report(result, page, inputs=files, command=command)
+            cf.report(result, page, inputs=files, command=command, title=title)
 
     result_output.write(result, report)
 

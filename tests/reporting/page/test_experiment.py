@@ -82,6 +82,44 @@ def test_the_margin_and_its_test_are_on_the_page(tmp_path: Path) -> None:
     assert "p not worse" not in words(read(plain_table, tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("margin", "verdict", "expected"),
+    [
+        ("0.1%", "undecided", "on wait (not shown to be within the margin of 0.1%)"),
+        ("50%", "not worse", "not worse, within the margin, on wait (50%)"),
+        (None, "undecided", "on wait."),
+    ],
+)
+def test_a_margin_that_is_not_met_is_named(
+    tmp_path: Path, margin: str | None, verdict: str, expected: str
+) -> None:
+    random = np.random.default_rng(3)
+    table = {"variant": ["control", "new"] * 200, "wait": random.normal(10, 1, 400)}
+    metric = cf.online.Metric("wait", margin=margin, good="down")
+    found = cf.online.analyse_experiment(table, {"wait": metric})
+    assert found.verdicts == ((verdict,),)
+    is_missed = margin == "0.1%"
+    assert found.misses_margin().tolist() == [[is_missed]]
+    assert ("wait of new: not shown to be within the margin of 0.1%" in str(found)) == is_missed
+    assert expected in words(read(found, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("unit", "units"),
+    [
+        ("user_id", "200 users"),
+        ("query", "200 queries"),
+        ("userId", "200 users"),
+        ("idea", "200 ideas"),
+    ],
+)
+def test_units_on_the_page_have_a_plural(tmp_path: Path, unit: str, units: str) -> None:
+    table = {"variant": ["a", "b"] * 100, "x": np.arange(200) % 7, unit: np.arange(200)}
+    found = cf.online.analyse_experiment(table, "x", unit=unit)
+    said = words(read(found, tmp_path, title="Ship?"))
+    assert units in said and "user_ids" not in said and "querys" not in said and "Ship?" in said
+
+
 def test_no_verdict_while_the_sample_ratio_fails(tmp_path: Path) -> None:
     found = experiment(weights={"control": 0.9, "treatment": 0.1})
     assert found.stopped

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -357,10 +358,21 @@ class ExperimentReport(Result):
             lines.append(f"p-values of all metrics and variants: {correction}{family}")
         return lines
 
+    def misses_margin(self) -> Bools:
+        """Return whether undecided losses are not shown to be within their margin, as `verdicts`.
+
+        The result has the shape (metrics, variants - 1).
+        """
+        has_margin = np.array([[margin is not None] for margin in self.margins])
+        is_undecided = self._grid("verdict") == "undecided"
+        return np.asarray(has_margin & is_undecided & ~(self.not_worse <= self.alpha / 2))
+
     def margin_lines(self) -> list[str]:
-        """Return a sentence on each margin: its null hypothesis, and the level of the test."""
+        """Return lines on each margin: its null hypothesis, and whether variants miss it."""
         lines = []
-        for name, margin in zip(self.metrics, self.margins, strict=True):
+        for name, margin, is_missed in zip(
+            self.metrics, self.margins, self.misses_margin(), strict=True
+        ):
             if margin is not None:
                 loss = f"{margin} of the mean of the control" if "%" in str(margin) else margin
                 side = "higher" if name in self.lower_is_better else "lower"
@@ -369,6 +381,10 @@ class ExperimentReport(Result):
                     f"p not worse: one-sided p-value of the null hypothesis that {hypothesis};"
                     f" level {self.alpha / 2:g}"
                 )
+                if is_missed.any():
+                    variants = ", ".join(map(plain, compress(self.variants[1:], is_missed)))
+                    subject = f"{plain(name)} of {variants}"
+                    lines.append(f"{subject}: not shown to be within the margin of {loss}")
         return lines
 
     @property

@@ -156,14 +156,7 @@ def _read_tables(
         if results is not None or clicks is not None:
             reason = "a folder cannot be combined with tables of results or clicks"
             raise InputError(reason, source=str(folder))
-        queries = _find_file(folder, "ubi_queries") if log_format in {"auto", "ubi"} else None
-        if queries is not None:
-            source, clicks, log_format = queries, _find_file(folder, "ubi_events"), "ubi"
-        elif log_format not in {"auto", "tables"}:
-            raise InputError(f"has no log of format {log_format}", source=str(folder))
-        else:
-            source, results, clicks = find_tables(folder)
-            log_format = "tables"
+        log_format, (source, results, clicks) = find_log(folder, log_format)
     if log_format == "auto":
         log_format = _detect_format(source, has_tables=results is not None or clicks is not None)
     if click_actions is not None and log_format != "ubi":
@@ -338,6 +331,18 @@ def _read_raw(source: Any, log_format: str, may_be_empty: bool = False) -> tuple
 
 
 _EMPTY_LOG = "is empty; expected a log with at least one page"
+
+
+def find_log(
+    folder: Path, log_format: str = "auto"
+) -> tuple[str, tuple[str, str | None, str | None]]:
+    """Find the format of a log in a folder, and its files of pages, results and clicks."""
+    queries = _find_file(folder, "ubi_queries") if log_format in {"auto", "ubi"} else None
+    if queries is not None:
+        return "ubi", (queries, None, _find_file(folder, "ubi_events"))
+    if log_format not in {"auto", "tables"}:
+        raise InputError(f"has no log of format {log_format}", source=str(folder))
+    return "tables", find_tables(folder)
 
 
 def find_tables(folder: Path) -> tuple[str, str | None, str | None]:

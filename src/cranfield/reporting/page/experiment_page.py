@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.text import counted
+from cranfield.base.text import counted, plural
 from cranfield.online.experiments.report import ALARM_PVALUE, STOPPED, ExperimentReport
 from cranfield.reporting.page.html import Html, label, own_templates, sections_page
 from cranfield.reporting.page.intervals import lifts_figure
@@ -27,13 +28,15 @@ def experiment_page(
     date: str | None = None,
 ) -> str:
     """Return the HTML of the page, which loads no resources and has no script."""
+    # A column of ids has the name of the unit and `id`.
+    unit = re.sub(r"([ _-]id|Id|ID)$", "", report.unit) or report.unit
     sizes = {
-        report.unit: int(report.units.sum()),
+        unit: int(report.units.sum()),
         "variant": len(report.variants),
         "metric": len(report.metrics),
     }
     counts = ", ".join(counted(number, noun) for noun, number in sizes.items())
-    looks = [] if report.looks is None else _look_charts(report, report.looks)
+    looks = [] if report.looks is None else _look_charts(report, report.looks, plural(unit))
     segments = _segment_tables(report)
     headings = {
         "answer": "Answer",
@@ -51,6 +54,7 @@ def experiment_page(
         headings=headings,
         counts=f"{counts}; {label(report.source)}",
         report=report,
+        units=plural(unit),
         stopped=STOPPED,
         alarm=ALARM_PVALUE,
         ratio=report.sample_ratio.heading()[0],
@@ -72,12 +76,18 @@ def experiment_page(
 def _answer_sentence(report: ExperimentReport, j: int) -> str:
     """Write a sentence on the effects of a variant."""
     name, control = label(report.variants[j + 1]), label(report.control)
+    misses_margin = report.misses_margin()
     metrics: dict[str, list[str]] = {}
     for k, metric in enumerate(report.metrics):
         verdict, lift = report.verdicts[k][j], report.lift[k, j]
-        has_lift = np.isfinite(lift) and verdict in {"better", "worse"}
-        lift_text = f" ({lift:+.1%})" if has_lift else ""
-        metrics.setdefault(verdict, []).append(f"{label(metric)}{lift_text}")
+        remark = ""
+        if np.isfinite(lift) and verdict in {"better", "worse"}:
+            remark = f" ({lift:+.1%})"
+        elif verdict == "not worse":
+            remark = f" ({report.margins[k]})"
+        elif misses_margin[k, j]:
+            remark = f" (not shown to be within the margin of {report.margins[k]})"
+        metrics.setdefault(verdict, []).append(f"{label(metric)}{remark}")
     phrases = {
         "better": "better on",
         "worse": "worse on",
@@ -95,13 +105,15 @@ def _answer_sentence(report: ExperimentReport, j: int) -> str:
     return f"{name} is {' and '.join(parts)} than {control}{remark}."
 
 
-def _look_charts(report: ExperimentReport, looks: pl.DataFrame) -> list[tuple[str, Html, Any]]:
+def _look_charts(
+    report: ExperimentReport, looks: pl.DataFrame, units: str
+) -> list[tuple[str, Html, Any]]:
     """Return title, chart and rows of the interim looks for each metric and variant."""
     charts = []
     for (metric, variant), frame in looks.group_by("metric", "variant", maintain_order=True):
         title = f"{label(str(metric))}, {label(str(variant))} minus {label(report.control)}"
         rows = frame.select("units", "difference", "low", "high", "p").rows()
-        charts.append((title, draw_looks(frame, title, f"{report.unit}s"), rows))
+        charts.append((title, draw_looks(frame, title, units), rows))
     return charts
 
 

@@ -152,12 +152,16 @@ def test_intervals_are_those_of_the_single_step() -> None:
     assert np.isinf(too_few.interval).all()
 
 
-def test_a_pair_without_variation_has_no_evidence_in_resamples() -> None:
+def test_a_pair_without_variation_is_tested_by_sign_flips() -> None:
+    """As alone, with Bonferroni's correction for three pairs."""
     base = np.random.default_rng(1).random(12)
     values = {"a": base, "b": base + 0.25, "c": np.random.default_rng(2).random(12)}
     found = cf.compare(values, test="t", correction="bootstrap-max-t", resamples=199)
-    assert found.adjusted_pvalues[0] == 1.0
-    assert np.isinf([ends[0] for ends in found.interval]).all()
+    assert found.adjusted_pvalues[0] == 3 * 2.0**-11
+    assert [ends[0] for ends in found.interval] == pytest.approx([-0.25, -0.25])
+    joint = cf.significance.compare_measures({"x": values}, correction="bootstrap-max-t", resamples=199)
+    np.testing.assert_array_equal(joint.pvalues[:, 0], found.adjusted_pvalues)
+    np.testing.assert_array_equal(np.array(joint.interval)[:, :, 0], found.interval)
     rest = cf.compare({k: values[k] for k in "ac"}, test="t", correction="none")
     assert found.adjusted_pvalues[1] >= rest.adjusted_pvalues[0] / 10
 

@@ -115,3 +115,17 @@ def test_a_margin_of_mean_ranks_is_named() -> None:
     unit = "the margin is in mean ranks, not in units of the scores"
     assert unit in compare(scores(), test="friedman").equivalence(0.5).heading()
     assert unit not in compare(scores(), test="t").equivalence(0.5).heading()
+
+
+@pytest.mark.parametrize(
+    "test", ["t", "bootstrap", "bootstrap-shift", "randomisation", "signed-rank", "sign"]
+)
+@pytest.mark.parametrize("systems", [2, 3])
+def test_equal_scores_are_equivalent_whatever_the_other_systems(test: str, systems: int) -> None:
+    scores = np.random.default_rng(3).random((25, 2))
+    values = {"old": scores[:, 0], "new": scores[:, 0], "other": scores[:, 1]}
+    values = dict([*values.items()][:systems])
+    result = compare(values, test=test, baseline="old", resamples=199).equivalence(0.01)
+    assert result.comparison.adjusted_pvalues[0] == 1
+    assert [bound[0] for bound in result.interval] == [0, 0]
+    assert result.verdicts[0] == "equivalent"

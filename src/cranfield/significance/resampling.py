@@ -9,15 +9,17 @@ then gives the same p-values on every machine.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.base.arrays import Bools, Floats, Indices, row_slices
 from cranfield.base.streams import stream
 from cranfield.significance.differences import (
     MIN_DIFFERENCE,
     Bounds,
+    IntervalFunction,
     Level,
     Pairs,
     infinite_bounds,
@@ -107,6 +109,42 @@ def find_bound_ranks(
 def smallest_sign_flip_pvalue(n_topics: int, options: Options) -> float:
     """Return the p-value of exact sign flips if all differences are equal."""
     return float(0.5 ** (n_topics - options.two_sided))
+
+
+def with_exact_constants(
+    pvalue: Floats,
+    interval: IntervalFunction,
+    difference: Floats,
+    is_constant: Bools,
+    smallest: Floats | float,
+    options: Options,
+) -> tuple[Floats, IntervalFunction]:
+    """Replace the results of differences that do not vary by those of exact permutations.
+
+    Of the 2^n assignments of signs, only the observed assignment is as extreme, and its mirror
+    image in a two-sided test; unpaired tests permute the n + m scores. `smallest` is this p-value.
+    The interval is the difference alone, unbounded if `smallest` is not significant.
+    """
+    exact = np.where(orient(difference, options.alternative) > 0, smallest, 1.0)
+    bounds = partial(_constant_bounds, interval, difference, is_constant, smallest, options)
+    return np.where(is_constant, exact, pvalue), bounds
+
+
+def _constant_bounds(
+    interval: IntervalFunction,
+    difference: Floats,
+    is_constant: Bools,
+    smallest: Floats | float,
+    options: Options,
+    level: Level,
+) -> Bounds:
+    low, high = interval(level)
+    tail = (1 - np.asarray(level)) / (1 if options.two_sided else 2)
+    half_width = np.where(smallest <= tail * (1 + 1e-9), 0.0, np.inf)
+    return (
+        np.where(is_constant, difference - half_width, low),
+        np.where(is_constant, difference + half_width, high),
+    )
 
 
 def monte_carlo_pvalues(count: Indices, resamples: int) -> Floats:

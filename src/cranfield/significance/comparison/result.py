@@ -181,11 +181,8 @@ class AppliedTest:
         if self.corrected.pvalue.min() <= options.alpha:
             return
         smallest, topics = self.corrected.smallest_pvalues, int(outcome.n.max())
-        if smallest is not None and smallest.min() > options.alpha:
-            yield (
-                f"no difference can be significant at {options.alpha:g} with"
-                f" {counted(topics, 'topic')}: no p-value can be below {smallest.min():.2g}"
-            )
+        if smallest is not None and options.alpha < smallest.min() < 1:
+            yield unreachable_note(smallest.min(), topics, options)
             return
         if "resamples" in details or correction.random:
             min_pvalue, limitation = 1 / (options.resamples + 1), f"{options.resamples:,} resamples"
@@ -206,6 +203,14 @@ class AppliedTest:
                 f"{limitation} cannot give a p-value below {min_pvalue:.2g}, which is too large for"
                 f" {counted(raw_pvalues.size, 'pair')} with this correction: {advice}"
             )
+
+
+def unreachable_note(smallest: float, topics: int, options: Options) -> str:
+    """Return a note that no p-value can be below `smallest`, which is above alpha."""
+    return (
+        f"no difference can be significant at {options.alpha:g} with {counted(topics, 'topic')}:"
+        f" no p-value can be below {smallest:.2g}"
+    )
 
 
 def _variance_notes(pairs: Pairs) -> Iterator[str]:
@@ -456,7 +461,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         if self.shows_pairs:
             return [self._pair_table(places)]
         frame = self.ranking()
-        names, highest = frame.columns, frame.item(0, 1)
+        names, best = frame.columns, {self.systems[k] for k in self.best}
         rows: Rows = []
         for name, mean, *entries in frame.rows():
             cells = [
@@ -464,7 +469,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
                 for cell in entries
             ]
             # The highest mean, and equal ones, are bold.
-            rows.append([name, Cell(f"{mean:.{places}f}", bold=mean == highest), *cells])
+            rows.append([name, Cell(f"{mean:.{places}f}", bold=name in best), *cells])
         legends = {
             "ranks": f"ranks: {100 * (1 - self.alpha):.4g}% simultaneous confidence sets, assuming"
             " that significant differences have the right sign",

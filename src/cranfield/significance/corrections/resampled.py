@@ -35,7 +35,9 @@ from cranfield.significance.resampling import (
     monte_carlo_pvalues,
     orient_inplace,
     random_signs,
+    smallest_sign_flip_pvalue,
     studentise,
+    with_exact_constants,
 )
 
 BLOCK_MEANS = 2**18  # resampled means (systems by resamples) in a block, which fit in the cache
@@ -231,17 +233,24 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome
         largest t of all pairs, each with its own variance; a few nearly equal runs lower its power
     assumes: topics are a random sample of at least a dozen
     source: Romano and Wolf (2005)
+
+    Pairs whose differences do not vary are corrected by Bonferroni's inequality.
     """
     family = CentredPairs(pairs)
     pvalue, largest = step_down([family], options)
-    # A pair whose differences do not vary has an unbounded interval.
-    error = np.where(family.error == 0, np.inf, family.error)
+    bounds = partial(simultaneous_interval, family.difference, family.error, largest, options)
+    flips = min(1.0, len(pairs) * smallest_sign_flip_pvalue(pairs.n_topics, options))
+    is_constant = family.error == 0
+    pvalue, interval = with_exact_constants(
+        pvalue, bounds, family.difference, is_constant, flips, options
+    )
     return replace(
         outcome,
         pvalue=pvalue,
-        statistic=family.t,
-        interval=partial(simultaneous_interval, family.difference, error, largest, options),
+        statistic=np.where(is_constant, outcome.statistic, family.t),
+        interval=interval,
         interval_kind=ALL_PAIRS,
+        smallest_pvalues=np.where(is_constant, pvalue, smallest_pvalue(largest)),
     )
 
 
@@ -258,7 +267,6 @@ def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Float
     slices = list(row_slices(options.resamples, oriented_statistic.size, BLOCK_MEANS))
     thresholds = oriented_statistic * (1 - RELATIVE_TOLERANCE * np.sign(oriented_statistic))
     pvalue, largest = step_down_pvalues(oriented_statistic, thresholds, resample, slices, options)
-    pvalue[np.concatenate([family.error == 0 for family in families])] = 1.0
     return pvalue, largest
 
 

@@ -32,6 +32,7 @@ from cranfield.significance.resampling import (
     monte_carlo_pvalues,
     random_signs,
     smallest_sign_flip_pvalue,
+    with_exact_constants,
 )
 
 STUDENTISED_FAMILIES = ("t", "bootstrap", "anova")
@@ -41,50 +42,58 @@ STUDENTISED_FAMILIES = ("t", "bootstrap", "anova")
 def apply_exchange_tests(
     outcome: Outcome, pairs: Pairs, info: TestInfo, options: Options
 ) -> Outcome:
-    """Replace the infinite t of pairs whose differences do not vary by an exact permutation test.
+    """Use exact permutations for differences that do not vary.
 
-    Of the 2^n assignments of signs, only the observed assignment is as extreme, and its mirror
-    image in a two-sided test, so that p = 2^(1 - n). Unpaired tests permute the n + m scores.
+    This replaces an infinite t, and in other paired tests the results of a pair of systems with the
+    same score on every topic, unless the pairs share an error.
     """
-    if info.family not in STUDENTISED_FAMILIES:
-        return outcome
     is_constant = _find_constant(outcome, pairs, info)
+    if info.paired and not info.model:
+        is_constant |= _find_equal(outcome, pairs)
     if not is_constant.any():
         return outcome
     smallest = _compute_smallest_pvalues(pairs, info.paired, options)
-    opposite_sign = {"two-sided": 0.0, "greater": -1.0, "less": 1.0}[options.alternative]
     difference = pairs.mean_differences(np.nanmean(pairs.values, axis=0))
-    sign = np.sign(difference)
-    pvalues = np.where((sign == 0) | (sign == opposite_sign), 1.0, smallest)
-    is_affected = is_constant & (sign != 0)
-    name = "exact sign flips" if info.paired else "exact permutations"
-    note = (
-        f"{counted(int(is_affected.sum()), 'pair')} whose differences do not vary: the standard"
-        f" error cannot be estimated, so p-values are from {name}"
+    notes = constant_notes(int((is_constant & (difference != 0)).sum()), paired=info.paired)
+    pvalue, interval = with_exact_constants(
+        outcome.pvalue, outcome.interval, difference, is_constant, smallest, options
     )
-
-    def bounds(level: Level) -> Bounds:
-        low, high = outcome.interval(level)
-        tail = (1 - np.asarray(level)) / (1 if options.two_sided else 2)
-        half_width = np.where(smallest <= tail * (1 + 1e-9), 0.0, np.inf)
-        return (
-            np.where(is_constant, difference - half_width, low),
-            np.where(is_constant, difference + half_width, high),
-        )
-
     smallest_pvalues = outcome.smallest_pvalues
     if smallest_pvalues is not None:
-        smallest_pvalues = np.where(is_constant, smallest, smallest_pvalues)
+        smallest_pvalues = np.where(is_constant, pvalue, smallest_pvalues)
     return replace(
         outcome,
         smallest_pvalues=smallest_pvalues,
-        pvalue=np.where(is_constant, pvalues, outcome.pvalue),
-        interval=bounds,
-        notes=(*outcome.notes, note) if is_affected.any() else outcome.notes,
+        pvalue=pvalue,
+        interval=interval,
+        notes=(*outcome.notes, *notes),
     )
 
 
+def constant_notes(n_pairs: int, noun: str = "pair", *, paired: bool = True) -> list[str]:
+    """Return a note on pairs whose differences do not vary, if there are any."""
+    if not n_pairs:
+        return []
+    return [
+        f"{counted(n_pairs, noun)} whose differences do not vary: the standard error cannot be"
+        f" estimated, so p-values are from exact {'sign flips' if paired else 'permutations'}"
+    ]
+
+
+def _find_equal(outcome: Outcome, pairs: Pairs) -> Bools:
+    """Return a mask of the pairs with the same score on every topic."""
+    is_equal = outcome.zeros + np.zeros_like(outcome.n) == pairs.n_topics
+    if is_equal.any():
+        # The zeros of some tests include differences up to a threshold.
+        first, second = pairs.first[is_equal], pairs.second[is_equal]
+        zeros = replace(pairs, first=first, second=second).moments()[2]
+        is_equal[is_equal] = zeros == pairs.n_topics
+    return np.asarray(is_equal)
+
+
 def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
+    if info.family not in STUDENTISED_FAMILIES:
+        return np.zeros(len(pairs), dtype=bool)
     if info.model:
         # The common error is 0 only if no difference varies; a table may test by another error.
         has_model, table = outcome.model is not None, outcome.table

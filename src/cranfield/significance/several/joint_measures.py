@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,13 +18,14 @@ from cranfield.result import Column, Columns, Result, interval_columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, common_settings, complete_scores
 from cranfield.significance.comparison.rank_sets import name_method
-from cranfield.significance.comparison.result import scale_notes
+from cranfield.significance.comparison.result import scale_notes, unreachable_note
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     PooledErrors,
     compute_max_statistic_pvalues,
     resample_maxima,
     simultaneous_interval,
+    smallest_pvalue,
     step_down,
 )
 from cranfield.significance.differences import (
@@ -34,6 +36,7 @@ from cranfield.significance.differences import (
     pair_names,
     with_values,
 )
+from cranfield.significance.pairwise.means import constant_notes
 from cranfield.significance.prepare import (
     as_scores,
     choose_statistic,
@@ -42,6 +45,7 @@ from cranfield.significance.prepare import (
     transform_scores,
 )
 from cranfield.significance.registry import CORRECTIONS, RECOMMENDED, RESAMPLES, Options, find_test
+from cranfield.significance.resampling import smallest_sign_flip_pvalue, with_exact_constants
 from cranfield.tabular import Table
 
 MARKS = {1: "+", -1: "-", 0: "."}
@@ -257,7 +261,9 @@ def compare_measures(
             f" got {correction!r}"
         )
     shape = (len(names), len(pairs))
-    results = _compare_jointly(pairs_by_measure, correction, options)
+    results, joint_notes = _compare_jointly(
+        dict(zip(names, pairs_by_measure, strict=True)), correction, options
+    )
     difference, pvalues, low, high = (result.reshape(shape).T for result in results)
     correction_info = CORRECTIONS[correction]
     method = correction_info.title
@@ -280,7 +286,7 @@ def compare_measures(
         method=method,
         resamples=resamples,
         seed=seed,
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(dict.fromkeys((*notes, *joint_notes))),
         settings=common_settings(scores_by_measure),
     )
 
@@ -293,24 +299,48 @@ def _check_evaluation(evaluation: Any) -> dict[str, Scores]:
 
 
 def _compare_jointly(
-    pairs_by_measure: Sequence[Pairs], correction: str, options: Options
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return differences, p-values and bounds of the pairs of all measures, concatenated."""
-    families: Sequence[PooledErrors | CentredPairs]
-    if correction == "bootstrap-tukey":
-        families = pooled = [PooledErrors(pairs) for pairs in pairs_by_measure]
-        largest = resample_maxima(pooled, options)
-        # A measure without variation gives no evidence of differences.
-        t = np.concatenate([np.where(family.error == 0, 0.0, family.t) for family in pooled])
-        pvalues = compute_max_statistic_pvalues(np.abs(t), largest)
-    else:
-        families = centred = [CentredPairs(pairs) for pairs in pairs_by_measure]
-        pvalues, largest = step_down(centred, options)
+    pairs_of_measure: Mapping[str, Pairs], correction: str, options: Options
+) -> tuple[list[Floats], list[str]]:
+    """Return differences, p-values and bounds of the pairs of all measures, and notes."""
+    families, pvalues, largest = _resample_families(
+        [*pairs_of_measure.values()], correction, options
+    )
     differences = np.concatenate([family.difference for family in families])
     errors = np.concatenate([family.error + 0.0 * family.difference for family in families])
-    errors[errors == 0] = np.inf
-    low, high = simultaneous_interval(differences, errors, largest, options, 1 - options.alpha)
+    bounds = partial(simultaneous_interval, differences, errors, largest, options)
+    is_constant, topics = errors == 0, next(iter(pairs_of_measure.values())).n_topics
+    flips = min(1.0, differences.size * smallest_sign_flip_pvalue(topics, options))
+    pvalues, interval = with_exact_constants(
+        pvalues, bounds, differences, is_constant, flips, options
+    )
+    low, high = interval(1 - options.alpha)
     # Intervals use the first step; later steps of the step-down procedure may contradict them.
     is_contradicted = ((low > 0) | (high < 0)) != (pvalues <= options.alpha)
     low[is_contradicted] = high[is_contradicted] = np.nan
-    return differences, pvalues, low, high
+    notes = constant_notes(int((is_constant & (differences != 0)).sum()), "comparison")
+    smallest = float(smallest_pvalue(largest)[0])
+    if min(smallest, pvalues.min()) > options.alpha:
+        notes.append(unreachable_note(smallest, topics, options))
+        # In resamples without a few topics, a measure may not vary.
+        culprits = [
+            name
+            for name, pairs in pairs_of_measure.items()
+            if smallest_pvalue(_resample_families([pairs], correction, options)[2])[0]
+            > options.alpha
+        ]
+        if 0 < len(culprits) < len(pairs_of_measure):
+            notes[-1] += f"; this is due to {', '.join(culprits)}, which can be compared separately"
+    return [differences, pvalues, low, high], notes
+
+
+def _resample_families(
+    pairs_by_measure: Sequence[Pairs], correction: str, options: Options
+) -> tuple[Sequence[PooledErrors | CentredPairs], Floats, Floats]:
+    """Return the family of each measure, their p-values, and each resample's largest statistic."""
+    if correction == "bootstrap-tukey":
+        pooled = [PooledErrors(pairs) for pairs in pairs_by_measure]
+        largest = resample_maxima(pooled, options)
+        t = np.abs(np.concatenate([family.t for family in pooled]))
+        return pooled, compute_max_statistic_pvalues(t, largest), largest
+    centred = [CentredPairs(pairs) for pairs in pairs_by_measure]
+    return centred, *step_down(centred, options)

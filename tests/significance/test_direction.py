@@ -235,3 +235,23 @@ def test_scores_of_a_known_measure_have_its_definition() -> None:
     for call, message in refused:
         with pytest.raises(PolicyError, match=message):
             call()
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("test", ["anova-2", "t", "friedman"])
+def test_means_that_differ_by_rounding_share_the_best(test: str, lower: bool) -> None:
+    """Sums of the same numbers in another order."""
+    a = np.array([0.5, 0.6, 0.4, 0.3, 0.7, 0.8, 0.2, 0.25, 0.5, 0.55, 0.35, 0.3])
+    b = a.reshape(-1, 2)[:, ::-1].ravel()
+    scores = cf.Scores(
+        np.stack([b, a, a + (0.2 if lower else -0.2)], axis=1),
+        tuple(f"q{k}" for k in range(12)),
+        ("b", "a", "c"),
+        lower_is_better=lower,
+    )
+    found = cf.compare(scores, test=test, resamples=99)
+    assert (found.best, found.order.tolist()) == ((0, 1), [0, 1, 2])
+    assert found.rank_sets().order.tolist() == [0, 1, 2]
+    assert "best: b and a, " in summary.describe_outcome(found, "x")
+    assert "b and a have the " in found.prose()
+    assert [cell.bold for _, cell, *_ in found.tables()[0].rows] == [True, True, False]

@@ -65,7 +65,7 @@ def test_p_and_ruled_out_say_what_verdicts_say(test: str, correction: str) -> No
     assert ((found.p_equivalent <= 0.05) == found.is_equivalent).all()
     assert ((found.ruled_out < 0.03) == found.is_equivalent).all()
     assert {*found.verdicts} <= {*VERDICTS}
-    for p, bound in zip(found.pvalues, (-found.interval[0], found.interval[1]), strict=True):
+    for p, bound in zip(found.pvalues, (-found.bounds[0], found.bounds[1]), strict=True):
         assert ((p <= 0.05) == (bound < 0.03)).all()
 
 
@@ -129,3 +129,18 @@ def test_equal_scores_are_equivalent_whatever_the_other_systems(test: str, syste
     assert result.comparison.adjusted_pvalues[0] == 1
     assert [bound[0] for bound in result.interval] == [0, 0]
     assert result.verdicts[0] == "equivalent"
+
+
+def test_an_interval_that_contradicts_the_decision_is_withheld() -> None:
+    random = np.random.default_rng(5)
+    base = random.normal(0.5, 0.15, 30)
+    values = {f"s{k}": base + random.normal(0.015 * k, 0.05, 30) for k in range(6)}
+    comparison = compare(values, test="t", correction="bootstrap-max-t", resamples=999)
+    result = comparison.equivalence("5%")
+    low, high = result.bounds
+    is_contradicted = comparison.is_significant() & (low <= 0) & (high >= 0)
+    assert is_contradicted.any()
+    assert not is_contradicted.all()
+    for column in (*result.interval, result.to_polars()["low"], result.to_polars()["high"]):
+        np.testing.assert_array_equal(np.isnan(np.asarray(column)), is_contradicted)
+    assert f"{is_contradicted.sum()} pair" in str(result)

@@ -322,16 +322,18 @@ def _describe_best(comparison: PairwiseComparison) -> Iterator[Sentence]:
     other_systems = _name_other_systems(len(different), len(names) - 1)
     if len(different) < len(names) - 1:
         other_systems += f" ({join_names(different)})"
-    clause = f"it differs significantly from {other_systems}"
+    clause = f"differs significantly from {other_systems}"
     clause += f", and not from {join_names(top)}" if top else ""
     if not different:
-        clause = "it is not significantly different from any other system"
+        clause = "is not significantly different from any other system"
+    tied = [names[j] for j in comparison.best]
+    verb, subject = ("has", "it") if len(tied) == 1 else ("have", names[best])
     yield [
-        f"{names[best]} has the {extreme} {comparison.mean_of},"
-        f" {_format_mean(comparison, best, k)}; {clause}."
+        f"{join_names(tied)} {verb} the {extreme} {comparison.mean_of},"
+        f" {_format_mean(comparison, best, k)}; {subject} {clause}."
     ]
     yield [
-        f"Compared with the second, {names[next_best]}, the"
+        f"Compared with {'the second, ' * (len(tied) == 1)}{names[next_best]}, the"
         f" {comparison.difference_name}"
         f" ({names[best]} {comparison.between_names} {names[next_best]}) is ",
         *_describe_difference(comparison, k, is_reversed=int(comparison.first[k]) != best),

@@ -138,12 +138,8 @@ def _top_sentence(name: str, comparison: PairwiseComparison, places: int | None)
         verb = "is" if comparison.count() else "is not"
         verdict = comparison.tested_verdict
         return f"On {name} {first} {verb} significantly {verdict} than {second}; {NOT_TESTED}."
-    best = int(comparison.order[0])
-    best_systems = [
-        comparison.systems[k]
-        for k in comparison.order
-        if comparison.means[k] == comparison.means[best]
-    ]
+    best = comparison.best[0]
+    best_systems = [comparison.systems[k] for k in comparison.best]
     is_better = verdict_matrix(comparison)[:, best] == BETTER
     if len(comparison.systems) == 2:
         order = comparison.order[::-1] if is_better.any() else comparison.order

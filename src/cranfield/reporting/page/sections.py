@@ -145,9 +145,9 @@ def _describe_best(part: MeasurePart) -> str:
     values = part.overall
     if np.isnan(values).all():
         return f"No system has a score on {label(part.name)}."
-    order = best_first(values, part.scores.lower_is_better)
-    names = [part.scores.systems[k] for k in order if values[k] == values[order[0]]]
-    score = f"{values[order[0]]:.{n_decimals(part)}f}"
+    best_systems = np.flatnonzero(is_best_value(values, part.scores.lower_is_better))
+    names = [part.scores.systems[k] for k in best_systems]
+    score = f"{values[best_systems[0]]:.{n_decimals(part)}f}"
     if len(part.scores.systems) == 1:
         return f"{label(names[0])} scores {score} on {label(part.name)}."
     counts = counted(len(values), "system")
@@ -214,9 +214,8 @@ def answer_cells(part: MeasurePart) -> list[str]:
     comparison = part.comparison
     if comparison is None or part.meaning is None:
         return ["", "", "not compared", ""]
-    best = int(comparison.order[0])
-    n_tied = int((comparison.means == comparison.means[best]).sum()) - 1
-    best_systems = label(comparison.systems[best]) + (f" and {n_tied:,} more" if n_tied else "")
+    best, *tied = comparison.best
+    best_systems = label(comparison.systems[best]) + (f" and {len(tied):,} more" if tied else "")
     n_significant = comparison.count()
     pairs = f"{n_significant:,} of {len(comparison):,}"
     invariant = f"{part.meaning.n_invariant:,} of {n_significant:,}" if n_significant else "–"

@@ -13,7 +13,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.arrays import (
+    Bools,
+    Floats,
+    Indices,
+    best_first,
+    is_best_value,
+    without_noise,
+)
 from cranfield.base.errors import (
     PolicyError,
     as_numbers,
@@ -136,6 +143,16 @@ def shorten_letters(letters: str) -> str:
         is_range = len(neighbours) > 2
         parts += [f"{neighbours[0]}-{neighbours[-1]}"] if is_range else neighbours
     return ",".join(parts)
+
+
+def without_interval_lines(n_pairs: int) -> list[str]:
+    """Return a line on pairs without an interval, if there are any."""
+    if not n_pairs:
+        return []
+    return [
+        f"{counted(n_pairs, 'pair')} without an interval: the test decision is not based on the"
+        " interval, which would contradict it"
+    ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -376,9 +393,14 @@ class ComparedPairs:
 
     @property
     def order(self) -> Indices:
-        """Indices of the systems, from the best mean to the worst."""
-        sign = 1 if self.lower_is_better else -1
-        return np.argsort(sign * self.means, kind="stable")
+        """Indices of the systems, from the best mean to the worst; ties keep their order."""
+        return best_first(without_noise(self.means), self.lower_is_better)
+
+    @property
+    def best(self) -> tuple[int, ...]:
+        """Indices of the systems with the best mean; means may differ by rounding errors."""
+        is_best = is_best_value(self.means, self.lower_is_better)
+        return tuple(np.flatnonzero(is_best).tolist())
 
     def groups(self, alpha: float | None = None) -> dict[str, str]:
         """Assign letters to groups of systems that do not differ significantly.

@@ -14,7 +14,11 @@ from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import counted, measure_prefix
 from cranfield.result import Column, Columns, Result, interval_columns
-from cranfield.significance.comparison.compared_pairs import LINEAR, ComparedPairs
+from cranfield.significance.comparison.compared_pairs import (
+    LINEAR,
+    ComparedPairs,
+    without_interval_lines,
+)
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
     ALL_PAIRS,
@@ -85,7 +89,10 @@ class Equivalence(Result):
     columns: ClassVar[Columns] = {
         **PAIR_COLUMNS,
         "difference": Column("Mean of the first system minus mean of the second."),
-        **interval_columns("confidence interval that is compared with the margin"),
+        **interval_columns(
+            "confidence interval that is compared with the margin",
+            "; NaN if it would contradict the test decision",
+        ),
         "margin": Column("Margin, in the unit of the difference."),
         "p difference": Column(
             "Adjusted p-value of the comparison, against the hypothesis that the systems do not"
@@ -128,9 +135,25 @@ class Equivalence(Result):
         """Confidence level of the intervals that are compared with the margin."""
         return 1 - self.tails * self.comparison.alpha
 
-    @cached_property
+    @property
     def interval(self) -> tuple[Floats, Floats]:
-        """Lower and upper bounds of the difference at confidence `level`, by pair."""
+        """Lower and upper bounds of the difference at confidence `level`, by pair.
+
+        A bound is NaN where the interval contains 0 although the pair is significantly different,
+        as in later steps of a step-down correction.
+        """
+        (low, high), is_contradicted = self.bounds, self.is_contradicted
+        return np.where(is_contradicted, np.nan, low), np.where(is_contradicted, np.nan, high)
+
+    @property
+    def is_contradicted(self) -> Bools:
+        """Mask of the significantly different pairs whose interval contains 0."""
+        low, high = self.bounds
+        return np.asarray(self.comparison.is_significant() & (low <= 0) & (high >= 0))
+
+    @cached_property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Bounds like those of `interval`, without setting any to NaN; verdicts depend on them."""
         if self.level <= 0:
             raise PolicyError("equivalence requires an alpha below 0.5")
         return self.two_sided_interval(1 - (1 - self.level) / self.times)
@@ -141,13 +164,13 @@ class Equivalence(Result):
 
         Differences of this size or larger, in either direction, can be ruled out.
         """
-        low, high = self.interval
+        low, high = self.bounds
         return np.maximum(np.maximum(-low, high), 0.0)
 
     @property
     def _margin_masks(self) -> tuple[Bools, Bools]:
         """Masks of pairs whose interval is above the lower margin, and below the upper margin."""
-        low, high = self.interval
+        low, high = self.bounds
         return low > -self.margin, high < self.margin
 
     @property
@@ -242,6 +265,7 @@ class Equivalence(Result):
             " the null hypothesis that the first system is worse by the margin or more",
             "ruled out: differences of at least this size, in either direction, are outside the"
             " interval",
+            *without_interval_lines(int(self.is_contradicted.sum())),
         ]
         if comparison.mean_of not in LINEAR:
             return [*lines, f"the margin is in {comparison.mean_of}s, not in units of the scores"]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, Indices, best_first
+from cranfield.base.arrays import Floats, Indices, best_first, without_noise
 from cranfield.base.errors import check_integer, check_proportion
 from cranfield.base.text import counted, measure_prefix
 from cranfield.result import Column, Columns, Result
@@ -135,7 +135,7 @@ class RankSets(Result):
     @property
     def order(self) -> Indices:
         """Indices of the systems, from the best mean to the worst."""
-        return best_first(self.means, self.lower_is_better)
+        return best_first(without_noise(self.means), self.lower_is_better)
 
     def _frame(self) -> pl.DataFrame:
         systems = pl.Series(self.systems, dtype=pl.String)

@@ -23,6 +23,7 @@ from cranfield.significance.comparison.compared_pairs import (
     ComparedPairs,
     PairComparison,
     shorten_letters,
+    without_interval_lines,
 )
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import name_method
@@ -428,11 +429,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
             )
             if self.info.effect:
                 lines.append(f"{self.info.effect_name}: {self.info.effect}")
-            if n_pairs := self.without_interval:
-                lines.append(
-                    f"{counted(n_pairs, 'pair')} without an interval: the test decision is not"
-                    " based on the interval, which would contradict it"
-                )
+            lines += without_interval_lines(self.without_interval)
         if self.resamples is not None:
             lines.append(f"{self.resamples:,} random samples, seed {self.seed}")
         if (omnibus := self.omnibus) is not None:

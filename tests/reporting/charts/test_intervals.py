@@ -119,3 +119,17 @@ def test_lines_below_the_title_are_no_longer_than_the_chart() -> None:
     lines = intervals_chart(found).to_dict()["title"]["subtitle"]
     assert max(map(len, lines)) <= 90
     assert found.systems[found.order[0]] in " ".join(lines)
+
+
+def test_means_are_drawn_where_intervals_are_unbounded() -> None:
+    """On three topics no difference is significant; the axis covers the means."""
+    means = {"a": 0.25, "b": 0.375, "c": 0.3125}
+    noise = {"a": (0, 0, 0), "b": (0.03125, -0.03125, 0), "c": (0.0625, 0, -0.0625)}
+    scores = {name: [means[name] + x for x in noise[name]] for name in means}
+    found = cf.compare(scores)
+    chart = intervals_chart(found)
+    rows = rows_with(chart, "verdict", "mean")
+    assert [row["mean"] for row in rows] == [0.375, 0.3125, 0.25]
+    assert {row["low"] for row in rows} == {row["high"] for row in rows} == {None}
+    assert domain_of(chart, "x") == [0.25, 0.375]
+    assert "3 systems without a line" in str(chart.to_dict()["title"])

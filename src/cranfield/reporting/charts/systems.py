@@ -169,7 +169,8 @@ def intervals_chart(
             f"{comparison.test} with the correction {comparison.correction} has no intervals around"
             " means; use test='anova' and complete scores"
         )
-    low, high = bounds
+    is_infinite = np.isinf(bounds).any(axis=0)
+    low, high = (np.where(is_infinite, np.nan, bound) for bound in bounds)
     verdicts = summary.verdict_matrix(comparison)[:, reference_index]
     verdicts[reference_index] = "reference"
     frame = pl.DataFrame(
@@ -187,15 +188,20 @@ def intervals_chart(
             f"Lines: confidence intervals of the {comparison.difference_from}"
             f" {names[reference_index]} (which has no interval), around each {comparison.mean_of}."
         )
-        if n_missing := int((np.isnan(low) & (verdicts != summary.NOT_COMPARED)).sum()):
+        is_missing = np.isnan(bounds[0]) & (verdicts != summary.NOT_COMPARED)
+        if n_missing := int(is_missing.sum()):
             note += (
                 f" {counted(n_missing, 'system')} without a line: the interval would contradict the"
                 " decision of the test."
             )
+    if n_infinite := int(is_infinite.sum()):
+        note += f" {counted(n_infinite, 'system')} without a line: the interval is unbounded."
     heading = f"compared with {names[reference_index]}"
     mean = comparison.mean_of
     title = inputs.make_title(comparison, mean if mean == "mean" else f"{mean} by")
-    lowest, highest = float(np.nanmin(low)), float(np.nanmax(high))
+    # A system without an interval still has a mean.
+    limits = np.stack([low, high, comparison.means])
+    lowest, highest = float(np.nanmin(limits)), float(np.nanmax(limits))
     # Vega would draw an empty domain as 0 to 1, which may not contain the means.
     domain = [lowest - 0.1, highest + 0.1] if lowest == highest else [lowest, highest]
     return theme.interval_rows(
@@ -339,7 +345,8 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         title=theme.headline(f"{inputs.measure_title(comparison)}: {result}", f"{method}."),
         description=f"Matrix of {len(rows)} systems compared with {len(columns)} by"
         f" {inputs.measure_title(comparison)}, in order of their means. {method}:"
-        f" {result}. The best is {names[order[0]]}.",
+        f" {result}. The best {'is' if len(comparison.best) == 1 else 'are'}"
+        f" {summary.join_names([names[k] for k in comparison.best])}.",
     )
 
 

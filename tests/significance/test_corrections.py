@@ -13,6 +13,7 @@ from scipy.stats import false_discovery_control
 from statsmodels.stats.multitest import multipletests
 
 import cranfield as cf
+from cranfield.significance import compare_measures
 from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 from cranfield.significance.corrections.resampled import CentredPairs, max_t_pvalues, step_down
 from cranfield.significance.corrections.studentised import (
@@ -159,9 +160,7 @@ def test_a_pair_without_variation_is_tested_by_sign_flips() -> None:
     found = cf.compare(values, test="t", correction="bootstrap-max-t", resamples=199)
     assert found.adjusted_pvalues[0] == 3 * 2.0**-11
     assert [ends[0] for ends in found.interval] == pytest.approx([-0.25, -0.25])
-    joint = cf.significance.compare_measures(
-        {"x": values}, correction="bootstrap-max-t", resamples=199
-    )
+    joint = compare_measures({"x": values}, correction="bootstrap-max-t", resamples=199)
     np.testing.assert_array_equal(joint.pvalues[:, 0], found.adjusted_pvalues)
     np.testing.assert_array_equal(np.array(joint.interval)[:, :, 0], found.interval)
     rest = cf.compare({k: values[k] for k in "ac"}, test="t", correction="none")

@@ -14,6 +14,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.reporting import summary
 from cranfield.significance.registry import TESTS
+from cranfield.tabular import as_cell
 
 FLAT = [name for name, one in TESTS.items() if one.info.shards != "needed" and not one.info.refusal]
 FAST: dict[str, Any] = {"resamples": 199}
@@ -254,4 +255,4 @@ def test_means_that_differ_by_rounding_share_the_best(test: str, lower: bool) ->
     assert found.rank_sets().order.tolist() == [0, 1, 2]
     assert "best: b and a, " in summary.describe_outcome(found, "x")
     assert "b and a have the " in found.prose()
-    assert [cell.bold for _, cell, *_ in found.tables()[0].rows] == [True, True, False]
+    assert [as_cell(row[1]).bold for row in found.tables()[0].rows] == [True, True, False]

@@ -131,5 +131,5 @@ def test_means_are_drawn_where_intervals_are_unbounded() -> None:
     rows = rows_with(chart, "verdict", "mean")
     assert [row["mean"] for row in rows] == [0.375, 0.3125, 0.25]
     assert {row["low"] for row in rows} == {row["high"] for row in rows} == {None}
-    assert domain_of(chart, "x") == [0.25, 0.375]
+    assert list(map(float, domain_of(chart, "x"))) == [0.25, 0.375]
     assert "3 systems without a line" in str(chart.to_dict()["title"])

@@ -142,11 +142,11 @@ class Equivalence(Result):
         A bound is NaN where the interval contains 0 although the pair is significantly different,
         as in later steps of a step-down correction.
         """
-        (low, high), is_contradicted = self.bounds, self.is_contradicted
+        (low, high), is_contradicted = self.bounds, self._is_contradicted
         return np.where(is_contradicted, np.nan, low), np.where(is_contradicted, np.nan, high)
 
     @property
-    def is_contradicted(self) -> Bools:
+    def _is_contradicted(self) -> Bools:
         """Mask of the significantly different pairs whose interval contains 0."""
         low, high = self.bounds
         return np.asarray(self.comparison.is_significant() & (low <= 0) & (high >= 0))
@@ -265,7 +265,7 @@ class Equivalence(Result):
             " the null hypothesis that the first system is worse by the margin or more",
             "ruled out: differences of at least this size, in either direction, are outside the"
             " interval",
-            *without_interval_lines(int(self.is_contradicted.sum())),
+            *without_interval_lines(int(self._is_contradicted.sum())),
         ]
         if comparison.mean_of not in LINEAR:
             return [*lines, f"the margin is in {comparison.mean_of}s, not in units of the scores"]

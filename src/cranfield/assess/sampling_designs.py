@@ -203,6 +203,11 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
             raise PolicyError(f"design {quoted(name)} {reason}")
     if strata is None:
         if name == "stat":
+            if isinstance(size, float) and 0 < size <= 1:
+                raise PolicyError(
+                    f"size must be an integer from 1 to {DEEPEST:,} with the design 'stat', not a"
+                    " proportion"
+                )
             check_integer("size", size, 1, DEEPEST)
         else:
             _check_size("size", size)

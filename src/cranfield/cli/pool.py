@@ -221,7 +221,8 @@ def pool(
         Report whether this rule, such as RecallTest, Knee, Budget or 2399, stops judging; may be
         given several times.
     size
-        Number of documents of each topic in the sample, or a percentage such as 10%.
+        Number of documents of each topic in the sample, or a percentage such as 10% (not for
+        stat).
     strata
         Last rank of each stratum, and the number or percentage of documents to draw from the
         stratum: 10:100%,50:25.

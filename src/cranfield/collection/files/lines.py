@@ -644,6 +644,19 @@ def _lacks_grade(fields: list[str], layout: Layout) -> bool:
     return "subtopic" in layout.columns and len(fields) == 3 and fields[1] in Q0
 
 
+def _judgment_format(fields: list[str]) -> str | None:
+    """Return the format of sampled judgments whose columns have the types of the fields."""
+    for form, columns in JUDGMENT_FORMATS.items():
+        typed = [*zip(fields, columns.values(), strict=False)]
+        if (
+            len(fields) == len(columns)
+            and all(is_number(field) for field, dtype in typed if dtype is float)
+            and all(integer_in(field) is not None for field, dtype in typed if dtype is int)
+        ):
+            return form
+    return None
+
+
 def _check_width(fields: list[str], layout: Layout) -> None:
     width, expected = len(fields), len(layout.columns)
     if width < expected or (width > expected and not layout.allows_more_columns):
@@ -656,6 +669,8 @@ def _check_width(fields: list[str], layout: Layout) -> None:
             reason += "; ungraded='drop' treats documents without a grade as unjudged"
         elif width < expected and sum(field.count(",") for field in fields) > 1:
             reason += "; this looks like CSV: use the suffix .csv or format='csv'"
+        elif layout.kind == "qrels" and (form := _judgment_format(fields)):
+            reason += f"; this looks like {form}: use format='{form}'"
         elif {*map(spelt, fields)} & _TOPIC_NAMES:
             reason += f"; {_HEADER_HINT}{_TSV_HINT}"
         elif width >= 2 * expected - 1:

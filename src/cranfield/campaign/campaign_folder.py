@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from os import PathLike, fspath
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import InputError, PolicyError, check_list, quoted
 from cranfield.base.files import whole_folder
+from cranfield.base.text import counted, markdown, plain
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha256, rules_text
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         standing,
         stored_inputs,
     )
+    from cranfield.campaign.rules.task_rules import TaskRules
     from cranfield.campaign.store import folder as store
     from cranfield.campaign.store.records import Event, Submission, Team
     from cranfield.campaign.submitting import submit, teams
@@ -209,6 +211,30 @@ def _action_on(event: Event, run: Submission) -> str:
     return event.action if changed else ""
 
 
+def _describe_limits(task: TaskRules) -> Iterator[str]:
+    """Yield what participants must know about the limits of a task, as Markdown."""
+    from cranfield.campaign.rules.task_rules import format_time
+    from cranfield.campaign.rules.topics import topic_ids
+
+    if task.opens:
+        yield f"opens at {format_time(task.opens)}"
+    if task.closes:
+        late = ", and marks later runs as late" if task.late == "mark" else ""
+        yield f"closes at {format_time(task.closes)}{late}"
+    if isinstance(task.topics, Path):
+        yield f"has {counted(len(topic_ids(task) or ()), 'topic')}"
+    if task.max_per_topic is not None:
+        yield f"takes at most {counted(task.max_per_topic, 'document')} per topic"
+    for limit, per in ((task.runs_per_team, "per team"), (task.runs_per_day, "per team and day")):
+        if limit is not None:
+            yield f"takes at most {counted(limit, 'run')} {per}"
+    if task.pool is not None:
+        runs = f" of priority {', '.join(map(str, pool))}" if (pool := task.pool.priorities) else ""
+        yield f"pools the first {counted(task.pool.depth, 'document')} of runs{runs}"
+    tag = f"`{plain(task.tag)}`" if "`" not in task.tag else markdown(task.tag)
+    yield f"takes tags that match the pattern {tag}"
+
+
 PACK_RULES, PACK_README = "rules.toml", "README.md"
 
 
@@ -247,6 +273,8 @@ def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
         (new_folder / PACK_RULES).write_bytes(rules_text(rules, campaign.folder).encode())
         pack_rules = read_rules(new_folder / PACK_RULES)
         files, all_files = sorted(pack_rules.files.items()), rules_sha256(pack_rules)
-        readme = render_text("pack.md", rules=rules, files=files, all_files=all_files)
+        limits = {name: [*_describe_limits(task)] for name, task in rules.tasks.items()}
+        values = {"rules": rules, "files": files, "all_files": all_files, "limits": limits}
+        readme = render_text("pack.md", **values)
         (new_folder / PACK_README).write_bytes(readme.encode())
     return Path(fspath(folder))

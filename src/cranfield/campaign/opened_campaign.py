@@ -133,7 +133,7 @@ class Registry(RegistryReader):
             warn(
                 f"the rules changed since they were last used ({', '.join(sorted(names))}); the"
                 " change is recorded in the log of events; runs accepted earlier are not checked"
-                " again"
+                " again, and packs made earlier are out of date"
             )
 
 

@@ -55,7 +55,6 @@ def text_environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters |= {"counted": counted, "markdown": markdown, "plain": plain}
-    environment.filters["time"] = format_time
     environment.globals["capitalised"] = capitalised
     return environment
 

@@ -384,7 +384,8 @@ def make(campaign: cf.campaign.Campaign, **options: Any) -> None:
     """Make a release of a task: runs, judgments, scores and sheets.
 
     A release is a folder that never changes: a bag (BagIt 1.0) in the folder `releases` of the
-    campaign, with public data only. The same campaign and options give the same bytes.
+    campaign, with public data only. The same campaign and options give the same bytes; nothing is
+    made if the newest release of the task has them already.
 
     Examples
     --------

@@ -56,6 +56,7 @@ def faults_of(data: bytes, asked: Asked) -> list[Found]:
     tags: list[tuple[int, str, bool]] = []
     second: list[int] = []
     any_line = False
+    full_tags: list[str | None] = []
     for number, raw in enumerate(data.split(b"\n"), 1):
         try:
             raw.decode()
@@ -87,6 +88,10 @@ def faults_of(data: bytes, asked: Asked) -> list[Found]:
                 found.append(Found("id-blank", number))
         if tag is not None:
             tags.append((number, tag, score is not None and is_number(score)))
+        numeric = integer_in(rank or "") is not None and is_number(score or "")
+        spaced = numeric and asked.form == "trec" and len(fields) > 6 and b"\t" not in raw
+        texts = [_text(field) for field in fields[5:]] if spaced else [None]
+        full_tags.append(None if None in texts else " ".join(map(str, texts)))
         if asked.second and q0 is not None and q0 not in asked.second:
             second.append(number)
         if rank is not None and asked.rank != "off" and (integer_in(rank) is None or int(rank) < 0):
@@ -100,6 +105,11 @@ def faults_of(data: bytes, asked: Asked) -> list[Found]:
             docs.append((number, topic, doc, value, place))
     if not any_line:
         return [*found, Found("empty", None)]
+    if (full := full_tags[0]) is not None and set(full_tags) == {full}:
+        # All lines have one tag, which has blanks.
+        found = [fault for fault in found if fault.code != "columns"]
+        found.append(Found("columns", tags[0][0], len(full_tags)))
+        tags = [(tags[0][0], full, True)]
     if second:
         found.append(Found("second-column", second[0], len(second)))
     found += _of_tags(tags, asked) + _of_topics(topics, asked) + _of_documents(docs, asked)
@@ -132,7 +142,8 @@ def _of_tags(tags: list[tuple[int, str, bool]], asked: Asked) -> list[Found]:
     found = [
         Found("tag-changes", number) for number, other, _ in tags if number > line and other != tag
     ]
-    if not re.fullmatch(asked.tag, tag) or not is_safe_name(tag):
+    is_valid = bool(re.fullmatch(asked.tag, tag)) and is_safe_name(tag)
+    if not is_valid and not (" " in tag and asked.form == "trec"):
         found.append(Found("tag", line))
     if asked.declared not in {None, tag}:
         found.append(Found("tag-declared", line))

@@ -256,6 +256,11 @@ Fault = tuple[str, int | None, int]
             for tag in ("CON", "nul.x", "..", "a/b", "-o", ".a", "a.", "a" * 101)
         ),
         *((f"1 Q0 d 1 1 {tag}\n", {"tag": ".*"}, "") for tag in ("0", "1", "Run1", "a" * 100)),
+        # A tag with blanks is one fault, and its first word is not the tag.
+        ("# x\n1 Q0 a 1 3 t u v\n1 Q0 b 2 2 t u v\n1 Q0 c 3 1 t  u v\n", {}, "columns:2*3"),
+        ("1 Q0 a 1 3 t u\n1 Q0 b 2 2 t w\n", {}, "columns:1 columns:2"),
+        ("1 Q0 a 1 3 t u\n1 Q0 b 2 2 t\n", {}, "columns:1"),
+        ("1 Q0 a x 1 3 t\n", {}, "columns:1 rank:1"),
         # A pattern matches the whole id.
         (
             "1 Q0 ab1 1 3 t\n1 Q0 xab1 2 2 t\n1 Q0 ab1x 3 1 t\n1 Q0 cd 4 0 t\n",

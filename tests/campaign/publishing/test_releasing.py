@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError, CranfieldWarning, PolicyError
 from cranfield.base.files import file_sha256
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing import releasing
@@ -293,6 +293,34 @@ def test_runs_that_come_or_go_meanwhile_stop_it(
         release(opened)
     assert list((opened.folder / "releases").iterdir()) == []
     assert opened.registry.releases() == ()
+
+
+def test_the_same_bytes_are_not_released_twice(tmp_path: Path) -> None:
+    opened = make_campaign(tmp_path / "news")
+    first = release(opened, date="2026-11-20")
+    n_events = len(opened.registry.events())
+    with pytest.warns(CranfieldWarning, match="the same bytes as adhoc-1; nothing was made"):
+        assert release(opened, date="2026-11-20") == first
+    assert len(opened.registry.events()) == n_events
+    assert [path.name for path in (opened.folder / "releases").iterdir()] == ["adhoc-1"]
+    # Another release in between, and a damaged release, are reasons for a new release.
+    assert release(opened, date="2026-11-20", note="x").id == "adhoc-2"
+    assert release(opened, date="2026-11-20").id == "adhoc-3"
+    (opened.folder / "releases/adhoc-3/data/README.md").unlink()
+    assert release(opened, date="2026-11-20").id == "adhoc-4"
+
+
+def test_a_date_before_that_of_the_last_release_has_a_warning(tmp_path: Path) -> None:
+    opened = make_campaign(tmp_path / "news")
+    release(opened, date="2026-11-20")
+    with pytest.warns(CranfieldWarning, match="2026-11-19 .* last release: adhoc-1, 2026-11-20"):
+        release(opened, date="2026-11-19")
+    retract(opened, "adhoc-1", "x")
+    # No warning: the last release was retracted, has no date, or has an earlier date.
+    for date in ("2026-11-21", None, "2026-11-18"):
+        release(opened, date=date)
+    retract(opened, "adhoc-5", "x")
+    release(opened, date="2026-11-17")
 
 
 def test_what_a_killed_process_left_is_replaced(tmp_path: Path) -> None:

@@ -159,6 +159,21 @@ def test_runs_of_anonymous_teams_have_no_day(tmp_path: Path) -> None:
         cf.campaign.history(path, "AP")
 
 
+@pytest.mark.parametrize("standardised", [False, True])
+def test_runs_of_other_teams_have_days(tmp_path: Path, standardised: bool) -> None:
+    campaign = scored(tmp_path / "c", "012")
+    path = campaign.release("adhoc").path
+    all_entries = cf.campaign.history(path, "AP", standardised=standardised).frame
+    first, *others = all_entries["entry"]
+    runs = pl.read_csv(path / "data/runs.csv", infer_schema=False)
+    received = pl.when(pl.col("tag") == first).then("received").otherwise(pl.lit(""))
+    runs.with_columns(received=received).write_csv(path / "data/runs.csv")
+    history = cf.campaign.history(path, "AP", standardised=standardised)
+    assert history.frame.drop("record").equals(all_entries[:1].drop("record"))
+    assert history.records()["entry"].to_list() == [first]
+    assert any(f"{len(others)} runs of anonymous teams are excluded" in n for n in history.notes)
+
+
 def board(entries: Sequence[tuple[int, float, bool]]) -> pl.DataFrame:
     """Return entries of given days, scores and owners."""
     days, scores, own = zip(*entries, strict=True)

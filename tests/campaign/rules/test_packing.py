@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -97,14 +98,30 @@ ask = "What else?"
     assert readme.count("also state the following") == 1
     assert (
         """
-- `small`: type: automatic, manual_1
-- `small`: priority: from 1, the highest, to 2
+- `small`: type (required): automatic, manual_1
+- `small`: priority (required): from 1, the highest, to 2
 - `small`: fields (required): Which &#124; fields? (title, all)
 - `small`: notes: What else?
 
 """
         in readme
     )
+
+
+def test_the_readme_of_a_pack_states_the_limits_of_each_task(
+    opened: OpenedCampaign, tmp_path: Path
+) -> None:
+    rules = ["max_per_topic = 50", "runs_per_team = 3", "pool = {depth = 20, priorities = [1, 2]}"]
+    rules += ["priorities = 2", 'late = "mark"', 'tag = "[a-z`]+"', ""]
+    text = TOML.replace('fewer_than_max = "warning"', "\n".join(rules))
+    (opened.folder / "campaign.toml").write_text(text)
+    readme = (pack(OpenedCampaign(opened.folder), tmp_path / "pack") / "README.md").read_text()
+    [adhoc] = re.findall("^- `adhoc` .*", readme, re.MULTILINE)
+    [small] = re.findall("^- `small` .*", readme, re.MULTILINE)
+    assert "; has 1 topic; takes at most 1,000 documents per topic; " in adhoc
+    assert adhoc.endswith("takes tags that match the pattern `[A-Za-z0-9_.-]{1,20}`")
+    assert "takes at most 50 documents per topic; takes at most 3 runs per team; " in small
+    assert "pools the first 20 documents of runs of priority 1, 2" in small
 
 
 def test_a_check_by_the_pack_says_what_the_organisers_check_says(

@@ -14,12 +14,14 @@ from typing import IO, cast
 
 import polars as pl
 
-from cranfield.base.errors import InputError
+from cranfield.base.errors import InputError, quoted
+from cranfield.base.text import counted
 from cranfield.campaign.checks.report import Faults
 from cranfield.collection.files.lines import BLANKS, QRELS, RUN, has_tab_columns, separator_of
 from cranfield.collection.metadata.reading import HeaderError
 from cranfield.sources.archives import DAMAGED, BeyondLimitError
 from cranfield.sources.chunks import Source
+from cranfield.sources.values import integers_in, numbers_in
 
 WORD = f"[^{BLANKS}]+"
 
@@ -55,13 +57,18 @@ def read_lines(
     except InputError as error:
         faults.add(fault_code(error), error.reason, error.line)
         stop_error = error
-    rows = pl.concat(parts)
+    rows = pl.concat(parts, how="diagonal")
     if not rows.height and stop_error is None:
         faults.add("empty", "is empty; expected at least one line")
     columns = " ".join(names).replace("subtopic", "iteration")
     columns += ", separated by ';'" if form == "ntcir" else ""
     expected = f"expected {len(names)} columns ({columns}), got"
     invalid = rows.filter(pl.col("width") != len(names)).select("line", "width")
+    if (tag := _tag_with_blanks(rows)) is not None:
+        line, width = invalid.row(0)
+        reason = f"the tag {quoted(tag)} contains blanks ({counted(rows.height, 'line')})"
+        faults.add("columns", f"{expected} {width}: {reason}", line, count=rows.height)
+        rows, invalid = rows.with_columns(tag=pl.lit(tag)), invalid.clear()
     faults.add_rows("columns", invalid, f"{expected} {{width}}")
     if form == "ntcir":
         # Semicolons allow empty values; readers of runs ignore the second column.
@@ -70,7 +77,17 @@ def read_lines(
             empty = rows.filter(pl.col(name) == "").select("line")
             faults.add_rows("columns", empty, f"{expected} an empty {name}")
         rows = rows.with_columns(pl.when(pl.col(required) != "").then(pl.col(required)))
-    return rows, n_lines, stop_error
+    return rows.drop("rest", strict=False), n_lines, stop_error
+
+
+def _tag_with_blanks(rows: pl.DataFrame) -> str | None:
+    """Return the text after the score if it has blanks and is the same in all lines, or None."""
+    if "rest" not in rows.columns or rows["rest"].has_nulls():
+        return None
+    tags = rows.select(pl.concat_str("tag", "rest", separator=" ")).to_series()
+    numbers = (integers_in(pl.col("rank")), numbers_in(pl.col("score")))
+    is_valid = all(rows.select(number.is_not_null().all()).item() for number in numbers)
+    return tags[0] if is_valid and tags.n_unique() == 1 else None
 
 
 def _split_lines(
@@ -94,10 +111,15 @@ def _split_lines(
     else:
         cells = lines.str.extract_all(WORD)
     values, width, topic = pl.col("values"), pl.col("width"), pl.col("topic")
+    rest = []
+    if names[-1] == "tag" and form == "trec" and (cells.list.len() > len(names)).any():
+        after_tag = values.list.slice(len(names)).list.join(" ").replace("", None)
+        rest = [pl.when(~lines.str.contains("\t")).then(after_tag).alias("rest")]
     rows = pl.DataFrame({"values": cells}).select(
         pl.int_range(pl.len(), dtype=pl.Int64).alias("line") + first_line,
         values.list.len().alias("width"),
         *(values.list.get(k, null_on_oob=True).alias(name) for k, name in enumerate(names)),
+        *rest,
     )
     if form == "ntcir":
         # Document ids may contain blanks, as in judgments.
@@ -115,6 +137,7 @@ def _split_lines(
         broken.alias("broken"),
         "topic",
         pl.when(~broken).then(pl.col(names[1:])),
+        *(["rest"] if rest else []),
     )
     if undecodable_lines:
         is_undecodable = pl.col(pl.String).str.contains("\ufffd", literal=True)

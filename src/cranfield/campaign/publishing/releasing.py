@@ -7,6 +7,7 @@ import os
 import re
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC
 from datetime import date as day_type
@@ -26,7 +27,7 @@ from cranfield.base.errors import (
     quoted,
     warn,
 )
-from cranfield.base.files import sync_folder, whole_file
+from cranfield.base.files import file_sha256, sync_folder, whole_file
 from cranfield.base.kinds import Integer
 from cranfield.base.parallel import in_threads
 from cranfield.base.text import counted, json_text
@@ -35,7 +36,7 @@ from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import Faults
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.pages import encode_text, render_text, write_files
-from cranfield.campaign.publishing.bag import PAYLOAD, write_bag
+from cranfield.campaign.publishing.bag import PAYLOAD, TAG_MANIFEST, validate_bag, write_bag
 from cranfield.campaign.results.leaderboard import MAX_COMPARED, compare_if_possible, leaderboard
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.results.sheet_making import (
@@ -61,6 +62,7 @@ from cranfield.campaign.store.records import (
     Judgments,
     ReleaseRecord,
     Submission,
+    read_json,
 )
 from cranfield.campaign.submitting.submit import check_reason
 from cranfield.collection.files.lines import RUN
@@ -406,7 +408,8 @@ def release(
 ) -> Release:
     """Release a task: runs, judgments, scores and sheets, as a folder that never changes.
 
-    Only fields that are known to be public are written. The same input gives the same bytes.
+    Only fields that are known to be public are written. The same input gives the same bytes; if the
+    newest release of the task has these bytes, it is returned, and nothing is made.
 
     Parameters
     ----------
@@ -433,6 +436,11 @@ def release(
         For an unknown version of the judgments, or an invalid date.
     CranfieldError
         If nothing can be released, or the campaign changed meanwhile.
+
+    Warns
+    -----
+    CranfieldWarning
+        If nothing is made, for a date before that of the last release, and before the deadline.
     """
     Integer(0).check("seed", seed)
     try:
@@ -441,6 +449,9 @@ def release(
         raise PolicyError(f"date must be a day such as 2026-11-20, got {quoted(date)}") from None
     payload = _make_payload(campaign, task, judgments, anonymous, seed, scores_only, day, note)
     about, name, version = payload.about, payload.inputs.task.name, payload.judgments.version
+    current, last_day = _current_release(campaign, name)
+    if current and day and last_day and day < last_day:
+        warn(f"the date {day} is before the date of the last release: {current.id}, {last_day}")
     closes = payload.inputs.task.closes
     if closes is not None and campaign.clock() <= closes:
         reason = f"task {quoted(name)} accepts runs until {format_time(closes)}"
@@ -462,6 +473,11 @@ def release(
         (new_folder / PAYLOAD).mkdir()
         write_payload(new_folder / PAYLOAD, payload)
         manifest = write_bag(new_folder, bag_info)
+        if current and current.manifest == manifest:
+            target = campaign.folder / current.path
+            if not validate_bag(target) and file_sha256(target / TAG_MANIFEST) == manifest:
+                warn(f"the release would have the same bytes as {current.id}; nothing was made")
+                return _describe_release(current.id, target, manifest, payload)
         _make_private_and_sync(new_folder)
         with campaign.registry.change("release", name, options) as tx:
             if tx.submissions(name) != payload.submissions:
@@ -478,11 +494,28 @@ def release(
             sync_folder(target.parent)
             created, path = format_utc(campaign.clock()), f"{RELEASES}/{release_id}"
             tx.insert(ReleaseRecord(release_id, name, created, version, path, manifest))
+    return _describe_release(release_id, target, manifest, payload)
+
+
+def _current_release(campaign: OpenedCampaign, task: str) -> tuple[ReleaseRecord | None, str]:
+    """Return the newest release of a task that was not retracted, and its date or ''."""
+    for record in reversed(campaign.registry.releases()):
+        if record.task == task and record.state == "released":
+            path = campaign.folder / record.path / PAYLOAD / "about.json"
+            # A missing or damaged release has no date.
+            with suppress(InputError):
+                return record, str(read_json(path).get("date") or "")
+            return record, ""
+    return None, ""
+
+
+def _describe_release(release_id: str, path: Path, manifest: str, payload: Payload) -> Release:
+    about = payload.about
     return Release(
         id=release_id,
-        task=name,
-        judgments=version,
-        path=target,
+        task=about["task"],
+        judgments=about["judgments"],
+        path=path,
         manifest=manifest,
         runs=about["runs"],
         teams=about["teams"],

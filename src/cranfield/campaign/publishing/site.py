@@ -79,6 +79,10 @@ class StoredRelease:
         return str(self.about.get("title") or self.task)
 
     @property
+    def note(self) -> str:
+        return str(self.about.get("note") or "")
+
+    @property
     def measures(self) -> tuple[str, ...]:
         return tuple(map(str, self.about.get("measures", ())))
 
@@ -291,6 +295,8 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
         filter_values={
             row["tag"]: json.dumps([row.get(name, "") for name in filters]) for row in rows
         },
+        # Releases contain no hash of the runs of anonymous teams.
+        anonymous={row["team"] for row in rows if row.get("sha256") == "" and row.get("team")},
         has_late=any(row.get("late") == "true" for row in rows),
         # Runs are marked as unpooled only if some runs are marked as pooled.
         has_pooled=any(row.get("pooled") == "true" for row in rows),
@@ -302,7 +308,7 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
         not_separated=section.comparison.top_group if section and section.comparison else (),
         # Retracted releases have no pages; a note without a record must not exclude this release.
         records=history([release.folder], measure, retracted=True)
-        if all(row.get("received") for row in rows)
+        if any(row.get("received") for row in rows)
         else None,
     )
 
@@ -590,6 +596,7 @@ def site_files(
     else:
         releases = read_recorded_releases(releases_folder, records)
     newest = newest_releases(releases)
+    newest_ids = {release.task: release.id for release in newest}
     for release in newest:
         if problems := validate_bag(release.folder):
             raise InputError(f"is damaged: {problems[0]}", source=str(release.folder))
@@ -618,11 +625,13 @@ def site_files(
         reports={path.partition("/")[0] for path, _ in copies if path.endswith("/report.html")},
         max_runs=MAX_RUNS,
         releases=releases,
+        newest=newest_ids,
     )
     yield page(
         *("data.html", "data.html", "Data", links),
         lead=title,
         releases=releases,
+        newest=newest_ids,
         copies=copies,
         citations=[_bibtex(title, release) for release in newest],
     )

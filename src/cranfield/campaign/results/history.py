@@ -154,12 +154,20 @@ class _EntryReader:
             table = pl.read_csv(data / "leaderboard.csv", schema_overrides={"tag": pl.String})
             values = table.select(entry="tag", score=pl.col(name).cast(pl.Float64))
         runs = pl.read_csv(data / "runs.csv", infer_schema=False)
-        if not all(runs["received"]):
+        dated = runs.filter(pl.col("received").fill_null("") != "")
+        if dated.is_empty():
             raise InputError(
                 "does not state when runs of anonymous teams arrived; use the campaign's folder",
                 source=str(folder),
             )
-        return _run_entries(values, runs, (about["campaign"], task, about["judgments"]), measure)
+        if n_undated := runs.height - dated.height:
+            values = values.join(dated, left_on="entry", right_on="tag", how="semi")
+            count, verb = counted(n_undated, "run"), "is" if n_undated == 1 else "are"
+            self.notes.append(
+                f"{count} of anonymous teams {verb} excluded, because the release {folder.name}"
+                " does not state when they arrived; they may be better than a record"
+            )
+        return _run_entries(values, dated, (about["campaign"], task, about["judgments"]), measure)
 
     def read_table(self, path: Path) -> pl.DataFrame:
         """Read the table of a leaderboard: a file with named columns, such as CSV."""

@@ -107,8 +107,8 @@ def _add_copy(
     suffix, source = path.suffix, Source(str(path), label=name)
     is_tsv = suffix == ".tsv"
     table_reason = (
-        f"judgments of a campaign must be in a text file, got {suffix}; to convert tables of"
-        " labels: cranfield labels ann=ann.tsv bob=bob.tsv --qrels FILE"
+        f"judgments of a campaign must be in a text file, got {suffix}; to convert a filled sheet"
+        f" or another table of labels: cranfield labels NAME={name} --qrels FILE"
     )
     if suffix in FORMAT_OF_SUFFIX and not is_tsv:
         raise InputError(table_reason, source=name)

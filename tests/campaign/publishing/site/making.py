@@ -31,6 +31,7 @@ def make_release(
     title: str = "News search 2026",
     description: str = "",
     days: Sequence[int] = (1,),
+    note: str = "",
     seed: int = 1,
 ) -> Path:
     """Write a release as it stands on disk; runs get better by their place, the last the best."""
@@ -100,6 +101,7 @@ def make_release(
         "measures": list(measures),
         "categories": ["type", "fields"],
         "date": "2026-11-20",
+        "note": note,
     }
     (data / "about.json").write_text(json.dumps(about))
     write_bag(folder / name, {})

@@ -25,7 +25,7 @@ from cranfield.campaign.publishing.site import (
     write_site,
 )
 from cranfield.significance.comparison.compared_pairs import shorten_letters
-from tests.campaign.publishing.making import contents, make_campaign
+from tests.campaign.publishing.making import contents, embargo, make_campaign
 from tests.campaign.publishing.site.making import make_release
 from tests.reporting.page.reading import Page, read
 from tests.reporting.page.test_build import digest
@@ -286,6 +286,43 @@ def test_retracted_releases_are_said_and_not_shown(releases: Path, tmp_path: Pat
     every = b"".join(contents(site).values())
     for tag in (b"old1", b"wrong1", b"gone1"):
         assert tag not in every
+
+
+def test_notes_and_states_of_releases(releases: Path, tmp_path: Path) -> None:
+    make_release(releases, "adhoc-1", note="First <b>results</b>.")
+    make_release(releases, "adhoc-2", seed=2, note="Topic 3 was judged again.")
+    make_release(releases, "adhoc-3", seed=3)
+    make_release(releases, "web-1")
+    (releases / "adhoc-3.retracted.json").write_text('{"reason": "wrong"}')
+    write_release_site(releases, tmp_path / "public")
+    check_pages(tmp_path / "public")
+    front = read(tmp_path / "public/index.html").shown.partition("Releases, the newest")[2]
+    for note in ("First <b>results</b>.", "Topic 3 was judged again."):
+        assert front.count(note) == 1
+    data = read(tmp_path / "public/data.html").shown.partition("Checksums of all releases")[2]
+    for shown in (front, data):
+        assert re.findall(r"(\w+-\d) (released|retracted|superseded by \S+)", shown) == [
+            *(("adhoc-3", "retracted"), ("adhoc-2", "released")),
+            *(("adhoc-1", "superseded by adhoc-2"), ("web-1", "released")),
+        ]
+    assert "This site has no complete release" in data
+
+
+def test_an_anonymous_team_is_marked_and_hides_no_other_record(tmp_path: Path) -> None:
+    campaign = make_campaign(tmp_path / "news")
+    embargo(campaign, "delft", "2027-01-01")
+    release(campaign, date="2026-11-20")
+    write_site(campaign, tmp_path / "public")
+    check_pages(tmp_path / "public")
+    board = read(tmp_path / "public/adhoc/index.html").shown
+    n_hidden = sum(run.team == "delft" for run in campaign.registry.submissions("adhoc"))
+    # Once for each run, and once in the table of teams.
+    assert board.count("team 01 anonymous") == n_hidden + 1
+    assert board.count("anonymous") == n_hidden + 1
+    records = read(tmp_path / "public/history.html").shown
+    n_runs = len(campaign.registry.submissions("adhoc"))
+    assert f" of {n_runs - n_hidden} runs" in records
+    assert f"{n_hidden} runs of anonymous teams are excluded" in records
 
 
 def test_all_retracted(releases: Path, tmp_path: Path) -> None:

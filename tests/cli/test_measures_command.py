@@ -55,7 +55,7 @@ def test_parameters_of_each_kind(tmp_path: Path) -> None:
         "gamma        weight of intent recall (default 0.5)"
         in cranfield(tmp_path, "measures", "Sharp")[0]
     )
-    assert "raw          Whether to return ranks" in cranfield(tmp_path, "measures", "interval")[0]
+    assert "raw          whether to return ranks" in cranfield(tmp_path, "measures", "interval")[0]
     assert "the reader stops (default 1000" in cranfield(tmp_path, "measures", "SMeasure")[0]
 
 

@@ -64,7 +64,7 @@ def test_formats(campaign: Path, kind: str) -> None:
 --methods RRF(k=x) | RRF
 --budgets 0 | --budgets must be given only once
 --table pools | unknown table 'pools'
---unjudged condensed | setting unjudged cannot be combined with studies of pools; use the setting
+--unjudged condensed | setting unjudged cannot be combined with studies of pools; set `lists`
 --test anova-3 | requires scores by shard
 --contributors nobody.txt | cannot be read
 --lengths qrels.txt | setting lengths cannot be combined with studies of pools

@@ -59,7 +59,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: click_u([1], [0], 10), "ranks at least 1"),
         (lambda: click_u([1], cast(Any, [1.5]), 10), "integers"),
         (lambda: click_u([1, 2], [1], 10), "a number for each click"),
-        (lambda: click_u([1], [1], [10, 20]), "one for each click"),
+        (lambda: click_u([1], [1], [10, 20]), "one for all or for each of 1 clicks"),
         (lambda: click_u([1], [1], -5), "at least 0"),
         (lambda: click_u([1], [1], cast(Any, "long")), "numbers"),
         (lambda: click_u([1], [1], 10, share=2), "share must be"),

@@ -32,7 +32,7 @@ class Catalogue:
 CATALOGUES = {
     "fusion": Catalogue(
         cf.fusion_methods,
-        {"method": "method", "goes by": "uses", "what it does": "score of a document"}
+        {"method": "method", "uses": "uses", "what it does": "score of a document"}
         | {"parameters": "parameters", "source": "source"},
     ),
     "interleaving": Catalogue(

@@ -77,7 +77,7 @@ def many_samples(drawn: Sample, qrels: Qrels, samples: int) -> None:
         f" {z.mean():.4f}, largest {np.abs(z).max():.2f}, {free.sum():,} documents;"
         f" {(chance == 1).sum():,} are always drawn"
     )
-    true = np.bincount(pool.topic[pool.graded(qrels) >= 1], minlength=len(pool.topics))
+    true = np.bincount(pool.topic[pool.grades(qrels) >= 1], minlength=len(pool.topics))
     made = np.array(estimates)
     error = made.std(axis=0, ddof=1) / np.sqrt(samples)
     off = np.abs(made.mean(axis=0) - true)

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.meta import false_alarms, split_topics, study_scales
+from cranfield.meta import false_positives, split_topics, study_scales
 from cranfield.meta.collection_studies.leave_one_out import leave_one_out, pool_depths
 from cranfield.meta.collection_studies.pooling import pooling
 from cranfield.meta.measure_studies.concordance import concordance
@@ -108,7 +108,7 @@ def test_studies(ev: cf.Evaluation) -> None:
     runs = dict(zip(("baseline", "advanced"), hostile_runs(2).values(), strict=True))
     things: list[Any] = [
         split_topics(scores, ["t"], **few),
-        false_alarms(scores, ["t"], **few),
+        false_positives(scores, ["t"], **few),
         discriminative_power(ev, resamples=20),
         swap_method(scores, sizes=[2, 3], repeats=5),
         stability(scores, sizes=[3], repeats=20),

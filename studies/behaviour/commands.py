@@ -24,7 +24,8 @@ LIST = Path(__file__).with_name("commands.txt")
 
 EVALUATE = "evaluate qrels.txt bm25.run dense.run"
 STUDY = {
-    "tests": "--scores scores.csv -t md2 -t t+holm -t sign --sizes 3 --repeats 8 --false-alarms 8",
+    "tests": "--scores scores.csv -t md2 -t t+holm -t sign --sizes 3 --repeats 8"
+    " --false-positives 8",
     "measures": "qrels.txt bm25.run dense.run -m AP -m P@3 -m RR --gold P@3 --repeats 8"
     " --resamples 50 --preferences odd/people.csv",
     "collection": "covid/qrels.txt covid/*.run -m nDCG@20 --teams covid/teams.csv --pool-depth 5"

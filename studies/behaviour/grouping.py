@@ -53,15 +53,15 @@ def _sessions() -> Iterator[Item]:
     yield (
         "sessions/one",
         lambda: (
-            read("sessions.csv").concatenated()[0].to_polars(),
-            read("sessions.csv").concatenated()[:1],
+            read("sessions.csv").concatenate()[0].to_polars(),
+            read("sessions.csv").concatenate()[:1],
         ),
     )
-    yield "sessions/concatenated", lambda: read("sessions.csv").concatenated()
+    yield "sessions/concatenated", lambda: read("sessions.csv").concatenate()
     yield (
         "sessions/followed",
         lambda: cf.evaluate_sessions(
-            read("sessions.csv").followed_by(["bm25.run", "dense.run"]),
+            read("sessions.csv").append_runs(["bm25.run", "dense.run"]),
             "qrels.txt",
             ["nsDCG", "R@10"],
         ),

@@ -66,8 +66,10 @@ STUDIES: dict[str, Callable[[], Any]] = {
     "splits with missing": lambda: meta.split_topics(
         generated(3), ["welch", "rank-sum"], sizes=[3], repeats=6, missing="available"
     ),
-    "false alarms": lambda: meta.false_alarms(whole(), TESTS, sizes=[10], repeats=12, resamples=50),
-    "false alarms by shard": lambda: meta.false_alarms(
+    "false positives": lambda: meta.false_positives(
+        whole(), TESTS, sizes=[10], repeats=12, resamples=50
+    ),
+    "false positives by shard": lambda: meta.false_positives(
         sharded().whole["nDCG@20"], SHARD_TESTS, by_shard=sharded()["nDCG@20"], sizes=[8], repeats=6
     ),
     "power": lambda: meta.discriminative_power(evaluated(), resamples=60),

@@ -248,7 +248,7 @@ def test_margins_are_absolute_or_in_percent(tmp_path: Path) -> None:
 
     def tested(margin: str) -> float:
         out = said("experiment", str(units), "--metric", "x", "--margin", f"x={margin}", *JSON)
-        return float(json.loads(out)["effects"][0]["p not worse"])
+        return float(json.loads(out)["effects"][0]["noninferiority p"])
 
     by_number = ttest_ind(y + 0.3, x, equal_var=False, alternative="greater").pvalue
     by_percentage = ttest_ind(y, 0.97 * x, equal_var=False, alternative="greater").pvalue

@@ -18,7 +18,7 @@ TWICE = "q1 Q0 a 1 2 t\nq1 Q0 a 2 1 t\n"
 @command()
 @option("--missing")
 @option("--columns")
-@option("--cut", is_flag=True)
+@option("--clip", is_flag=True)
 @option("--run-duplicates", argument="on_duplicate")
 def some() -> None:
     """Do nothing."""
@@ -29,7 +29,7 @@ def some() -> None:
     [
         ("missing='drop' leaves it out", "--missing drop leaves it out"),
         ("(missing='a b' leaves it out)", "(--missing 'a b' leaves it out)"),
-        ("cut=True takes it", "--cut takes it"),
+        ("clip=True takes it", "--clip takes it"),
         ("on_duplicate='first' keeps one", "--run-duplicates first keeps one"),
         ("columns={'doc': ...} says which", "--columns doc=... says which"),
         ("none are given: missing=...", "none are given: --missing ..."),

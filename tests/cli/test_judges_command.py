@@ -56,14 +56,14 @@ def test_judges_as_runs_and_kin(llmjudge: Path) -> None:
     )
     found = json.loads(text)
     assert [row["family"] for row in found["self-preference"]] == [1, 1, 1, 1]
-    assert {row["own rank by itself"] for row in found["self-preference"]} == {1}
+    assert {row["own judge rank"] for row in found["self-preference"]} == {1}
     assert len(found["rankings"]) == 4
     assert len(found["systems"]) == 16
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html", "csv", "json"])
 def test_formats(labelled: Path, form: str) -> None:
-    arguments = ("judges", "qrels", "fine.txt", "odd.txt", "--cut", "--format", form)
+    arguments = ("judges", "qrels", "fine.txt", "odd.txt", "--clip", "--format", form)
     out, _ = cranfield(labelled, *arguments)
     assert "fine" in out
     more = ("--runs", "*.run", "-m", "P@1", "--families", "families.csv", "-o", "out")
@@ -77,15 +77,15 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
     assert (out, (labelled / "out").exists()) == ("", False)
     assert err == (
         "cranfield: error: odd.txt:2: grade 5 is outside the scale 0 to 2 of the human judgments;"
-        " use --cut to clip grades, or --scale ... to set another scale"
+        " use --clip to clip grades, or --scale ... to set another scale"
         " (topic '1', document 'b')\n"
     )
     (labelled / "low.txt").write_text("1 0 a -1\n")
     _, err = cranfield(labelled, "judges", "qrels", "low.txt", status=2)
-    assert "of the human judgments; use --cut to clip grades (topic '1'" in err
+    assert "of the human judgments; use --clip to clip grades (topic '1'" in err
     _, err = cranfield(labelled, "judges", "qrels", "odd.txt", "--scale", "-1..5", status=2)
     assert "a grade of a scale must be an integer >= 0, got -1" in err
-    out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--cut")
+    out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--clip")
     assert "note: odd: 1 grade outside the scale 0 to 2 clipped to it" in out
     assert "missing: number of documents that people judged but the judge did not" in out
     out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--scale", "0..5")
@@ -124,7 +124,7 @@ def test_the_report_has_a_section_on_judges(labelled: Path) -> None:
     arguments = ("report", "qrels", "*.run", "-m", "P@1", "--no-scales")
     cranfield(labelled, *arguments, "-o", "without.html")
     cranfield(labelled, *arguments, "-o", "with.html", "--judges", "fine.txt", "--judges",
-              "b=odd.txt", "--cut")  # fmt: skip
+              "b=odd.txt", "--clip")  # fmt: skip
     without, page = ((labelled / name).read_text() for name in ("without.html", "with.html"))
     assert "Judges" not in without
     assert '<a href="#judges">' in page
@@ -136,7 +136,7 @@ def test_the_report_has_a_section_on_judges(labelled: Path) -> None:
     _, err = cranfield(labelled, *arguments, "--judges", "odd.txt", "-o", "no.html", status=2)
     assert "grade 5 is outside the scale" in err
     assert not (labelled / "no.html").exists()
-    refused(labelled, *arguments, "--cut", reason="cut requires --judges")
+    refused(labelled, *arguments, "--clip", reason="cut requires --judges")
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html", "csv", "json"])

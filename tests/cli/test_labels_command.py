@@ -53,7 +53,7 @@ def test_what_is_in_it_and_what_is_made_of_it(labelled: Path) -> None:
     ):
         assert line in out, line
     assert (labelled / "made").read_text() == "q1 0 a 1\nq1 0 b 1\nq2 0 a 2\nq2 0 c 1\n"
-    agreed = cf.assess.agreement_of(labelled / "labels.csv")
+    agreed = cf.assess.measure_agreement(labelled / "labels.csv")
     assert str(agreed.table()) in out
 
 
@@ -115,7 +115,7 @@ def test_judgments_of_several_by_name(labelled: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "csv", "json"])
-@pytest.mark.parametrize("more", [(), ("--pairs",), ("--against", "ann"), ("--gold", "gold")])
+@pytest.mark.parametrize("more", [(), ("--pairs",), ("--reference", "ann"), ("--gold", "gold")])
 def test_every_format(labelled: Path, form: str, more: tuple[str, ...]) -> None:
     out, _ = cranfield(labelled, "labels", "labels.csv", "--format", form, *more)
     assert "ann" in out
@@ -149,7 +149,7 @@ labels.csv --grades 0..1 | labels.csv:6: grade 2 is outside the scale (0, 1)
 labels.csv --grades x | such as 0..3, got 'x'
 labels.csv -m gamma | unknown measure of agreement 'gamma'; expected one of
 labels.csv -m kappa | kappa requires two assessors
-labels.csv --against eve | unknown assessor 'eve'
+labels.csv --reference eve | unknown assessor 'eve'
 labels.csv --confidence 95 | confidence: 95.0 is not in the range 0<x<1
 labels.csv --qrels out -o out | two different files
 labels.csv --qrels - | two different files

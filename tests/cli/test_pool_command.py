@@ -61,7 +61,7 @@ def test_judging_step_by_step(campaign: Path) -> None:
         out, _ = cranfield(campaign, "pool", "s?.run", *args)
         if not out:
             break
-        grades = pool.graded(qrels)
+        grades = pool.grades(qrels)
         known = {
             (pool.topics[t], doc): g
             for t, doc, g in zip(pool.topic, pool.docs, grades.tolist(), strict=True)

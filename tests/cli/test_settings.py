@@ -115,7 +115,7 @@ def test_the_key_of_a_short_flag_is_the_long_name(folder: Path) -> None:
         (("--columns", "grade=llm_label"), "columns: grade=llm_label"),
         (("--columns=grade=llm_label",), "columns: grade=llm_label"),
         (("--columns",), "columns: VALUE"),
-        (("--columns", "--cut"), "columns: VALUE"),
+        (("--columns", "--clip"), "columns: VALUE"),
         (("--fixed-topics", "qrels"), "fixed-topics: true"),
     ],
 )

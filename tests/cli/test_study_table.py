@@ -22,7 +22,7 @@ FOUR = (*BOTH, "--original-advanced", "s0.run", "--advanced", "s1.run")
 
 COMMANDS = {
     "tests": ("tests", "qrels.txt", *RUNS),
-    "alarms": ("tests", "qrels.txt", *RUNS, "--false-alarms", "2"),
+    "alarms": ("tests", "qrels.txt", *RUNS, "--false-positives", "2"),
     "measures": ("measures", "qrels.txt", *RUNS, "-m", "AP", "-m", "RR"),
     "gold": ("measures", "qrels.txt", *RUNS, "-m", "AP", "-m", "RR", "--gold", "P@5"),
     "preferences": ("measures", "qrels.txt", *RUNS, "-m", "AP", "-m", "P@5")

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 import cranfield as cf
-from cranfield.meta import false_alarms, split_topics
+from cranfield.meta import false_positives, split_topics
 from tests.cli.running import cranfield, refusals, refused
 
 RUNS = tuple(f"s{s}.run" for s in range(6))
@@ -18,7 +18,7 @@ SCORES = ("study", "tests", "--scores", "scores.csv", *SMALL)
 
 
 def test_it_is_what_the_library_says(campaign: Path) -> None:
-    more = ("-t", "md2", "-t", "t+bh", "--teams", "teams.csv", "--false-alarms", "10")
+    more = ("-t", "md2", "-t", "t+bh", "--teams", "teams.csv", "--false-positives", "10")
     out, err = cranfield(campaign, *RUN_FILES, *more, "--format", "json", "--seed", "3")
     assert err == ""
     found = json.loads(out)
@@ -39,14 +39,14 @@ def test_it_is_what_the_library_says(campaign: Path) -> None:
     assert [[row[key] for key in keys] for row in found["agreement"]] == [
         [None if value != value else value for value in row] for row in own.rows()
     ]
-    alarms = false_alarms(scores, ["md2", "t+bh"], sizes=[3, 6], repeats=10, seed=3)
-    assert found["false alarms"] == alarms.summary().to_dicts()
+    alarms = false_positives(scores, ["md2", "t+bh"], sizes=[3, 6], repeats=10, seed=3)
+    assert found["false positives"] == alarms.summary().to_dicts()
 
 
 def test_generalised_linear_models(campaign: Path) -> None:
     settings = campaign / "simulated.yml"
     settings.write_text("null: swapped\n", encoding="utf-8")
-    tests = ("-t", "glm", "-t", "glm(link='probit')+tukey", "--false-alarms", "5")
+    tests = ("-t", "glm", "-t", "glm(link='probit')+tukey", "--false-positives", "5")
     out, err = cranfield(campaign, *SCORES, *tests, "--settings", str(settings), "--format", "json")
     assert err == ""
     study, alarms = json.loads(out)["studies"]
@@ -80,7 +80,7 @@ def test_files_of_documents_do_not_go_with_shards(campaign: Path) -> None:
 
 
 def test_text_and_a_table(campaign: Path) -> None:
-    text, _ = cranfield(campaign, *SCORES, "--false-alarms", "3", "-t", "t", "-t", "md2f")
+    text, _ = cranfield(campaign, *SCORES, "--false-positives", "3", "-t", "t", "-t", "md2f")
     assert "two disjoint sets of 3, 6 topics, 5 repeats; alpha 0.05, seed 0" in text
     assert "false positives among 4 systems made equal" in text
     frame, _ = cranfield(campaign, *SCORES, "--table", "agreement", "--format", "csv")
@@ -88,10 +88,10 @@ def test_text_and_a_table(campaign: Path) -> None:
 
 
 def test_resume(campaign: Path, tmp_path: Path) -> None:
-    command = (*SCORES, "--false-alarms", "3", "--resume", str(tmp_path), "--format", "json")
+    command = (*SCORES, "--false-positives", "3", "--resume", str(tmp_path), "--format", "json")
     first = cranfield(campaign, *command)
     parts = {one: one.stat().st_mtime_ns for one in tmp_path.glob("*/*.parquet")}
-    assert {one.parent.name for one in parts} == {"splits", "false-alarms"}
+    assert {one.parent.name for one in parts} == {"splits", "false-positives"}
     assert cranfield(campaign, *command) == first
     assert {one: one.stat().st_mtime_ns for one in tmp_path.glob("*/*.parquet")} == parts
     _, err = cranfield(campaign, *command, "--alpha", "0.1", status=2)

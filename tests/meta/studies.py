@@ -33,7 +33,7 @@ NINE_TOPICS = COVID.qrels.to_polars().filter(pl.col("topic").str.len_chars() == 
 STUDIED: dict[str, Callable[[], Result]] = {
     "scales": lambda: meta.study_scales(JUDGED, ["P", "RBP(p=0.8)", "DCG"], cutoffs=[5]),
     "tests": lambda: meta.split_topics(AP, ["t"], sizes=[10], repeats=2),
-    "false-alarms": lambda: meta.false_alarms(AP, ["t"], repeats=2),
+    "false-positives": lambda: meta.false_positives(AP, ["t"], repeats=2),
     "power-of-tests": lambda: meta.power_of_tests(AP, ["anova-2", "t"], repeats=20),
     "discriminative-power": lambda: meta.discriminative_power(SCORED, resamples=20),
     "swaps": lambda: meta.swap_method(AP, sizes=[10], repeats=5),

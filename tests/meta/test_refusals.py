@@ -305,8 +305,8 @@ REFUSALS: Refusals = {
         ),
         (lambda: study.split_topics(ENDLESS, ["t"], sizes=[5], missing="zero"), "infinite"),
         (lambda: study.split_topics(replace(SHARDS, axis="replicate"), ["t"]), "by replicate"),
-        (lambda: study.false_alarms(SOME, null="swapped", sizes=[13]), "from 2 to 12, got 13"),
-        (lambda: study.false_alarms(SOME, ["t"], null="other"), "null"),
+        (lambda: study.false_positives(SOME, null="swapped", sizes=[13]), "from 2 to 12, got 13"),
+        (lambda: study.false_positives(SOME, ["t"], null="other"), "null"),
         (lambda: study.power_of_tests(SOME, ["t"], population="other"), "population"),
         (lambda: study.power_of_tests(SOME, ["t"], edges=[0.1, 0.05]), "edges"),
         (

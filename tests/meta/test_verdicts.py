@@ -117,10 +117,10 @@ def test_no_measure_is_ahead_where_none_is_more_concordant() -> None:
 
 
 def test_false_alarms_name_all_tests_with_the_same_rate() -> None:
-    found = meta.false_alarms(SCORED["AP"], ["t+none", "t+bonferroni", "sign+none"], repeats=20)
+    found = meta.false_positives(SCORED["AP"], ["t+none", "t+bonferroni", "sign+none"], repeats=20)
     rows = found.summary().filter(size=max(found.sizes))
-    highest = float(rows["any pair"].to_numpy().max())
-    most = rows.filter(pl.col("any pair") == highest)["test"].to_list()
+    highest = float(rows["FWER"].to_numpy().max())
+    most = rows.filter(pl.col("FWER") == highest)["test"].to_list()
     assert f"highest for {' and '.join(most)}: {100 * highest:.1f}%" in _said(found)
     above = rows.filter(pl.col("low") > 0.05)["test"].to_list()
     assert f"{', '.join(above) or 'No test'} ha" in _said(found).replace(" and ", ", ")
@@ -232,7 +232,7 @@ SMALL: dict[str, Callable[[], Result]] = {
     "power, equal": lambda: meta.power_of_tests(
         EQUAL, ["sign"], population="resampled", sizes=[2], repeats=1
     ),
-    "false alarms": lambda: meta.false_alarms(TWO, ["sign"], sizes=[2], repeats=1),
+    "false positives": lambda: meta.false_positives(TWO, ["sign"], sizes=[2], repeats=1),
     "concordance": lambda: meta.concordance({"a": TWO, "b": EQUAL, "c": TWO}, "c"),
     "extrapolation": lambda: meta.extrapolate(TWO, [2]),
     "innate": lambda: meta.innate_orders(cf.judge(RUNS[:2], COVID.qrels), 1),

@@ -14,7 +14,7 @@ from cranfield.meta import (
     correlate,
     discriminative_power,
     extrapolate,
-    false_alarms,
+    false_positives,
     generalizability,
     split_topics,
     stability,
@@ -34,7 +34,7 @@ def test_every_study_has_tables() -> None:
     few: dict[str, Any] = {"sizes": [4], "repeats": 5}
     studies = [
         split_topics(scores["AP"], ["t"], **few),
-        false_alarms(scores["AP"], ["t"], **few),
+        false_positives(scores["AP"], ["t"], **few),
         discriminative_power(scores, resamples=100),
         swap_method(scores["AP"], **few),
         correlate(scores),

@@ -36,7 +36,7 @@ CLICKS = [{"session": "s", "query": q, "rank": r} for q, r in [(1, 2), (1, 1), (
     ],
 )
 def test_concatenation(options: dict[str, object], docs: str, queries: list[int]) -> None:
-    lists = sessions_of(LISTS, CLICKS).concatenated(**options)  # type: ignore[arg-type]
+    lists = sessions_of(LISTS, CLICKS).concatenate(**options)  # type: ignore[arg-type]
     assert "".join(lists.rows["doc"]) == docs
     assert lists.rows["query"].to_list() == queries
     assert lists.rows["rank"].to_list() == [*range(1, len(docs) + 1)]
@@ -61,7 +61,7 @@ def test_measures_of_rankings(world: tuple[Lists, Grades], depth: int | None) ->
     measures = ["AP", "nDCG@3", "P@2", "RBP"]
     wanted = cf.evaluate(by_hand, grades, measures)
     ours = evaluate_sessions(sessions, grades, measures, depth=depth)
-    given_ = cf.evaluate(sessions.concatenated(depth=depth), sessions.qrels(grades), measures)
+    given_ = cf.evaluate(sessions.concatenate(depth=depth), sessions.qrels(grades), measures)
     for measure in measures:
         assert ours[measure].topics == wanted[measure].topics
         np.testing.assert_allclose(ours[measure].values, wanted[measure].values)
@@ -87,7 +87,7 @@ def test_subtopics_and_aspects_go_along() -> None:
     qrels = cf.read_qrels(
         pl.DataFrame({"topic": "t", "doc": ["a", "a"], "grade": [1, 1], "subtopic": ["x", "y"]})
     )
-    judged = sessions.concatenated().judged(
+    judged = sessions.concatenate().judged(
         qrels, intents={"t": {"x": 0.75, "y": 0.25}}, aspects={"clear": {"t": {"b": 1}}}
     )
     intents = judged.intents("test")
@@ -97,13 +97,13 @@ def test_subtopics_and_aspects_go_along() -> None:
 
 
 def test_the_query_of_each_document_follows_views() -> None:
-    judged = sessions_of(LISTS).concatenated().judged({"s": {"a": 1, "d": 0, "e": 2}})
+    judged = sessions_of(LISTS).concatenate().judged({"s": {"a": 1, "d": 0, "e": 2}})
     assert judged.queries("test").grade.tolist() == [1, 1, 1, 2, 3]
     assert judged.top(4).queries("test").grade.tolist() == [1, 1, 1, 2]
     assert judged.condensed().queries("test").grade.tolist() == [1, 2, 3]
     assert judged.condensed().queries("test").rank.tolist() == [1, 2, 3]
     assert judged.top(4).condensed().queries("test").grade.tolist() == [1, 2]
-    cut = sessions_of(LISTS).concatenated().judged({"s": {"a": 1}}, depth=2)
+    cut = sessions_of(LISTS).concatenate().judged({"s": {"a": 1}}, depth=2)
     assert cut.queries("test").grade.tolist() == [1, 1]
 
 
@@ -128,7 +128,7 @@ def test_systems_side_by_side() -> None:
 def test_current_queries_behind_histories() -> None:
     sessions = read_sessions(XML)
     with pytest.warns(CranfieldWarning, match="x: no results for 1 session, such as '54'"):
-        both = sessions.followed_by(RUNS)
+        both = sessions.append_runs(RUNS)
     assert (both.systems, both.names, both.topics) == (("x", "y"), ("33", "54"), ("25", "40"))
     last = both.results.filter(pl.col("query") == 4)
     assert last.select("system", "session", "rank", "doc").rows() == [
@@ -161,7 +161,7 @@ def test_runs_alone_are_scored_by_the_judgments_of_sessions() -> None:
 def test_topics_of_runs_without_a_session_are_reported() -> None:
     sessions = read_sessions(XML)
     with pytest.warns(CranfieldWarning, match="x: 1 topic excluded: not a session, such as '77'"):
-        both = sessions.followed_by({"x": dict.fromkeys(("77", "33", "54"), {"a": 1.0})})
+        both = sessions.append_runs({"x": dict.fromkeys(("77", "33", "54"), {"a": 1.0})})
     assert both.counts.queries == 8
 
 
@@ -169,12 +169,12 @@ def test_sessions_that_a_run_does_not_answer() -> None:
     """Without current queries all sessions remain, and no score depends on the other runs."""
     log, runs = sessions_of({"1": [["a"]], "2": [["b"]]}), {"x": {"2": {"c": 1.0}}}
     with pytest.warns(CranfieldWarning, match="x: no results for 1 session, such as '1'"):
-        both = log.followed_by(runs)
+        both = log.append_runs(runs)
     assert both.names == ("1", "2")
     rows = [(0, 1, "a"), (1, 1, "b"), (1, 2, "c")]
     assert both.results.select("session", "query", "doc").rows() == rows
     with pytest.warns(CranfieldWarning, match="x: no results for 1 session"):
-        beside = log.followed_by(runs | {"y": {"1": {"c": 1.0}, "2": {"c": 1.0}}})
+        beside = log.append_runs(runs | {"y": {"1": {"c": 1.0}, "2": {"c": 1.0}}})
     scores = [
         evaluate_sessions(sessions, {"1": {"a": 1}, "2": {"c": 1}}, "sDCG")["sDCG"].values[:, 0]
         for sessions in (both, beside)
@@ -182,4 +182,4 @@ def test_sessions_that_a_run_does_not_answer() -> None:
     np.testing.assert_allclose(scores, [[1, 1 / (np.log2(5) / 2 * np.log2(3))]] * 2)
     # If the log names current queries, a session without one needs an answer.
     named = replace(log, current=(None, "query"))
-    assert named.followed_by(runs).names == ("2",)
+    assert named.append_runs(runs).names == ("2",)

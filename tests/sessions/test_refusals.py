@@ -21,7 +21,7 @@ from tests.sessions.samples import QRELS, RUNS, XML, sessions_of, written
 LISTS = sessions_of({"s": [["a"]]}, [{"session": "s", "query": 1, "rank": 1}])
 UNCLICKED = sessions_of({"s": [["a"]]})
 EXTRACT = read_sessions(XML)
-TWO_SYSTEMS = EXTRACT.followed_by({"x": RUNS["y"], "y": RUNS["y"]})
+TWO_SYSTEMS = EXTRACT.append_runs({"x": RUNS["y"], "y": RUNS["y"]})
 RUN = {"q": {"a": 1.0}}
 ROWS = [
     {"session": "s", "topic": "t", "query": 1, "rank": 2, "doc": "b"},
@@ -31,7 +31,7 @@ CLICK = {"session": "s", "query": 1, "rank": 2}
 TOPICLESS = read_sessions(pl.DataFrame(ROWS).drop("topic"))
 NAMESAKES = [cf.read_run({"33": {"n1": 2.0}}, name="same")] * 2
 
-_JUDGED = sessions_of({"s": [["a"], ["a"]]}).concatenated(duplicates="keep").judged({"s": {"a": 1}})
+_JUDGED = sessions_of({"s": [["a"], ["a"]]}).concatenate(duplicates="keep").judged({"s": {"a": 1}})
 UNLINKED = replace(_JUDGED, documents=replace(_JUDGED.documents, source=None), views={})
 
 USER_NAMES = ("user", "participant", "subject_id", "worker")
@@ -62,7 +62,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: click_u([1], [1], [10, 20]), "one for all or for each of 1 clicks"),
         (lambda: click_u([1], [1], -5), "at least 0"),
         (lambda: click_u([1], [1], cast(Any, "long")), "numbers"),
-        (lambda: click_u([1], [1], 10, share=2), "share must be"),
+        (lambda: click_u([1], [1], 10, proportion_read=2), "proportion_read must be"),
         (lambda: click_u([1], [1], 10, limit=0), "limit must be"),
         (lambda: click_u([1], [1], 10, snippet=float("nan")), "snippet must be"),
     ],
@@ -71,34 +71,34 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: evaluate("ClickU(snippet='own', length=10)"), "snippets"),
         (lambda: evaluate("ClickU(judged_only=True, length=1)"), "judged_only"),
         (lambda: evaluate_sessions(UNCLICKED, "clicks", "sDCG"), "no clicks from which"),
-        (lambda: UNCLICKED.clicked(), "derive judgments; expected a table of clicks"),
-        (lambda: LISTS.clicked(0), "min_seconds"),
+        (lambda: UNCLICKED.clicks_to_qrels(), "derive judgments; expected a table of clicks"),
+        (lambda: LISTS.clicks_to_qrels(0), "min_seconds"),
         (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "ClickU"), "evaluate_sessions"),
         (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "sDCG"), "sDCG requires search sessions"),
         *[(partial(cf.parse_measure, text), "must be") for text in WRONG_MEASURES],
     ],
     "concatenation": [
         *[
-            (partial(LISTS.concatenated, depth=cast(Any, depth)), "depth must be an integer from 1")
+            (partial(LISTS.concatenate, depth=cast(Any, depth)), "depth must be an integer from 1")
             for depth in (0, 1.5, True)
         ],
         (
             lambda: evaluate_sessions(UNCLICKED, {"s": {"a": 1}}, "sDCG", until_click=True),
             "no clicks, which until_click=True requires; expected a table of clicks",
         ),
-        (lambda: LISTS.concatenated(duplicates="last"), "unknown duplicates 'last'"),
-        (lambda: LISTS.concatenated().judged({"s": {"a": 1}}, ties="trec"), "ties 'trec'"),
+        (lambda: LISTS.concatenate(duplicates="last"), "unknown duplicates 'last'"),
+        (lambda: LISTS.concatenate().judged({"s": {"a": 1}}, ties="trec"), "ties 'trec'"),
         (
             lambda: LISTS.qrels({"w": {"a": 1}}),
             "expected sessions with judged topics, such as 'w', got 's'",
         ),
         (lambda: TOPICLESS.qrels({"w": {"a": 1}}), "such as 'w', got no topics; a column topic"),
         (
-            lambda: EXTRACT.followed_by({"x": {"77": {"a": 1.0}}}),
+            lambda: EXTRACT.append_runs({"x": {"77": {"a": 1.0}}}),
             "expected topics that are sessions, such as",
         ),
-        (lambda: TWO_SYSTEMS.followed_by(RUNS), "of one system, got 2"),
-        (lambda: EXTRACT.followed_by(NAMESAKES), "'same'"),
+        (lambda: TWO_SYSTEMS.append_runs(RUNS), "of one system, got 2"),
+        (lambda: EXTRACT.append_runs(NAMESAKES), "'same'"),
         (
             lambda: cf.parse_measure("nsDCG").score(UNLINKED),
             "expected judged runs with",

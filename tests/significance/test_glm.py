@@ -211,12 +211,12 @@ def test_studies_of_tests() -> None:
     assert study.tests == ("glm", "glm(link='probit')+tukey", "t")
     assert "glm(link='probit'): Generalised linear model" in "\n".join(study.heading())
     assert study.outcomes("significant")["10"].to_numpy().min() > 0
-    alarms = cf.meta.false_alarms(table, names, sizes=[20], repeats=20, null="swapped")
-    assert alarms.summary()["any pair"].to_numpy().max() < 0.5
+    alarms = cf.meta.false_positives(table, names, sizes=[20], repeats=20, null="swapped")
+    assert alarms.summary()["FWER"].to_numpy().max() < 0.5
     power = cf.meta.power_of_tests(table, names, sizes=[20], repeats=5)
     assert power.errors()["power"].to_numpy().min() > 0
     with pytest.raises(cf.PolicyError, match="the null 'centred' shifts scores; use 'simulated'"):
-        cf.meta.false_alarms(table, ["t", "glm"], sizes=[20], repeats=20)
+        cf.meta.false_positives(table, ["t", "glm"], sizes=[20], repeats=20)
 
 
 def test_a_study_names_topics_that_the_model_excludes() -> None:

@@ -224,7 +224,7 @@ class Sample(Result):
         qrels = read_judgments(judgments)
         if qrels is not None:
             self._check_design(qrels)
-        grades = self.pool.graded(qrels)
+        grades = self.pool.grades(qrels)
         missing = np.flatnonzero(self.drawn & (grades == UNJUDGED))
         if missing.size and unjudged == "error":
             topic = self.pool.topics[self.pool.topic[missing[0]]]

@@ -272,7 +272,9 @@ class Budget(Rule):
     words = "{value:g} documents judged; the rule stops at {bound:g}"
     bend: float = parameter(6.0, number(0), "minimum bend (slope ratio) of the gain curve")
     draws: float = parameter(10.0, number(0), "relevant documents in a random sample of equal size")
-    share: float = parameter(0.75, number(0, 1), "proportion of the pool at which it always stops")
+    proportion: float = parameter(
+        0.75, number(0, 1), "proportion of the pool at which it always stops"
+    )
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:
         relevant = state.relevant_after[after]
@@ -280,7 +282,7 @@ class Budget(Rule):
         is_bent = (_compute_bend(state, after) >= self.bend) & (relevant > 0)
         sufficient[is_bent] = self.draws * state.total / relevant[is_bent]
         value = after.astype(np.float64)
-        bound = np.minimum(sufficient, self.share * state.total)
+        bound = np.minimum(sufficient, self.proportion * state.total)
         return value, bound, value >= bound
 
 

@@ -325,7 +325,7 @@ def sessions(
 
     log = cf.read_sessions(sessions, clicks=clicks, topics=session_topics)
     if runs:
-        log = log.followed_by(runs, ties=ties, on_duplicate=on_duplicate, on_bad_run=on_bad_run)
+        log = log.append_runs(runs, ties=ties, on_duplicate=on_duplicate, on_bad_run=on_bad_run)
     options = {name: value for name, value in judging.items() if value is not None}
     options |= {"lengths": lengths, "depth": depth, "duplicates": duplicates}
     evaluation = cf.evaluate_sessions(log, qrels, measure_list, until_click=until_click, **options)

@@ -32,13 +32,13 @@ KEYS: dict[str, tuple[str, ...]] = {
     "probabilities": ("topic", "doc"),
 }
 
-AGREEMENT_OPTIONS = ("measures", "pairs", "against", "rel", "interval", "confidence", "resamples")
+AGREEMENT_OPTIONS = ("measures", "pairs", "reference", "rel", "interval", "confidence", "resamples")
 MAX_WORKERS = 12  # maximum number of workers in text output; CSV and JSON have all workers
 MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
 
 
 @cli.command(
-    first="columns grades method gold qrels measure pairs against interval format table output"
+    first="columns grades method gold qrels measure pairs reference interval format table output"
 )
 @cli.settings("rel tie fix-gold encoding repeats confidence resamples seed")
 @click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=cli.INPUT_FILE)
@@ -72,12 +72,12 @@ MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
     qrels={"type": cli.OUTPUT_FILE},
 )
 @cli.options_from(
-    "cranfield.assess.agreement_of",
-    "measure=measures pairs against rel interval confidence resamples seed",
+    "cranfield.assess.measure_agreement",
+    "measure=measures pairs reference rel interval confidence resamples seed",
     measures="Agreement coefficient, such as kappa(quadratic) or alpha; may be given several"
     " times. By default observed agreement, kappa (for more than two assessors Fleiss'),"
     " ordinal alpha and AC1.",
-    pairs={"requires": "!--against"},
+    pairs={"requires": "!--reference"},
     confidence={"requires": "!--interval=none"},
     resamples={"requires": "--interval=bootstrap"},
     seed={
@@ -169,14 +169,14 @@ def labels(
         ),
     ]
     if len(annotations.workers) > 1:
-        agreement = cf.assess.agreement_of(annotations, measures or None, **agreement_options)
+        agreement = cf.assess.measure_agreement(annotations, measures or None, **agreement_options)
         frames["agreement"] = agreement.to_polars()
         if "first" in frames["agreement"].columns:
             keys["agreement"] = ("first", "second", "measure")
         tables.append(agreement.table(limit=MAX_PAIRS))
         notes += agreement.notes if result_output.writes("agreement") else ()
         has_matrix = agreement.paired and len(annotations.workers) <= MAX_WORKERS
-        if has_matrix and agreement_options["against"] is None:
+        if has_matrix and agreement_options["reference"] is None:
             title = f"Pairs of assessors, {agreement.measures[0]}"
             tables.append(table_from_frame(agreement.matrix(), title))
     else:
@@ -274,7 +274,7 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
 
 
 @cli.command(
-    first="cut scale runs own-runs families ppi tolerance measure format table output settings"
+    first="clip scale runs own-runs families ppi tolerance measure format table output settings"
 )
 @cli.settings(
     f"label-format level confidence fixed-topics compat jobs {cli.DOCUMENT_JUDGING_SETTINGS}"
@@ -283,7 +283,7 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
 @click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=cli.INPUT_FILE)
 @cli.options_from(
     "cranfield.assess.compare_judges",
-    "cut scale level",
+    "clip scale level",
     scale={
         "metavar": "LOW..HIGH",
         "help": "Lowest and highest possible grade, such as 0..3; by default 0 and the highest"
@@ -314,7 +314,7 @@ def judges(
     qrels: str,
     judges: tuple[str, ...],
     *,
-    cut: bool,
+    clip: bool,
     scale: str | None,
     level: str,
     label_format: str | None,
@@ -361,7 +361,7 @@ def judges(
     Examples
     --------
     cranfield judges qrels.txt submissions/
-    cranfield judges qrels.txt gpt=umbrela.jsonl llama.txt --cut
+    cranfield judges qrels.txt gpt=umbrela.jsonl llama.txt --clip
     cranfield judges qrels.txt labels/ --runs runs/ -m AP -m nDCG@10
     cranfield judges qrels.txt labels/ --runs runs/ --families families.csv
     cranfield judges few.txt llm.txt --runs runs/ --ppi topic -m nDCG@10
@@ -397,8 +397,8 @@ def judges(
         if runs and error.source in judges and can_be_read(error.source, "run"):
             raise InputError(f"{error}; to read the file as a run, write --runs FILE") from None
         raise
-    scale_options: dict[str, Any] = {"scale": scale, "cut": cut}
-    if ppi and not cut:
+    scale_options: dict[str, Any] = {"scale": scale, "clip": clip}
+    if ppi and not clip:
         # Few human labels may lack the highest grade.
         scale_options["scale"] = read_panel(people, labels, scale, scale_of_judges=True).scale
     comparison = cf.assess.compare_judges(

@@ -94,7 +94,8 @@ _BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
 
 
 @cli.command(
-    first="measure metric covariate margin down unit control segments alpha output report settings"
+    first="measure metric covariate margin lower-is-better unit control segments alpha output report"
+    " settings"
 )
 @cli.settings(
     "weights srm mixed missing theta lift errors correction time looks"
@@ -112,7 +113,7 @@ _BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
     covariate={**_BY_METRIC, "flag": "--covariate covariates", "metavar": "NAME=A[/B]"},
     margin={**_BY_METRIC, "flag": "--margin margins", "metavar": "NAME=MARGIN"},
 )
-@cli.own_options("down")
+@cli.own_options("lower_is_better")
 @cli.options_from(
     "cranfield.online.analyse_experiment",
     "unit control segments variant weights srm mixed missing theta lift errors correction alpha"
@@ -130,7 +131,7 @@ def experiment(
     metrics: tuple[str, ...] = (),
     covariates: dict[str, str],
     margins: dict[str, str],
-    down: tuple[str, ...] = (),
+    lower_is_better: tuple[str, ...] = (),
     log_options: dict[str, Any],
     result_output: cli.ResultOutput,
     page: str | None,
@@ -152,7 +153,7 @@ def experiment(
     metrics
         Metric to analyse, if DATA is a table of units: a column, or the ratio of two columns; may
         be given several times.
-    down
+    lower_is_better
         Metric for which lower is better; may be given several times.
     page
         File to write a report to, as one HTML page.
@@ -176,11 +177,11 @@ def experiment(
     if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
         raise PolicyError("--report and --output must be two different files")
     if counts is not None:
-        result = _analyse_counts(counts, options, margins, down)
+        result = _analyse_counts(counts, options, margins, lower_is_better)
     elif not data:
         raise PolicyError("expected DATA or --counts, got neither")
     else:
-        metric_list = _make_metrics(measures, metrics, covariates, margins, down)
+        metric_list = _make_metrics(measures, metrics, covariates, margins, lower_is_better)
         if metrics and len(data) > 1:
             remedy = "join them to one table with a column of variants"
             expected = "--metric requires a single table of units"
@@ -210,7 +211,10 @@ def experiment(
 
 
 def _analyse_counts(
-    counts: str, options: Mapping[str, Any], margins: dict[str, str], down: tuple[str, ...]
+    counts: str,
+    options: Mapping[str, Any],
+    margins: dict[str, str],
+    lower_is_better: tuple[str, ...],
 ) -> cf.online.ExperimentReport:
     """Analyse totals by variant; refuse options that require data of units."""
     from cranfield.online.experiments.totals import name_metric, parse_totals
@@ -219,14 +223,14 @@ def _analyse_counts(
     if click.get_current_context().params["data"]:
         raise PolicyError("DATA cannot be combined with --counts, which replaces it")
     applicable = {*analysis_options, "counts", "page", "format", "table", "output", "settings"}
-    applicable |= {"margins", "down"}
+    applicable |= {"margins", "lower_is_better"}
     cli.refuse_other_options(applicable, "cannot be combined with --counts")
     totals = parse_totals(counts)
     name = name_metric(totals)
-    _check_metric_names([*margins, *down], [name])
+    _check_metric_names([*margins, *lower_is_better], [name])
     chosen: dict[str, Any] = {option: options[option] for option in analysis_options}
-    good = "down" if down else "up"
-    return cf.online.analyse_totals(totals, good=good, margin=margins.get(name), **chosen)
+    better = "lower" if lower_is_better else "higher"
+    return cf.online.analyse_totals(totals, better=better, margin=margins.get(name), **chosen)
 
 
 def _check_metric_names(names: Iterable[str], metrics: Iterable[str]) -> None:
@@ -241,7 +245,7 @@ def _make_metrics(
     metrics: tuple[str, ...],
     covariates: dict[str, str],
     margins: dict[str, str],
-    down: tuple[str, ...],
+    lower_is_better: tuple[str, ...],
 ) -> dict[str, cf.online.Metric]:
     """Make metrics from measures of a log, or from columns of a table."""
     values = {measure: measure for measure in measures}
@@ -252,8 +256,8 @@ def _make_metrics(
         if name in values:
             raise PolicyError(f"metric {quoted(name)} must be given only once")
         values[name] = value if sign else text
-    _check_metric_names([*covariates, *margins, *down], values)
-    directions = dict.fromkeys(down, "down")
+    _check_metric_names([*covariates, *margins, *lower_is_better], values)
+    directions = dict.fromkeys(lower_is_better, "lower")
     return {
         name: cf.online.Metric(value, covariates.get(name), directions.get(name), margins.get(name))
         for name, value in values.items()

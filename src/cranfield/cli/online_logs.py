@@ -126,7 +126,7 @@ def measure(
     if list_measures:
         cli.refuse_listing("list_measures format table output", logs, "LOG")
         catalogue = cf.online.catalogue()
-        columns = ("measure", "of", "parameters", "description", "needs")
+        columns = ("measure", "kind", "parameters", "description", "needs")
         tables = [table_from_frame(catalogue.select(columns), "Online measures")]
         result_output.write(ResultSet([], tables, {"list": (catalogue, ("measure",))}, {}))
         return
@@ -144,7 +144,7 @@ def measure(
     log = read_log(logs, log_options)
     values = cf.online.measure(log, measure_list, list(by), labels=labels)
     units = values.to_polars()
-    wide = values.wide() if by else units.drop("total", "number")
+    wide = values.wide() if by else units.drop("total", "count")
     tables = [table_from_frame(wide, f"Measures by {' and '.join(by)}" if by else "Measures")]
     frames: dict[str, tuple[pl.DataFrame, Any]] = {"measures": (units, (*by, "measure"))}
     notes = values.notes
@@ -165,7 +165,7 @@ def measure(
 KEYS = {
     "models": ("model",),
     "ranks": ("model", "rank"),
-    "parameters": ("model", "parameter", "of"),
+    "parameters": ("model", "parameter", "key"),
     "gain": ("model", "baseline"),
     "relevance": ("model",),
 }

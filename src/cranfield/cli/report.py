@@ -30,7 +30,7 @@ COMPARISON_SETTINGS = (
 
 
 @cli.command()
-@cli.settings(f"date scale scales cut {COMPARISON_SETTINGS}", flags="lower")
+@cli.settings(f"date scale scales clip {COMPARISON_SETTINGS}", flags="lower")
 @cli.score_input(cli.measures_option(DEFAULT_MEASURES))
 @cli.scale_option
 @cli.own_options("output")
@@ -41,7 +41,7 @@ COMPARISON_SETTINGS = (
     "judges=labels",
     labels={"metavar": "JUDGE", "type": cli.INPUT_FILE, "requires": "QRELS RUN"},
 )
-@cli.options_from("cranfield.assess.compare_judges", "cut", requires="--judges")
+@cli.options_from("cranfield.assess.compare_judges", "clip", requires="--judges")
 @cli.judging_options
 @click.pass_context
 def report(
@@ -56,7 +56,7 @@ def report(
     comparing: dict[str, Any],
     scales: bool,
     labels: tuple[str, ...] = (),
-    cut: bool,
+    clip: bool,
     **judging: Any,
 ) -> None:
     """Write a report on the differences between systems, as one HTML file.
@@ -99,8 +99,8 @@ def report(
         options = {name: value for name, value in judging.items() if name not in excluded}
         measures = [scores.definition or name for name, scores in results.items()]
         data = (run_list, people, judges, measures)
-        judged.append(cf.assess.compare_judges(people, judges, cut=cut))
-        judged.append(cf.assess.judge_rankings(*data, cut=cut, **options))
+        judged.append(cf.assess.compare_judges(people, judges, clip=clip))
+        judged.append(cf.assess.judge_rankings(*data, clip=clip, **options))
     cf.report(
         results,
         output,

@@ -17,7 +17,8 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 
 
 @cli.command(
-    first="measure scores test shards sizes repeats false-alarms power format table output settings"
+    first="measure scores test shards sizes repeats false-positives power format table output"
+    " settings"
 )
 @cli.settings(f"{cli.STUDY_SETTINGS} shard-map null population only teams")
 @cli.score_input(
@@ -31,8 +32,8 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 )
 @cli.own_options("test=tests shards shard_map", shards={"requires": "!--shard-map"})
 @cli.options_from("cranfield.meta.split_topics", "sizes repeats teams")
-@cli.own_options("false_alarms", false_alarms={"metavar": "N"})
-@cli.options_from("cranfield.meta.false_alarms", "null", null={"requires": "--false-alarms"})
+@cli.own_options("false_positives", false_positives={"metavar": "N"})
+@cli.options_from("cranfield.meta.false_positives", "null", null={"requires": "--false-positives"})
 @cli.own_options("power", power={"metavar": "N"})
 @cli.options_from("cranfield.meta.power_of_tests", "population", population={"requires": "--power"})
 @cli.own_options("only=systems")
@@ -44,7 +45,7 @@ def tests(
     tests: tuple[str, ...] = (),
     shards: Annotated[int | None, Integer(2)],
     shard_map: str | None,
-    false_alarms: Annotated[int | None, Integer(1)],
+    false_positives: Annotated[int | None, Integer(1)],
     null: str,
     power: Annotated[int | None, Integer(1)],
     population: str,
@@ -65,7 +66,7 @@ def tests(
         Number of random shards of the documents, for tests by shard.
     shard_map
         Table of documents and their shards, instead of random shards.
-    false_alarms
+    false_positives
         Also estimate Type I error rates, from N simulations of equal systems.
     power
         Also estimate the power of the tests, from N samples of topics.
@@ -76,18 +77,18 @@ def tests(
     --------
     cranfield study tests qrels.txt runs/*.xz -m nDCG@10 --sizes 5,10,25
     cranfield study tests qrels.txt runs/*.xz -m AP --shards 3 -t md1 -t md2 -t md3 -t md3f
-    cranfield study tests --scores scores.csv -t t -t sign+bh --false-alarms 1000 --power 1000
+    cranfield study tests --scores scores.csv -t t -t sign+bh --false-positives 1000 --power 1000
     """
     from cranfield.meta.test_studies.errors import check_null
     from cranfield.meta.test_studies.fast_tests import is_bound
 
     kinds: list[type[Result]] = [cf.meta.SplitStudy]
-    kinds += [cf.meta.FalseAlarms] if false_alarms is not None else []
+    kinds += [cf.meta.FalsePositives] if false_positives is not None else []
     kinds += [cf.meta.PowerOfTests] if power is not None else []
     options.check_table(*kinds)
     names = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
     choices = cli.read_choices(names, split)
-    if false_alarms is not None:
+    if false_positives is not None:
         check_null(choices, null)
     whole, by_shard = _evaluate_shards(source, shard_map or shards, options)
     common: dict[str, Any] = {name: split[name] for name in ("alpha", "missing", "resamples")}
@@ -98,11 +99,13 @@ def tests(
     studies: list[Result] = [splits]
     common["sizes"] = splits.sizes
     performed_tests = [test for test in splits.tests if not is_bound(test)]
-    if false_alarms is not None:
-        own: dict[str, Any] = {"part": "false-alarms", "null": null, "repeats": false_alarms}
+    if false_positives is not None:
+        own: dict[str, Any] = {"part": "false-positives", "null": null, "repeats": false_positives}
         label = "estimating Type I error rates"
         studies.append(
-            options.run_study(label, cf.meta.false_alarms, whole, performed_tests, **common, **own)
+            options.run_study(
+                label, cf.meta.false_positives, whole, performed_tests, **common, **own
+            )
         )
     if power is not None:
         own = {"part": "power", "population": population, "repeats": power}

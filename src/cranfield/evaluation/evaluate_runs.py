@@ -15,7 +15,7 @@ from cranfield.collection.shards import Sharding, judge_shards, make_sharding, r
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.sessions.log import concatenated
+from cranfield.sessions.log import concatenate
 from cranfield.sessions.reading import read_sessions
 
 
@@ -255,7 +255,7 @@ def evaluate_sessions(
     topics, clicks
         As for :func:`read_sessions`.
     depth, duplicates, until_click
-        How to concatenate lists, as for :func:`concatenated`. `ClickU` depends on clicks only.
+        How to concatenate lists, as for :func:`concatenate`. `ClickU` depends on clicks only.
     policies
         As for :func:`cranfield.judge`: `negative`, `unjudged`, `max_grade`, `lengths` (of
         documents, in characters) and others, but not `topics`.
@@ -280,5 +280,5 @@ def evaluate_sessions(
     check_keywords(evaluate_sessions, policies)
     parsed = parse_measures(measures)
     log = read_sessions(sessions, clicks=clicks, topics=topics)
-    lists = concatenated(log, depth=depth, duplicates=duplicates, until_click=until_click)
+    lists = concatenate(log, depth=depth, duplicates=duplicates, until_click=until_click)
     return score(lists.judged(qrels, **policies), parsed)

@@ -207,13 +207,13 @@ def fusion_methods() -> pl.DataFrame:
 
     Examples
     --------
-    >>> fusion_methods().filter(pl.col("method") == "RRF").select("goes by", "parameters").rows()
+    >>> fusion_methods().filter(pl.col("method") == "RRF").select("uses", "parameters").rows()
     [('ranks', 'k=60')]
     """
     return FUSIONS.table(
         "method",
         {
-            "goes by": lambda kind: "scores" if kind.by_score else "ranks",
+            "uses": lambda kind: "scores" if kind.by_score else "ranks",
             "parameters": parameters_of,
             "other names": lambda kind: ", ".join(FUSIONS.other_names(kind.name)),
             "what it does": summary_of,

@@ -70,7 +70,7 @@ class RankSum(Fusion):
         rank_weights = _float_weights(self, int(np.diff(rankings.lists).max(initial=1)))
         row_weights = rank_weights[rankings.rank - 1] * weights[rankings.system]
         total = np.bincount(rankings.ranked, weights=row_weights, minlength=rankings.size)
-        return total * self.factor(rankings.holders)
+        return total * self.factor(rankings.run_counts)
 
     def factor(self, n_runs: Ints) -> Floats:
         """Return the factor that multiplies the sum, given the number of runs with the document."""
@@ -183,7 +183,7 @@ def count_wins(rankings: Rankings, topic: int) -> Ints:
     systems, size = len(rankings.systems), stop - start
     bounds = rankings.lists[topic * systems : (topic + 1) * systems + 1].tolist()
     lists = [rankings.ranked[a:b] - start for a, b in pairwise(bounds)]
-    n_runs = rankings.holders[start:stop]
+    n_runs = rankings.run_counts[start:stop]
     wins = np.zeros(size, dtype=np.int64)
     block_size = max(1, _BLOCK_PAIRS // max(1, size))
     for first in range(0, size, block_size):
@@ -332,7 +332,7 @@ class Combination(Fusion):
             is_score = np.isfinite(table)
             sizes, values = is_score.sum(axis=1), table[is_score]
         else:
-            sizes, values = rankings.holders, rankings.ascending(row_scores)
+            sizes, values = rankings.run_counts, rankings.ascending(row_scores)
         starts = np.r_[0, np.cumsum(sizes)[:-1]]
         n_runs = rankings.runs_of_topic[rankings.topic]
         return self.combine(DocumentScores(values, starts, sizes, sizes, n_runs))

@@ -189,14 +189,14 @@ class Rankings(Pairs):
         return np.asarray((sizes > 0).sum(axis=1))
 
     @cached_property
-    def holders(self) -> Ints:
+    def run_counts(self) -> Ints:
         """Number of runs that have each document; shape (documents,)."""
         return np.bincount(self.ranked, minlength=self.size)
 
     @cached_property
     def document_starts(self) -> Ints:
         """Start of the rows of each document in `by_document`; shape (documents + 1,)."""
-        return np.asarray(np.r_[0, np.cumsum(self.holders)])
+        return np.asarray(np.r_[0, np.cumsum(self.run_counts)])
 
     @cached_property
     def by_document(self) -> Indices:

@@ -29,7 +29,7 @@ def click_u(
     *,
     gains: ArrayLike = 0.5,
     snippet: float = 200.0,
-    share: float = 0.2,
+    proportion_read: float = 0.2,
     limit: float = 132_000.0,
 ) -> float:
     r"""Compute the click-based U-measure of one session, unnormalised; 0 without clicks.
@@ -55,7 +55,7 @@ def click_u(
         Gain of each clicked document, or one number for all, by default (2^1 - 1) / 2^1.
     snippet
         Characters of a snippet.
-    share
+    proportion_read
         F: the proportion of a clicked document that is read, from 0 to 1.
     limit
         L: the number of characters after which a document has no value.
@@ -99,12 +99,14 @@ def click_u(
             f" got {some_of(map(str, length), 3)} and {some_of(map(str, gain), 3)}"
         )
     snippet = checked("click_u", "snippet", snippet, _LENGTH, MeasureError)
-    share = checked("click_u", "share", share, _PROPORTION, MeasureError)
+    proportion_read = checked(
+        "click_u", "proportion_read", proportion_read, _PROPORTION, MeasureError
+    )
     limit = checked("click_u", "limit", limit, _POSITIVE, MeasureError)
     cell = np.zeros(rank.size, dtype=np.int64)
     snippet_lengths = snippet * rank
     terms = _discount_clicks(
-        cell, query, rank.astype(np.int64), snippet_lengths, share * length, gain, limit
+        cell, query, rank.astype(np.int64), snippet_lengths, proportion_read * length, gain, limit
     )
     return float(terms.sum())
 

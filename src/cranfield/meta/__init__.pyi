@@ -22,7 +22,10 @@ from .prediction_study import Prediction as Prediction, prediction as prediction
 from .scale_study import ScaleStudy as ScaleStudy
 from .scale_study import study_scales as study_scales
 from .test_studies.splits import agreement as agreement, publication_bias as publication_bias
-from .test_studies.errors import FalseAlarms as FalseAlarms, false_alarms as false_alarms
+from .test_studies.errors import (
+    FalsePositives as FalsePositives,
+    false_positives as false_positives,
+)
 from .test_studies.splits import SplitStudy as SplitStudy
 from .test_studies.splits import split_topics as split_topics
 from .test_studies.errors import PowerOfTests as PowerOfTests, power_of_tests as power_of_tests

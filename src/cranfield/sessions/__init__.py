@@ -12,8 +12,8 @@ from cranfield.sessions.log import (
     ConcatenatedSessions,
     SessionCounts,
     Sessions,
-    concatenated,
-    followed_by,
+    append_runs,
+    concatenate,
 )
 from cranfield.sessions.reading import read_session_topics, read_sessions
 
@@ -21,8 +21,8 @@ __all__ = [
     "ConcatenatedSessions",
     "SessionCounts",
     "Sessions",
-    "concatenated",
-    "followed_by",
+    "concatenate",
+    "append_runs",
     "read_session_topics",
     "read_sessions",
 ]

@@ -127,7 +127,7 @@ class Sessions:
     lost_clicks
         Number of clicks on ranks without a result; they are not in `clicks`.
     runs_read
-        Settings with which the runs of :func:`followed_by` were read; empty without runs.
+        Settings with which the runs of :func:`append_runs` were read; empty without runs.
 
     Examples
     --------
@@ -194,7 +194,7 @@ class Sessions:
             If no session has a judged topic.
         """
         if isinstance(qrels, str) and (match := CLICK_JUDGMENTS.fullmatch(qrels)):
-            return self.clicked(None if match[1] is None else float(match[1]))
+            return self.clicks_to_qrels(None if match[1] is None else float(match[1]))
         judgments = read_qrels(qrels)
         code_of = {name: code for code, name in enumerate(judgments.topics)}
         pairs = [
@@ -229,7 +229,7 @@ class Sessions:
             columns={name: values[rows] for name, values in judgments.columns.items()},
         )
 
-    def clicked(self, min_seconds: float | None = None) -> Qrels:
+    def clicks_to_qrels(self, min_seconds: float | None = None) -> Qrels:
         """Derive judgments by session from clicks: grade 1 for clicked results, 0 for others.
 
         A click in a list of any system counts, and applies to the document in all lists.
@@ -250,7 +250,7 @@ class Sessions:
         >>> from cranfield.sessions import read_sessions
         >>> rows = {"session": ["s", "s"], "query": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}
         >>> log = read_sessions(rows, clicks={"session": ["s"], "query": [2], "rank": [1]})
-        >>> log.clicked().to_polars().select("topic", "doc", "grade").rows()
+        >>> log.clicks_to_qrels().to_polars().select("topic", "doc", "grade").rows()
         [('s', 'a', 0), ('s', 'b', 1)]
         """
         clicks = self.clicks
@@ -280,15 +280,15 @@ class Sessions:
         advice = "; expected a table of clicks (session, query, rank)" if is_unread else ""
         return InputError(f"has no clicks{purpose}{advice}", source=self.source)
 
-    def concatenated(
+    def concatenate(
         self, *, depth: int | None = None, duplicates: str = "first", until_click: bool = False
     ) -> ConcatenatedSessions:
-        """Concatenate the result lists of each session; see :func:`concatenated`."""
-        return concatenated(self, depth=depth, duplicates=duplicates, until_click=until_click)
+        """Concatenate the result lists of each session; see :func:`concatenate`."""
+        return concatenate(self, depth=depth, duplicates=duplicates, until_click=until_click)
 
-    def followed_by(self, runs: Any, **options: Any) -> Sessions:
-        """Append rankings of runs to the sessions; see :func:`followed_by`."""
-        return followed_by(self, runs, **options)
+    def append_runs(self, runs: Any, **options: Any) -> Sessions:
+        """Append rankings of runs to the sessions; see :func:`append_runs`."""
+        return append_runs(self, runs, **options)
 
     def to_polars(self) -> pl.DataFrame:
         """Return a data frame of results: system, session, topic, query, rank, doc, clicks."""
@@ -330,7 +330,7 @@ DUPLICATES = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConcatenatedSessions(Sequence[Run]):
-    """A run for each system, whose topics are sessions; returned by :func:`concatenated`.
+    """A run for each system, whose topics are sessions; returned by :func:`concatenate`.
 
     Attributes
     ----------
@@ -344,7 +344,7 @@ class ConcatenatedSessions(Sequence[Run]):
     cut
         Number of documents removed below the depth or below the lowest click.
     settings
-        Options of :func:`concatenated`.
+        Options of :func:`concatenate`.
     """
 
     sessions: Sessions
@@ -468,7 +468,7 @@ class ConcatenatedSessions(Sequence[Run]):
         )
 
 
-def concatenated(
+def concatenate(
     sessions: Sessions,
     *,
     depth: int | None = None,
@@ -509,7 +509,7 @@ def concatenated(
     --------
     >>> from cranfield.sessions import read_sessions
     >>> columns = {"session": ["s"] * 3, "query": [1, 2, 2], "rank": [1, 1, 2], "doc": list("aab")}
-    >>> concatenated(read_sessions(columns)).rows.select("rank", "query", "doc").rows()
+    >>> concatenate(read_sessions(columns)).rows.select("rank", "query", "doc").rows()
     [(1, 1, 'a'), (2, 2, 'b')]
     """
     if depth is not None:
@@ -572,7 +572,7 @@ def match_clicks(
     )
 
 
-def followed_by(
+def append_runs(
     sessions: Sessions,
     runs: Any,
     *,
@@ -621,7 +621,7 @@ def followed_by(
     --------
     >>> from cranfield.sessions import read_sessions
     >>> log = read_sessions([{"session": "s", "query": 1, "rank": 1, "doc": "a"}])
-    >>> sessions = followed_by(log, {"x": {"s": {"b": 2.0, "c": 1.0}}, "y": {"s": {"a": 1.0}}})
+    >>> sessions = append_runs(log, {"x": {"s": {"b": 2.0, "c": 1.0}}, "y": {"s": {"a": 1.0}}})
     >>> sessions.results.select("system", "query", "rank", "doc").rows()
     [(0, 1, 1, 'a'), (0, 2, 1, 'b'), (0, 2, 2, 'c'), (1, 1, 1, 'a'), (1, 2, 1, 'a')]
     """

@@ -512,7 +512,7 @@ def test_scale_of_people_and_judge() -> None:
     found = ppi_scores(runs, people, judge, "ERR@5", lambda_=0)
     # Of a scale from 0 to 3, ERR has the gain (2^1 - 1) / 2^3 for a grade of 1 at rank 1.
     assert found.means.estimate[0] == pytest.approx(1 / 8)
-    cut = ppi_scores(runs, people, judge, "ERR@5", lambda_=0, cut=True)
+    cut = ppi_scores(runs, people, judge, "ERR@5", lambda_=0, clip=True)
     assert cut.means.estimate[0] == pytest.approx(1 / 2)
     with pytest.raises(InputError, match="grade 3 is outside the scale 0 to 2"):
         ppi_scores(runs, people, judge, "ERR@5", scale=(0, 2))

@@ -72,12 +72,12 @@ def test_confusion_and_calibration(found: cf.assess.JudgeComparison) -> None:
     table = np.zeros((4, 4), dtype=int)
     for people, judge, number in counts.iter_rows():
         table[people, judge] = number
-    assert (found.confusion("TREMA-all").drop("grade by people").to_numpy() == table).all()
+    assert (found.confusion("TREMA-all").drop("human grade").to_numpy() == table).all()
     part = found.calibration().filter(pl.col("judge") == "TREMA-all")
-    shares = part["share"].to_numpy().reshape(4, 4)
+    shares = part["proportion"].to_numpy().reshape(4, 4)
     assert np.allclose(shares, (table / table.sum(axis=0)).T, atol=1e-14)
-    assert (part["low"] <= part["share"]).all()
-    assert (part["share"] <= part["high"]).all()
+    assert (part["low"] <= part["proportion"]).all()
+    assert (part["proportion"] <= part["high"]).all()
     with pytest.raises(cf.PolicyError, match="unknown judge 'x'; expected one of:"):
         found.confusion("x")
 
@@ -220,10 +220,10 @@ def test_different_grades_of_people_and_judge_are_noted() -> None:
     graded = [grade - 1 for grade in people]
     [note] = notes_of(graded, [min(grade, 1) for grade in graded])
     assert note.startswith("llm: people use grades 0 to 2, the judge 0 to 1;")
-    clipped, note = notes_of(graded, [grade + 1 for grade in graded], cut=True)
+    clipped, note = notes_of(graded, [grade + 1 for grade in graded], clip=True)
     assert clipped.startswith("llm: 4 grades outside the scale 0 to 2 clipped")
     assert note.startswith("llm: grades 1 to 3 may be on another scale than 0 to 2;")
-    assert len(notes_of(graded, [*graded[1:], 9], cut=True)) == 1
+    assert len(notes_of(graded, [*graded[1:], 9], clip=True)) == 1
     # The same scale, of which the judge does not use all grades.
     assert notes_of(graded, [*graded[1:], 0]) == ()
     assert notes_of(graded, [max(grade, 1) for grade in graded]) == ()

@@ -165,14 +165,14 @@ def test_what_is_refused_names_file_and_line(
 
 def test_grades_off_the_scale_are_cut_when_asked_for() -> None:
     judge = {"llm": {"q1": {"a": -1, "b": 10}, "q2": {"a": 1}}}
-    with pytest.raises(cf.InputError, match="use cut=True to clip grades"):
+    with pytest.raises(cf.InputError, match="use clip=True to clip grades"):
         cf.assess.compare_judges(PEOPLE, judge)
-    found = cf.assess.compare_judges(PEOPLE, judge, cut=True)
+    found = cf.assess.compare_judges(PEOPLE, judge, clip=True)
     assert found.to_polars()["cut"].to_list() == [2]
     assert found.to_polars()["agreement"].to_list() == [1.0]
     assert found.notes[0] == "llm: 2 grades outside the scale 0 to 3 clipped to it"
     shifted = {"llm": {"q1": {"a": 1, "b": 4}, "q2": {"a": 2}}}
-    notes = cf.assess.compare_judges(PEOPLE, shifted, cut=True).notes
+    notes = cf.assess.compare_judges(PEOPLE, shifted, clip=True).notes
     assert notes[1].startswith("llm: grades 1 to 4 may be on another scale than 0")
     wider = cf.assess.compare_judges(PEOPLE, {"llm": {"q1": {"b": 10}}}, scale="0..10")
     assert wider.scale == tuple(range(11))
@@ -183,7 +183,7 @@ def test_grades_of_people_are_held_to_a_declared_scale() -> None:
     judge = {"llm": {"q1": {"a": 1, "b": 1}}}
     with pytest.raises(cf.InputError, match="grade 3 is outside the scale 0 to 1 that"):
         cf.assess.compare_judges(PEOPLE, judge, scale=(0, 1))
-    assert cf.assess.compare_judges(PEOPLE, judge, scale=(0, 1), cut=True).scale == (0, 1)
+    assert cf.assess.compare_judges(PEOPLE, judge, scale=(0, 1), clip=True).scale == (0, 1)
 
 
 def test_ids_of_any_kind(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_rankings_as_by_two_evaluations(campaign: Campaign) -> None:
             )
             first, second = one.mean(axis=0), other.mean(axis=0)
             means = found.to_polars("systems").filter(measure=measure, judge=judge)
-            assert means["by people"].to_list() == pytest.approx(first)
+            assert means["by human labels"].to_list() == pytest.approx(first)
             assert row["topics"] == len(one) == (TOPICS if judge == "noisy" else TOPICS - 1)
             assert row["tau"] == pytest.approx(stats.kendalltau(first, second).statistic, abs=1e-12)
             assert row["flips"] == sum(
@@ -144,7 +144,7 @@ def test_overall_scores_of_any_kind(campaign: Campaign) -> None:
         ):
             means = found.means.filter(measure=measure, judge=judge)
             for side, values in zip(
-                ("by people", "by judge"), by_hand(campaign, judge, measure), strict=True
+                ("by human labels", "by judge"), by_hand(campaign, judge, measure), strict=True
             ):
                 assert means[side].arg_sort().to_list() == overall(values).argsort().tolist()
 

@@ -37,7 +37,7 @@ EXPECTED = {
     "Hedge(sums='plain')": "bkacdehfgijl",
     "MTF(seen='skip')": "abfghkcdeijl",
     "MTF(seen='counts')": "abhkcdefgijl",
-    "MaxMean(reward='holders')": "abcdfgehkijl",
+    "MaxMean(reward='all')": "abcdfgehkijl",
     "MaxMean(reward='pulled')": "abcdefghkijl",
     "MaxMean(rate=0)": "abkcdfgehijl",
 }
@@ -187,7 +187,7 @@ def bound(hits: Fraction, judged: Fraction, steps: int) -> float:
 @given(LISTS, st.sets(st.sampled_from(DOCS)))
 @settings(max_examples=30, deadline=None)
 def test_bandits(lists: Lists, relevant: set[str]) -> None:
-    for reward in ("holders", "pulled"):
+    for reward in ("all", "pulled"):
         for rate in (Fraction(1), Fraction(1, 2), Fraction(0)):
             wanted = bandit(lists, relevant, reward, rate, mean)
             text = f"MaxMean(rate={float(rate)}, reward='{reward}')"

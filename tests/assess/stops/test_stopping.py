@@ -112,7 +112,13 @@ def test_two_at_once_and_in_words() -> None:
 
 def test_rules_have_a_text_form() -> None:
     parse = cf.assess.parse_rule
-    for text in ("RecallTest(recall=0.9)", "Knee", "Line(each=2)", "Budget(share=0.5)", "Target"):
+    for text in (
+        "RecallTest(recall=0.9)",
+        "Knee",
+        "Line(each=2)",
+        "Budget(proportion=0.5)",
+        "Target",
+    ):
         assert str(parse(text)) == text
         assert parse(parse(text)) == parse(text)
     assert str(parse(" cmh ")) == "RecallTest"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.meta.test_studies.errors import NULLS, false_alarms
+from cranfield.meta.test_studies.errors import NULLS, false_positives
 
 TESTS = ["anova-2", "t", "t+none", "anova-2f"]
 
@@ -18,14 +18,14 @@ def covid() -> cf.Scores:
 
 
 def test_levels_are_held(covid: cf.Scores) -> None:
-    found = false_alarms(covid, TESTS, null="swapped", repeats=200, seed=1)
+    found = false_positives(covid, TESTS, null="swapped", repeats=200, seed=1)
     rows = {row["test"]: row for row in found.summary().to_dicts()}
     assert rows["anova-2"]["low"] <= 0.05
-    assert rows["anova-2"]["any pair"] < 0.09
-    assert rows["t"]["any pair"] < 0.09
+    assert rows["anova-2"]["FWER"] < 0.09
+    assert rows["t"]["FWER"] < 0.09
     assert abs(rows["t+none"]["per pair"] - 0.05) < 0.012
-    assert rows["t+none"]["any pair"] > 0.2
-    assert rows["anova-2f"]["any pair"] == 1
+    assert rows["t+none"]["FWER"] > 0.2
+    assert rows["anova-2f"]["FWER"] == 1
     assert rows["anova-2f"]["high"] == 1
 
 
@@ -33,14 +33,16 @@ def test_swaps_stay_within_topics(covid: cf.Scores) -> None:
     # One topic of huge scores: swapped between topics, differences would be found all the time.
     values = np.where(np.arange(50)[:, None] == 0, 100 + covid.values, covid.values)
     scores = cf.Scores(values, covid.topics, covid.systems)
-    found = false_alarms(scores, ["anova-2"], null="swapped", repeats=100, seed=1)
-    assert found.summary()["any pair"].item() < 0.15
+    found = false_positives(scores, ["anova-2"], null="swapped", repeats=100, seed=1)
+    assert found.summary()["FWER"].item() < 0.15
 
 
 @pytest.mark.parametrize("null", NULLS)
 def test_sizes_and_streams(covid: cf.Scores, null: str) -> None:
-    one = false_alarms(covid, ["t"], null=null, sizes=[10, 20], repeats=30, seed=3).repeated
-    two = false_alarms(covid, ["anova-2", "t"], null=null, sizes=[20], repeats=20, seed=3).repeated
+    one = false_positives(covid, ["t"], null=null, sizes=[10, 20], repeats=30, seed=3).repeated
+    two = false_positives(
+        covid, ["anova-2", "t"], null=null, sizes=[20], repeats=20, seed=3
+    ).repeated
     columns = ["size", "repeat", "test", "rejected"]
     kept = one.filter((one["size"] == 20) & (one["repeat"] < 20)).select(columns)
     assert kept.equals(two.filter(two["test"] == "t").select(columns))

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 import cranfield as cf
-from cranfield.meta import false_alarms, power_of_tests
+from cranfield.meta import false_positives, power_of_tests
 from cranfield.significance import power_t
 
 
@@ -39,7 +39,7 @@ def test_spreads_that_differ() -> None:
     some: dict[str, Any] = {"sizes": [30], "repeats": 200}
     tests = ["anova-2+tukey", "t+holm"]
     rates = {
-        null: false_alarms(scores, tests, null=null, **some).summary()["any pair"].to_list()
+        null: false_positives(scores, tests, null=null, **some).summary()["FWER"].to_list()
         for null in ("centred", "swapped")
     }
     assert rates["centred"][0] > 0.12
@@ -74,7 +74,7 @@ def test_simulated_shards_and_streams() -> None:
     two = power_of_tests(whole, ["sign"], **few).repeated
     assert one.filter(pl.col("test") == "sign").equals(two)
     both: dict[str, Any] = {"by_shard": shards, **few}
-    sharded = false_alarms(whole, ["anova-3"], **both).repeated
+    sharded = false_positives(whole, ["anova-3"], **both).repeated
     assert sharded["rejected"].sum() > 0
     assert power_of_tests(whole, ["anova-3"], population="resampled", **both).systems == 5
 
@@ -83,6 +83,6 @@ def test_missing_scores_are_left_out_first() -> None:
     scores = normal([0.1, 0.1], [0.4, 0.6], 40)
     values = np.where(np.arange(40)[:, None] < [3, 0], np.nan, scores.values)
     gaps = cf.Scores(values, scores.topics, scores.systems)
-    found = false_alarms(gaps, ["t+none"], missing="drop", sizes=[20], repeats=200)
-    assert found.summary()["any pair"].item() < 0.12
+    found = false_positives(gaps, ["t+none"], missing="drop", sizes=[20], repeats=200)
+    assert found.summary()["FWER"].item() < 0.12
     assert found.summary()["failed"].item() == 0

@@ -182,8 +182,8 @@ STUDIES: dict[str, tuple[Any, str, str]] = {
         "000-00005-000000-000010 000-00005-000010-000012",
         "measure tests alpha missing resamples groups members seed scores",
     ),
-    "false alarms": (
-        lambda scores, **more: meta.false_alarms(scores, ["t"], sizes=[5], repeats=12, **more),
+    "false positives": (
+        lambda scores, **more: meta.false_positives(scores, ["t"], sizes=[5], repeats=12, **more),
         "00005-000000-000012",
         "null measure tests alpha missing resamples groups members seed scores",
     ),
@@ -278,7 +278,7 @@ def test_parts_are_not_kept_elsewhere(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_an_unknown_option_is_reported_by_the_study(scores: cf.Scores) -> None:
-    studies: list[Any] = [cf.meta.false_alarms, cf.meta.stability, cf.meta.swap_method]
+    studies: list[Any] = [cf.meta.false_positives, cf.meta.stability, cf.meta.swap_method]
     for study in studies:
         with pytest.raises(TypeError, match=rf"{study.__name__}\(\) got .* 'sizess'"):
             study(scores, sizess=[5])

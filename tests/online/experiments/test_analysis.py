@@ -388,7 +388,7 @@ def test_names_of_metrics_that_are_better_if_lower_are_noted(name: str, value: s
     assert found.verdicts == (("better",),)
     note = f"{name}: higher values are treated as better; if lower is better, set Metric"
     assert any(line.startswith(note) for line in found.notes)
-    stated = analyse_experiment(table, {name: Metric(value, good="down")})
+    stated = analyse_experiment(table, {name: Metric(value, better="lower")})
     assert stated.verdicts == (("worse",),)
     assert not any("higher values" in line for line in stated.notes)
 

@@ -29,7 +29,7 @@ LOG = simulated_log()
 NOBODY = replace(LOG, pages=LOG.pages.with_columns(user=pl.lit(None, pl.String)))
 FRAMES = {"pages": NOBODY.pages.with_row_index("page"), "clicks": NOBODY.clicks}
 
-LOW = Metric("x", good="down")
+LOW = Metric("x", better="lower")
 WRONG_WEIGHTS: list[Any] = [np.array([True, False]), np.zeros(0), {}]
 
 analyse = partial(analyse_experiment, AB, "x")

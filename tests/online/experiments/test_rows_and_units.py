@@ -343,8 +343,8 @@ def test_clusters_of_two_columns_are_not_rows() -> None:
 
 def test_the_margin_names_the_worse_direction() -> None:
     table = {"variant": ["control", "new"] * 4, "value": [1, 2, 3, 4, 5, 6, 7, 9]}
-    for good, side in (("up", "lower"), ("down", "higher")):
-        report = analyse_experiment(table, {"value": Metric("value", margin=2, good=good)})
+    for better, side in (("higher", "lower"), ("lower", "higher")):
+        report = analyse_experiment(table, {"value": Metric("value", margin=2, better=better)})
         assert any(f"value is worse ({side}) by at least 2" in line for line in report.heading())
 
 

@@ -229,10 +229,10 @@ def test_margins_are_absolute_or_relative() -> None:
     x, y = random.normal(10, 1, 200), random.normal(9.95, 1, 200)
     table = {"variant": ["a"] * 200 + ["b"] * 200, "x": np.concatenate([x, y])}
 
-    def tested(margin: float | str, sign: float = 1.0, good: str | None = None) -> float:
+    def tested(margin: float | str, sign: float = 1.0, better: str | None = None) -> float:
         signed = {**table, "x": sign * np.concatenate([x, y])}
-        found = analyse_experiment(signed, {"x": Metric("x", margin=margin, good=good)})
-        return float(found.not_worse[0, 0])
+        found = analyse_experiment(signed, {"x": Metric("x", margin=margin, better=better)})
+        return float(found.noninferiority_pvalues[0, 0])
 
     def welch(one: Any, other: Any, side: str) -> float:
         return float(ttest_ind(one, other, equal_var=False, alternative=side).pvalue)
@@ -240,15 +240,15 @@ def test_margins_are_absolute_or_relative() -> None:
     assert tested(0.3) == pytest.approx(welch(y + 0.3, x, "greater"))
     assert tested("0.3") == tested(0.3)
     assert tested("5%") == pytest.approx(welch(y, 0.95 * x, "greater"))
-    assert tested(0.3, good="down") == pytest.approx(welch(y - 0.3, x, "less"))
-    assert tested("5%", good="down") == pytest.approx(welch(y, 1.05 * x, "less"))
+    assert tested(0.3, better="lower") == pytest.approx(welch(y - 0.3, x, "less"))
+    assert tested("5%", better="lower") == pytest.approx(welch(y, 1.05 * x, "less"))
     # Of a negative mean the loss is a share of its size.
     assert tested("5%", -1.0) == pytest.approx(welch(-y, -1.05 * x, "greater"))
     report = analyse_experiment(table, {"x": Metric("x", margin="5%")})
     assert report.verdicts == (("not worse",),)
     [line] = report.margin_lines()
     assert line.endswith("by at least 5% of the mean of the control; level 0.025")
-    assert "p not worse" in report.to_polars().columns
+    assert "noninferiority p" in report.to_polars().columns
     assert not any("margin" in note for note in report.notes)
     wide = analyse_experiment(table, {"x": Metric("x", margin=50)})
     [note] = [note for note in wide.notes if "margin" in note]
@@ -260,7 +260,7 @@ def test_margins_of_permuted_metrics_agree_with_their_intervals() -> None:
     table, decided = lognormal(7), 0
     for margin in (0.5, 2.0, 3.0, 4.0, 5.0):
         found = analyse_experiment(table, {"x": Metric("x", margin=margin)}, weights=TENTH)
-        assert (found.not_worse[0, 0] <= 0.025) == (found.low[0, 0] > -margin)
+        assert (found.noninferiority_pvalues[0, 0] <= 0.025) == (found.low[0, 0] > -margin)
         assert found.margins == (margin,)
-        decided += found.not_worse[0, 0] <= 0.025
+        decided += found.noninferiority_pvalues[0, 0] <= 0.025
     assert 0 < decided < 5

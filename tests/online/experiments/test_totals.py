@@ -108,7 +108,9 @@ def test_counts_on_the_command_line(tmp_path: Path) -> None:
     counts = ("online", "experiment", "--counts", "control=500/10000,new=575/10100")
     out, _ = cranfield(tmp_path, *counts)
     assert "0.0289" in out and "better" in out
-    out, _ = cranfield(tmp_path, *counts, "--down", "proportion", "--margin", "proportion=2%")
+    out, _ = cranfield(
+        tmp_path, *counts, "--lower-is-better", "proportion", "--margin", "proportion=2%"
+    )
     assert "proportion is worse (higher) by at least 2%" in out
     assert "worse" in out.splitlines()[-4]
 
@@ -116,7 +118,10 @@ def test_counts_on_the_command_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--counts", "control=5/10,b=7/10", "--down", "x"], "unknown metric 'x'; expected one"),
+        (
+            ["--counts", "control=5/10,b=7/10", "--lower-is-better", "x"],
+            "unknown metric 'x'; expected one",
+        ),
         (["--counts", "control=5/10,b=7"], "SUCCESSES/UNITS"),
         (["--counts", "control=5/10 b=6/10"], "separated by commas, got 'control=5/10 b=6/10'"),
         (["--counts", "control=5/10,control=7/10"], "one total per variant, got two"),

@@ -30,7 +30,7 @@ def files(log: cf.online.QueryLog, tmp_path_factory: Any) -> dict[str, Path]:
 
 
 def same(one: cf.online.OnlineMeasurements, other: cf.online.OnlineMeasurements) -> None:
-    for name in ("total", "number", "values", "censored", "without"):
+    for name in ("total", "count", "values", "censored", "missing"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
     assert one.units.equals(other.units)
 
@@ -66,5 +66,5 @@ CLICKS = pl.DataFrame({"page": [0], "rank": [1]})
 def test_dwell_that_is_none_is_unknown(dwell: float | None) -> None:
     clicks = CLICKS.with_columns(dwell=pl.lit(dwell, pl.Float64))
     found = cf.online.measure({"pages": PAGES, "clicks": clicks}, ["Dwell", "SATRate"])
-    assert found.without.tolist() == [[1, 1]]
+    assert found.missing.tolist() == [[1, 1]]
     assert np.isnan(found.means).all()

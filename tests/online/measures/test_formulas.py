@@ -289,7 +289,7 @@ def test_counts_add_up_to_the_rows() -> None:
     of["session"] = log.pages["session"].n_unique()
     of["user"] = log.pages["user"].n_unique()
     of["absence"] = of["session"]
-    every = (found.values + found.censored + found.without)[0]
+    every = (found.values + found.censored + found.missing)[0]
     assert every.tolist() == [of[one.value_kind] for one in found.measures]
 
 
@@ -300,12 +300,12 @@ def test_times_that_are_not_known_are_not_censored() -> None:
     log = cf.online.read_log(pages, shown, clicks)
     names = ["TimeToClick", "TimeToSAT", "TimeToSAT(seconds=3)", "TimeToSAT(unknown='sat')"]
     found = cf.online.measure(log, [*names, "ActiveDays", "QueriesPerActiveDay"]).to_polars()
-    told = found.select("value", "values", "censored", "without").rows()
+    told = found.select("value", "values", "censored", "missing").rows()
     # The satisfied click of p came at an unknown time, which may be before the other click.
     assert [row[1:] for row in told[:4]] == [(0, 2, 1)] * 4
     found = cf.online.measure(log, ["TimeToSAT(seconds=50, unknown='not')"]).to_polars()
     assert found["censored"].item() == 3
-    assert cf.online.survival(log, "TimeToSAT").table["without"].to_list() == [1]
+    assert cf.online.survival(log, "TimeToSAT").table["missing"].to_list() == [1]
     # On how many days v asked is not known; on some.
     assert told[4:] == [(1.0, 1, 0, 1), (2.0, 1, 0, 1)]
 
@@ -336,7 +336,7 @@ def test_dwell_that_is_never_known_is_no_zero() -> None:
 def test_sessions_of_users_that_are_not_known() -> None:
     pages = {"page": [1, 2, 3], "query": ["a"] * 3, "user": [*"uvv"], "session": [None, "s", None]}
     found = cf.online.measure(cf.online.read_log(pages), "SessionsPerUser")
-    assert (found["SessionsPerUser"].item(), found.values.item(), found.without.item()) == (1, 1, 1)
+    assert (found["SessionsPerUser"].item(), found.values.item(), found.missing.item()) == (1, 1, 1)
 
 
 def test_a_log_of_no_page_or_no_user_has_no_values() -> None:

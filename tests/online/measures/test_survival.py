@@ -91,7 +91,7 @@ def test_absences_of_variants_are_compared_by_logrank(seed: int) -> None:
     assert_allclose(found.tests["statistic"].item(), want.statistic, rtol=1e-6)
     assert_allclose(found.tests["pvalue"].item(), want.pvalue, rtol=1e-5)
     assert found.table["censored"].to_list() == [len(rest) for _, rest in own]
-    assert found.table["number"].to_list() == [len(seen) + len(rest) for seen, rest in own]
+    assert found.table["values"].to_list() == [len(seen) + len(rest) for seen, rest in own]
 
 
 def test_times_to_click_are_censored_by_the_next_page() -> None:
@@ -100,7 +100,7 @@ def test_times_to_click_are_censored_by_the_next_page() -> None:
     pages = list(pages_of(log))
     waits = [page.waited(page.clicks[0]) for page in pages if page.clicks]
     row = found.table.row(0, named=True)
-    assert row["number"], row["censored"] == (40, 40 - len(waits))
+    assert row["values"], row["censored"] == (40, 40 - len(waits))
     assert_allclose(row["seen_median"], np.median(waits))
     assert_allclose(row["seen_mean"], np.mean(waits))
     # Without what tells of later pages, what is censored is so at once.
@@ -112,6 +112,6 @@ def test_dwell_goes_by_clicks() -> None:
     log = random_log(4, 60)
     row = cf.online.survival(log, "Dwell").table.row(0, named=True)
     known = log.clicks.drop_nulls("dwell")
-    assert (row["number"], row["without"]) == (known.height, log.clicks.height - known.height)
+    assert (row["values"], row["missing"]) == (known.height, log.clicks.height - known.height)
     ended = known.filter(~known["censored"])["dwell"]
     assert_allclose(row["seen_median"], np.median(ended.to_numpy()))

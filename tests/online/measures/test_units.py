@@ -63,7 +63,7 @@ def test_sums_by_unit_are_those_of_pages(unit: str) -> None:
             sum(len({click["rank"] for click in page.clicks}) for page in own),
             sum(len(page.clicks) for page in own),
         ]
-        assert sums.numbers[place].tolist() == [sum(len(page.ranks) for page in own), len(own)]
+        assert sums.counts[place].tolist() == [sum(len(page.ranks) for page in own), len(own)]
         variants = {page.row["variant"] for page in own}
         want = sums.variants.index(variants.pop()) if len(variants) == 1 else -1
         assert sums.variant[place] == want

@@ -48,8 +48,8 @@ def test_a_table_of_shares_for_each_judge(people: dict[str, dict[str, int]]) -> 
     spec = spec_of(charts.confusion_chart(found))
     assert [panel["title"] for panel in spec["concat"]] == list(judges)
     [rows] = spec_of(charts.confusion_chart(found, judges=["j2"]))["datasets"].values()
-    shares = {(row["label"], row["grade"]): row["share"] for row in rows}
-    table = found.confusion("j2").drop("grade by people").to_numpy()
+    shares = {(row["label"], row["grade"]): row["proportion"] for row in rows}
+    table = found.confusion("j2").drop("human grade").to_numpy()
     assert [shares[k, 1] for k in range(4)] == pytest.approx(table[1] / table.sum(axis=0))
 
 

@@ -73,13 +73,13 @@ def test_the_page_says_what_the_report_says(tmp_path: Path) -> None:
 def test_the_margin_and_its_test_are_on_the_page(tmp_path: Path) -> None:
     random = np.random.default_rng(3)
     table = {"variant": ["control", "new"] * 200, "wait": random.normal(10, 1, 400)}
-    metric = cf.online.Metric("wait", margin="2%", good="down")
+    metric = cf.online.Metric("wait", margin="2%", better="lower")
     found = cf.online.analyse_experiment(table, {"wait": metric})
     said = words(read(found, tmp_path))
-    assert f"{found.not_worse[0, 0]:.3g}" in said
+    assert f"{found.noninferiority_pvalues[0, 0]:.3g}" in said
     assert "wait is worse (higher) by at least 2% of the mean of the control" in said
     plain_table = cf.online.analyse_experiment(table, ["wait"])
-    assert "p not worse" not in words(read(plain_table, tmp_path))
+    assert "noninferiority p" not in words(read(plain_table, tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_margin_that_is_not_met_is_named(
 ) -> None:
     random = np.random.default_rng(3)
     table = {"variant": ["control", "new"] * 200, "wait": random.normal(10, 1, 400)}
-    metric = cf.online.Metric("wait", margin=margin, good="down")
+    metric = cf.online.Metric("wait", margin=margin, better="lower")
     found = cf.online.analyse_experiment(table, {"wait": metric})
     assert found.verdicts == ((verdict,),)
     is_missed = margin == "0.1%"

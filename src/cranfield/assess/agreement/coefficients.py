@@ -121,16 +121,16 @@ class Ratings:
         joint = self._count_joint(1, *self._pairs_of_labels()) if has_two_assessors else None
         return [self.assessors], Tables(self.scale, pairs, units, proportions, joint)
 
-    def count_pairs(self, against: str | None) -> tuple[list[tuple[str, ...]], Tables]:
+    def count_pairs(self, reference: str | None) -> tuple[list[tuple[str, ...]], Tables]:
         """Count labels of each pair of assessors with common units; shape (topics, pairs, ...)."""
         first_labels, second_labels = self._pairs_of_labels()
-        if against is not None:
-            if against not in self.assessors:
+        if reference is not None:
+            if reference not in self.assessors:
                 raise PolicyError(
-                    f"unknown assessor {quoted(against)}; expected one of:"
+                    f"unknown assessor {quoted(reference)}; expected one of:"
                     f" {some_of(map(quoted, self.assessors), 10)}"
                 )
-            is_reference = self.assessor == self.assessors.index(against)
+            is_reference = self.assessor == self.assessors.index(reference)
             first, second = is_reference[first_labels], is_reference[second_labels]
             first_labels, second_labels = (
                 np.concatenate([first_labels[first], second_labels[second]]),
@@ -139,8 +139,8 @@ class Ratings:
         n_assessors = np.int64(len(self.assessors))
         code_of_pair = self.assessor[first_labels] * n_assessors + self.assessor[second_labels]
         codes, pair_index = np.unique(code_of_pair, return_inverse=True)
-        if not codes.size and against is not None:
-            raise CranfieldError(f"{quoted(against)} has no unit in common with another assessor")
+        if not codes.size and reference is not None:
+            raise CranfieldError(f"{quoted(reference)} has no unit in common with another assessor")
         if not codes.size:
             raise CranfieldError("no two assessors labelled the same unit")
         names = [tuple(self.assessors[k] for k in divmod(code, n_assessors)) for code in codes]
@@ -167,7 +167,7 @@ class Ratings:
         n_grades = self.scale.size
         shape = (len(self.topics), n_pairs, n_grades, n_grades)
         sizes = dict(zip(("topic", "assessor pair", "grade", "other grade"), shape, strict=True))
-        check_size(sizes, MAX_ENTRIES, "; use against='ASSESSOR', or merge grades")
+        check_size(sizes, MAX_ENTRIES, "; use reference='ASSESSOR', or merge grades")
         cell = self.topic_of[self.unit[first]] * n_pairs + pair
         cell = (cell * n_grades + self.level[first]) * n_grades + self.level[second]
         return np.bincount(cell, minlength=math.prod(shape)).reshape(shape).astype(np.float64)

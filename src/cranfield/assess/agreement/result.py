@@ -38,7 +38,7 @@ MIN_TOPICS = 10  # Number of topics below which intervals are reported as approx
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement(Result):
-    """Agreement of assessors; returned by :func:`agreement_of`.
+    """Agreement of assessors; returned by :func:`measure_agreement`.
 
     Each comparison is between all assessors jointly, or between two of them.
 
@@ -150,16 +150,16 @@ class Agreement(Result):
         Examples
         --------
         >>> import numpy as np
-        >>> from cranfield.assess import agreement_of
+        >>> from cranfield.assess import measure_agreement
         >>> rng = np.random.default_rng(1)
         >>> human, noise = rng.integers(0, 3, 400), rng.integers(0, 3, (2, 400))
         >>> good, poor = np.where(rng.random((2, 400)) < [[0.7], [0.4]], human, noise)
-        >>> pairs = agreement_of(
+        >>> pairs = measure_agreement(
         ...     np.column_stack([human, good, poor]),
         ...     "kappa",
         ...     topics=np.repeat(range(20), 20),
         ...     names=["human", "good", "poor"],
-        ...     against="human",
+        ...     reference="human",
         ... )
         >>> print(pairs.pick("human", "good").minus(pairs.pick("human", "poor")))
         difference of kappa: 1 comparison, 20 topics, 95% confidence intervals by jackknife ...
@@ -339,12 +339,12 @@ def comparison_label(names: tuple[str, ...]) -> str:
 INTERVAL_METHODS = ("jackknife", "bootstrap", "none")
 
 
-def agreement_of(
+def measure_agreement(
     annotations: Any,
     measures: str | Coefficient | Iterable[str | Coefficient] | None = None,
     *,
     pairs: bool = False,
-    against: str | None = None,
+    reference: str | None = None,
     rel: Annotated[int, Integer(0)] | None = None,
     grades: Iterable[Any] | None = None,
     topics: Iterable[Any] | None = None,
@@ -421,22 +421,23 @@ def agreement_of(
     --------
     >>> first = {"q1": {"a": 1, "b": 0, "c": 0}, "q2": {"a": 1, "b": 1, "c": 0}}
     >>> other = {"q1": {"a": 1, "b": 1, "c": 0}, "q2": {"a": 1, "b": 1, "c": 0}}
-    >>> print(agreement_of({"ann": first, "bob": other}, ["observed", "kappa"], interval="none"))
+    >>> labels = {"ann": first, "bob": other}
+    >>> print(measure_agreement(labels, ["observed", "kappa"], interval="none"))
     observed, kappa: 1 comparison, 2 topics
     <BLANKLINE>
     assessors  units  topics  observed   kappa
     ann, bob       6       2    0.8333  0.6667
     """
-    check_arguments(agreement_of, locals())
+    check_arguments(measure_agreement, locals())
     check_list("grades", grades)
     check_list("topics", topics)
     check_list("names", names)
     ratings = read_ratings(annotations, topics=topics, grades=grades, names=names, axis=axis)
     if len(ratings.assessors) < 2:
         raise CranfieldError("expected at least two assessors, got one")
-    paired = pairs or against is not None
+    paired = pairs or reference is not None
     parsed = parse_coefficients(measures, rel, paired or len(ratings.assessors) == 2)
-    comparisons, tables = ratings.count_pairs(against) if paired else ratings.count_all()
+    comparisons, tables = ratings.count_pairs(reference) if paired else ratings.count_all()
 
     def formula(sums: Tables) -> Floats:
         return np.stack([measure.compute(sums) for measure in parsed], axis=-1)

@@ -77,7 +77,7 @@ class PPIGrades(Result):
 
 
 def ppi_grades(
-    human: Any, judges: Any, *, alpha: float = 0.05, scale: Any = None, cut: bool = False
+    human: Any, judges: Any, *, alpha: float = 0.05, scale: Any = None, clip: bool = False
 ) -> PPIGrades:
     """Estimate the mean human grade from a random sample of each grade of a judge.
 
@@ -95,7 +95,7 @@ def ppi_grades(
         Labels of one judge or more: any input of :func:`read_judges`.
     alpha
         One minus the confidence level of the intervals.
-    scale, cut
+    scale, clip
         As for :func:`ppi_scores`.
 
     Returns
@@ -122,7 +122,7 @@ def ppi_grades(
     >>> grades.strata.select("label", "pairs", "human", "allocation").rows()
     [(0, 60, 4, 5), (1, 40, 4, 3)]
     """
-    panel = read_panel(human, judges, scale, cut, scale_of_judges=True)
+    panel = read_panel(human, judges, scale, clip, scale_of_judges=True)
     people = drop_unsampled(panel.human)
     thresholds = range(panel.scale.low + 1, panel.scale.high + 1)
     quantities = ["grade", *(f"grade >= {grade}" for grade in thresholds)]

@@ -246,7 +246,7 @@ def ppi_scores(
     alpha: float = 0.05,
     fixed_topics: bool = False,
     scale: Any = None,
-    cut: bool = False,
+    clip: bool = False,
     **options: Any,
 ) -> PPIScores:
     r"""Estimate mean scores from few human judgments and a judge's labels of all documents.
@@ -295,10 +295,10 @@ def ppi_scores(
         For the unit `document`, whether intervals are for these topics only, with the sampling
         error of documents and Satterthwaite's degrees of freedom. By default topics are a sample
         too, and the variance over topics includes both errors.
-    scale, cut
+    scale, clip
         Lowest and highest grade, such as `(0, 3)`, by default from 0 to the highest human grade
         and judge; and whether to clip grades outside the scale, which are otherwise an error. With
-        `cut`, the default scale ends at the highest human grade.
+        `clip`, the default scale ends at the highest human grade.
     options
         As for :func:`cranfield.judge`.
 
@@ -340,7 +340,7 @@ def ppi_scores(
         raise PolicyError(f"{parsed} is a geometric mean; {reason}")
     if len(judges := read_judges(judge)) > 1:
         raise PolicyError(f"expected labels of one judge, got {len(judges)}")
-    panel = read_panel(human, judges, scale, cut, scale_of_judges=True)
+    panel = read_panel(human, judges, scale, clip, scale_of_judges=True)
     estimates: TopicEstimates | DocumentEstimates
     if unit == "topic":
         if fixed_topics:

@@ -105,17 +105,17 @@ class SelfPreference(TableResult):
             " topic."
         ),
         "high": Column("Upper bound of the t interval of the bias."),
-        "low together": Column(
+        "simultaneous low": Column(
             "Lower bound of the interval of the bias, simultaneous for all judges (Bonferroni)."
         ),
-        "high together": Column("Upper bound of the simultaneous interval."),
+        "simultaneous high": Column("Upper bound of the simultaneous interval."),
         "p": Column(
             "Two-sided p-value of the t-test that the bias is 0, without correction.", pvalue=True
         ),
-        "own rank by people": Column(
+        "own human rank": Column(
             "Rank, by human labels, of the system with the judge's name; null if there is none."
         ),
-        "own rank by itself": Column("Rank of the judge's own system by the judge."),
+        "own judge rank": Column("Rank of the judge's own system by the judge."),
     }
 
     measures: tuple[str, ...]
@@ -131,8 +131,8 @@ class SelfPreference(TableResult):
             "bias: mean over topics of the shift of the judge's family minus the shift of all other"
             " systems; shift: score by the judge minus score by human labels; the judge's own run"
             " counts in neither group",
-            f"low, high: {level} t interval over topics; low together, high together: simultaneous"
-            f" for {counted(n_judges, 'judge')} (Bonferroni)",
+            f"low, high: {level} t interval over topics; simultaneous low, simultaneous high:"
+            f" simultaneous for {counted(n_judges, 'judge')} (Bonferroni)",
         ]
         groups = self.rows.group_by(["measure"], maintain_order=True)
         tables = [
@@ -154,7 +154,7 @@ def self_preference(
     measures: Any = "nDCG@10",
     *,
     scale: Any = None,
-    cut: bool = False,
+    clip: bool = False,
     confidence: Annotated[float, UnitInterval()] = 0.95,
     **options: Any,
 ) -> SelfPreference:
@@ -174,7 +174,7 @@ def self_preference(
     runs
         Runs: any input of :func:`cranfield.read_runs`, or the runs of :func:`judges_as_runs`, so
         that the judges are systems. A system with the name of the judge counts in neither group.
-    human, judges, scale, cut
+    human, judges, scale, clip
         As for :func:`compare_judges`.
     families
         A mapping of judges and systems to one family or several: `{name: family}` or
@@ -216,7 +216,7 @@ def self_preference(
     [('llm', 1, 1.0)]
     """
     check_arguments(self_preference, locals(), judge_runs)
-    judge_scores = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
+    judge_scores = score_by_judges(runs, human, judges, measures, scale=scale, clip=clip, **options)
     names = judge_scores.names["judge"]
     families_of = read_families(families)
     is_family = is_same_family(names, judge_scores.systems, families_of)
@@ -274,13 +274,13 @@ def self_preference(
         "bias": bias,
         "low": bias - half_width,
         "high": bias + half_width,
-        "low together": bias - joint_half_width,
-        "high together": bias + joint_half_width,
+        "simultaneous low": bias - joint_half_width,
+        "simultaneous high": bias + joint_half_width,
         "p": 2 * stdtr(df, -np.abs(bias) / error),
     }
     rows = tabulate(values, **judge_scores.names)
     if judge_rank.any():
-        ranks = {"own rank by people": human_rank, "own rank by itself": judge_rank}
+        ranks = {"own human rank": human_rank, "own judge rank": judge_rank}
         series = [pl.Series(name, rank.ravel()) for name, rank in ranks.items()]
         rows = rows.with_columns(rank.replace(0, None) for rank in series)
     systems, measure_names = judge_scores.systems, judge_scores.names["measure"]
@@ -333,7 +333,7 @@ def score_bias(
     measures: Any = "nDCG@10",
     *,
     scale: Any = None,
-    cut: bool = False,
+    clip: bool = False,
     confidence: Annotated[float, UnitInterval()] = 0.95,
     **options: Any,
 ) -> ScoreBias:
@@ -345,7 +345,7 @@ def score_bias(
     ----------
     runs
         Runs: any input of :func:`cranfield.read_runs`.
-    human, judges, scale, cut
+    human, judges, scale, clip
         As for :func:`compare_judges`.
     measures
         Measures or their text forms.
@@ -369,7 +369,7 @@ def score_bias(
     [0.3333]
     """
     check_arguments(score_bias, locals(), judge_runs)
-    scored = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
+    scored = score_by_judges(runs, human, judges, measures, scale=scale, clip=clip, **options)
     all_differences = scored.judges - scored.human[:, None]
     is_missing = np.isnan(all_differences).any(axis=-1, keepdims=True)
     mask = np.broadcast_to(is_missing, all_differences.shape)

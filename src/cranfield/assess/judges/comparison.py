@@ -85,7 +85,7 @@ COUNTS = {
     ),
     "unknown": Column("Number of the judge's labels in topics that people did not judge."),
     "unparsed": Column("Number of answers of the judge without a grade."),
-    "cut": Column("Number of the judge's grades outside the scale, which are clipped to it."),
+    "clipped": Column("Number of the judge's grades outside the scale, which are clipped to it."),
 }
 """Columns with counts of labels by judge."""
 
@@ -194,7 +194,7 @@ class JudgeComparison(Result):
             "label": Column("Grade by the judge.", key=True),
             "grade": Column("Human grade.", key=True),
             "pairs": Column("Number of pairs with this grade by the judge and this human grade."),
-            "share": Column(
+            "proportion": Column(
                 "Proportion of this human grade among all pairs with this grade by the judge;"
                 " null if the judge never gave this grade.",
                 3,
@@ -252,7 +252,7 @@ class JudgeComparison(Result):
         """Return the table `calibration`: proportions of human grades by grade of the judge."""
         calibrations = np.array([calibration(table, self.confidence) for table in self.joint])
         columns = {"pairs": np.swapaxes(self.joint.sum(axis=1), 1, 2)}
-        columns |= zip(("share", "low", "high"), calibrations.swapaxes(0, 1), strict=True)
+        columns |= zip(("proportion", "low", "high"), calibrations.swapaxes(0, 1), strict=True)
         return tabulate(columns, judge=self.judges, label=self.scale, grade=self.scale)
 
     def distributions(self) -> pl.DataFrame:
@@ -275,7 +275,7 @@ class JudgeComparison(Result):
         check_choice("judge", judge, self.judges)
         table = self.joint[self.judges.index(judge)].sum(axis=0)
         columns = {str(name): table[:, k] for k, name in enumerate(self.scale)}
-        return pl.DataFrame({"grade by people": self.scale, **columns})
+        return pl.DataFrame({"human grade": self.scale, **columns})
 
     def tables(self) -> list[Table]:
         frame, columns = self.to_polars(), self.columns["agreement"]
@@ -317,7 +317,7 @@ class JudgeComparison(Result):
         rows = []
         for (label,), part in frame.group_by(["label"], maintain_order=True):
             rows.append([str(label), f"{part['pairs'].sum():,}"])
-            for bounds in part.select("share", "low", "high").iter_rows():
+            for bounds in part.select("proportion", "low", "high").iter_rows():
                 proportion, low, high = (format_number(bound, 3) for bound in bounds)
                 rows[-1].append(f"{proportion} ({low}-{high})" if proportion else "")
         head = ["grade by judge", "pairs", *(f"people: {grade}" for grade in self.scale)]
@@ -337,7 +337,7 @@ def compare_judges(
     judges: Any,
     *,
     scale: Any = None,
-    cut: bool = False,
+    clip: bool = False,
     level: Annotated[str, OneOf(LEVELS)] = "ordinal",
     confidence: Annotated[float, UnitInterval()] = 0.95,
 ) -> JudgeComparison:
@@ -353,7 +353,7 @@ def compare_judges(
     scale
         Lowest and highest possible grade, such as `(0, 3)` or `"0..3"`; by default 0 and the
         highest grade that people gave.
-    cut
+    clip
         Whether to clip grades outside the scale to its nearest end; by default they are an error.
     level
         Level of measurement for Krippendorff's alpha over all grades: `ordinal`, `nominal`,
@@ -377,8 +377,8 @@ def compare_judges(
     Notes
     -----
     Only pairs with labels by both people and the judge are compared; others are only counted.
-    Cohen's kappa and Krippendorff's alpha are computed as by :func:`agreement_of`. Intervals are
-    jackknife t intervals over topics, on the scale of ln(1 - value), or of log odds for
+    Cohen's kappa and Krippendorff's alpha are computed as by :func:`measure_agreement`. Intervals
+    are jackknife t intervals over topics, on the scale of ln(1 - value), or of log odds for
     proportions; their degrees of freedom depend on how evenly topics contribute. Scale and binary
     cuts follow Rahmani et al. (2025), LLMJudge.
 
@@ -395,7 +395,7 @@ def compare_judges(
     [(0, 1, 1, 0), (1, 0, 0, 1), (2, 0, 0, 2)]
     """
     check_arguments(compare_judges, locals())
-    panel = read_panel(human, judges, scale, cut)
+    panel = read_panel(human, judges, scale, clip)
     panel = replace(panel, human=drop_unsampled(panel.human))
     sizes = {"judge": len(panel.judges), "topic": len(panel.human.topics)}
     check_size(sizes | dict.fromkeys(("grade", "other grade"), len(panel.scale)), MAX_ENTRIES)

@@ -76,7 +76,7 @@ def score_by_judges(
     measures: str | Measure | Sequence[str | Measure],
     *,
     scale: Any = None,
-    cut: bool = False,
+    clip: bool = False,
     log_geometric: bool = False,
     **options: Any,
 ) -> JudgeScores:
@@ -84,7 +84,7 @@ def score_by_judges(
     parsed = tuple(dict.fromkeys(parse_measures(measures, compat=options.get("compat"))))
     if not parsed:
         raise PolicyError("expected at least one measure, got none")
-    panel = read_panel(human, judges, scale, cut)
+    panel = read_panel(human, judges, scale, clip)
     if options.get("aspects"):
         raise PolicyError("aspects cannot be combined with judges, as each judge is an aspect")
     if options.get("max_grade") is not None:
@@ -137,7 +137,7 @@ def score_by_judges(
 
 
 def judges_as_runs(
-    human: Any, judges: Any, *, scale: Any = None, cut: bool = False
+    human: Any, judges: Any, *, scale: Any = None, clip: bool = False
 ) -> tuple[Run, ...]:
     """Return a run for each judge, which ranks documents by the judge's grades.
 
@@ -147,7 +147,7 @@ def judges_as_runs(
 
     Parameters
     ----------
-    human, judges, scale, cut
+    human, judges, scale, clip
         As for :func:`compare_judges`.
 
     Examples
@@ -158,7 +158,7 @@ def judges_as_runs(
     >>> run, cf.evaluate([run], qrels, "RR").by_system().rows()
     (Run('llm': 1 topic, 2 documents), [('llm', 0.5)])
     """
-    panel = read_panel(human, judges, scale, cut)
+    panel = read_panel(human, judges, scale, clip)
     runs = []
     for judge in panel.judges:
         labels, grades = judge.labels, judge.labels.grades.astype(np.float64)
@@ -213,14 +213,15 @@ class JudgeRankings(Result):
             "measure": Column("Measure.", key=True),
             "judge": Column("Judge.", key=True),
             "system": Column("System.", key=True),
-            "by people": Column(
+            "by human labels": Column(
                 "Mean score by human labels, or mean logarithm for a geometric mean."
             ),
             "by judge": Column(
-                "Mean score by the judge; negated, as `by people`, if lower scores are better."
+                "Mean score by the judge; negated, as `by human labels`, if lower scores are"
+                " better."
             ),
-            "rank by people": Column("Rank by human labels, from 1; equal means share a rank."),
-            "rank by judge": Column("Rank by the judge."),
+            "human rank": Column("Rank by human labels, from 1; equal means share a rank."),
+            "judge rank": Column("Rank by the judge."),
             "change": Column("Rank by human labels minus rank by the judge."),
         },
     }
@@ -274,7 +275,7 @@ def judge_rankings(
     measures: Any = ("AP", "nDCG@10"),
     *,
     scale: Any = None,
-    cut: bool = False,
+    clip: bool = False,
     p: Annotated[float, UnitInterval()] = 0.9,
     confidence: Annotated[float, UnitInterval()] = 0.95,
     **options: Any,
@@ -285,7 +286,7 @@ def judge_rankings(
     ----------
     runs
         Runs: any input of :func:`cranfield.read_runs`; each run is read once.
-    human, judges, scale, cut
+    human, judges, scale, clip
         As for :func:`compare_judges`. The labels of a judge are used for all topics with human
         labels, including documents without one.
     measures
@@ -335,7 +336,7 @@ def judge_rankings(
     """
     check_arguments(judge_rankings, locals(), judge_runs)
     scored = score_by_judges(
-        runs, human, judges, measures, scale=scale, cut=cut, log_geometric=True, **options
+        runs, human, judges, measures, scale=scale, clip=clip, log_geometric=True, **options
     )
     names, n_systems = scored.names, len(scored.systems)
     rows: list[dict[str, Any]] = []
@@ -374,8 +375,8 @@ def judge_rankings(
     # If several systems have the largest change of rank, take the first by name.
     most_moved = name_order[np.abs(changes)[..., name_order].argmax(axis=-1)]
     largest_change = np.take_along_axis(changes, most_moved[..., None], -1)
-    columns = {"by people": means[0], "by judge": means[1]}
-    columns |= {"rank by people": ranks[0], "rank by judge": ranks[1], "change": changes}
+    columns = {"by human labels": means[0], "by judge": means[1]}
+    columns |= {"human rank": ranks[0], "judge rank": ranks[1], "change": changes}
     rankings = pl.DataFrame(rows).with_columns(
         pl.selectors.float().fill_nan(None),
         pl.Series("largest change", largest_change.ravel()),

@@ -59,18 +59,18 @@ class Judge:
         Grades of the judge, as judgments.
     unparsed
         Number of answers without a grade: `result_status` is 0, or `judgment` is missing.
-    cut
+    clip
         Number of grades outside the scale, which were clipped to it.
     """
 
     name: str
     labels: Qrels
     unparsed: int = 0
-    cut: int = 0
+    n_clipped: int = 0
 
     def __repr__(self) -> str:
         counts = f", {self.unparsed:,} unparsed" * bool(self.unparsed)
-        counts += f", {self.cut:,} cut" * bool(self.cut)
+        counts += f", {self.n_clipped:,} clipped" * bool(self.n_clipped)
         return f"Judge({quoted(self.name)}: {counted(len(self.labels), 'label')}{counts})"
 
 
@@ -308,7 +308,7 @@ def drop_unsampled(human: Qrels) -> Qrels:
 
 
 def read_panel(
-    human: Any, judges: Any, scale: Any = None, cut: bool = False, *, scale_of_judges: bool = False
+    human: Any, judges: Any, scale: Any = None, clip: bool = False, *, scale_of_judges: bool = False
 ) -> Panel:
     """Read human judgments and labels of judges, and refuse or clip grades outside the scale."""
     origin = "of the human judgments" if scale is None else "that was declared"
@@ -316,8 +316,8 @@ def read_panel(
     human_labels = read_qrels(human, subtopics=False).flat()
     judge_list = read_judges(judges)
     if scale is None:
-        # With `scale_of_judges` and without `cut`, grades of judges may extend the scale.
-        bounding_labels = judge_list if scale_of_judges and not cut else ()
+        # With `scale_of_judges` and without `clip`, grades of judges may extend the scale.
+        bounding_labels = judge_list if scale_of_judges and not clip else ()
         scale = GradeScale(
             0, max(0, human_labels.max_grade, *(j.labels.max_grade for j in bounding_labels))
         )
@@ -325,18 +325,18 @@ def read_panel(
         reason = f"a scale must have at most {MAX_GRADES} grades, got {len(scale):,} ({scale})"
         raise PolicyError(reason)
     fitted_human = _fit_to_scale(
-        Judge("people", human_labels), human_labels.grades >= 0, scale, cut, origin
+        Judge("people", human_labels), human_labels.grades >= 0, scale, clip, origin
     )
-    fitted_judges = tuple(_fit_to_scale(judge, True, scale, cut, origin) for judge in judge_list)
+    fitted_judges = tuple(_fit_to_scale(judge, True, scale, clip, origin) for judge in judge_list)
     n_negative = int((drop_unsampled(human_labels).grades < 0).sum())
     notes = [f"{counted(n_negative, 'human grade')} below 0 counted as {scale.low}"]
     notes = notes if n_negative else []
     notes += [
-        f"{judge.name}: {counted(judge.cut, 'grade')} outside the scale {scale} clipped to it"
+        f"{judge.name}: {counted(judge.n_clipped, 'grade')} outside the scale {scale} clipped to it"
         for judge in (fitted_human, *fitted_judges)
-        if judge.cut
+        if judge.n_clipped
     ]
-    for judge in (judge for judge in judge_list if cut and len(judge.labels)):
+    for judge in (judge for judge in judge_list if clip and len(judge.labels)):
         low, high = judge.labels.grades.min(), judge.labels.grades.max()
         if (low - scale.low) * (high - scale.high) > 0:
             notes.append(
@@ -346,23 +346,23 @@ def read_panel(
     return Panel(fitted_human.labels, fitted_judges, scale, tuple(notes))
 
 
-def _fit_to_scale(judge: Judge, rows: Any, scale: GradeScale, cut: bool, origin: str) -> Judge:
+def _fit_to_scale(judge: Judge, rows: Any, scale: GradeScale, clip: bool, origin: str) -> Judge:
     """Refuse or clip grades outside the scale, among the selected rows."""
     labels = judge.labels
     is_outside = ((labels.grades < scale.low) | (labels.grades > scale.high)) & rows
     if not is_outside.any():
         return judge
-    if not cut:
+    if not clip:
         row = int(is_outside.argmax())
         grade = labels.grades[row]
-        advice = "use cut=True to clip grades"
+        advice = "use clip=True to clip grades"
         if grade >= 0:
             advice += ", or scale='...' to set another scale"
         message = f"grade {grade} is outside the scale {scale} {origin}; {advice}"
         raise row_error(labels, message, row)
     clipped = np.where(is_outside, np.clip(labels.grades, scale.low, scale.high), labels.grades)
-    n_clipped = judge.cut + int(is_outside.sum())
-    return replace(judge, labels=replace(labels, grades=clipped), cut=n_clipped)
+    n_clipped = judge.n_clipped + int(is_outside.sum())
+    return replace(judge, labels=replace(labels, grades=clipped), n_clipped=n_clipped)
 
 
 MAX_GAPS = 0.2
@@ -458,5 +458,5 @@ def count_grade_pairs(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]
         "extra": n_in_topics - n_pairs,
         "unknown": len(labels) - n_in_topics,
         "unparsed": judge.unparsed,
-        "cut": judge.cut,
+        "clipped": judge.n_clipped,
     }

@@ -218,7 +218,7 @@ class Overview(Result):
     columns: ClassVar[Columns] = {
         "grade": Column("Grade of the scale.", key=True),
         "labels": Column("Number of labels with this grade."),
-        "share": Column("Proportion of all labels, from 0 to 1."),
+        "proportion": Column("Proportion of all labels, from 0 to 1."),
     }
 
     labels: Labels
@@ -264,8 +264,8 @@ class Overview(Result):
     def _frame(self) -> pl.DataFrame:
         grades = self.labels.grades
         n_labels = np.bincount(self.labels.level, minlength=grades.size)
-        share = n_labels / n_labels.sum()
-        return pl.DataFrame({"grade": grades, "labels": n_labels, "share": share})
+        proportion = n_labels / n_labels.sum()
+        return pl.DataFrame({"grade": grades, "labels": n_labels, "proportion": proportion})
 
     def heading(self) -> list[str]:
         pairs, workers = map(_range_text, (self.labels_per_pair, self.labels_per_worker))

@@ -65,7 +65,7 @@ class WeightedSumState(DocumentState):
     def _restrict(self, docs: Indices) -> None:
         """Compute later sums for these documents only, and restart the count of steps."""
         self._steps, self._docs = 0, docs
-        counts, rows = self.pool.holders[docs], self.rows_of(docs)
+        counts, rows = self.pool.run_counts[docs], self.rows_of(docs)
         self._begin = np.cumsum(counts) - counts
         self._cells, self._values = self.cells[rows], self.values[rows]
         self._topics = self.pool.topic[docs]
@@ -121,7 +121,7 @@ class ResidualState(WeightedSumState):
     def learn(self, docs: Indices, relevant: Bools) -> None:
         rows = self.rows_of(docs)
         cells = self.cells[rows]
-        self._base[cells] += self.values[rows] * np.repeat(relevant, self.pool.holders[docs])
+        self._base[cells] += self.values[rows] * np.repeat(relevant, self.pool.run_counts[docs])
         # Residuals are summed again, as subtraction would lose digits.
         self._unjudged_weights[self.pool.by_document[rows]] = 0
         start, stop = self.pool.lists[cells], self.pool.lists[cells + 1]
@@ -188,7 +188,7 @@ class LossState(WeightedSumState):
     def learn(self, docs: Indices, relevant: Bools) -> None:
         factor, topics = np.where(relevant, -0.5, 0.5), self.pool.topic[docs]
         self._loss[topics] += factor[:, None] * self._missing_loss[topics]
-        rows, row_factor = self.rows_of(docs), np.repeat(factor, self.pool.holders[docs])
+        rows, row_factor = self.rows_of(docs), np.repeat(factor, self.pool.run_counts[docs])
         self._loss.ravel()[self.cells[rows]] += row_factor * self.values[rows]
 
 
@@ -333,8 +333,8 @@ class Bandit(Method):
 
     learns = True
     reward: str = parameter(
-        "holders",
-        choice("holders", "pulled"),
+        "all",
+        choice("all", "pulled"),
         "runs to which a judgment is credited: all that have the document, or the chosen run",
     )
     rate: float = 1.0
@@ -385,9 +385,9 @@ class BanditState(DocumentState):
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
         cells, rewards = self._source[docs], relevant
-        if self.method.reward == "holders":
+        if self.method.reward == "all":
             cells = self.cells[self.rows_of(docs)]
-            rewards = np.repeat(relevant, self.pool.holders[docs])
+            rewards = np.repeat(relevant, self.pool.run_counts[docs])
         rate, judged, relevant_counts = self.method.rate, self.judged.ravel(), self.relevant.ravel()
         judged[cells] = rate * judged[cells] + 1
         relevant_counts[cells] = rate * relevant_counts[cells] + rewards
@@ -418,7 +418,7 @@ class Random(Bandit):
     name = "random"
     source = "Losada, Parapar and Barreiro 2016"
     draws = True
-    reward: str = "holders"
+    reward: str = "all"
 
     def values(self, state: BanditState, topics: Indices) -> Floats:
         return state.random_run_values(topics)

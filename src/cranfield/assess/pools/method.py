@@ -109,7 +109,7 @@ class Count(Method):
     aliases = ("PP",)
 
     def scores(self, pool: Pool) -> NDArray[Any]:
-        return pool.holders
+        return pool.run_counts
 
 
 class ReciprocalRankFusion(Method):
@@ -178,7 +178,7 @@ class Combination(Method):
         n_positive = np.add.reduceat(values > 0, starts, dtype=np.int64)
         n_runs = pool.runs_of_topic[pool.topic]
         method = cast("fusion.Combination", fusion.FUSIONS[self.name]())
-        scores = fusion.DocumentScores(values, starts, pool.holders, n_positive, n_runs)
+        scores = fusion.DocumentScores(values, starts, pool.run_counts, n_positive, n_runs)
         return method.combine(scores)
 
 

@@ -229,7 +229,7 @@ def order(
     document_pool = make_pool(runs, depth)
     if qrels is None and parsed_method.learns:
         raise PolicyError(f"{parsed_method.name} requires judgments to learn from, got none")
-    grades = document_pool.graded(qrels, negative=negative)
+    grades = document_pool.grades(qrels, negative=negative)
     is_topicwise = True
     if parsed_method.learns:
         is_known = (grades != UNJUDGED) | (unjudged == "nonrelevant")
@@ -372,7 +372,7 @@ def next_documents(
     parsed_method = parse_method(method)
     document_pool = make_pool(runs, depth)
     judgments = read_judgments(judged)
-    grades = document_pool.graded(judgments)
+    grades = document_pool.grades(judgments)
     is_graded = grades != UNJUDGED
     is_negative = (grades < 0) & is_graded
     is_known = is_graded & ~(is_negative & (negative == "unjudged"))

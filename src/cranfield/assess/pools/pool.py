@@ -90,7 +90,7 @@ class Pool(Result, Rankings):
         "topic": Column("Topic of the document.", key=True),
         "doc": Column("Document.", key=True),
         "best rank": Column("Best rank of the document in any run, from 1."),
-        "holders": Column("Number of runs that have the document in the pooled ranks."),
+        "runs": Column("Number of runs that have the document in the pooled ranks."),
     }
 
     def to_depth(self, depth: int) -> Pool:
@@ -142,7 +142,7 @@ class Pool(Result, Rankings):
             *(np.r_[0, np.cumsum(sizes)], self.scores[rows]),
         )
 
-    def graded(self, qrels: Any, *, negative: str = "judged") -> NDArray[np.int32]:
+    def grades(self, qrels: Any, *, negative: str = "judged") -> NDArray[np.int32]:
         """Return the grade of each document of the pool.
 
         Parameters
@@ -161,7 +161,7 @@ class Pool(Result, Rankings):
         Examples
         --------
         >>> import cranfield as cf
-        >>> cf.assess.pool({"q": {"x": 2.0, "y": 1.0}}, 2).graded({"q": {"y": 1}}).tolist()
+        >>> cf.assess.pool({"q": {"x": 2.0, "y": 1.0}}, 2).grades({"q": {"y": 1}}).tolist()
         [-2147483648, 1]
         """
         check_choice("negative", negative, NEGATIVE)
@@ -180,7 +180,7 @@ class Pool(Result, Rankings):
         Parameters
         ----------
         qrels, negative
-            As for :meth:`graded`.
+            As for :meth:`grades`.
 
         Examples
         --------
@@ -188,7 +188,7 @@ class Pool(Result, Rankings):
         >>> cf.assess.pool({"q": {"x": 2.0, "y": 1.0}}, 2).unjudged({"q": {"y": 1}})
         Unjudged(1 of 2 pooled documents, in 1 of 1 topic)
         """
-        return Unjudged(self, self.graded(qrels, negative=negative) == UNJUDGED)
+        return Unjudged(self, self.grades(qrels, negative=negative) == UNJUDGED)
 
     def __len__(self) -> int:
         return len(self.docs)
@@ -199,7 +199,7 @@ class Pool(Result, Rankings):
 
     def _frame(self) -> pl.DataFrame:
         topics = pl.Series(self.topics, dtype=pl.String).gather(self.topic)
-        ranks = {"best rank": self.best_rank, "holders": self.holders}
+        ranks = {"best rank": self.best_rank, "runs": self.run_counts}
         return pl.DataFrame({"topic": topics, "doc": self.docs} | ranks)
 
 
@@ -226,7 +226,7 @@ class Unjudged(Result):
             "system": Column("System.", key=True),
             "pooled": Column("Number of the system's documents in the pool."),
             "unjudged": Column("Number of the system's unjudged documents in the pool."),
-            "alone": Column("Number of the system's unjudged documents that no other system has."),
+            "unique": Column("Number of the system's unjudged documents that no other system has."),
         },
     }
 
@@ -258,8 +258,8 @@ class Unjudged(Result):
         """Count pooled and unjudged documents by system."""
         pool = self.pool
         is_missing = self.missing[pool.ranked]
-        is_unique = is_missing & (pool.holders[pool.ranked] == 1)
-        rows = {"pooled": slice(None), "unjudged": is_missing, "alone": is_unique}
+        is_unique = is_missing & (pool.run_counts[pool.ranked] == 1)
+        rows = {"pooled": slice(None), "unjudged": is_missing, "unique": is_unique}
         counts = {
             name: np.bincount(pool.system[selection], minlength=len(pool.systems))
             for name, selection in rows.items()

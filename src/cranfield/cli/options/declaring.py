@@ -201,7 +201,7 @@ METAVARS = {
         "METHOD": "method",
         "METHOD,...": "methods",
         "MODEL": "model",
-        "NAME": "label name table task against down",
+        "NAME": "label name table task reference",
         "QRELS": "judged",
         "RUN": "runs",
         "TAG": "tag without",

@@ -70,7 +70,7 @@ _HINT = re.compile(
 )
 
 _READER_ARGUMENTS = (
-    "columns cut on_duplicate encoding format measure missing repeats scale worker_columns"
+    "clip columns on_duplicate encoding format measure missing repeats scale worker_columns"
     " max_grade topics_with_grade numbers separator subtopics system ungraded grades"
     " lower_is_better"
 )

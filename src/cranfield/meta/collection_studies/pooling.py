@@ -107,7 +107,7 @@ def find_judgments(runs: JudgedRuns, qrels: Qrels, pool: Pool) -> tuple[Ints, Bo
     # The qrels, each with the index of its judgment in place of its grade.
     numbers = np.full(len(flat), -1, dtype=np.int32)
     numbers[runs.judgments.columns[QRELS_INDEX]] = np.arange(runs.judgments.grade.size)
-    judgments = pool.graded(replace(flat, grades=numbers)).astype(np.int64)
+    judgments = pool.grades(replace(flat, grades=numbers)).astype(np.int64)
     topics = {runs.topics[t] for t in np.unique(runs.judgments.topic).tolist()}
     is_evaluated = np.array([name in topics for name in pool.topics], dtype=bool)
     return np.where(judgments == UNJUDGED, -1, judgments), is_evaluated[pool.topic]

@@ -119,7 +119,7 @@ CONFIDENCE = 0.95
 """Confidence level of the interval of the family-wise error rate."""
 
 
-class FalseAlarms(Study):
+class FalsePositives(Study):
     """Rates of false positives of tests among equal systems.
 
     Attributes
@@ -133,20 +133,20 @@ class FalseAlarms(Study):
         `rejected` pairs, and `failed`, 1 where the test could not be computed.
     """
 
-    name = "false-alarms"
+    name = "false-positives"
     reference: ClassVar[str] = "Ferro and Sanderson (2022)"
     parts: ClassVar[Sequence[str]] = ("summary",)
     columns: ClassVar[Mapping[str, Columns]] = {
-        "false alarms": {
+        "false positives": {
             **_TEST_COLUMNS,
             "per pair": Column(
                 "Proportion of rejected pairs; about alpha for a valid test without correction."
             ),
-            "any pair": Column(
+            "FWER": Column(
                 "Family-wise error rate: proportion of repeats with at least one rejected"
                 " pair; at most about alpha with a valid correction for the FWER."
             ),
-            "low": Column("Lower bound of the exact (Clopper-Pearson) 95% interval of `any pair`."),
+            "low": Column("Lower bound of the exact (Clopper-Pearson) 95% interval of `FWER`."),
             "high": Column("Upper bound of the same confidence interval as `low`."),
             "failed": Column("Number of repeats excluded because the test could not be computed."),
         }
@@ -161,23 +161,23 @@ class FalseAlarms(Study):
         pairs = pl.col("pairs").filter(is_computed)
         table = self.repeated.group_by("size", "test", maintain_order=True).agg(
             (rejected.sum() / pairs.sum()).alias("per pair"),
-            (rejected > 0).mean().alias("any pair"),
+            (rejected > 0).mean().alias("FWER"),
             (rejected > 0).sum().alias("count"),
             is_computed.sum().alias("computed"),
             pl.col("failed").sum(),
         )
         count, n = (table[name].to_numpy() for name in ("count", "computed"))
         low, high = (pl.Series(x).fill_nan(None) for x in clopper_pearson(count, n, CONFIDENCE))
-        return table.with_columns(low=low, high=high).select(*self.columns["false alarms"])
+        return table.with_columns(low=low, high=high).select(*self.columns["false positives"])
 
     @property
     def verdict(self) -> tuple[str, ...]:
         size = max(self.sizes)
-        rows = self.summary().filter(pl.col("size") == size).drop_nulls("any pair")
+        rows = self.summary().filter(pl.col("size") == size).drop_nulls("FWER")
         if rows.is_empty():
             return ()
-        highest: Any = rows["any pair"].max()
-        worst_names = names_or_count(find_names(rows, "any pair", highest, "test"), "test")
+        highest: Any = rows["FWER"].max()
+        worst_names = names_or_count(find_names(rows, "FWER", highest, "test"), "test")
         tests_above = rows.filter(pl.col("low") > self.alpha)["test"].to_list()
         subject = names_or_count(tests_above, "test") if tests_above else "No test"
         return (
@@ -198,7 +198,7 @@ class FalseAlarms(Study):
 
 
 @with_work
-def false_alarms(
+def false_positives(
     scores: Any,
     tests: Iterable[Any] = ("anova-1", "anova-2"),
     *,
@@ -212,7 +212,7 @@ def false_alarms(
     resamples: Resamples = 1000,
     null: Annotated[str, OneOf(tuple(NULLS))] = "centred",
     **work: Unpack[WorkOptions],
-) -> FalseAlarms:
+) -> FalsePositives:
     """Estimate the Type I error rates of tests, with systems that are known to be equal.
 
     Every rejection is a Type I error, as systems are made equal in one of three ways:
@@ -260,11 +260,11 @@ def false_alarms(
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
-    >>> study = false_alarms(scores, ["anova-2+tukey", "t+none"], repeats=200)
-    >>> study.summary().select("test", pl.col("per pair").round(6), "any pair").rows()
+    >>> study = false_positives(scores, ["anova-2+tukey", "t+none"], repeats=200)
+    >>> study.summary().select("test", pl.col("per pair").round(6), "FWER").rows()
     [('anova-2', 0.005778, 0.125), ('t+none', 0.055333, 0.58)]
     """
-    call = check_arguments(false_alarms, locals())
+    call = check_arguments(false_positives, locals())
     inputs = read_inputs(scores, by_shard, tests, systems, None, alpha, missing, resamples)
     n_topics = len(inputs.scores.topics)
     check_null(inputs.tests, null)
@@ -280,10 +280,10 @@ def false_alarms(
         _compute_block,
         (inputs, source, seed, _count_significant, ("rejected", "pairs")),
         split_repeats(parsed_sizes, repeats, 25),
-        about={"study": "false alarms", "null": null, **inputs.about(seed)},
+        about={"study": "false positives", "null": null, **inputs.about(seed)},
         **work,
     )
-    return FalseAlarms(
+    return FalsePositives(
         call,
         measure=inputs.scores.measure,
         tests=inputs.labels,
@@ -458,7 +458,7 @@ def power_of_tests(
 
     New topics are drawn from a population in which the true mean of each system is its mean on the
     real topics. Choose the most powerful of the tests whose Type I error rates, estimated by
-    :func:`false_alarms`, do not exceed alpha (Urbano, Lima and Hanjalic 2019).
+    :func:`false_positives`, do not exceed alpha (Urbano, Lima and Hanjalic 2019).
 
     The means on the real topics are estimates, and vary more than the unknown means of the systems:
     prefer the power by size of the difference to the power for all pairs.

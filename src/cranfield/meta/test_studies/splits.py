@@ -533,7 +533,7 @@ def split_topics(
     Notes
     -----
     Source: Ferro and Sanderson (2022), sections 3.2 and 3.3. Splitting topics measures consistency,
-    not correctness, which :func:`false_alarms` studies.
+    not correctness, which :func:`false_positives` studies.
 
     Examples
     --------

@@ -156,7 +156,7 @@ def evaluate_models(
 
 
 def parameter_table(models: Iterable[ClickModel]) -> pl.DataFrame:
-    """Return all values of several models; column `of` has keys such as 'grade 1, rank 2'."""
+    """Return all values of several models; column `key` has keys such as 'grade 1, rank 2'."""
     frames = []
     value_columns = ("value", "error", "hits", "trials")
     for model in models:
@@ -168,7 +168,7 @@ def parameter_table(models: Iterable[ClickModel]) -> pl.DataFrame:
             labels = {
                 "model": pl.lit(str(model.model)),
                 "parameter": pl.lit(parameter),
-                "of": key_text,
+                "key": key_text,
             }
             frames.append(frame.select(*value_columns, **labels).select(*labels, *value_columns))
     return pl.concat(frames)

@@ -114,7 +114,9 @@ class ClickModel(Result):
     name: ClassVar[str] = "parameters"
     columns: ClassVar[Columns] = {
         "parameter": Column("Name of the parameter.", key=True),
-        "goes by": Column("Variable that the values of the parameter depend on, such as `rank`."),
+        "depends on": Column(
+            "Variable that the values of the parameter depend on, such as `rank`."
+        ),
         "values": Column("Number of values of the parameter."),
         "lowest": Column("Lowest value."),
         "mean": Column("Mean value."),

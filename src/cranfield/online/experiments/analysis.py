@@ -387,7 +387,7 @@ def analyse_units(
         variants=units.variants,
         metrics=tuple(arms),
         margins=tuple(metrics[name].margin if name in metrics else None for name in arms),
-        lower_is_better=tuple(name for name in metrics if metrics[name].good == "down"),
+        lower_is_better=tuple(name for name in metrics if metrics[name].better == "lower"),
         sample_ratio=ratio_test,
         units=by_arm.count.astype(np.intp),
         means=np.stack([means.value for means in arms.values()]),
@@ -409,10 +409,10 @@ def _note_directions(table: pl.DataFrame, metrics: Mapping[str, Metric]) -> Iter
     has_direction = pl.col("verdict").is_in(["better", "worse", "not worse"])
     for name in table.filter(has_direction)["metric"].unique(maintain_order=True):
         metric = metrics.get(name)
-        if metric is None or metric.good is not None:
+        if metric is None or metric.better is not None:
             continue
         if suggests_lower(name) or suggests_lower(metric.parts()[0]):
-            option = command_option(f"down={name!r}") or "Metric(..., good='down')"
+            option = command_option(f"lower_is_better={name!r}") or "Metric(..., better='lower')"
             yield f"{name}: higher values are treated as better; if lower is better, set {option}"
 
 
@@ -427,12 +427,14 @@ def _tabulate_comparisons(
     table = table.with_columns(pl.Series("adjusted p", adjusted_p))
     if is_stopped:
         # Results that cannot be trusted are not shown.
-        table = table.with_columns(pl.col(*INFERENCE, "adjusted p", "p not worse") * np.nan)
-    decreasing_metrics = {name for name, metric in metrics.items() if metric.good == "down"}
+        table = table.with_columns(pl.col(*INFERENCE, "adjusted p", "noninferiority p") * np.nan)
+    decreasing_metrics = {name for name, metric in metrics.items() if metric.better == "lower"}
     is_significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)
     is_good = (pl.col("difference") > 0) != pl.col("metric").is_in(decreasing_metrics)
     # A bound of a two-sided interval at level alpha is a one-sided bound at alpha / 2.
-    is_not_worse = pl.col("p not worse").is_not_nan() & (pl.col("p not worse") <= options.alpha / 2)
+    is_not_worse = pl.col("noninferiority p").is_not_nan() & (
+        pl.col("noninferiority p") <= options.alpha / 2
+    )
     direction = pl.when(is_good).then(pl.lit("better")).otherwise(pl.lit("worse"))
     fallback = pl.when(is_not_worse).then(pl.lit("not worse")).otherwise(pl.lit("undecided"))
     direction = pl.when("reversed").then(pl.lit("undecided")).otherwise(direction)
@@ -548,7 +550,7 @@ def _note_skewness(
         if not distortion.is_large or row["test"] == "exact permutation":
             continue
         lower, upper = distortion.tail_probabilities(options.alpha)
-        is_lower_better = name in metrics and metrics[name].good == "down"
+        is_lower_better = name in metrics and metrics[name].better == "lower"
         worse, better = (upper, lower) if is_lower_better else (lower, upper)
         n_treated, n_control = (units.counts[arm] for arm in (variant, units.variants[0]))
         effect = (

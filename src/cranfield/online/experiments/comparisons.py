@@ -291,7 +291,7 @@ def compare_variants(
             "error": float(effect.error),
             "lift": float(effect.lift),
             **dict(zip(INFERENCE, map(float, values), strict=True)),
-            "p not worse": np.nan,
+            "noninferiority p": np.nan,
             "test": test,
             "reversed": is_reversed,
             "distortion": distortion,
@@ -300,7 +300,9 @@ def compare_variants(
             # A standardised sum has no lift.
             row |= dict.fromkeys(("lift", "lift low", "lift high"), np.nan)
         elif metrics[name].margin is not None:
-            row["p not worse"] = _test_noninferiority(effect, metrics[name], permutations, options)
+            row["noninferiority p"] = _test_noninferiority(
+                effect, metrics[name], permutations, options
+            )
         rows.append(row)
     return rows, looks
 
@@ -331,7 +333,7 @@ def _choose_test(
 def _test_noninferiority(
     effect: Effects, metric: Metric, permutations: PermutationTest | None, options: Options
 ) -> float:
-    direction = metric.good or "up"
+    direction = metric.better or "higher"
     shifted_effect = effect.shift_by_margin(metric.margin or 0.0, direction)
     side = "greater" if direction == "up" else "less"
     if permutations is not None:
@@ -428,7 +430,7 @@ def combine_metrics(
             raise PolicyError(f"unknown metric {metric} in oec; expected one of: {', '.join(arms)}")
         if not (isinstance(weight, (int, float)) and np.isfinite(weight)):
             raise PolicyError(f"oec weight of {metric} must be a number, got {quoted(weight)}")
-        is_down = metrics[name].good == "down"
+        is_down = metrics[name].better == "lower"
         if is_down and weight < 0:
             reason = "lower is better, and the sign of its values is reversed already"
             raise PolicyError(f"oec weight of {metric} must be at least 0, got {weight}: {reason}")

@@ -119,9 +119,9 @@ class Metric:
         Pre-experiment values of the same units, for variance reduction (CUPED): a column, or a
         ratio of two columns. They must be known before a unit is exposed; values that the
         experiment can change are not a valid covariate.
-    good
-        Whether `up` or `down` is better; by default `up`, or for a log the direction of the
-        measure.
+    better
+        Whether `higher` or `lower` values are better; by default `higher`, or for a log the
+        direction of the measure.
     margin
         Non-inferiority margin, the largest loss that is still accepted: a number is in the unit of
         the metric; a percentage such as `2%` is relative to the mean of the control.
@@ -134,7 +134,7 @@ class Metric:
 
     value: str | tuple[str, str]
     covariate: str | tuple[str, str] | None = None
-    good: str | None = None
+    better: str | None = None
     margin: float | str | None = None
 
     def __post_init__(self) -> None:
@@ -142,8 +142,8 @@ class Metric:
         if numerator == covariate:
             expected = "a covariate must be a column with values from before the experiment"
             raise PolicyError(f"{expected}, got the metric itself, {quoted(covariate)}")
-        if self.good is not None:
-            check_choice("good", self.good, ("up", "down"))
+        if self.better is not None:
+            check_choice("better", self.better, ("higher", "lower"))
         if self.margin is not None:
             read_margin(self.margin)
 
@@ -410,10 +410,10 @@ class Effects:
         """Return the values of the columns :data:`INFERENCE`."""
         return (*self.interval(critical), *self.lift_interval(critical, lift), self.pvalue())
 
-    def shift_by_margin(self, margin: float | str, good: str) -> Effects:
+    def shift_by_margin(self, margin: float | str, better: str) -> Effects:
         """Shift the control by the accepted loss, a number or a percentage."""
         size, is_percentage = read_margin(margin)
-        sign = -1 if good == "up" else 1
+        sign = -1 if better == "higher" else 1
         factor = 1 + sign * size / 100 * np.sign(self.control) if is_percentage else np.ones(())
         control = self.control * factor + (0.0 if is_percentage else sign * size)
         squared_error = self.control_squared_error * factor**2

@@ -175,7 +175,11 @@ _EFFECT_COLUMNS = {
 
 SIMULTANEOUS = ("bonferroni", "sidak")  # Corrections with simultaneous intervals
 
-_COLUMNS = {"pvalues": "p", "adjusted_pvalues": "adjusted p", "not_worse": "p not worse"}
+_COLUMNS = {
+    "pvalues": "p",
+    "adjusted_pvalues": "adjusted p",
+    "noninferiority_pvalues": "noninferiority p",
+}
 """Columns of comparisons by attribute name, where the names differ."""
 
 
@@ -229,7 +233,7 @@ class ExperimentReport(Result):
             "mean": Column("Mean of the variant."),
             **_EFFECT_COLUMNS,
             **_PVALUE_COLUMNS,
-            "p not worse": Column(
+            "noninferiority p": Column(
                 "p-value of the one-sided test of non-inferiority, at level alpha / 2.", pvalue=True
             ),
             "verdict": Column("`better`, `worse`, `not worse`, `undecided`, or `no verdict`."),
@@ -321,8 +325,8 @@ class ExperimentReport(Result):
 
     def frames(self) -> dict[str, pl.DataFrame]:
         columns = list(self.columns["effects"])
-        if not np.isfinite(self.not_worse).any():
-            columns.remove("p not worse")
+        if not np.isfinite(self.noninferiority_pvalues).any():
+            columns.remove("noninferiority p")
         tables = {
             "effects": self.comparisons.select(columns),
             "sample-ratio": self.sample_ratio.to_polars(),
@@ -365,7 +369,9 @@ class ExperimentReport(Result):
         """
         has_margin = np.array([[margin is not None] for margin in self.margins])
         is_undecided = self._grid("verdict") == "undecided"
-        return np.asarray(has_margin & is_undecided & ~(self.not_worse <= self.alpha / 2))
+        return np.asarray(
+            has_margin & is_undecided & ~(self.noninferiority_pvalues <= self.alpha / 2)
+        )
 
     def margin_lines(self) -> list[str]:
         """Return lines on each margin: its null hypothesis, and whether variants miss it."""
@@ -378,7 +384,7 @@ class ExperimentReport(Result):
                 side = "higher" if name in self.lower_is_better else "lower"
                 hypothesis = f"{plain(name)} is worse ({side}) by at least {loss}"
                 lines.append(
-                    f"p not worse: one-sided p-value of the null hypothesis that {hypothesis};"
+                    f"noninferiority p: one-sided p-value of the null hypothesis that {hypothesis};"
                     f" level {self.alpha / 2:g}"
                 )
                 if is_missed.any():

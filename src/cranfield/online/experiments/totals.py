@@ -70,7 +70,7 @@ def analyse_totals(
     lift: Annotated[str, OneOf(LIFTS)] = "log",
     correction: Annotated[str, OneOf(tuple(ADJUSTMENTS))] = "holm",
     alpha: Annotated[float, UnitInterval()] = 0.05,
-    good: Annotated[str, OneOf(("up", "down"))] = "up",
+    better: Annotated[str, OneOf(("higher", "lower"))] = "higher",
     margin: float | str | None = None,
 ) -> ExperimentReport:
     r"""Analyse an A/B test from totals by variant.
@@ -90,8 +90,8 @@ def analyse_totals(
         For each variant, `(successes, units)`; or `(sum, sum of squares, units)` of the values.
     control, weights, srm, lift, correction, alpha
         As for :func:`analyse_experiment`.
-    good
-        Whether `up` or `down` is better.
+    better
+        Whether `higher` or `lower` values are better.
     margin
         Non-inferiority margin, as for :class:`Metric`.
 
@@ -146,7 +146,7 @@ def analyse_totals(
     test: Any = {"errors": errors, "resamples": 2000, "draws": "poisson", "seed": 0}
     absent: Any = {"sequential": None, "looks": None, "segments": (), "oec": None}
     options = Options("pooled", lift, correction=correction, alpha=alpha, srm=srm, **test, **absent)
-    metrics = {name: Metric(name, good=good, margin=margin)}
+    metrics = {name: Metric(name, better=better, margin=margin)}
     return analyse_units(units, metrics, options, proportions)
 
 

@@ -480,8 +480,8 @@ def parse_measures(metrics: Mapping[str, Metric]) -> dict[str, OnlineMeasure]:
 def set_directions(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
     """Set the direction of metrics to the direction of their measures."""
     measures = parse_measures(metrics).items()
-    directions = {name: "down" if m.better == "lower" else "up" for name, m in measures}
-    return {name: replace(m, good=m.good or directions[name]) for name, m in metrics.items()}
+    directions = {name: m.better or "higher" for name, m in measures}
+    return {name: replace(m, better=m.better or directions[name]) for name, m in metrics.items()}
 
 
 def units_from_log(
@@ -599,22 +599,22 @@ def units_from_sums(
         messages.append(f"{new_units} are not adjusted for the covariate")
     columns = [np.ones(len(ids))]
 
-    def add_columns(totals: Floats, numbers: Floats) -> tuple[int, int]:
+    def add_columns(totals: Floats, counts: Floats) -> tuple[int, int]:
         columns.append(totals)
-        if (numbers == 1).all():
+        if (counts == 1).all():
             return len(columns) - 1, ONES_COLUMN
-        columns.append(numbers)
+        columns.append(counts)
         return len(columns) - 2, len(columns) - 1
 
     metric_columns = {}
     for name, measure in measures.items():
         k = sums.names.index(measure)
-        totals, numbers = sums.totals[has_variant, k], sums.numbers[has_variant, k]
-        indices = add_columns(totals, numbers)
+        totals, counts = sums.totals[has_variant, k], sums.counts[has_variant, k]
+        indices = add_columns(totals, counts)
         covariate = (-1, ONES_COLUMN)
         if before is not None and before_codes is not None:
             j = before.names.index(measure)
-            parts = (before.totals[before_codes, j], before.numbers[before_codes, j])
+            parts = (before.totals[before_codes, j], before.counts[before_codes, j])
             covariate = add_columns(*(np.where(before_codes >= 0, part, 0.0) for part in parts))
         metric_columns[name] = MetricColumns(*indices, *covariate)
     values = np.column_stack(columns)

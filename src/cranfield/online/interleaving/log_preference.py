@@ -175,7 +175,7 @@ MAX_EXACT = 2000  # Maximum number of untied impressions for which the power is 
 
 
 def impressions_needed(
-    outcome: float, decided: float = 1.0, *, power: float = 0.8, alpha: float = 0.05
+    outcome: float, untied: float = 1.0, *, power: float = 0.8, alpha: float = 0.05
 ) -> float:
     r"""Compute the number of impressions that a sign test needs to detect a preference.
 
@@ -183,7 +183,7 @@ def impressions_needed(
     ----------
     outcome
         Proportion of wins among the impressions that are not ties, from 0 to 1.
-    decided
+    untied
         Proportion of impressions that are not ties, above 0, at most 1.
     power
         Probability of detecting the preference.
@@ -206,13 +206,13 @@ def impressions_needed(
 
     Examples
     --------
-    >>> impressions_needed(0.6), impressions_needed(0.6, decided=0.5), impressions_needed(1.0)
+    >>> impressions_needed(0.6), impressions_needed(0.6, untied=0.5), impressions_needed(1.0)
     (210.0, 420.0, 6.0)
     """
     check_proportion("power", power)
     check_proportion("alpha", alpha)
     check_number("outcome", outcome, 0, 1)
-    check_number("decided", decided, above=0, maximum=1)
+    check_number("untied", untied, above=0, maximum=1)
     p = max(outcome, 1 - outcome)
     if p == 0.5:
         return np.inf
@@ -222,7 +222,7 @@ def impressions_needed(
         sizes = np.arange(1, int(2 * n) + 100)
         n = float(np.flatnonzero(_power(sizes, p, alpha) < power).max(initial=-1)) + 2
     with np.errstate(over="ignore"):
-        return float(np.ceil(np.ceil(n) / decided))
+        return float(np.ceil(np.ceil(n) / untied))
 
 
 def _power(n: Indices, p: float, alpha: float) -> Floats:

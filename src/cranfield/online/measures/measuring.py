@@ -44,7 +44,7 @@ def divide_sums(totals: Floats, counts: Floats) -> Floats:
 class UnitSums:
     """Sums of measures by unit, such as a user.
 
-    The mean of a measure over pages is the sum of `totals` divided by the sum of `numbers`. If
+    The mean of a measure over pages is the sum of `totals` divided by the sum of `counts`. If
     users are randomised and values belong to pages, this mean is a ratio of two random sums.
 
     Attributes
@@ -61,7 +61,7 @@ class UnitSums:
         Names of the measures.
     totals
         Sum of the values of each measure, shape (units, measures).
-    numbers
+    counts
         Number of values of each measure, shape (units, measures).
     pages, unassigned
         Number of pages of the log, and number of excluded pages without a unit.
@@ -73,7 +73,7 @@ class UnitSums:
     variants: tuple[str, ...]
     names: tuple[str, ...]
     totals: Floats
-    numbers: Floats
+    counts: Floats
     pages: int = 0
     unassigned: int = 0
 
@@ -84,7 +84,7 @@ class UnitSums:
     @property
     def means(self) -> Floats:
         """Mean of each unit, shape (units, measures); NaN if there is no value."""
-        return divide_sums(self.totals, self.numbers)
+        return divide_sums(self.totals, self.counts)
 
     def to_polars(self) -> pl.DataFrame:
         """Return a table: the unit, its variant, and the mean of each measure."""
@@ -123,13 +123,13 @@ class OnlineMeasurements(TableResult):
     columns: ClassVar[Columns] = {
         "*": Column("Value of this column of `by`, which identifies the unit."),
         "measure": Column("Online measure.", key=True),
-        "value": Column("total / number; null if there is no value."),
-        "of": Column("Kind of object that has a value, such as `page`."),
+        "value": Column("total / count; null if there is no value."),
+        "kind": Column("Kind of object that has a value, such as `page`."),
         "total": Column("Numerator of the value.", display=False),
-        "number": Column("Denominator of the value.", display=False),
+        "count": Column("Denominator of the value.", display=False),
         "values": Column("Number of values."),
         "censored": Column("Number of values for which only a lower bound is known."),
-        "without": Column("Number of missing values that are not censored."),
+        "missing": Column("Number of missing values that are not censored."),
     }
 
     by: tuple[str, ...]
@@ -287,7 +287,7 @@ def measure(
 
     Notes
     -----
-    A value is a ratio of two sums over rows, of totals and of numbers. Sums are taken over integers
+    A value is a ratio of two sums over rows, of totals and of counts. Sums are taken over integers
     or over sorted values, so that any engine gives the same result to the bit.
 
     Examples
@@ -333,7 +333,7 @@ def _measure_units(
         **(units[np.repeat(np.arange(n_units), len(measures))] if keys else units).to_dict(),
         "measure": pl.Series([*map(str, measures)] * n_units, dtype=pl.String),
         "value": pl.Series(divide_sums(*sums[:2]).ravel()).fill_nan(None),
-        "of": pl.Series([measure.value_kind for measure in measures] * n_units, dtype=pl.String),
+        "kind": pl.Series([measure.value_kind for measure in measures] * n_units, dtype=pl.String),
         **sum_columns,
     }
     return OnlineMeasurements(
@@ -370,7 +370,7 @@ def sums_by_unit(
     >>> clicks = pl.DataFrame({"page": [1], "rank": [2]})
     >>> tables = {"pages": pages, "results": results, "clicks": clicks}
     >>> sums = sums_by_unit(tables, "CTR")
-    >>> sums.totals.tolist(), sums.numbers.tolist(), sums.variants
+    >>> sums.totals.tolist(), sums.counts.tolist(), sums.variants
     ([[0.0], [1.0]], [[2.0], [2.0]], ('x',))
     """
     check_choice("unit", unit, GROUP_COLUMNS[1:])
@@ -390,8 +390,8 @@ def sums_by_unit(
         ranks = units["variant"].rank("dense").cast(pl.Int64).fill_null(0)
         codes = ranks.to_numpy().astype(np.intp) - 1
     measure_names = tuple(map(str, parsed_measures))
-    numbers = sums.total, sums.number, pages.height, pages[unit].null_count()
-    return UnitSums(unit, tuple(sums.units[unit]), codes, variants, measure_names, *numbers)
+    sum_fields = sums.total, sums.count, pages.height, pages[unit].null_count()
+    return UnitSums(unit, tuple(sums.units[unit]), codes, variants, measure_names, *sum_fields)
 
 
 def prepare_pages(

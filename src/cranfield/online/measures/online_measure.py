@@ -299,7 +299,7 @@ def _count_by_page(tables: LogTables, table: str, counts: Mapping[str, Count]) -
     return collect_table(rows.select("page", **values).group_by("page").agg(*reductions))
 
 
-SUMS = ("total", "number", "values", "censored", "without")
+SUMS = ("total", "count", "values", "censored", "missing")
 """Columns that are summed over the rows of a measure: numerator, denominator and three counts."""
 
 _ZERO = pl.lit(0.0)
@@ -307,17 +307,17 @@ _ZERO = pl.lit(0.0)
 
 @dataclass(frozen=True)
 class Sums:
-    """Expressions over the rows of a measure, whose value is sum(total) / sum(number)."""
+    """Expressions over the rows of a measure, whose value is sum(total) / sum(count)."""
 
     total: pl.Expr
-    number: pl.Expr | None = None  # By default 1 for each row with a total
+    count: pl.Expr | None = None  # By default 1 for each row with a total
     censored: pl.Expr = _ZERO  # Number of values for which only a lower bound is known
     missing: pl.Expr = _ZERO  # Number of unknown values, if values are not rows
     until: pl.Expr = _ZERO  # Lower bound of censored values
 
     def expressions(self) -> dict[str, pl.Expr]:
-        number = self.total.is_not_null() if self.number is None else self.number
-        return {**vars(self), "number": number}
+        count = self.total.is_not_null() if self.count is None else self.count
+        return {**vars(self), "count": count}
 
 
 class OnlineMeasure(Spec):
@@ -326,8 +326,8 @@ class OnlineMeasure(Spec):
     Its text form is its identity: :func:`parse_online_measure` parses it, and `measure @ 3` sets
     the last rank to consider.
 
-    A measure is a ratio of two sums, total and number, over rows, which are pages, sessions or
-    users. For a mean, the number is 1 in each row with a value. Columns in the formulas, such as
+    A measure is a ratio of two sums, total and count, over rows, which are pages, sessions or
+    users. For a mean, the count is 1 in each row with a value. Columns in the formulas, such as
     `clicked@3`, are computed if required.
 
     Examples
@@ -381,20 +381,20 @@ class OnlineMeasure(Spec):
 
     def rows(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
         """Compute one row per page, session, user or absence: keys, :data:`SUMS` and `until`."""
-        number, censored = pl.col("number").fill_null(0), pl.col("censored").fill_null(0)
-        has_value = (number > 0) & pl.col("total").is_not_null()
-        total, number = (pl.when(has_value).then(x).otherwise(0) for x in ("total", number))
+        count, censored = pl.col("count").fill_null(0), pl.col("censored").fill_null(0)
+        has_value = (count > 0) & pl.col("total").is_not_null()
+        total, count = (pl.when(has_value).then(x).otherwise(0) for x in ("total", count))
         has_click_values = self.object_kind == "click"
-        values = (number if has_click_values else has_value).cast(pl.Int64)
+        values = (count if has_click_values else has_value).cast(pl.Int64)
         missing = pl.col("missing").fill_null(0)
         return self.summands(pages, keys).select(
             *keys,
             "until",
             total=total.cast(pl.Float64),
-            number=number.cast(pl.Float64),
+            count=count.cast(pl.Float64),
             values=values,
             censored=censored.cast(pl.Int64),
-            without=(missing if has_click_values else 1 - values - censored).cast(pl.Int64),
+            missing=(missing if has_click_values else 1 - values - censored).cast(pl.Int64),
         )
 
     def columns(self, *, until: bool = False) -> set[str]:
@@ -477,13 +477,13 @@ def catalogue() -> pl.DataFrame:
 
     Examples
     --------
-    >>> catalogue().filter(pl.col("measure") == "ClickRR").select("of", "better", "needs").rows()
+    >>> catalogue().filter(pl.col("measure") == "ClickRR").select("kind", "better", "needs").rows()
     [('page', 'higher', 'clicks with order')]
     """
     return MEASURES.table(
         "measure",
         {
-            "of": lambda kind: kind().value_kind,
+            "kind": lambda measure: measure().value_kind,
             "parameters": parameters_of,
             "description": summary_of,
             "formula": attrgetter("formula"),

@@ -101,9 +101,9 @@ class Survival(Result):
     columns: ClassVar[Mapping[str, Columns]] = {
         "survival": {
             "*": Column("Group: the variant, or the whole log without variants.", key=True),
-            "number": Column("Number of values, observed or censored."),
+            "values": Column("Number of values, observed or censored."),
             "censored": Column("Number of values for which only a lower bound is known."),
-            "without": Column("Number of unknown values."),
+            "missing": Column("Number of unknown values."),
             "median": Column("Kaplan-Meier median; null if the survival curve stays above 1/2."),
             "mean": Column("Kaplan-Meier mean up to the horizon."),
             "error": Column("Standard error of the mean up to the horizon."),
@@ -207,7 +207,7 @@ def survival(
     >>> pages = pl.DataFrame({"page": [0, 1, 2], "query": "q", "session": "s", "time": at})
     >>> clicks = pl.DataFrame({"page": [0], "rank": [1], "time": [start + timedelta(seconds=4)]})
     >>> estimates = survival({"pages": pages, "clicks": clicks}, "TimeToClick")
-    >>> estimates.table.select("number", "censored", "median", "mean").row(0)
+    >>> estimates.table.select("values", "censored", "median", "mean").row(0)
     (3, 2, 7.0, 7.0)
     """
     if by is not None:

@@ -154,8 +154,8 @@ def _panel(proportions: pl.DataFrame, scale: Sequence[int], name: str) -> alt.La
     columns = [f"{label} ({number:,})" for label, number in pairs.iter_rows()]
     frame = proportions.with_columns(
         column=pl.col("label").replace_strict(dict(zip(scale, columns, strict=True))),
-        is_dark=pl.col("share") > MIN_DARK,
-    ).drop_nulls("share")
+        is_dark=pl.col("proportion") > MIN_DARK,
+    ).drop_nulls("proportion")
     machine = alt.X("column:N").title("grade by the judge (documents)").scale(domain=columns)
     people = alt.Y("grade:O").title("human grade").scale(domain=list(scale)[::-1])
     base = theme.base_chart(frame).encode(
@@ -220,13 +220,13 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
     measure = check_name("measure", measure, result.measures)
     favours, neutral, disfavours = MARKERS
     verdict = (
-        pl.when(pl.col("low together") > 0)
+        pl.when(pl.col("simultaneous low") > 0)
         .then(pl.lit(favours))
-        .when(pl.col("high together") < 0)
+        .when(pl.col("simultaneous high") < 0)
         .then(pl.lit(disfavours))
         .otherwise(pl.lit(neutral))
     )
-    columns = ("bias", "low", "high", "low together", "high together")
+    columns = ("bias", "low", "high", "simultaneous low", "simultaneous high")
     frame = (
         result.to_polars()
         .filter(pl.col("bias").is_not_null(), measure=measure)

@@ -36,7 +36,7 @@ def main(folder: Path, pictures: Path | None = None) -> None:
     teams = {one.name: one.name.split("-")[0] for one in judges}
     for measure in ("nDCG@10", "AP(rel=2)"):
         bias = cf.assess.self_preference(runs, people, judges, teams, measure, clip=True)
-        first = int((bias.own_rank_by_itself == 1).sum())
+        first = int((bias.own_judge_rank == 1).sum())
         print(f"\n{bias}\n\nput their own run first: {first} of {len(judges)}")
     if pictures is not None:
         cf.charts.save(cf.charts.judges_chart(found), pictures / "judges.svg")

@@ -136,7 +136,7 @@ def test_the_report_has_a_section_on_judges(labelled: Path) -> None:
     _, err = cranfield(labelled, *arguments, "--judges", "odd.txt", "-o", "no.html", status=2)
     assert "grade 5 is outside the scale" in err
     assert not (labelled / "no.html").exists()
-    refused(labelled, *arguments, "--clip", reason="cut requires --judges")
+    refused(labelled, *arguments, "--clip", reason="clip requires --judges")
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html", "csv", "json"])

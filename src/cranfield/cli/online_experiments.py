@@ -94,8 +94,8 @@ _BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
 
 
 @cli.command(
-    first="measure metric covariate margin lower-is-better unit control segments alpha output report"
-    " settings"
+    first="measure metric covariate margin lower-is-better unit control segments alpha output"
+    " report settings"
 )
 @cli.settings(
     "weights srm mixed missing theta lift errors correction time looks"

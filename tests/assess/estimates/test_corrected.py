@@ -450,7 +450,7 @@ def test_small_results() -> None:
 def test_limits_of_fixed_topics_do_not_rest_on_few_mistakes() -> None:
     """A judge that agrees on all that was sampled may be wrong on the rest of it."""
     options: dict[str, Any] = {"unit": "document", "fixed_topics": True, "scale": (0, 2)}
-    options["cut"] = True
+    options["clip"] = True
     rng = np.random.default_rng(8)
     taken = rng.random(len(COVID.qrels)) < 0.2
     sample = replace(

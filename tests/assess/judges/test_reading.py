@@ -168,7 +168,7 @@ def test_grades_off_the_scale_are_cut_when_asked_for() -> None:
     with pytest.raises(cf.InputError, match="use clip=True to clip grades"):
         cf.assess.compare_judges(PEOPLE, judge)
     found = cf.assess.compare_judges(PEOPLE, judge, clip=True)
-    assert found.to_polars()["cut"].to_list() == [2]
+    assert found.to_polars()["clipped"].to_list() == [2]
     assert found.to_polars()["agreement"].to_list() == [1.0]
     assert found.notes[0] == "llm: 2 grades outside the scale 0 to 3 clipped to it"
     shifted = {"llm": {"q1": {"a": 1, "b": 4}, "q2": {"a": 2}}}

@@ -167,7 +167,7 @@ def test_self_preference_by_hand(campaign: Campaign) -> None:
             wanted = (np.mean(differences), limits.low, limits.high, result.pvalue)
             assert [one[row] for one in mine] == pytest.approx(wanted, abs=1e-12)
             narrow = result.confidence_interval(0.95)
-            together = (found.low_together[row], found.high_together[row])
+            together = (found.simultaneous_low[row], found.simultaneous_high[row])
             assert together == pytest.approx(tuple(narrow), abs=1e-12)
     assert found.family.tolist() == [2, 1] * 2
 
@@ -241,7 +241,7 @@ def test_a_bias_that_is_equal_in_all_topics_has_no_interval() -> None:
     runs = {name: {topic: {doc: 1} for topic in topics} for name, doc in (("a", "x"), ("b", "y"))}
     found = cf.assess.self_preference(runs, people, {"llm": judge}, {"llm": "b"}, "P@1")
     assert found.bias.tolist() == [2.0]
-    assert np.isnan([found.low, found.high, found.low_together, found.p]).all()
+    assert np.isnan([found.low, found.high, found.simultaneous_low, found.p]).all()
     assert "no interval for the bias of 1 pair of measure and judge" in found.notes[-1]
 
 
@@ -255,8 +255,8 @@ def test_in_llmjudge_every_judge_puts_its_own_run_first(tmp_path: Path) -> None:
     teams = {name: name.split("-")[0] for name in names}
     found = cf.assess.self_preference(runs, people, submissions, teams)
     assert found.family.tolist() == [5] * 6 + [4] * 5
-    assert set(found.own_rank_by_itself.tolist()) == {1}
-    assert set(found.own_rank_by_people.tolist()) > {1}
+    assert set(found.own_judge_rank.tolist()) == {1}
+    assert set(found.own_human_rank.tolist()) > {1}
     for judge in ("NISTRetrieval-reason1", "Olz-exp"):
         by_judge, by_people = (
             cf.evaluate(runs, qrels, "nDCG@10")["nDCG@10"]

@@ -157,4 +157,4 @@ def test_abandoned_pages_without_a_session_are_as_unknown_as_clicked_ones() -> N
     clicks = pl.DataFrame({"page": [0, 1], "rank": [1, 1]})
     measurements = cf.online.measure({"pages": pages, "clicks": clicks}, "AbandonedLast")
     assert measurements["AbandonedLast"].item() == 0.5
-    assert measurements.to_polars()["without"].to_list() == [2]
+    assert measurements.to_polars()["missing"].to_list() == [2]

@@ -335,7 +335,7 @@ def _test_noninferiority(
 ) -> float:
     direction = metric.better or "higher"
     shifted_effect = effect.shift_by_margin(metric.margin or 0.0, direction)
-    side = "greater" if direction == "up" else "less"
+    side = "greater" if direction == "higher" else "less"
     if permutations is not None:
         return permutations.one_sided_pvalue(float(shifted_effect.statistic), side)
     if options.sequential is None:
@@ -343,7 +343,7 @@ def _test_noninferiority(
     look = (shifted_effect.difference[None], shifted_effect.error[None], effect.count)
     pvalue = always_valid(*look, options.sequential, alpha=options.alpha)[2]
     # The two-sided p-value is valid as a one-sided p-value in the direction of the difference.
-    return float(pvalue[0]) if (shifted_effect.difference > 0) == (direction == "up") else 1.0
+    return float(pvalue[0]) if (shifted_effect.difference > 0) == (direction == "higher") else 1.0
 
 
 def _compare_looks(

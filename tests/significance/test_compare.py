@@ -498,3 +498,26 @@ def test_an_array_with_more_systems_than_topics_has_a_warning() -> None:
     many = random.random((3, 1)) + 0.1 * random.random((3, 8))
     assert cf.compare(many, test="t").topics == 3
     assert cf.compare(cf.Scores(values, (*"123",), (*"abcdefgh",)), test="t").topics == 3
+
+
+@pytest.mark.parametrize("n_systems", [2, 4])
+def test_a_decision_that_depends_on_the_seed_has_a_note(n_systems: int) -> None:
+    """A note stands exactly where a p-value is within the sampling error of alpha."""
+    table = np.random.default_rng(5).normal(0, 1, (30, n_systems)) + np.arange(n_systems) / 3
+    options: dict[str, Any] = {"test": "bootstrap" if n_systems == 2 else "anova-2"}
+    pvalue = float(np.median(cf.compare(table, **options).adjusted_pvalues))
+    for alpha in (pvalue, 0.9 * pvalue, 0.5 * pvalue, (1 + pvalue) / 2):
+        for resamples in (500, 20_000):
+            found = cf.compare(table, **options, alpha=alpha, resamples=resamples)
+            error = 1.96 * np.sqrt(alpha * (1 - alpha) / resamples)
+            is_borderline = (np.abs(found.adjusted_pvalues - alpha) <= error).any()
+            assert any("another seed" in note for note in found.notes) == is_borderline
+            assert is_borderline or alpha != pvalue or resamples > 500
+
+
+def test_several_baselines_are_not_compared_with_each_other() -> None:
+    table = np.random.default_rng(6).normal(0, 1, (20, 4))
+    note = "baselines are not compared with each other"
+    found = cf.compare(table, baseline=["1", "2"])
+    assert note in found.notes and len(found) == 4
+    assert note not in cf.compare(table, baseline="1").notes

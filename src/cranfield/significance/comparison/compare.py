@@ -200,6 +200,8 @@ def compare(
     _warn_of_exact(exact, details)
     means, difference, mean_kind = model.means, model.differences(pairs), model.location
     notes = list(inputs.notes)
+    if len(baselines) > 1:
+        notes.append("baselines are not compared with each other")
     if selected_correction.resamples_topics and pairs.by_shard is not None:
         # With gaps the model weights topics; the mean over resampled topics is unweighted.
         means = pairs.values.mean(axis=0)

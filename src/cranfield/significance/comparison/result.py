@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from scipy.special import bdtrc
+from scipy.special import bdtrc, ndtri
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import ArgumentError, PolicyError, quoted
@@ -105,7 +105,7 @@ class AppliedTest:
                 f"alpha is the probability of a false positive, here {alpha:g}; for a confidence"
                 f" level of {100 * alpha:g}% it must be {1 - alpha:.4g}"
             )
-        return [*notes, *self._paired_test_notes(), *unreachable]
+        return [*notes, *self._paired_test_notes(), *self._borderline_notes(), *unreachable]
 
     def _assumption_notes(self, *, is_unreachable: bool) -> Iterator[str]:
         """Yield notes on assumptions whose violation makes Type I errors too frequent."""
@@ -158,6 +158,24 @@ class AppliedTest:
                 f" unadjusted two-sided paired t-test (about {n_expected:.2g}"
                 f" {'is' if n_expected == 1 else 'are'} expected by chance) but {are} not"
                 f" significant here, where all pairs share one error term; {SEPARATE_PAIR}"
+            )
+
+    def _borderline_notes(self) -> Iterator[str]:
+        """Yield a note if another seed could reverse the decision on a pair."""
+        options, details = self.options, self.outcome.details
+        is_random = "resamples" in details and not details.get("exact")
+        if not (self.correction.random or (is_random and self.correction.name == "none")):
+            return
+        pvalues, error = self.corrected.pvalue, options.alpha * (1 - options.alpha)
+        margin = ndtri(0.975) * np.sqrt(error / options.resamples)
+        borderline = np.flatnonzero(np.abs(pvalues - options.alpha) <= margin)
+        if borderline.size:
+            are = "is" if borderline.size == 1 else "are"
+            yield (
+                f"{counted(borderline.size, 'p-value')} {are} so close to {options.alpha:g} that"
+                f" another seed may reverse the decision (such as {pvalues[borderline[0]]:.4f},"
+                f" where the sampling error of {options.resamples:,} random samples is"
+                f" {margin:.4f}); use more resamples"
             )
 
     def _sign_flip_notes(self) -> Iterator[str]:

@@ -291,7 +291,7 @@ def plot(
     cranfield plot spacing -m DCG -m RR --length 5
     """
     from cranfield.reporting.charts.registry import CHARTS, LENGTH, MEASURES
-    from cranfield.reporting.charts.saving import check_extra, parse_format, save
+    from cranfield.reporting.charts.saving import caption, check_extra, parse_format, save
 
     name = CHARTS.find(kind)
     chart = CHARTS[name]
@@ -333,6 +333,8 @@ def plot(
         figure = getattr(data.plot, name)(**_add_pair(chart, name, data.systems, options))
     save(figure, path, width=width, title=title)
     click.echo(plain(f"written: {path}"), err=True)
+    if not title:
+        click.echo(plain(f"caption: {caption(figure)}"), err=True)
 
 
 def _add_pair(

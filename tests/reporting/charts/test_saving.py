@@ -16,7 +16,8 @@ import pytest
 from pypdf import PdfReader
 
 import cranfield as cf
-from cranfield.reporting.charts import box_plot, save
+from cranfield.reporting.charts import box_plot, difference_bars, save
+from cranfield.reporting.charts.saving import caption
 from tests.reporting.charts.drawn import HOSTILE, scores_of
 
 SHOWN = ("<img src=x onerror=alert(1)>", "(no name)", "Dense", "dense", "a.b[0]:N", "__proto__")
@@ -142,3 +143,30 @@ def test_width_of_a_column_and_no_title(tmp_path: Path) -> None:
         save(chart, path, width=True)
     with pytest.raises(cf.PolicyError, match="a single panel"):
         save(alt.hconcat(alt.Chart().mark_bar(), alt.Chart().mark_bar()), path, width=84)
+
+
+def test_a_narrow_chart_has_its_legend_below_and_omits_labels(tmp_path: Path) -> None:
+    """With a width in millimetres, no label of 60 topics overprints another."""
+    topics = {f"topic {k}": float(k % 7) for k in range(60)}
+    scores = {"a": topics, "b": dict.fromkeys(topics, 3.0)}
+    bars = difference_bars(scores, "a", "b")
+    n_labels = {}
+    for width in (84.0, 500.0):
+        save(bars, tmp_path / "c.svg", width=width)
+        text = (tmp_path / "c.svg").read_text(encoding="utf-8")
+        # An omitted label is transparent.
+        n_labels[width] = len(re.findall('opacity="1">topic ', text))
+    assert n_labels[84] < 40 and n_labels[500] == 60
+    lines = alt.Chart({"values": [{"x": 1, "y": 1, "s": "a"}]}).mark_line()
+    chart = lines.encode(x="x:Q", y="y:Q", color=alt.Color("s:N", legend=alt.Legend()))
+    for width, orient in ((84, "bottom"), (150, None)):
+        save(chart, tmp_path / "c.json", width=width)
+        encoding = json.loads((tmp_path / "c.json").read_text())["encoding"]
+        assert encoding["color"]["legend"].get("orient") == orient
+
+
+def test_the_caption_has_the_words_of_the_title() -> None:
+    chart = difference_bars({"a": [0.2, 0.4], "b": [0.1, 0.5]}, "a", "b")
+    assert caption(chart).startswith("Differences by topic")
+    assert "a minus b; dashed: mean difference" in caption(chart)
+    assert caption(alt.Chart().mark_bar()) == ""

@@ -32,6 +32,7 @@ class InScript(json.JSONEncoder):
 
 
 PIXELS_PER_MM = 96 / 25.4  # CSS pixels per millimetre
+MAX_NARROW = 120  # below this width in millimetres, legends are below the plot
 POINTS_PER_PIXEL = 72 / 96
 _SIZE = re.compile(r'(?<= width=")([\d.]+)(" height=")([\d.]+)')  # size of an SVG
 
@@ -107,24 +108,39 @@ def _resize(chart: Any, width: float | None, title: bool) -> Any:
             raise PolicyError("width requires a chart with a single panel, got several panels")
         fit = alt.AutoSizeParams(type="fit", contains="padding")
         changes = {"width": round(width * PIXELS_PER_MM), "autosize": fit}
-        chart = type(chart).from_dict(_narrow_legends(chart.to_dict()))
+        chart = type(chart).from_dict(_narrow(chart.to_dict(), width < MAX_NARROW))
     if not title:
         changes["title"] = ""
     return chart.properties(**changes)
 
 
-def _narrow_legends(spec: Any) -> Any:
-    """Return a specification in which legends have at most two columns."""
+def _narrow(spec: Any, is_narrow: bool) -> Any:
+    """Return a specification in which legends and labels need less width."""
     if isinstance(spec, list):
-        return [_narrow_legends(item) for item in spec]
+        return [_narrow(item, is_narrow) for item in spec]
     if not isinstance(spec, dict):
         return spec
     narrowed_spec = {
-        key: _narrow_legends(value) for key, value in spec.items() if key != "datasets"
+        key: _narrow(value, is_narrow) for key, value in spec.items() if key != "datasets"
     }
-    if isinstance(legend := narrowed_spec.get("legend"), dict) and "columns" in legend:
-        narrowed_spec["legend"] = {**legend, "columns": min(2, legend["columns"])}
+    if isinstance(legend := narrowed_spec.get("legend"), dict):
+        legend = {**legend, "columns": min(2, legend.get("columns", 2))}
+        is_beside = legend.get("orient", "right") == "right" and "gradientLength" not in legend
+        narrowed_spec["legend"] = legend | ({"orient": "bottom"} if is_beside and is_narrow else {})
+    if isinstance(x := narrowed_spec.get("x"), dict) and isinstance(axis := x.get("axis"), dict):
+        # Labels that would overlap are omitted.
+        narrowed_spec["x"] = {**x, "axis": {**axis, "labelOverlap": "greedy"}}
     return {**spec, **narrowed_spec}
+
+
+def caption(chart: Any) -> str:
+    """Return the title of a chart and the lines below it, as one text."""
+    title = chart.to_dict().get("title", "")
+    if isinstance(title, str):
+        return title
+    lines = [title.get("text", ""), title.get("subtitle", [])]
+    first, others = ([line] if isinstance(line, str) else line for line in lines)
+    return ". ".join(filter(None, [" ".join(first), " ".join(others)]))
 
 
 def parse_format(path: Any) -> str:

@@ -21,13 +21,13 @@ from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream
 from cranfield.online import analyse_experiment
 from cranfield.online.experiments.aa_tests import compute_pair_moments
-from cranfield.online.experiments.design import chi_square
+from cranfield.online.experiments.design import compute_chi_square
 from cranfield.online.experiments.estimates import (
     Effects,
     MetricColumns,
     Moments,
     always_valid,
-    arm_means,
+    compute_arm_means,
 )
 from cranfield.online.experiments.report import MAX_EXACT_UNITS
 from cranfield.significance.differences import t_pvalue, t_quantile
@@ -132,11 +132,11 @@ def rejections(name: str, units: int) -> list[float]:
     """Return the share of experiments that each test rejects, in the order of COLUMNS."""
     rejected = np.zeros((len(COLUMNS), 0))
     for found, other, columns in experiments(name, units):
-        means = {one: arm_means(found, placed) for one, placed in METRICS.items()}
+        means = {one: compute_arm_means(found, placed) for one, placed in METRICS.items()}
         effects = {one: Effects.from_arms(arms, 1) for one, arms in means.items()}
         rows = [one.pvalue() <= ALPHA for one in effects.values()]
         count = found.count.astype(int)
-        srm = chi_square(count, np.array([0.5, 0.5]))[1]
+        srm = compute_chi_square(count, np.array([0.5, 0.5]))[1]
         if units < MAX_EXACT_UNITS:
             srm = binomial_pvalues(count[:, 0], count[:, 1])
         rows.append(srm <= ALPHA)

@@ -29,7 +29,7 @@ __all__ = ["measure", "provider", "register", "unregister"]
 
 
 class _Aggregator(Agg):
-    """Averages the scores of topics as the measure defines it."""
+    """Aggregates the scores of topics to a mean, geometric mean or sum, as the measure requires."""
 
     def __init__(self, aggregate: str) -> None:
         self._aggregate = aggregate
@@ -40,12 +40,12 @@ class _Aggregator(Agg):
 
     def result(self) -> float:
         averages = Averages(np.array(self._values)[:, None])
-        names = {"sum": averages.sum, "geometric": averages.geometric_mean}
-        return float(names.get(self._aggregate, averages.mean)()[0]) if self._values else np.nan
+        methods = {"sum": averages.sum, "geometric": averages.geometric_mean}
+        return float(methods.get(self._aggregate, averages.mean)()[0]) if self._values else np.nan
 
 
 class _CranfieldMeasure(ir_measures.Measure):
-    """A measure of cranfield, with the text form of cranfield."""
+    """A measure of cranfield that ir_measures accepts; its name is the text form of cranfield."""
 
     NAME = "cranfield"
 
@@ -67,7 +67,7 @@ class _CranfieldMeasure(ir_measures.Measure):
 
     def runtime_impl(self, qrels: Any, run: Any) -> Iterator[ir_measures.Metric]:
         """Yield the scores of topics; used by ir_measures if no provider supports the measure."""
-        return _metrics([self], qrels, run)
+        return _compute_metrics([self], qrels, run)
 
 
 class _Evaluator(Evaluator):
@@ -78,23 +78,23 @@ class _Evaluator(Evaluator):
         super().__init__(list(measures), set(self._frame["query_id"].unique()))
 
     def _iter_calc(self, run: Any) -> Iterator[ir_measures.Metric]:
-        return _metrics(self.measures, self._frame, RunConverter(run).as_pd_dataframe())
+        return _compute_metrics(self.measures, self._frame, RunConverter(run).as_pd_dataframe())
 
 
 class _Provider(Provider):
-    """Computes the measures of cranfield, and those created by :func:`measure`."""
+    """Computes measures of ir_measures that cranfield has, and those created by :func:`measure`."""
 
     NAME = "cranfield"
 
     def supports(self, measure: Any) -> bool:
-        return _definition(measure) is not None
+        return _find_definition(measure) is not None
 
     def _evaluator(self, measures: Iterable[Any], qrels: Any) -> _Evaluator:
         return _Evaluator(measures, qrels)
 
 
 provider = _Provider()
-"""A provider of ir_measures, for custom pipelines."""
+"""Provider for custom pipelines of ir_measures."""
 
 
 def measure(text: str) -> Any:
@@ -103,7 +103,7 @@ def measure(text: str) -> Any:
     Parameters
     ----------
     text
-        Text form, such as `Q@10` or `nERR@20`; see :func:`cranfield.parse_measure`.
+        Text form of a measure, such as `Q@10` or `nERR@20`; see :func:`cranfield.parse_measure`.
 
     Returns
     -------
@@ -150,12 +150,12 @@ def unregister() -> None:
     providers[:] = [item for item in providers if item is not provider]
 
 
-def _definition(measure: Any) -> Measure | None:
-    return measure.definition if isinstance(measure, _CranfieldMeasure) else _parse(measure)
+def _find_definition(measure: Any) -> Measure | None:
+    return measure.definition if isinstance(measure, _CranfieldMeasure) else _try_parse(measure)
 
 
 @cache
-def _parse(measure: Any) -> Measure | None:
+def _try_parse(measure: Any) -> Measure | None:
     try:
         [parsed] = parse_measures([measure])
         return parsed
@@ -163,11 +163,11 @@ def _parse(measure: Any) -> Measure | None:
         return None
 
 
-def _metrics(measures: Iterable[Any], qrels: Any, run: Any) -> Iterator[ir_measures.Metric]:
+def _compute_metrics(measures: Iterable[Any], qrels: Any, run: Any) -> Iterator[ir_measures.Metric]:
     definitions = {
         measure: definition
         for measure in measures
-        if (definition := _definition(measure)) is not None
+        if (definition := _find_definition(measure)) is not None
     }
     if not len(run):
         # ir_measures gives all topics the score of a missing ranking.
@@ -176,8 +176,8 @@ def _metrics(measures: Iterable[Any], qrels: Any, run: Any) -> Iterator[ir_measu
     has_subtopics = "iteration" in qrels and qrels["iteration"].nunique() > 1
     columns = ["query_id", *(["iteration"] if has_subtopics else []), "doc_id", "grade"]
     frame = qrels.rename(columns={"relevance": "grade"})[columns]
-    judged = read_qrels(frame, subtopics=True if has_subtopics else None)
-    evaluation = evaluate(run, judged, [*definitions.values()], topics="qrels")
+    judgments = read_qrels(frame, subtopics=True if has_subtopics else None)
+    evaluation = evaluate(run, judgments, [*definitions.values()], topics="qrels")
     for measure, definition in definitions.items():
         values = evaluation[definition].values[:, 0]
         for topic, value in zip(evaluation.topics, values.tolist(), strict=True):

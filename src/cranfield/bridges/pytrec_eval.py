@@ -1,9 +1,10 @@
-"""Interface of pytrec_eval: code written for it only has to change one import.
+"""Replacement for pytrec_eval with the same interface: only the import has to be changed.
 
     import cranfield.bridges.pytrec_eval as pytrec_eval
 
-Values equal those of pytrec_eval to 1e-12, for each topic of run and judgments. A ranking without
-documents scores like a missing one with trec_eval's option -c; in pytrec_eval its values vary.
+Values equal those of pytrec_eval to 1e-12, for each topic in both the run and the judgments. A
+ranking without documents has the scores that trec_eval's option -c gives to a missing ranking; in
+pytrec_eval its scores depend on the rankings before it.
 Infinite scores and unknown parameters of measures raise errors of cranfield; for some unknown
 parameters pytrec_eval ends the process.
 """
@@ -37,23 +38,23 @@ __all__ = [
 ]
 
 _TEXT_MEASURES = {"runid", "relstring"}
-"""Measures whose values are texts in trec_eval; in pytrec_eval they are 0."""
+"""Measures with text values in trec_eval; their value in pytrec_eval is 0."""
 
 _NEW_IN_10 = {"rbp", "rbp_resid", "unj", "dcg"}
 """Measures of trec_eval 10 that pytrec_eval does not have."""
 
 supported_measures: set[str] = ({*SINGLE_MEASURES, *FAMILIES} - _NEW_IN_10) | _TEXT_MEASURES
-"""Names of the measures, without parameters."""
+"""Names of the supported measures, without parameters."""
 
 supported_nicknames: dict[str, set[str]] = {
     nickname: {*names, "runid", *(["relstring"] if nickname == "all_trec" else [])}
     for nickname, names in NICKNAMES.items()
 }
-"""Names that stand for several measures."""
+"""Names of sets of measures, with the measures of each set."""
 
-_ORDER = ["runid", *NICKNAMES["all_trec"]]
-_ORDER.insert(_ORDER.index("P") + 1, "relstring")
-"""Order of the results, regardless of the order of the requested names."""
+_MEASURE_ORDER = ["runid", *NICKNAMES["all_trec"]]
+_MEASURE_ORDER.insert(_MEASURE_ORDER.index("P") + 1, "relstring")
+"""Order of the measures in results, regardless of the order in which they are requested."""
 
 _PARAMETERS = re.compile(r"[._]([0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*)")
 
@@ -82,7 +83,7 @@ def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
     >>> parse_run(["1 Q0 d1 1 2.5 mine", "1 Q0 d2 2 2.0 mine"])
     {'1': {'d1': 2.5, 'd2': 2.0}}
     """
-    return _read_nested(f_run, columns=6, value=4, number=float)
+    return _read_nested(f_run, n_columns=6, value_column=4, value_type=float)
 
 
 def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
@@ -109,37 +110,39 @@ def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
     >>> parse_qrel(["1 0 d1 1", "1 0 d2 0"])
     {'1': {'d1': 1, 'd2': 0}}
     """
-    return _read_nested(f_qrel, columns=4, value=3, number=int)
+    return _read_nested(f_qrel, n_columns=4, value_column=3, value_type=int)
 
 
 def _read_nested(
-    lines: Iterable[str], columns: int, value: int, number: Callable[[str], Any]
+    lines: Iterable[str], n_columns: int, value_column: int, value_type: Callable[[str], Any]
 ) -> dict[str, dict[str, Any]]:
+    """Read values by topic (first column) and document (third column)."""
     values: dict[str, dict[str, Any]] = {}
-    for line, text in enumerate(lines, start=1):
-        error = partial(InputError, source="lines", line=line)
-        cells = text.split()
-        if len(cells) != columns:
-            raise error(f"expected {columns} columns, got {len(cells)}")
-        documents = values.setdefault(cells[0], {})
-        if cells[2] in documents:
-            raise error(f"document {quoted(cells[2])} occurs twice in topic {quoted(cells[0])}")
+    for line_number, line in enumerate(lines, start=1):
+        make_error = partial(InputError, source="lines", line=line_number)
+        cells = line.split()
+        if len(cells) != n_columns:
+            raise make_error(f"expected {n_columns} columns, got {len(cells)}")
+        topic, doc, text = cells[0], cells[2], cells[value_column]
+        topic_values = values.setdefault(topic, {})
+        if doc in topic_values:
+            raise make_error(f"document {quoted(doc)} occurs twice in topic {quoted(topic)}")
         try:
-            documents[cells[2]] = number(cells[value])
+            topic_values[doc] = value_type(text)
         except ValueError:
-            noun = "an integer" if number is int else "a number"
-            raise error(f"expected {noun}, got {quoted(cells[value])}") from None
+            noun = "an integer" if value_type is int else "a number"
+            raise make_error(f"expected {noun}, got {quoted(text)}") from None
     return values
 
 
 def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
-    """Average the values of topics as trec_eval does.
+    """Aggregate the values of topics as trec_eval does.
 
     Parameters
     ----------
     measure
-        Name of the measure: the result is the sum for `num_...`, the exponential of the mean for
-        `gm_...`, and the mean otherwise.
+        Name of the measure. The result is the sum of values for `num_...`, the exponential of
+        their mean for `gm_...`, and their mean otherwise.
     values
         One value per topic.
 
@@ -161,25 +164,25 @@ def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
 class RelevanceEvaluator:
     """Scores runs by measures with fixed judgments.
 
-    Ties, grades below 0, roundings and levels are those of trec_eval 9, which pytrec_eval uses:
-    `compat="trec_eval-9"` of :func:`cranfield.evaluate`.
+    Ties, grades below 0 and the rounding of scores and recall levels are those of trec_eval 9,
+    which pytrec_eval uses: `compat="trec_eval-9"` of :func:`cranfield.evaluate`.
 
     Parameters
     ----------
     query_relevance
         Grades by topic and document. A topic without documents is excluded.
     measures
-        Names of trec_eval, with or without parameters (`ndcg_cut.5,10` or `ndcg_cut_10`), and
-        nicknames (`official`).
+        Names of measures in trec_eval, with or without parameters (`ndcg_cut.5,10` or
+        `ndcg_cut_10`), and nicknames (`official`).
     relevance_level
-        The lowest relevant grade.
+        Lowest relevant grade.
     judged_docs_only_flag
         Whether documents without a judgment are removed from rankings.
 
     Raises
     ------
     MeasureError
-        For a measure that pytrec_eval does not have; also a ValueError.
+        For a measure that pytrec_eval does not have. It is also a ValueError.
     InputError
         For a grade that is not an integer.
 
@@ -205,7 +208,8 @@ class RelevanceEvaluator:
         self._unjudged: Unjudged = "condensed" if judged_docs_only_flag else "nonrelevant"
         judged = {topic: grades for topic, grades in query_relevance.items() if grades}
         self._topics = frozenset(judged)
-        # Every run gets this topic, as a run must not be empty. Its name is longer than all others.
+        # This topic is added to every run, as a run must not be empty. Its name is unique, because
+        # it is longer than all others.
         self._filler = "-" * (1 + max(map(len, judged), default=0))
         self._qrels = read_qrels({**judged, self._filler: {"filler": 0}})
 
@@ -240,7 +244,7 @@ class RelevanceEvaluator:
         topics = [topic for topic in scores or () if topic in self._topics]
         if scores is None or not topics:
             return {}
-        by_name: dict[str, list[float]] = {}
+        values_by_name: dict[str, list[float]] = {}
         if self._measures:
             # A topic without documents scores like a topic that is missing in the run.
             run = {topic: scores[topic] for topic in topics if scores[topic]}
@@ -259,10 +263,11 @@ class RelevanceEvaluator:
                 values = evaluation[measure].values[rows, 0]
                 if name.startswith("gm_"):
                     values = np.log(np.maximum(values, FLOOR))
-                by_name[name] = values.tolist()
-        by_name |= {name: [value] * len(topics) for name, value in self._constants.items()}
+                values_by_name[name] = values.tolist()
+        for name, value in self._constants.items():
+            values_by_name[name] = [value] * len(topics)
         return {
-            topic: {name: by_name[name][k] for name in self._order}
+            topic: {name: values_by_name[name][k] for name in self._order}
             for k, topic in enumerate(topics)
         }
 
@@ -272,28 +277,32 @@ def _parse_names(
     measures: tuple[str, ...], rel: int
 ) -> tuple[dict[str, float], dict[str, Measure], list[str]]:
     """Return constant values by name, measures by name, and all names in the order of results."""
-    families: dict[str, set[str]] = {}
+    parameters_by_family: dict[str, set[str]] = {}
     for name in measures:
         for member in supported_nicknames.get(name, [name]):
             family, parameters = _split_name(member)
-            families.setdefault(family, set()).update(parameters)
-    constants = {name: 0.0 for name in families if name in _TEXT_MEASURES}
-    if "num_q" in families:
+            parameters_by_family.setdefault(family, set()).update(parameters)
+    constants = {name: 0.0 for name in parameters_by_family if name in _TEXT_MEASURES}
+    if "num_q" in parameters_by_family:
         constants["num_q"] = 1.0
     texts = [
         f"{name}.{','.join(sorted(parameters, key=float))}" if parameters else name
-        for name, parameters in families.items()
+        for name, parameters in parameters_by_family.items()
         if name not in constants
     ]
     definitions = parse_measures(texts, compat="trec_eval-9", rel=rel) if texts else []
     # pytrec_eval omits the parameter of `set_F`.
     names = [re.sub("^set_F_.*", "set_F", trec_name(measure, rel)) for measure in definitions]
-    by_name = dict(zip(names, definitions, strict=True))
-    order = sorted([*by_name, *constants], key=lambda name: _ORDER.index(_split_name(name)[0]))
-    return constants, by_name, order
+    definition_by_name = dict(zip(names, definitions, strict=True))
+    order = sorted(
+        [*definition_by_name, *constants],
+        key=lambda name: _MEASURE_ORDER.index(_split_name(name)[0]),
+    )
+    return constants, definition_by_name, order
 
 
 def _split_name(name: str) -> tuple[str, list[str]]:
+    """Split the name of a measure into the name without parameters, and the parameters."""
     if name in supported_measures:
         return name, []
     for family in supported_measures:

@@ -121,7 +121,7 @@ def measure(
     cranfield online measure clicks-by-document.csv --totals
     cranfield online measure --list
     """
-    from cranfield.online.measures.survival import INDEPENDENCE_NOTE, survival_tables
+    from cranfield.online.measures.survival import INDEPENDENCE_NOTE, concatenate_survival_tables
 
     if list_measures:
         cli.refuse_listing("list_measures format table output", logs, "LOG")
@@ -152,7 +152,7 @@ def measure(
         times = [measure for measure in values.measures if measure.may_be_censored]
         if not times:
             raise PolicyError("--survival requires a measure of time, such as TimeToClick")
-        for name, frame in survival_tables(log, times).items():
+        for name, frame in concatenate_survival_tables(log, times).items():
             title, keys = SURVIVAL[name]
             tables.append(table_from_frame(frame, title))
             frames[name] = frame, frame.columns[:keys]
@@ -244,7 +244,10 @@ def train(
     result_output.check(name for name in KEYS if name not in omitted_tables)
     import polars as pl
 
-    from cranfield.online.click_models.evaluation import parameter_table, perplexity_gains
+    from cranfield.online.click_models.evaluation import (
+        compute_perplexity_gains,
+        tabulate_parameters,
+    )
 
     model_list, base_model = _parse_models(models, baseline, path)
     query_logs = [read_log(files, log_options) for files in (logs, held_out) if files]
@@ -254,7 +257,7 @@ def train(
     train_log, test_log = query_logs[0], query_logs[-1]
     fits = cf.online.train_models(train_log, model_list, tied=tied)
     evaluation = cf.online.evaluate_models(fits, test_log)
-    parameters = parameter_table(fits)
+    parameters = tabulate_parameters(fits)
     frames = {**evaluation.frames(), "parameters": parameters}
     short_lists = parameters.filter(pl.len().over("model", "parameter") <= MAX_VALUES)
     n_hidden = parameters.height - short_lists.height
@@ -262,7 +265,7 @@ def train(
     table = table_from_frame(short_lists, title, places={"hits": 1, "trials": 1})
     tables = [*evaluation.tables()[:1], table]
     if base_model is not None:
-        frames["gain"] = perplexity_gains(fits, base_model, test_log, **resampling)
+        frames["gain"] = compute_perplexity_gains(fits, base_model, test_log, **resampling)
         tables.append(
             table_from_frame(frames["gain"], f"Perplexity gain over {base_model}, 95% CI")
         )

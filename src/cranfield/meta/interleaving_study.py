@@ -33,7 +33,7 @@ from cranfield.meta.collection_studies.rankings import rank_documents
 from cranfield.meta.study import Study, percent
 from cranfield.meta.study_options import Proportion, Repeats, Seed, split_texts
 from cranfield.meta.work import Progress, hash_values, make_part_name, run_parts
-from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
+from cranfield.online.interleaving.checks import PRESETS, STOP_RULES, simulated_user
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.log_preference import impressions_needed
 from cranfield.online.interleaving.method import parse_interleaving
@@ -375,7 +375,7 @@ def interleaving_sensitivity(
     *,
     methods: str | Iterable[str] = METHODS,
     users: str | Iterable[str] | Mapping[str, User] = USERS,
-    stop: Annotated[str, OneOf(STOP)] = "examined",
+    stop: Annotated[str, OneOf(STOP_RULES)] = "examined",
     pairs: Annotated[int, Integer(1)] = 50,
     impressions: Repeats = 1000,
     length: Annotated[int, Integer(1, 100)] = 10,

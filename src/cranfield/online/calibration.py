@@ -1,4 +1,4 @@
-"""User models calibrated from query logs."""
+"""Calibrate user models from query logs."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class ClickMoves(Result):
         Number of moves from each rank (row) to each rank (column); a repeated click on the same
         result is a move to its own rank. Shape (ranks, ranks).
     stays
-        Data frame of dwell times, one row per rank and per grade: `by`, `value`, `mean` (seconds),
-        number of `clicks` with a dwell time, and number of `censored` clicks. It has no rows if the
-        log has no dwell times.
+        Data frame of dwell times, one row per rank and per grade: `by` (`rank` or `grade`),
+        `value`, `mean` (seconds), number of `clicks` with a dwell time, and number of these that
+        are `censored`. It has no rows if the log has no dwell times.
     pages
-        Number of pages with at least one move.
+        Number of pages with at least one included move.
     excluded
         Number of moves excluded because they start or end below the last included rank.
     unknown
-        Number of clicks with an unknown dwell time.
+        Number of clicks down to the last included rank that have no dwell time.
     """
 
     name: ClassVar[str] = "moves"
@@ -83,9 +83,9 @@ class ClickMoves(Result):
         Raises
         ------
         PolicyError
-            For a prior that is not above 0.
+            For a prior that is not above 0, or other invalid parameters.
         InputError
-            If there are no dwell times.
+            If continuous time is requested, but the log has no dwell times by rank or grade.
         """
         check_number("prior", prior, above=0)
         counts = self.counts + float(prior)
@@ -109,16 +109,17 @@ class ClickMoves(Result):
 
     def heading(self) -> list[str]:
         sizes = {"move": self.counts.sum(), "rank": len(self.counts), "page": self.pages}
-        parts = [counted(int(number), noun) for noun, number in sizes.items()]
-        parts += [f"{self.excluded:,} excluded"] if self.excluded else []
-        return [", ".join(parts)]
+        texts = [counted(int(size), noun) for noun, size in sizes.items()]
+        texts += [f"{self.excluded:,} excluded"] if self.excluded else []
+        return [", ".join(texts)]
 
 
 def click_moves(log: QueryLog, *, ranks: Annotated[int, Integer(2, 100)] = 10) -> ClickMoves:
     """Count the moves of users between successive clicks on a page.
 
-    Clicks at ranks without a result are ignored. The mean time at a rank or grade assumes an
-    exponential distribution: the seconds on all clicks divided by the number of uncensored clicks.
+    Clicks without a rank are ignored. The mean dwell time of a rank or grade is the total seconds
+    on its clicks divided by the number of uncensored clicks, which is the maximum likelihood
+    estimate for an exponential distribution.
 
     Parameters
     ----------
@@ -199,15 +200,16 @@ def estimate_ratio(totals: pl.Series, sizes: pl.Series) -> tuple[float, float]:
     ratio = float(total.sum() / size.sum())
     if total.size == 1:
         return ratio, float("nan")
-    squares = np.square(total - ratio * size).sum()
-    return ratio, float(np.sqrt(total.size / (total.size - 1) * squares) / float(size.sum()))
+    squared_residuals = np.square(total - ratio * size).sum()
+    variance = total.size / (total.size - 1) * squared_residuals
+    return ratio, float(np.sqrt(variance) / float(size.sum()))
 
 
 UNITS = ("page", "query", "session", "user")  # Independent units
 
 
 def _number_units(log: QueryLog, unit: str, purpose: str) -> tuple[pl.Series, list[str]]:
-    """Return the number of each page's unit, and a note on pages without a unit."""
+    """Return the index of each page's unit, and notes on pages without a unit."""
     if unit == "page":
         return pl.int_range(log.pages.height, eager=True), []
     log.require("pages", unit, purpose=f"{purpose} by {unit}")
@@ -252,7 +254,7 @@ class Persistence(Result):
     notes: tuple[str, ...] = ()
 
     def measure(self, **options: Any) -> Measure:
-        """Return RBP with this persistence and the given other parameters."""
+        """Return RBP with this persistence, and with other parameters from `options`."""
         return RankBiasedPrecision(p=self.p, **options)
 
     def _frame(self) -> pl.DataFrame:
@@ -265,8 +267,8 @@ class Persistence(Result):
         interval = format_interval(self.low, self.high)
         by_unit = "" if self.unit == "page" else f"by {self.unit}"
         pages = counted(self.pages, "page")
-        parts = f"p {format_number(self.p)}", interval, f"by {self.by}", pages, by_unit
-        return [", ".join(filter(None, parts))]
+        texts = f"p {format_number(self.p)}", interval, f"by {self.by}", pages, by_unit
+        return [", ".join(filter(None, texts))]
 
 
 def rbp_persistence(
@@ -331,16 +333,16 @@ def rbp_persistence(
     if not frame["possible"].sum() > 0:
         reason = "no page with a click has several results, so persistence cannot be estimated"
         raise InputError(reason, source=log.source)
-    p, error = estimate_ratio(frame["continued"], frame["possible"])
+    p, standard_error = estimate_ratio(frame["continued"], frame["possible"])
     low = high = float("nan")
-    if 0 < p < 1 and error > 0:
-        half_width = float(ndtri((1 + confidence) / 2)) * error / (p * (1 - p))
+    if 0 < p < 1 and standard_error > 0:
+        half_width = float(ndtri((1 + confidence) / 2)) * standard_error / (p * (1 - p))
         logit = np.log(p / (1 - p))
         low, high = (float(1 / (1 + np.exp(-(logit + sign * half_width)))) for sign in (-1, 1))
     return Persistence(
         by="lowest click" if model is None else str(model.model),
         p=p,
-        error=error,
+        error=standard_error,
         low=low,
         high=high,
         confidence=confidence,
@@ -368,18 +370,18 @@ def _count_by_clicks(log: QueryLog) -> pl.DataFrame:
 
 
 def _count_by_model(log: QueryLog, trained: ClickModel) -> pl.DataFrame:
-    """Count expected continuations by the probabilities that ranks were examined."""
+    """Sum the examination probabilities on each page to expected numbers of continuations."""
     if not isinstance(trained.model, CascadeModel):
         expected = "model must be one whose users read from rank to rank (CM, SDBN, DCM, DBN, CCM)"
         raise PolicyError(f"{expected}, got {trained.model}")
     pages = trained.patterns(log)
-    p = trained.model.posterior(trained.values, pages).examined
+    examined = trained.model.posterior(trained.values, pages).examined
     n_patterns = len(pages)
-    continued = np.bincount(pages.pattern, p * (pages.rank > 0), n_patterns)
+    continued = np.bincount(pages.pattern, examined * (pages.rank > 0), n_patterns)
     is_last = pages.rank == pages.lengths[pages.pattern] - 1
-    possible = np.bincount(pages.pattern, p * ~is_last, n_patterns)
-    page = np.flatnonzero(pages.page >= 0)
-    pattern = pages.page[page]
+    possible = np.bincount(pages.pattern, examined * ~is_last, n_patterns)
+    page = np.flatnonzero(pages.page_patterns >= 0)
+    pattern = pages.page_patterns[page]
     columns = {"page": page, "continued": continued[pattern], "possible": possible[pattern]}
     return pl.DataFrame(columns).with_columns(pages=pl.lit(1))
 
@@ -419,18 +421,18 @@ class TimeCalibration(TableResult):
     notes: tuple[str, ...] = ()
 
     def measure(self, **options: Any) -> Measure:
-        """Return TBG with these parameters and the given other parameters.
+        """Return TBG with these parameters, and with other parameters from `options`.
 
-        If the calibration had no lengths, all documents take the same time to read.
+        If no lengths were known, users take the same time to read each document.
         """
         missing = {"missing": 0.0} if NO_LENGTHS in self.rows["source"] else {}
-        return TimeBiasedGain(**{**self._estimates(), **missing, **options})
+        return TimeBiasedGain(**{**self._get_estimates(), **missing, **options})
 
     def heading(self) -> list[str]:
-        pairs = self._estimates().items()
+        pairs = self._get_estimates().items()
         return [", ".join(f"{name} {format_number(value, 3)}" for name, value in pairs)]
 
-    def _estimates(self) -> dict[str, float]:
+    def _get_estimates(self) -> dict[str, float]:
         rows = self.rows.filter(pl.col("source") != ORIGINAL)
         return dict(rows.select("parameter", "value").iter_rows())
 
@@ -522,7 +524,7 @@ def calibrate_tbg(
     if "grade" in log.results.columns:
         estimates |= _estimate_click_probabilities(log, clicks, is_relevant)
         if save is not None:
-            # A click is known to be long by its dwell time, censored or not.
+            # A censored dwell time of at least `save` seconds also shows that the click was long.
             is_long = pl.col("dwell") >= save
             relevant_clicks = clicks.filter(pl.col("is_relevant") & (pl.col("is_known") | is_long))
             estimates |= _estimate_mean("save", (relevant_clicks["dwell"] >= save).cast(pl.Float64))
@@ -535,9 +537,9 @@ def calibrate_tbg(
         notes.append(f"not estimated, set to the values of {ORIGINAL}: {', '.join(defaults)}")
     rows = []
     for name, original in ORIGINAL_VALUES.items():
-        value, error, count = estimates.get(name, (original, float("nan"), 0))
-        source = ORIGINAL if name in defaults else "log" if count else NO_LENGTHS
-        rows.append((name, value, error, count, source))
+        value, standard_error, n_used = estimates.get(name, (original, float("nan"), 0))
+        source = ORIGINAL if name in defaults else "log" if n_used else NO_LENGTHS
+        rows.append((name, value, standard_error, n_used, source))
     frame = pl.DataFrame(rows, schema=list(TimeCalibration.columns), orient="row")
     return TimeCalibration(frame.fill_nan(None), notes=tuple(notes))
 
@@ -559,8 +561,8 @@ def _estimate_half_life(
         notes.append(f"half-life: {censored}, whose dwell time is unknown")
     if n_censored == units.height or not units["seconds"].sum() > 0:
         return {}
-    value, error = estimate_ratio(units["seconds"], units["has_end"].cast(pl.Float64))
-    return {"h": (np.log(2) * value, np.log(2) * error, units.height)}
+    value, standard_error = estimate_ratio(units["seconds"], units["has_end"].cast(pl.Float64))
+    return {"h": (np.log(2) * value, np.log(2) * standard_error, units.height)}
 
 
 def _estimate_click_probabilities(
@@ -575,8 +577,8 @@ def _estimate_click_probabilities(
         groups = results.filter(is_included).group_by("page", maintain_order=True)
         pages = groups.agg(pl.col("clicks").sum(), results=pl.len())
         if pages.height:
-            value, error = estimate_ratio(pages["clicks"], pages["results"])
-            estimates[name] = (value, error, int(pages["results"].sum()))
+            ratio_and_error = estimate_ratio(pages["clicks"], pages["results"])
+            estimates[name] = (*ratio_and_error, int(pages["results"].sum()))
     return estimates
 
 
@@ -598,7 +600,7 @@ def _fit_dwell_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> di
 
 
 def _fit_line(length: Floats, seconds: Floats, notes: list[str]) -> dict[str, Estimate]:
-    """Fit a line without a negative slope or intercept by least squares."""
+    """Fit a line by least squares; a negative slope or intercept is set to 0."""
     columns = {"a": length, "b": np.ones(length.size)}
     estimates: dict[str, Estimate] = {}
     while True:
@@ -611,16 +613,16 @@ def _fit_line(length: Floats, seconds: Floats, notes: list[str]) -> dict[str, Es
         estimates[name] = (0.0, float("nan"), length.size)
         del columns[name]
     variance = ((seconds - design @ coefficients) ** 2).sum() / (length.size - len(columns))
-    errors = np.sqrt(variance * np.diag(np.linalg.inv(design.T @ design)))
-    for name, value, error in zip(columns, coefficients, errors, strict=True):
-        estimates[name] = (float(value), float(error), length.size)
+    standard_errors = np.sqrt(variance * np.diag(np.linalg.inv(design.T @ design)))
+    for name, value, standard_error in zip(columns, coefficients, standard_errors, strict=True):
+        estimates[name] = (float(value), float(standard_error), length.size)
     return estimates
 
 
 def _estimate_mean(
     name: str, totals: pl.Series, sizes: pl.Series | None = None
 ) -> dict[str, Estimate]:
-    """Estimate a parameter by a mean, or by a ratio of sums; empty without observations."""
+    """Estimate a parameter by a mean or a ratio of sums; return {} without observations."""
     if totals.is_empty():
         return {}
     sizes = pl.Series(np.ones(totals.len())) if sizes is None else sizes

@@ -32,7 +32,7 @@ from cranfield.online.experiments.estimates import (
     Effects,
     MetricColumns,
     Moments,
-    arm_means,
+    compute_arm_means,
     resample_means,
 )
 from cranfield.significance.differences import t_quantile
@@ -67,7 +67,9 @@ def test_sufficient_statistics_give_what_tea_tasting_gives(name: str) -> None:
     known = json.loads((DATA / "users_4000.json").read_text())
     mean, scatter = np.ones((2, 7)), np.zeros((2, 7, 7))
     mean[:, 1:], scatter[:, 1:, 1:] = known["mean"], known["scatter"]
-    arms = arm_means(Moments(np.array(known["count"], dtype=float), mean, scatter), PLACED[name])
+    arms = compute_arm_means(
+        Moments(np.array(known["count"], dtype=float), mean, scatter), PLACED[name]
+    )
     expected = TEA_TASTING["4000 users"][name]
     np.testing.assert_allclose(row_of(Effects.from_arms(arms, 1)), expected, 1e-10)
 

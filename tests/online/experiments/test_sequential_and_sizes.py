@@ -22,8 +22,8 @@ from cranfield.online.experiments.estimates import (
     SEQUENTIAL,
     Effects,
     always_valid,
-    half_width,
-    percentiles,
+    compute_half_width,
+    compute_percentile_interval,
     resample_means,
 )
 from cranfield.significance.power_and_width import t_power
@@ -35,7 +35,9 @@ def test_sequential_figures_of_gbstats() -> None:
     def found(tuned: int, *arms: tuple[float, float, float]) -> list[float]:
         parts = [np.array(one) for pair in zip(*arms, strict=True) for one in pair]
         method = SEQUENTIAL.parse(f"CS(tuned={tuned})")
-        width = half_width(method.prior_variance_ratio(parts[2], parts[4] + parts[5], 0.05), 0.05)
+        width = compute_half_width(
+            method.prior_variance_ratio(parts[2], parts[4] + parts[5], 0.05), 0.05
+        )
         one = Effects(*parts)
         low, high = one.lift_interval(lambda _: width, "linear")
         return [round(float(x), 5) for x in (one.lift, low, high)]
@@ -121,8 +123,8 @@ def test_the_bootstrap_is_a_loop_over_resamples(weights: str) -> None:
 
 
 def test_percentiles_leave_whole_tails() -> None:
-    assert percentiles(np.arange(1.0, 1000.0), 0.95) == (25.0, 975.0)
-    assert percentiles(np.arange(3.0), 0.95) == (-np.inf, np.inf)
+    assert compute_percentile_interval(np.arange(1.0, 1000.0), 0.95) == (25.0, 975.0)
+    assert compute_percentile_interval(np.arange(3.0), 0.95) == (-np.inf, np.inf)
 
 
 def test_bootstrap_and_delta_agree_on_many_units() -> None:

@@ -17,15 +17,15 @@ from cranfield.online.experiments.comparisons import (
     Distortion,
     Options,
     PermutationTest,
-    permutation_test,
+    run_permutation_test,
 )
 from cranfield.online.experiments.estimates import (
     Effects,
     MetricColumns,
-    arm_means,
-    moments,
-    percentiles,
-    skewness,
+    compute_arm_means,
+    compute_moments,
+    compute_percentile_interval,
+    compute_skewness,
 )
 
 TENTH = {"control": 0.9, "treatment": 0.1}
@@ -41,7 +41,9 @@ def of_values(values: Any, treated: int, resamples: int, seed: int = 0) -> Permu
     values = np.asarray(values, dtype=float)
     inside = np.arange(values.size) < treated
     columns = np.stack([np.ones(values.size), values], axis=1)
-    return permutation_test(columns, inside, MetricColumns(1), None, options(resamples, seed), 1)
+    return run_permutation_test(
+        columns, inside, MetricColumns(1), None, options(resamples, seed), 1
+    )
 
 
 def options(resamples: int, seed: int, theta: str = "pooled") -> Options:
@@ -84,11 +86,11 @@ def test_ratios_with_covariates_are_recomputed_for_each_permutation(
     columns[:, 0] = 1
     inside = np.arange(42) < treated
     metric = MetricColumns(3, 1, 4, 2)
-    found = permutation_test(columns, inside, metric, None, options(20, 5, theta), 2)
+    found = run_permutation_test(columns, inside, metric, None, options(20, 5, theta), 2)
 
     def statistic(treatment: Any) -> float:
-        both = moments(columns, treatment.astype(np.intp), (2,))
-        return float(Effects.from_arms(arm_means(both, metric, theta), 1).statistic)
+        both = compute_moments(columns, treatment.astype(np.intp), (2,))
+        return float(Effects.from_arms(compute_arm_means(both, metric, theta), 1).statistic)
 
     assert found.observed == pytest.approx(statistic(inside), rel=1e-9)
     draw, expected = stream(5, 2), []
@@ -137,7 +139,7 @@ def test_the_lift_holds_the_ratios_that_are_not_rejected() -> None:
     table = lognormal(3)
     found = analyse_experiment(table, "x", weights=TENTH, errors="permutation", resamples=999)
     x, y = table["x"][100:], table["x"][:100]
-    low, high = percentiles(of_values(table["x"], 100, 999).statistics, 0.95)
+    low, high = compute_percentile_interval(of_values(table["x"], 100, 999).statistics, 0.95)
     ends = []
     for lift in (found.lift_low[0, 0], found.lift_high[0, 0]):
         error = np.sqrt(y.var(ddof=1) / 100 + (1 + lift) ** 2 * x.var(ddof=1) / 900)
@@ -147,14 +149,14 @@ def test_the_lift_holds_the_ratios_that_are_not_rejected() -> None:
 
 def test_skewness_of_a_difference() -> None:
     values = np.random.default_rng(1).exponential(size=500)
-    assert skewness(values) == pytest.approx(skew(values), rel=1e-12)
-    assert skewness(np.full(5, 0.1)) == 0
-    found = Distortion.from_sizes(skewness(values), 50, 450)
+    assert compute_skewness(values) == pytest.approx(skew(values), rel=1e-12)
+    assert compute_skewness(np.full(5, 0.1)) == 0
+    found = Distortion.from_sizes(compute_skewness(values), 50, 450)
     # Cumulants of independent means: k3 / n^2, with signs, by the 3/2 power of the variance.
     variance, third = values.var(), skew(values) * values.var() ** 1.5
     expected = (third / 50**2 - third / 450**2) / (variance / 50 + variance / 450) ** 1.5
     assert found.difference_skewness == pytest.approx(expected, rel=1e-12)
-    assert Distortion.from_sizes(skewness(values), 250, 250).difference_skewness == 0
+    assert Distortion.from_sizes(compute_skewness(values), 250, 250).difference_skewness == 0
     # Against one mean of a huge control it is the rule of Kohavi et al.: n > 355 s^2.
     assert not Distortion(2.0, 2 / (355 * 4 + 1) ** 0.5).is_large
     assert Distortion(2.0, 2 / (355 * 4 - 1) ** 0.5).is_large

@@ -43,7 +43,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: made("abcd", "dcba", method="TDM").distribution(limit=3), "more than 3 lists"),
     ],
     "runs": [
-        (lambda: online.interleave_runs(APART), "no topic in common"),
+        (lambda: online.interleave_runs(APART), "at least one common topic"),
         (lambda: online.interleave_runs({"A": {"q1": {"a": 1.0}}}), "two or more rankings"),
     ],
     "clicks on lists": [
@@ -73,7 +73,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: CascadeUser((0.1, float("nan")), (0, 0)), "from 0 to 1"),
         (lambda: CascadeUser((), ()), "from 0 to 1"),
         (lambda: CascadeUser((0.1,), (0, 0)), "1 and 2"),
-        (lambda: user("random").clicks([[2]], np.zeros((1, 2))), "grade 2"),
+        (lambda: user("random").clicks([[2]], np.zeros((1, 2))), "at most 1, got 2"),
         (lambda: user("random").clicks([[1]], np.zeros((1, 1))), "2 numbers for each of 1 page"),
         (lambda: user("random").click_probabilities([[0.5]]), "integers"),
     ],
@@ -93,7 +93,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: preference_by_credits(np.empty((0, 2))), "at least one impression"),
         (lambda: preference_by_credits([["a", "b"]]), "numbers"),
         (lambda: preference_by_credits([[1, 2]], ["a", "b"]), "1 impression"),
-        (lambda: preference_by_credits([[1, 2], [2, 1]], ["a", {}]), "types that can be sorted"),
+        (lambda: preference_by_credits([[1, 2], [2, 1]], ["a", {}]), "ids that cannot be sorted"),
         (lambda: preference_by_credits([1, -1], ["a", "a"], resamples=0), "resamples must be"),
     ],
     "logs": [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cranfield.base.streams import uniforms
 from cranfield.online import CascadeUser, simulated_user
-from cranfield.online.interleaving.checks import PRESETS, STOP
+from cranfield.online.interleaving.checks import PRESETS, STOP_RULES
 
 
 def _vectors(user: CascadeUser, grades: tuple[int, ...]) -> dict[tuple[int, ...], float]:
@@ -31,7 +31,7 @@ def _vectors(user: CascadeUser, grades: tuple[int, ...]) -> dict[tuple[int, ...]
 
 
 @pytest.mark.parametrize("name", PRESETS)
-@pytest.mark.parametrize("stop", STOP)
+@pytest.mark.parametrize("stop", STOP_RULES)
 def test_chances_are_those_of_all_click_vectors(name: str, stop: str) -> None:
     for size, (a, b, c) in product((2, 3, 5), product((0, 1, -1), repeat=3)):
         user, grades = simulated_user(name, size, stop), (a % size, b % size, c % size)
@@ -41,7 +41,7 @@ def test_chances_are_those_of_all_click_vectors(name: str, stop: str) -> None:
         assert user.click_probabilities([grades])[0] == pytest.approx(wanted, rel=0, abs=1e-12)
 
 
-@pytest.mark.parametrize("stop", STOP)
+@pytest.mark.parametrize("stop", STOP_RULES)
 def test_click_vectors_come_as_often_as_enumerated(stop: str) -> None:
     user = CascadeUser((0.3, 0.6, 0.9), (0.1, 0.4, 0.7), stop_after=stop)
     grades, pages = (0, 2, 1, 1), 200_000
@@ -56,7 +56,7 @@ def test_click_vectors_come_as_often_as_enumerated(stop: str) -> None:
     assert (np.abs(found - wanted) <= 4.5 * error + 1e-12).all()
 
 
-@given(st.lists(st.integers(-1, 1), min_size=1, max_size=12), st.sampled_from(STOP))
+@given(st.lists(st.integers(-1, 1), min_size=1, max_size=12), st.sampled_from(STOP_RULES))
 def test_ended_lists_and_single_pages(grades: list[int], stop: str) -> None:
     user = simulated_user("informational", stop=stop)
     rows = np.array([grades] * 3)

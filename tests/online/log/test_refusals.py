@@ -46,8 +46,8 @@ BAD_FILES = {
         ("page,rank,time\n1,1,NaN\n", "clicks.csv:2: time 'NaN' is not a time"),
         ("page,rank,time\n1,1,soon\n", "clicks.csv:2: time 'soon' is not a time"),
         ("page,rank,dwell\n1,1,long\n", "clicks.csv:2: dwell 'long' is not a number of seconds"),
-        ("page,rank,doc\n1,,\n", "clicks.csv:2: has neither a rank nor a document"),
-        ("page,time\n1,3\n", "clicks.csv: has neither a column rank nor a column doc"),
+        ("page,rank,doc\n1,,\n", "clicks.csv:2: expected a rank or a document, got neither"),
+        ("page,time\n1,3\n", "clicks.csv: expected a column rank or a column doc, got neither"),
         ("rank\n1\n", "clicks.csv: has no page column"),
         ("\npage,rank,rank\n1,1,1\n", "clicks.csv: has two columns 'rank'"),
         ("page;rank\n1;1,5\n", "clicks.csv:2: rank '1.5' is not an integer >= 1"),
@@ -81,7 +81,7 @@ LIVING_LABS = [
     ('{"sid":"s","ranking":[]}', "has no query"),
     ('{"sid":"s","qid":"q","ranking":[{"clicked":true}]}', "is clicked, but has no document"),
     ('{"sid":"s",', "is not valid JSON"),
-    ("[1]", "is not an object"),
+    ("[1]", "is not a JSON object"),
     ('{"sid":"\\ud800","qid":"q","ranking":[]}', "is not valid JSON: unpaired"),
 ]
 

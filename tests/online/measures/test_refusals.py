@@ -55,8 +55,8 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: measure("QueriesPerUser", by="session"), "QueriesPerUser"),
         (lambda: measure("GoodAbandonment", labels={"nobody": "good"}), "page 'nobody'"),
         (lambda: measure("GoodAbandonment", labels=LABELS), "'good'.*'Good'"),
-        (lambda: measure("GoodAbandonment"), "requires column 'label' of pages; set labels"),
-        (lambda: measure("CTR", labels=LABELS), "labels= requires a measure that uses labels"),
+        (lambda: measure("GoodAbandonment"), "requires column 'label' of pages; set labels="),
+        (lambda: measure("CTR", labels=LABELS), "labels=... requires a measure that uses labels"),
         (lambda: online.measure(cast(Any, 3)), "int"),
         (lambda: LOG.where(pl.Series([True])), "1 boolean for 30 pages"),
         *[

@@ -393,8 +393,11 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: with_options(clip=0), "clip must be a number above 0"),
         (lambda: with_options("PI"), "the estimator PI requires candidates"),
         (lambda: with_options("PI", UNEVEN, candidates=2), "not 1 / candidates"),
-        (lambda: policy_value(ROWS, TARGET, repeats=True), "with the estimator PI only"),
-        (lambda: with_options("DM", EXPECTED, clip=2), "clip cannot be used with the estimator DM"),
+        (lambda: policy_value(ROWS, TARGET, repeats=True), "require the estimator PI"),
+        (
+            lambda: with_options("DM", EXPECTED, clip=2),
+            "clip cannot be combined with the estimator DM",
+        ),
     ],
     "policies": [
         (lambda: policy_value(LOG, POLICY[1:]), "position '1' must sum to 1, got 0.989"),

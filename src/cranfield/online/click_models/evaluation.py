@@ -1,4 +1,4 @@
-"""Evaluation of click models by their predictions on a log."""
+"""Evaluate click models by their predictions on a log."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from cranfield.online.click_models.model import (
     Items,
     Model,
     Patterns,
+    extract_patterns,
     parse_model,
-    patterns_of,
     with_grades,
 )
 from cranfield.online.click_models.trained import ClickModel
@@ -109,7 +109,7 @@ class ModelEvaluation(Result):
         sizes = {"page": pages[0], "result": pages.sum(), "click": self.clicks}
         return [
             f"{counted(len(self.names), 'model')}, highest log-likelihood: {best_model}",
-            ", ".join(counted(int(number), noun) for noun, number in sizes.items()),
+            ", ".join(counted(int(size), noun) for noun, size in sizes.items()),
         ]
 
 
@@ -151,12 +151,12 @@ def evaluate_models(
         log = with_grades(log, qrels)
     patterns = _collect_patterns(model_list, log)
     rows, frames = zip(*map(_evaluate_model, model_list, patterns), strict=True)
-    clicks = int(patterns[0].weight @ patterns[0].clicks)
+    clicks = int(patterns[0].result_weights @ patterns[0].clicks)
     return ModelEvaluation(pl.DataFrame(rows), pl.concat(frames), clicks)
 
 
-def parameter_table(models: Iterable[ClickModel]) -> pl.DataFrame:
-    """Return all values of several models; column `key` has keys such as 'grade 1, rank 2'."""
+def tabulate_parameters(models: Iterable[ClickModel]) -> pl.DataFrame:
+    """Tabulate all values of several models; column `key` has keys such as 'grade 1, rank 2'."""
     frames = []
     value_columns = ("value", "error", "hits", "trials")
     for model in models:
@@ -174,8 +174,8 @@ def parameter_table(models: Iterable[ClickModel]) -> pl.DataFrame:
     return pl.concat(frames)
 
 
-def label(model: ClickModel) -> str:
-    """Return the name of a model, followed by `by grade` if its parameters are tied by grade."""
+def label_model(model: ClickModel) -> str:
+    """Return the text form of a model, followed by `by grade` if it is tied by grade."""
     return f"{model.model} by {model.items.tied}" if model.items.tied else str(model.model)
 
 
@@ -188,7 +188,7 @@ def _list_models(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
 
 
 def _collect_patterns(models: list[ClickModel], log: QueryLog) -> list[Patterns]:
-    """Return the patterns of a log for each model; models with the same items share them."""
+    """Return the patterns of a log for each model; models with the same items share patterns."""
     model_by_items = {id(model.items): model for model in models}
     patterns = {key: model.patterns(log) for key, model in model_by_items.items()}
     return [patterns[id(model.items)] for model in models]
@@ -196,45 +196,45 @@ def _collect_patterns(models: list[ClickModel], log: QueryLog) -> list[Patterns]
 
 def _evaluate_model(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any], pl.DataFrame]:
     """Return the row of a model in the table of models, and its table of ranks."""
-    weight, n_pages = pages.weight, np.bincount(pages.rank, pages.weight)
+    weight, n_pages = pages.result_weights, np.bincount(pages.rank, pages.result_weights)
     click_probability = model.model.click_probabilities(model.values, pages)
-    conditional = _logarithm(model.model.conditional_probabilities(model.values, pages))
-    marginal = _logarithm(np.where(pages.clicks, click_probability, 1 - click_probability))
+    conditional = _compute_logarithm(model.model.conditional_probabilities(model.values, pages))
+    marginal = _compute_logarithm(np.where(pages.clicks, click_probability, 1 - click_probability))
     logarithms = {"perplexity": marginal, "conditional perplexity": conditional}
     means = {name: np.bincount(pages.rank, x * weight) / n_pages for name, x in logarithms.items()}
     perplexities = {name: np.exp(-mean) for name, mean in means.items()}
     page_means = np.bincount(pages.pattern, conditional) / pages.lengths
-    errors = np.square(pages.clicks - click_probability)
+    squared_errors = np.square(pages.clicks - click_probability)
     log_likelihood = float(conditional @ weight)
     row = {
-        "model": label(model),
+        "model": label_model(model),
         "log-likelihood": log_likelihood,
         "by page": log_likelihood / n_pages[0],
         "by result": log_likelihood / n_pages.sum(),
-        "by rank of page": float(page_means @ pages.weights / pages.weights.sum()),
+        "by rank of page": float(page_means @ pages.pattern_weights / pages.pattern_weights.sum()),
         **{name: float(values.mean()) for name, values in perplexities.items()},
-        "AUC": area_under_curve(click_probability, pages.clicks, weight),
-        "RMSE": float(np.sqrt(errors @ weight / weight.sum())),
+        "AUC": compute_auc(click_probability, pages.clicks, weight),
+        "RMSE": float(np.sqrt(squared_errors @ weight / weight.sum())),
         "unseen": int(weight[model.unseen(pages)].sum()),
         "impossible": int(weight[np.isneginf(conditional)].sum()),
     }
-    ranks = {"rank": np.arange(1, pages.ranks + 1), "pages": n_pages.astype(np.int64)}
-    return row, pl.DataFrame({"model": label(model), **ranks, **perplexities})
+    ranks = {"rank": np.arange(1, pages.n_ranks + 1), "pages": n_pages.astype(np.int64)}
+    return row, pl.DataFrame({"model": label_model(model), **ranks, **perplexities})
 
 
-def _logarithm(probability: Floats) -> Floats:
+def _compute_logarithm(probability: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         return np.log(probability)
 
 
-def area_under_curve(values: Floats, is_positive: Bools, weights: Floats) -> float:
-    """Compute the area under the ROC curve; ties count one half, NaN for a single class."""
-    order = np.unique(values, return_inverse=True)[1]
-    positives = np.bincount(order, weights * is_positive)
-    negatives = np.bincount(order, weights) - positives
+def compute_auc(values: Floats, is_positive: Bools, weights: Floats) -> float:
+    """Compute the area under the ROC curve; ties count one half. It is NaN for a single class."""
+    level = np.unique(values, return_inverse=True)[1]
+    positives = np.bincount(level, weights * is_positive)
+    negatives = np.bincount(level, weights) - positives
     n_below = np.cumsum(negatives) - negatives
-    pairs = positives.sum() * negatives.sum()
-    return float(positives @ (n_below + negatives / 2) / pairs) if pairs else np.nan
+    n_pairs = positives.sum() * negatives.sum()
+    return float(positives @ (n_below + negatives / 2) / n_pairs) if n_pairs else np.nan
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -341,7 +341,7 @@ def perplexity_gain(
     query_names = queries.unique(maintain_order=True)
     n_queries = query_names.len()
     patterns = _collect_patterns([baseline, model], log)
-    n_ranks = patterns[0].ranks
+    n_ranks = patterns[0].n_ranks
     query_codes = queries.cast(pl.Enum(query_names)).to_physical().to_numpy()
     cell = query_codes.astype(np.intp) * n_ranks + rank - 1
     shape = (n_queries, n_ranks)
@@ -356,37 +356,46 @@ def perplexity_gain(
         else:
             click = trained.model.click_probabilities(trained.values, pages)
             probability = np.where(pages.clicks, click, 1 - click)
-        sums[k] = sum_by_query(_logarithm(probability)[pages.result_index(page, rank)])
+        sums[k] = sum_by_query(
+            _compute_logarithm(probability)[pages.find_result_indices(page, rank)]
+        )
 
-    def gains(log_sums: Floats, n_pages: Floats) -> tuple[Floats, Floats]:
+    def compute_gains(log_sums: Floats, n_pages: Floats) -> tuple[Floats, Floats]:
         """Compute the gain of the mean, and by rank; ranks without pages are ignored."""
         with np.errstate(invalid="ignore", divide="ignore"):
             perplexities = np.where(n_pages > 0, np.exp(-log_sums / n_pages), np.nan)
             a, b = np.nanmean(perplexities, axis=-1)
             return (a - b) / (a - 1), (perplexities[0] - perplexities[1]) / (perplexities[0] - 1)
 
-    gain, by_rank = gains(sums.sum(axis=1), query_pages.sum(axis=0))
+    gain, by_rank = compute_gains(sums.sum(axis=1), query_pages.sum(axis=0))
     low = high = np.nan
     if n_queries > 1 and np.isfinite(sums).all():
         uniform, samples = np.full(n_queries, 1 / n_queries), np.empty(resamples)
         for block in row_slices(resamples, n_queries, BLOCK_CELLS):
             size = block.stop - block.start
             counts = stream(seed, block.start).multinomial(n_queries, uniform, size=size) * 1.0
-            samples[block] = gains(counts @ sums, counts @ query_pages)[0]
-        # Equal queries carry no information about the variance.
+            samples[block] = compute_gains(counts @ sums, counts @ query_pages)[0]
+        # If all queries are equal, the variance cannot be estimated.
         if np.ptp(samples) > 1e-12:
             tail = (1 - confidence) / 2
             low, high = np.quantile(samples, [tail, 1 - tail]).tolist()
     options = confidence, resamples, seed, conditional
     return PerplexityGain(
-        label(model), label(baseline), float(gain), low, high, by_rank, n_queries, *options
+        label_model(model),
+        label_model(baseline),
+        float(gain),
+        low,
+        high,
+        by_rank,
+        n_queries,
+        *options,
     )
 
 
-def perplexity_gains(
+def compute_perplexity_gains(
     models: Iterable[ClickModel], baseline: Model, log: QueryLog, **options: Any
 ) -> pl.DataFrame:
-    """Compute the gains over a baseline, which is one of the models; one row per other model."""
+    """Compute the gain of each model over the baseline, which must be one of the models."""
     model_list = list(models)
     [reference] = [model for model in model_list if model.model == baseline]
     compared_models = [model for model in model_list if model is not reference]
@@ -442,15 +451,15 @@ def predict_relevance(
     for model in model_list:
         docs = model.relevance_by_document().join(table, on=["query", "doc"], how="inner")
         relevance, is_relevant = docs["relevance"].to_numpy(), (docs["grade"] >= rel).to_numpy()
-        area = area_under_curve(relevance, is_relevant, np.ones(docs.height))
+        auc = compute_auc(relevance, is_relevant, np.ones(docs.height))
         run = model.as_run()
         missing |= {*judged.topics} - {*run.topics}
         scores = evaluate(run, judged, list(measures), topics="intersection")
         means = {name: float(values.mean()[0]) for name, values in scores.items()}
-        rows.append({"model": label(model), "judged": docs.height, "AUC": area, **means})
+        rows.append({"model": label_model(model), "judged": docs.height, "AUC": auc, **means})
     if missing:
-        number = counted(len(missing), "judged query")
-        warn(f"{number} excluded: not in the log, such as {quoted(min(missing))}")
+        queries = counted(len(missing), "judged query")
+        warn(f"{queries} excluded: not in the log, such as {quoted(min(missing))}")
     return pl.DataFrame(rows)
 
 
@@ -493,7 +502,7 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
     """Predict click rates at the first rank from pages with the document at other ranks.
 
     This is done for each document that is first on some pages of a query and lower on other pages.
-    The model is trained on the pages of the query where the document is not first, and predicts
+    The model is trained on the pages of the query on which the document is not first, and predicts
     the probability of a click on the document at the first rank.
 
     Parameters
@@ -533,18 +542,18 @@ def _predict_query(
 ) -> Iterable[tuple[str, str, int, float, float]]:
     query_log = log.where(pl.col("query") == query)
     items = Items.from_log(query_log, None)
-    pages = patterns_of(query_log, items)
+    pages = extract_patterns(query_log, items)
     top_items = pages.codes[pages.slices[0]]
     lower_items = np.unique(pages.codes[pages.slices[0].stop :])
-    clicks = pages.clicks[pages.slices[0]]
+    top_clicks = pages.clicks[pages.slices[0]]
     for item in np.intersect1d(top_items, lower_items).tolist():
         is_first = top_items == item
-        weights: Floats = np.where(is_first, 0.0, pages.weights)
+        weights: Floats = np.where(is_first, 0.0, pages.pattern_weights)
         if not weights[pages.pattern[pages.codes == item]].any():
-            continue  # The item is lower only on pages that also have it first.
-        tallies, _ = model.fit(replace(pages, weights=weights))
+            continue  # All pages with the item at a lower rank also have it at the first rank.
+        tallies, _ = model.fit(replace(pages, pattern_weights=weights))
         item_index = np.array([item])
         predicted = model.click_probability(model.values(tallies), 0, item_index, model.start(1))
-        test_weights = pages.weights[is_first]
-        rate = float(test_weights @ clicks[is_first] / test_weights.sum())
+        test_weights = pages.pattern_weights[is_first]
+        rate = float(test_weights @ top_clicks[is_first] / test_weights.sum())
         yield query, items.frame["doc"][item], int(test_weights.sum()), rate, float(predicted[0])

@@ -36,12 +36,12 @@ from cranfield.base.spec import (
 from cranfield.collection.files.reading import read_qrels
 from cranfield.online.log.query_log import QueryLog, join_by_document
 
-KEYS = {None: ("query", "doc"), "grade": ("grade",)}  # Columns that identify an item
+ITEM_KEYS = {None: ("query", "doc"), "grade": ("grade",)}  # Columns that identify an item
 
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Items that have parameters in a model, numbered by row: documents of queries, or grades."""
+    """Items that have parameters in a model: documents of queries, or grades."""
 
     tied: str | None  # None, or `grade`
     # Data frame, one row per item: `query` and `doc`, or `grade`, null without a judgment
@@ -57,8 +57,8 @@ class Items:
     def size(self) -> int:
         return self.frame.height
 
-    def codes(self, log: QueryLog) -> Indices:
-        """Return the item of each result, or the number of items if unknown; shape (results,)."""
+    def encode_results(self, log: QueryLog) -> Indices:
+        """Return the row of each result's item, or the number of items if unknown, as an array."""
         keys = select_item_keys(log, self.tied)
         items, on = self.frame.with_row_index("item"), keys.columns
         results = keys.join(items, on=on, how="left", nulls_equal=True, maintain_order="left")
@@ -110,29 +110,30 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
         .select("doc", pl.col("grade").cast(pl.Int64), query="topic")
     )
     results = log.results.drop("grade", strict=False)
-    graded = join_by_document(log, results, table, "no result is judged", "judgments")
-    return replace(log, results=graded.drop("query"), anomalies=dict(log.anomalies))
+    results = join_by_document(log, results, table, "no result is judged", "judgments")
+    return replace(log, results=results.drop("query"), anomalies=dict(log.anomalies))
 
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """Distinct pages, by items and clicks, with their frequencies."""
+    """Distinct patterns of items and clicks on pages, with their frequencies."""
 
     # Results are sorted by rank, then by pattern. Patterns are sorted by length, the longest first,
     # so that those with results at a rank are the first ones, and passes over ranks have no gaps.
-    starts: Indices  # Start of each rank, and the number of results; shape (ranks + 1,)
-    # Item of each result, or the number of items if unknown; shape (results,)
+    starts: Indices  # First result of each rank, and the number of results; shape (ranks + 1,)
+    # Index of the item of each result, or the number of items if unknown; shape (results,)
     codes: Indices
     clicks: Bools  # Whether each result is clicked; shape (results,)
-    weights: Floats  # Number of pages of each pattern; shape (patterns,)
-    page: Indices  # Pattern of each page of the log, -1 without results; shape (pages,)
+    pattern_weights: Floats  # Number of pages of each pattern; shape (patterns,)
+    # Index of the pattern of each page of the log, -1 without results; shape (pages,)
+    page_patterns: Indices
     items: Items  # The items that `codes` refer to
 
     def __len__(self) -> int:
-        return self.weights.size
+        return self.pattern_weights.size
 
     @property
-    def ranks(self) -> int:
+    def n_ranks(self) -> int:
         """Length of the longest page."""
         return self.starts.size - 1
 
@@ -144,17 +145,17 @@ class Patterns:
     @cached_property
     def rank(self) -> Indices:
         """Rank of each result, from 0."""
-        return np.repeat(np.arange(self.ranks), np.diff(self.starts))
+        return np.repeat(np.arange(self.n_ranks), np.diff(self.starts))
 
     @cached_property
     def pattern(self) -> Indices:
-        """Click pattern of the page of each result, as an index."""
+        """Index of the pattern of each result."""
         return np.arange(self.codes.size) - self.starts[self.rank]
 
     @cached_property
-    def weight(self) -> Floats:
+    def result_weights(self) -> Floats:
         """Number of pages with the pattern of each result."""
-        return self.weights[self.pattern]
+        return self.pattern_weights[self.pattern]
 
     @cached_property
     def lengths(self) -> Indices:
@@ -180,26 +181,26 @@ class Patterns:
         lowest[self.pattern[self.clicks]] = self.rank[self.clicks]
         return lowest
 
-    def value_index(self, variable: str) -> Indices:
-        """Return the index of each result in the values of a parameter; see `Model.variables`."""
+    def find_value_indices(self, variable: str) -> Indices:
+        """Return the index of each result's value of a parameter with this variable."""
         if variable == "rank and last click":
-            return cell_index(self.rank, self.last_clicks)
+            return compute_cell_index(self.rank, self.last_clicks)
         indices = {"item": self.codes, "rank": self.rank}
         return indices.get(variable, np.zeros_like(self.codes))
 
-    def result_index(self, page: Indices, rank: Indices) -> Indices:
-        """Return the index of results of the log by page and rank from 1."""
-        return self.starts[rank - 1] + self.page[page]
+    def find_result_indices(self, page: Indices, rank: Indices) -> Indices:
+        """Return the indices of results of the log, given their pages and ranks from 1."""
+        return self.starts[rank - 1] + self.page_patterns[page]
 
 
-def cell_index(rank: int | Indices, last: Indices) -> Indices:
-    """Return the index of a value by rank and last click, both from 0; -1 for no click."""
+def compute_cell_index(rank: int | Indices, last: Indices) -> Indices:
+    """Return the index of the value of a rank and last click, both from 0; -1 means no click."""
     return np.asarray(rank * (rank + 1) // 2 + last + 1)
 
 
-def patterns_of(log: QueryLog, items: Items) -> Patterns:
-    """Return the patterns of the pages of a log."""
-    codes = items.codes(log)
+def extract_patterns(log: QueryLog, items: Items) -> Patterns:
+    """Extract the patterns of the pages of a log."""
+    codes = items.encode_results(log)
     log.require("clicks", purpose="a click model")
     # Clicks at ranks without a result are ignored, and several clicks on a result count once.
     clicks = log.clicks.select("page", "rank", is_clicked=True).unique()
@@ -226,8 +227,8 @@ def patterns_of(log: QueryLog, items: Items) -> Patterns:
         starts=np.concatenate([[0], np.cumsum(np.bincount(ranks))]),
         codes=observations >> 1,
         clicks=(observations & 1).astype(bool),
-        weights=frequencies.astype(np.float64),
-        page=page_patterns,
+        pattern_weights=frequencies.astype(np.float64),
+        page_patterns=page_patterns,
         items=items,
     )
 
@@ -253,13 +254,13 @@ class Tally:
 
 Tallies = dict[str, Tally]
 Fit = tuple[Tallies, Floats]
-"""Tallies, which are expected for EM; and the log-likelihood plus log-prior before each step of EM
-and after the last step, which is empty for other models."""
+"""Tallies (expected counts in EM), and the objective of EM, which is log-likelihood plus log-prior,
+before each step and after the last one; without steps for other models."""
 
 
-def values_at(values: Floats, rank: int | Indices) -> Floats:
-    """Return values at ranks from 0; ranks after the last trained rank have its value."""
-    return np.asarray(values[np.minimum(rank, values.size - 2)])  # The last is the prior mean
+def select_values(values: Floats, rank: int | Indices) -> Floats:
+    """Return values at ranks from 0; ranks below the last trained rank have its value."""
+    return np.asarray(values[np.minimum(rank, values.size - 2)])  # The last value is the prior mean
 
 
 class Model(Spec):
@@ -276,7 +277,7 @@ class Model(Spec):
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""  # Publication that defines the model
-    # What each parameter depends on: `item`, `rank`, `rank and last click`, `case`, or nothing
+    # Variable that each parameter depends on: `item`, `rank`, `rank and last click`, `case`, or ``
     variables: ClassVar[dict[str, str]] = {}
     cases: ClassVar[tuple[str, ...]] = ()  # The cases of a parameter that depends on `case`
 
@@ -293,11 +294,11 @@ class Model(Spec):
         raise NotImplementedError
 
     def fit(self, pages: Patterns) -> Fit:
-        """Estimate the parameters, by default from counts."""
-        sizes = self.sizes(pages.items.size, pages.ranks)
+        """Estimate the parameters; by default, by counting successes and trials."""
+        sizes = self.sizes(pages.items.size, pages.n_ranks)
         tallies = {}
         for name, counts in self.counts(pages).items():
-            index = pages.value_index(self.variables[name])
+            index = pages.find_value_indices(self.variables[name])
             tallies[name] = Tally(*(sum_by(index, count, sizes[name]) for count in counts))
         return tallies, np.empty(0)
 
@@ -318,7 +319,7 @@ class Model(Spec):
     def walk(
         self, values: Values, items: Sequence[Indices], decide: Callable[[int, Floats], Bools]
     ) -> None:
-        """Walk down pages, longest first; `decide` returns clicks from probabilities at a rank."""
+        """Go down pages, the longest first; `decide` returns clicks from their probabilities."""
         state = self.start(items[0].size if items else 0)
         for rank, item in enumerate(items):
             state = state[: item.size]
@@ -364,7 +365,7 @@ class Model(Spec):
         return {}
 
     def values(self, tallies: Tallies) -> dict[str, Floats]:
-        """Return posterior modes (the prior mean without trials), followed by the prior mean."""
+        """Return posterior modes (the prior mean without trials), then the prior mean."""
         fixed_values, values = self.fixed_values(), {}
         prior_mean = float(self.alpha / (self.alpha + self.beta))
         for name, tally in tallies.items():
@@ -392,11 +393,11 @@ class EMModel(Model):
     )
 
     def expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
-        """Return a function that computes expected tallies and the log-likelihood from values."""
+        """Return the E-step: a function from values to expected tallies and the log-likelihood."""
         raise NotImplementedError
 
     def fit(self, pages: Patterns) -> Fit:
-        sizes = self.sizes(pages.items.size, pages.ranks)
+        sizes = self.sizes(pages.items.size, pages.n_ranks)
         fixed = self.fixed_values()
         values = {name: np.full(size + 1, fixed.get(name, 0.5)) for name, size in sizes.items()}
         expect = self.expectation(pages)
@@ -412,12 +413,12 @@ class EMModel(Model):
 
     def log_prior(self, values: Values) -> float:
         """Compute the logarithm of the prior densities, up to a constant."""
-        total = 0.0
+        log_density = 0.0
         for estimates in (values[name][:-1] for name in values if name not in self.fixed_values()):
             for weight, p in ((self.alpha, estimates), (self.beta, 1 - estimates)):
                 if weight > 1:
-                    total += (weight - 1) * float(np.log(np.maximum(p, TINY)).sum())
-        return total
+                    log_density += (weight - 1) * float(np.log(np.maximum(p, TINY)).sum())
+        return log_density
 
 
 MODELS: Registry[type[Model]] = Registry(
@@ -460,11 +461,11 @@ def parse_model(text: str | Model) -> Model:
     return MODELS.parse(text)
 
 
-VERSION = 1  # Version of the file format
-KIND = "click model"  # Kind of the file
+FILE_VERSION = 1
+FILE_KIND = "click model"
 
 
-def load(path: str | PathLike[str]) -> dict[str, Any]:
+def read_fields(path: str | PathLike[str]) -> dict[str, Any]:
     """Read the fields of a trained model from a JSON file, and check their consistency."""
     name = fspath(path)
     try:
@@ -483,21 +484,23 @@ def load(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _parse_fields(fields: Any) -> dict[str, Any]:
-    if fields["kind"] != KIND:
-        raise PolicyError(f"kind must be {KIND!r}, got {quoted(fields['kind'])}")
-    check_integer("version", fields["version"], VERSION, VERSION)
+    if fields["kind"] != FILE_KIND:
+        raise PolicyError(f"kind must be {FILE_KIND!r}, got {quoted(fields['kind'])}")
+    check_integer("version", fields["version"], FILE_VERSION, FILE_VERSION)
     model, tied = parse_model(fields["model"]), fields["tied"]
     if tied not in (None, "grade"):
         raise PolicyError(f"tied must be null or 'grade', got {quoted(tied)}")
-    columns = dict.fromkeys(KEYS[tied], pl.Int64 if tied else pl.String)
+    columns = dict.fromkeys(ITEM_KEYS[tied], pl.Int64 if tied else pl.String)
     names = " and ".join(columns)
     try:
         items = Items(tied, pl.DataFrame(fields["items"], schema=columns))
     except (TypeError, ValueError, pl.exceptions.PolarsError):
-        raise PolicyError(f"items must be equally long lists of {names}") from None
+        got = quoted(fields["items"])
+        raise PolicyError(f"items must be equally long lists of {names}, got {got}") from None
     has_nulls = tied is None and items.frame.height > items.frame.drop_nulls().height
     if has_nulls or items.frame.is_duplicated().any():
-        raise PolicyError(f"items must be distinct, each with {names}")
+        problem = "a missing value" if has_nulls else "an item twice"
+        raise PolicyError(f"items must be distinct, each with {names}, got {problem}")
     for name in ("ranks", "pages"):
         check_integer(name, fields[name], 1, 2**53)
     tallies = {}
@@ -505,7 +508,9 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
         counts = fields["tallies"][name]
         tally = Tally(*(as_numbers(counts[field], field) for field in ("hits", "trials")))
         if not tally.hits.shape == tally.trials.shape == (size,):
-            raise PolicyError(f"hits and trials of {name} must be arrays of length {size}")
+            shapes = f"shapes {tally.hits.shape} and {tally.trials.shape}"
+            reason = f"hits and trials of {name} must be arrays of length {size}"
+            raise PolicyError(f"{reason}, got {shapes}")
         # Expected counts have rounding errors.
         is_possible = (tally.hits >= 0) & (tally.hits <= tally.trials * (1 + 1e-9) + 1e-9)
         if not (is_possible & (tally.trials <= MAX_TRIALS)).all():
@@ -514,6 +519,7 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
         tallies[name] = tally
     objective = as_numbers(fields["objective"], "objective")
     if objective.ndim != 1 or not np.isfinite(objective).all():
-        raise PolicyError("objective must be a list of finite numbers")
+        got = quoted(fields["objective"])
+        raise PolicyError(f"objective must be a list of finite numbers, got {got}")
     sizes = {"ranks": fields["ranks"], "pages": fields["pages"]}
     return {"model": model, "items": items, "tallies": tallies, "objective": objective, **sizes}

@@ -19,25 +19,25 @@ from cranfield.online.click_models.model import (
     Tallies,
     Tally,
     Values,
-    cell_index,
+    compute_cell_index,
+    select_values,
     sum_by,
-    values_at,
 )
 
 Counts = dict[str, tuple[Floats, Floats]]
 
 
-class Rate(Model):
-    """Base class of click-through rate models, whose only parameter is the click probability."""
+class RateModel(Model):
+    """Base class of models whose only parameter is the click probability (click-through rate)."""
 
     def counts(self, pages: Patterns) -> Counts:
-        return {"rate": (pages.clicks * pages.weight, pages.weight)}
+        return {"rate": (pages.clicks * pages.result_weights, pages.result_weights)}
 
     def click_probability(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
-        return np.full(item.size, values_at(values["rate"], rank))
+        return np.full(item.size, select_values(values["rate"], rank))
 
 
-class GCTR(Rate):
+class GCTR(RateModel):
     """A single click rate for all results.
 
     .. math:: P(C_r = 1) = \\rho
@@ -49,7 +49,7 @@ class GCTR(Rate):
     variables: ClassVar = {"rate": ""}
 
 
-class RCTR(Rate):
+class RCTR(RateModel):
     """A click rate for each rank.
 
     .. math:: P(C_r = 1) = \\rho_r
@@ -60,7 +60,7 @@ class RCTR(Rate):
     variables: ClassVar = {"rate": "rank"}
 
 
-class DCTR(Rate):
+class DCTR(RateModel):
     """A click rate for each document of a query.
 
     .. math:: P(C_r = 1) = \\rho_{q d_r}
@@ -75,17 +75,17 @@ class DCTR(Rate):
 
 
 class ExaminationModel(EMModel):
-    """Base class of models where a click requires examination and attraction, both hidden."""
+    """Base class of models in which a click requires examination and attraction, both hidden."""
 
     def expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
         n_items = pages.items.size
-        n_cells = self.sizes(n_items, pages.ranks)["examination"]
+        n_cells = self.sizes(n_items, pages.n_ranks)["examination"]
         # Results with the same item and cell have the same expectation.
-        keys = pages.codes * n_cells + pages.value_index(self.variables["examination"])
+        keys = pages.codes * n_cells + pages.find_value_indices(self.variables["examination"])
         distinct_keys, groups = np.unique(keys, return_inverse=True)
         item, cell = distinct_keys // n_cells, distinct_keys % n_cells
-        clicks = sum_by(groups, pages.weight * pages.clicks, distinct_keys.size)
-        non_clicks = sum_by(groups, pages.weight, distinct_keys.size) - clicks
+        clicks = sum_by(groups, pages.result_weights * pages.clicks, distinct_keys.size)
+        non_clicks = sum_by(groups, pages.result_weights, distinct_keys.size) - clicks
         impressions = clicks + non_clicks
         item_trials = sum_by(item, impressions, n_items)
         cell_trials = sum_by(cell, impressions, n_cells)
@@ -117,7 +117,7 @@ class PBM(ExaminationModel):
     variables: ClassVar = {"attractiveness": "item", "examination": "rank"}
 
     def click_probability(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
-        examination = values_at(values["examination"], rank)
+        examination = select_values(values["examination"], rank)
         return np.asarray(values["attractiveness"][item] * examination)
 
 
@@ -126,9 +126,9 @@ class UBM(ExaminationModel):
 
     .. math:: P(C_r = 1 \\mid \\text{last click } r') = a_{q d_r} x_{r r'}
 
-    The marginal probability of a click is a sum over all possible last clicks. Ranks after the
-    longest trained page have the examination of its last rank, at the same distance from the last
-    click.
+    The marginal probability of a click is a sum over all possible last clicks. Ranks below the
+    longest training page have the examination probability of its last rank, at the same distance
+    from the last click.
     """
 
     name = "UBM"
@@ -143,7 +143,7 @@ class UBM(ExaminationModel):
         # The last trained rank n has the last n of n (n + 1) / 2 values.
         n_beyond = max(rank + 1 - (isqrt(8 * (examination.size - 1) + 1) - 1) // 2, 0)
         last_click = np.where(state < 0, state, np.maximum(state - n_beyond, 0))
-        index = cell_index(rank - n_beyond, last_click)
+        index = compute_cell_index(rank - n_beyond, last_click)
         return np.asarray(values["attractiveness"][item] * examination[index])
 
     def next_state(
@@ -154,7 +154,7 @@ class UBM(ExaminationModel):
     def click_probabilities(self, values: Values, pages: Patterns) -> Floats:
         probabilities = np.empty(pages.codes.size)
         # Probability that a rank has the last click; the first row is for no click.
-        last_click = np.zeros((pages.ranks + 1, len(pages)))
+        last_click = np.zeros((pages.n_ranks + 1, len(pages)))
         last_click[0] = 1.0
         for rank, rows in enumerate(pages.slices):
             size = rows.stop - rows.start
@@ -168,7 +168,7 @@ class UBM(ExaminationModel):
 
 
 Continuation = tuple[Any, Any, Any]
-"""Continuation probabilities without a click, after an unsatisfying and a satisfying click."""
+"""Continuation probabilities after no click, an unsatisfying click and a satisfying click."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,13 +178,15 @@ class Posterior:
     examined: Floats  # Probability of examination; 1 for clicked results
     attracted: Floats
     satisfied: Floats  # Probability that a click satisfies; 0 without a click
-    # Joint probabilities of continuation with examination without a click, with an unsatisfying
-    # click, and with a satisfying click; shape (3, results)
+    # Joint probabilities of continuing and of: examination without a click, an unsatisfying click,
+    # a satisfying click; shape (3, results)
     continued: Floats
     likelihood: Floats  # Probability of the observation, given the clicks above
 
 
-def posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continuation) -> Posterior:
+def compute_posterior(
+    pages: Patterns, a: Floats, s: Floats, continuation: Continuation
+) -> Posterior:
     r"""Compute the posterior by the forward-backward algorithm.
 
     Let e be the probability of examination given the clicks above, a the attractiveness of the
@@ -213,6 +215,7 @@ def posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continuation)
         current = b[: rows.stop - rows.start]
         beta[rows] = current
         current[:] = np.where(is_tail[rows], (1 - a[rows]) * (t1 * current + (1 - t1)), 1.0)
+    # Likelihoods of the clicks below if users continue, and if they end here
     on1, on2, on3 = (t * beta for t in continuation)
     end1, end2, end3 = ((1 - t) * is_below for t in continuation)
     probability = examined * a
@@ -230,18 +233,22 @@ def posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continuation)
 
 
 class CascadeModel(Model):
-    """Base class of models whose users go down from the top; the state is P(examination)."""
+    """Base class of models whose users read from the top down; the state is P(examination)."""
 
-    def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
-        """Return the probabilities to continue without a click, and after a click."""
+    def continuation_probabilities(
+        self, values: Values, rank: int | Indices, item: Indices
+    ) -> tuple[Any, Any]:
+        """Return the probabilities of continuing without a click, and after a click."""
         raise NotImplementedError
 
     def posterior(self, values: Values, pages: Patterns) -> Posterior:
         """Compute the probabilities of hidden states, given all clicks of each page."""
         # By default, users continue without a click, or after one that did not satisfy.
         a = values["attractiveness"][pages.codes]
-        _, after_click = self.continuations(values, pages.rank, pages.codes)
-        return posterior(pages, a, 1 - np.broadcast_to(after_click, a.shape), (1.0, 1.0, 0.0))
+        _, after_click = self.continuation_probabilities(values, pages.rank, pages.codes)
+        return compute_posterior(
+            pages, a, 1 - np.broadcast_to(after_click, a.shape), (1.0, 1.0, 0.0)
+        )
 
     def click_probability(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
         return np.asarray(state * values["attractiveness"][item])
@@ -249,7 +256,7 @@ class CascadeModel(Model):
     def next_state(
         self, values: Values, rank: int, item: Indices, state: Floats, p: Floats, click: Bools
     ) -> Floats:
-        without_click, after_click = self.continuations(values, rank, item)
+        without_click, after_click = self.continuation_probabilities(values, rank, item)
         examined = (state - p) / np.maximum(1 - p, TINY)
         return np.asarray(np.where(click, after_click, examined * without_click))
 
@@ -260,26 +267,26 @@ class CascadeModel(Model):
             item = pages.codes[rows]
             examined = examined[: item.size]
             a = values["attractiveness"][item]
-            without_click, after_click = self.continuations(values, rank, item)
+            without_click, after_click = self.continuation_probabilities(values, rank, item)
             probabilities[rows] = examined * a
             examined = examined * ((1 - a) * without_click + a * after_click)
         return probabilities
 
 
 def count_down_to(pages: Patterns, last_examined: Indices) -> tuple[Floats, Floats]:
-    """Return clicks and results down to the last examined rank of each page."""
-    weights = pages.weight * (pages.rank <= last_examined[pages.pattern])
+    """Count clicks and results down to the last examined rank of each page."""
+    weights = pages.result_weights * (pages.rank <= last_examined[pages.pattern])
     return weights * pages.clicks, weights
 
 
 def count_to_last_click(pages: Patterns) -> tuple[Floats, Floats]:
-    """Return clicks and results down to the lowest click, or on the whole page without a click."""
+    """Count clicks and results down to the lowest click, or on the whole page without a click."""
     lowest = pages.lowest_clicks
     return count_down_to(pages, np.where(lowest < 0, pages.lengths, lowest))
 
 
 class CM(CascadeModel):
-    """The cascade model: users go down to the first document that attracts them, and click it.
+    """The cascade model: users read down to the first document that attracts them, and click it.
 
     .. math:: P(C_r = 1) = a_{q d_r} \\prod_{j<r} (1 - a_{q d_j})
 
@@ -296,7 +303,9 @@ class CM(CascadeModel):
         0.0, number(0, 1, open_high=True), "probability of observations below the first click"
     )
 
-    def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
+    def continuation_probabilities(
+        self, values: Values, rank: int | Indices, item: Indices
+    ) -> tuple[Any, Any]:
         return 1.0, 0.0
 
     def counts(self, pages: Patterns) -> Counts:
@@ -325,11 +334,13 @@ class DCM(CascadeModel):
     source = "Guo, Liu and Wang (2009)"
     variables: ClassVar = {"attractiveness": "item", "continuation": "rank"}
 
-    def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
-        return 1.0, values_at(values["continuation"], rank)
+    def continuation_probabilities(
+        self, values: Values, rank: int | Indices, item: Indices
+    ) -> tuple[Any, Any]:
+        return 1.0, select_values(values["continuation"], rank)
 
     def counts(self, pages: Patterns) -> Counts:
-        clicks = pages.weight * pages.clicks
+        clicks = pages.result_weights * pages.clicks
         continued = clicks * (pages.rank < pages.lowest_clicks[pages.pattern])
         return {"attractiveness": count_to_last_click(pages), "continuation": (continued, clicks)}
 
@@ -346,17 +357,19 @@ class SDBN(CascadeModel):
     source = "Chapelle and Zhang (2009)"
     variables: ClassVar = {"attractiveness": "item", "satisfaction": "item"}
 
-    def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
+    def continuation_probabilities(
+        self, values: Values, rank: int | Indices, item: Indices
+    ) -> tuple[Any, Any]:
         return 1.0, 1 - values["satisfaction"][item]
 
     def counts(self, pages: Patterns) -> Counts:
-        clicks = pages.weight * pages.clicks
+        clicks = pages.result_weights * pages.clicks
         satisfied = clicks * (pages.rank == pages.lowest_clicks[pages.pattern])
         return {"attractiveness": count_to_last_click(pages), "satisfaction": (satisfied, clicks)}
 
 
 class DynamicModel(EMModel, CascadeModel):
-    """Base class of models whose users continue depending on whether a click satisfied them.
+    """Base class of models in which continuation depends on whether a click satisfied the user.
 
     Without a parameter of satisfaction, a clicked document satisfies with the probability that it
     attracts. A single continuation probability applies to users who are not satisfied.
@@ -366,22 +379,24 @@ class DynamicModel(EMModel, CascadeModel):
         """Return the probability that each item satisfies a user who clicked it."""
         return values["satisfaction" if "satisfaction" in self.variables else "attractiveness"]
 
-    def continuation(self, values: Values) -> Continuation:
+    def continuation_parameters(self, values: Values) -> Continuation:
         """Return the continuation probabilities."""
         first, *probabilities = values["continuation"].tolist()
         return (first, probabilities[0], probabilities[1]) if self.cases else (first, first, 0.0)
 
-    def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
-        t1, t2, t3 = self.continuation(values)
+    def continuation_probabilities(
+        self, values: Values, rank: int | Indices, item: Indices
+    ) -> tuple[Any, Any]:
+        t1, t2, t3 = self.continuation_parameters(values)
         s = self.satisfaction(values)[item]
         return t1, (1 - s) * t2 + s * t3
 
     def posterior(self, values: Values, pages: Patterns) -> Posterior:
         a, s = values["attractiveness"][pages.codes], self.satisfaction(values)[pages.codes]
-        return posterior(pages, a, s, self.continuation(values))
+        return compute_posterior(pages, a, s, self.continuation_parameters(values))
 
     def expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
-        n_items, weight = pages.items.size, pages.weight
+        n_items, weight = pages.items.size, pages.result_weights
         impressions = sum_by(pages.codes, weight, n_items)
         clicks = sum_by(pages.codes, weight * pages.clicks, n_items)
         # Continuation cannot be observed at the last rank of a page.
@@ -429,7 +444,7 @@ class DBN(DynamicModel):
 
 
 class CCM(DynamicModel):
-    """The click chain model: one probability of attraction and satisfaction, three of continuation.
+    """The click chain model: documents satisfy as likely as they attract; continuation has 3 cases.
 
     .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = (1 - C_r)\\tau_1
         + C_r [(1 - a_{q d_r})\\tau_2 + a_{q d_r}\\tau_3]

@@ -1,4 +1,4 @@
-"""Training of click models, and trained models: parameters, predictions, measures."""
+"""Train click models; trained models with their parameters, predictions and measures."""
 
 from __future__ import annotations
 
@@ -34,52 +34,52 @@ from cranfield.measures.families import REGISTRY
 from cranfield.measures.grammar import MAX_LENGTH
 from cranfield.measures.users.clicks import Chain, ContinuationModel, click_user_model
 from cranfield.online.click_models.model import (
-    KIND,
-    VERSION,
+    FILE_KIND,
+    FILE_VERSION,
     Items,
     Model,
     Patterns,
     Tallies,
-    load,
+    extract_patterns,
     parse_model,
-    patterns_of,
+    read_fields,
     with_grades,
 )
 from cranfield.online.log.query_log import QueryLog, log_from_tables
 from cranfield.result import Column, Columns, Result
 
-KINDS = ("utility", "effort")  # Kinds of measures of a click model
+MEASURE_KINDS = ("utility", "effort")  # Kinds of measures of a click model
 TIED_BY = ("none", "grade")  # Parameters by query and document, or by grade
 
-_ATTRACTS = {"clicks": "attractiveness"}
-_SATISFIED = {**_ATTRACTS, "satisfies": "satisfaction"}
+_ATTRACTION = {"clicks": "attractiveness"}
+_ATTRACTION_AND_SATISFACTION = {**_ATTRACTION, "satisfies": "satisfaction"}
 _MEASURES: dict[str, tuple[tuple[str, str], dict[str, str]]] = {
     "DCTR": (("uM", ""), {"clicks": "rate"}),
-    "PBM": (("uM", ""), {**_ATTRACTS, "examined": "examination"}),
-    "CM": (("uM", "rrM"), _ATTRACTS),
-    "UBM": (("uUBM", ""), {**_ATTRACTS, "examined_after": "examination"}),
-    "DCM": (("uDCM", "rrDCM"), {**_ATTRACTS, "continues": "continuation"}),
-    "CCM": (("uCCM", "rrCCM"), {**_ATTRACTS, "tau": "continuation"}),
-    "DBN": (("uM", "rrM"), {**_SATISFIED, "gamma": "continuation"}),
-    "SDBN": (("uM", "rrM"), _SATISFIED),
+    "PBM": (("uM", ""), {**_ATTRACTION, "examined": "examination"}),
+    "CM": (("uM", "rrM"), _ATTRACTION),
+    "UBM": (("uUBM", ""), {**_ATTRACTION, "examined_after": "examination"}),
+    "DCM": (("uDCM", "rrDCM"), {**_ATTRACTION, "continues": "continuation"}),
+    "CCM": (("uCCM", "rrCCM"), {**_ATTRACTION, "tau": "continuation"}),
+    "DBN": (("uM", "rrM"), {**_ATTRACTION_AND_SATISFACTION, "gamma": "continuation"}),
+    "SDBN": (("uM", "rrM"), _ATTRACTION_AND_SATISFACTION),
 }
-"""Measures of utility and effort of each model, and the parameter for each of their arguments."""
+"""Measures of utility and of effort by model, and the model's parameter for each argument."""
 
 
 def _convert_parameter(
-    name: str, variable: str, frame: pl.DataFrame, n_ranks: int
+    name: str, variable: str, frame: pl.DataFrame, max_rank: int
 ) -> dict[str, Any]:
-    """Convert a parameter of a model, down to rank `n_ranks`, to arguments of a measure."""
+    """Convert a parameter of a model, down to rank `max_rank`, to arguments of a measure."""
     values = frame["value"].to_list()
     if variable == "item":
         return {name: dict(zip(frame["grade"].to_list(), values, strict=True))}
     if variable == "rank":
-        return {name: dict(enumerate(values[:n_ranks], 1))}
+        return {name: dict(enumerate(values[:max_rank], 1))}
     if variable == "case":
         return {f"{name}{case}": value for case, value in enumerate(values, 1)}
     if variable == "":
         return {name: values[0]}
-    groups = frame.filter(pl.col("rank") <= n_ranks).group_by("rank", maintain_order=True)
+    groups = frame.filter(pl.col("rank") <= max_rank).group_by("rank", maintain_order=True)
     return {name: {k: dict(rows.select("last", "value").iter_rows()) for (k,), rows in groups}}
 
 
@@ -90,7 +90,7 @@ class ClickModel(Result):
     Attributes
     ----------
     model
-        The kind of model and its options.
+        Kind of click model, with its options.
     items
         The items that have parameters: documents of a query, or grades.
     ranks
@@ -140,21 +140,22 @@ class ClickModel(Result):
         """Data frame of the values of each parameter, by name.
 
         The first columns are the keys of a value: `query` and `doc`, or `grade` (null is unjudged),
-        `rank` from 1, `last` (rank of the last click above, 0 for none) or `after`. Then come the
-        `value`, the standard `error` (standard deviation of the posterior Beta distribution; null
-        for a fixed value), and `hits` out of `trials`. Errors treat expected counts as observed, so
-        with hidden states they are too small.
+        `rank` from 1, `last` (rank of the last click above, 0 for none) or `after` (the case of a
+        continuation). Then come the `value`, its standard `error` (standard deviation of the
+        posterior Beta distribution; null for a fixed value), and `hits` out of `trials`. Standard
+        errors treat expected counts as observed, so they are too small for models with hidden
+        states.
         """
         tables = {}
         for name, tally in self.tallies.items():
             values = {"value": self.values[name][:-1], "error": self.model.standard_error(tally)}
-            keys = self._keys(self.model.variables[name]).to_dict()
+            keys = self._list_keys(self.model.variables[name]).to_dict()
             tables[name] = pl.DataFrame({**keys, **values, **vars(tally)})
             if name in self.model.fixed_values():
                 tables[name] = tables[name].with_columns(error=pl.lit(None, pl.Float64))
         return tables
 
-    def _keys(self, variable: str) -> pl.DataFrame:
+    def _list_keys(self, variable: str) -> pl.DataFrame:
         ranks = np.arange(1, self.ranks + 1)
         if variable == "item":
             return self.items.frame
@@ -166,8 +167,8 @@ class ClickModel(Result):
         return pl.DataFrame(columns.get(variable))
 
     def patterns(self, log: QueryLog) -> Patterns:
-        """Return the click patterns of a log's pages, with the items that have parameters here."""
-        return patterns_of(log, self.items)
+        """Return the click patterns of a log's pages, with items of this model."""
+        return extract_patterns(log, self.items)
 
     def click_probabilities(self, log: QueryLog) -> pl.DataFrame:
         """Compute the marginal probability of a click on each result of a log.
@@ -196,7 +197,9 @@ class ClickModel(Result):
 
     def _result_table(self, log: QueryLog, pages: Patterns, probability: Floats) -> pl.DataFrame:
         rows = log.results.select("page", "rank", "doc")
-        index = pages.result_index(rows["page"].to_numpy(), rows["rank"].to_numpy().astype(np.intp))
+        index = pages.find_result_indices(
+            rows["page"].to_numpy(), rows["rank"].to_numpy().astype(np.intp)
+        )
         columns = {"probability": probability[index], "unseen": self.unseen(pages)[index]}
         return rows.hstack(pl.DataFrame(columns))
 
@@ -236,7 +239,7 @@ class ClickModel(Result):
         return run.renamed(self.model.name)
 
     def relevance_by_document(self) -> pl.DataFrame:
-        """Return the relevance; refuse a model that does not distinguish documents."""
+        """Estimate the relevance of documents; refuse a model tied by grade."""
         if self.items.tied is not None:
             reason = "expected a model with parameters by document, got a model tied by grade"
             raise PolicyError(f"{reason}; use train(..., tied='none')")
@@ -245,8 +248,8 @@ class ClickModel(Result):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a JSON file atomically."""
         fields = {
-            "kind": KIND,
-            "version": VERSION,
+            "kind": FILE_KIND,
+            "version": FILE_VERSION,
             "model": str(self.model),
             "tied": self.items.tied,
             "ranks": self.ranks,
@@ -270,7 +273,7 @@ class ClickModel(Result):
         InputError
             For a file that is not a trained click model, or whose values are inconsistent.
         """
-        return ClickModel(**load(path))
+        return ClickModel(**read_fields(path))
 
     def measure(
         self,
@@ -280,13 +283,13 @@ class ClickModel(Result):
         digits: int | None = None,
         **options: Any,
     ) -> Measure:
-        """Return a model tied by grade as a measure of rankings.
+        """Convert a model tied by grade to a measure of rankings.
 
         Parameters
         ----------
         kind
-            `utility`, the gain of clicked results, or `effort`, the expected reciprocal rank of the
-            satisfying click, for models of satisfaction.
+            `utility`, the expected gain of clicked results, or `effort`, the expected reciprocal
+            rank of the satisfying click, for models of satisfaction.
         unjudged
             Whether unjudged documents have their own probabilities; by default they have those of
             grade 0.
@@ -314,42 +317,42 @@ class ClickModel(Result):
         >>> cf.parse_measure(str(effort)) == effort
         True
         """
-        check_choice("kind", kind, KINDS)
+        check_choice("kind", kind, MEASURE_KINDS)
         if digits is not None:
             check_integer("digits", digits, 0)
         name = self.model.name
         if name not in _MEASURES:
             raise PolicyError(f"{name} cannot be a measure: clicks do not depend on documents")
         measures, parameters = _MEASURES[name]
-        measure = measures[KINDS.index(kind)]
+        measure = measures[MEASURE_KINDS.index(kind)]
         if not measure:
-            default = "it does not model whether a click satisfies the user"
-            reason = UNSUPPORTED_NAMES.get(f"rr{name}", default)
+            default_reason = "it does not model whether a click satisfies the user"
+            reason = UNSUPPORTED_NAMES.get(f"rr{name}", default_reason)
             raise PolicyError(f"{name} has no measure of effort: {reason}")
         if self.items.tied != "grade":
             remedy = "use train(..., tied='grade')"
             raise PolicyError(f"a measure requires a model tied by grade; {remedy}")
         if self.model.depends_on_rank and options.get("cutoff") is None:
             options["cutoff"] = self.ranks
-        ranks = min(self.ranks, options.get("cutoff") or self.ranks)
+        max_rank = min(self.ranks, options.get("cutoff") or self.ranks)
         for argument, parameter in parameters.items():
             frame, variable = self.parameters[parameter], self.model.variables[parameter]
             if digits is not None:
                 frame = frame.with_columns(pl.col("value").round(digits))
             if variable == "item" and not unjudged:
                 frame = frame.drop_nulls("grade")
-            options |= _convert_parameter(argument, variable, frame, ranks)
+            options |= _convert_parameter(argument, variable, frame, max_rank)
         if name == "CM":
             options["satisfies"] = dict.fromkeys(options["clicks"], 1.0)
         trained_measure: Measure = REGISTRY[measure](**options)
         trained_measure.require_complete()
         if len(str(trained_measure)) > MAX_LENGTH:
-            text_form = f"the text form of {measure} down to rank {ranks}"
+            text_form = f"the text form of {measure} down to rank {max_rank}"
             raise MeasureError(f"{text_form} exceeds {MAX_LENGTH:,} characters; set a lower cutoff")
         return trained_measure
 
     def user_model(self, *, unjudged: bool = False, **options: Any) -> ContinuationModel:
-        """Return the users of a model tied by grade as a C/W/L user model.
+        """Convert a model tied by grade to a C/W/L user model.
 
         Users continue with probability :math:`C(i) = \\gamma (1 - a_i s_i)` in DBN and SDBN,
         :math:`(1-a)\\tau_1 + a((1-a)\\tau_2 + a\\tau_3)` in CCM, and :math:`x_{i+1} / x_i` in PBM,
@@ -417,7 +420,7 @@ class ClickModel(Result):
         list_log = log_from_tables(pl.DataFrame({"id": queries, "query": queries}), table)
         max_length = max(map(len, lists.values()), default=0)
         codes = np.full((len(queries), max_length), -1, dtype=np.intp)
-        codes[table["page"], table["rank"] - 1] = self.items.codes(list_log)
+        codes[table["page"], table["rank"] - 1] = self.items.encode_results(list_log)
         draws = [uniforms(seed, 0, n, 2 * max_length, index) for index in range(len(queries))]
         page, position = np.nonzero(self.clicks(np.repeat(codes, n, axis=0), np.concatenate(draws)))
         ids = [(f"{query}-{k}", query) for query in queries for k in range(1, n + 1)]
@@ -432,7 +435,7 @@ class ClickModel(Result):
         )
 
     def clicks(self, codes: Indices, numbers: Floats) -> Bools:
-        """Draw clicks on pages of item codes, -1 after the end of a list; see :class:`ModelUser`.
+        """Draw clicks on pages of item codes, -1 after the end of a list, from uniform `numbers`.
 
         The clicks on a page are drawn from the top, each conditional on those above.
         """
@@ -475,10 +478,10 @@ class ModelUser:
     model: ClickModel
 
     def clicks(self, grades: Ints, uniforms: Floats) -> Bools:
-        """Draw clicks on pages, as :meth:`CascadeUser.clicks`.
+        """Draw clicks on pages, like :meth:`CascadeUser.clicks`.
 
-        For a model that is not tied by grade, `grades` are codes of its items, which are rows of
-        its parameters; -1 after the end of a list.
+        For a model that is not tied by grade, `grades` are indices of its items (rows of its
+        parameters); -1 after the end of a list.
         """
         codes = np.asarray(grades)
         if codes.ndim != 2 or uniforms.shape[0] != codes.shape[0]:
@@ -563,6 +566,6 @@ def train_models(
         if tied is None:
             raise PolicyError("qrels requires tied='grade'")
         log = with_grades(log, qrels)
-    pages = patterns_of(log, Items.from_log(log, tied))
-    items, ranks, n_pages = pages.items, pages.ranks, int(pages.weights.sum())
+    pages = extract_patterns(log, Items.from_log(log, tied))
+    items, ranks, n_pages = pages.items, pages.n_ranks, int(pages.pattern_weights.sum())
     return tuple(ClickModel(m, items, ranks, *m.fit(pages), n_pages) for m in parsed_models)

@@ -14,14 +14,20 @@ from cranfield.base.errors import CranfieldError, PolicyError, warn
 from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
-from cranfield.online.experiments.design import check_weights, chi_square, hash_md5
-from cranfield.online.experiments.estimates import THETAS, Effects, Moments, arm_means, read_metrics
+from cranfield.online.experiments.design import check_weights, compute_chi_square, hash_md5
+from cranfield.online.experiments.estimates import (
+    THETAS,
+    Effects,
+    Moments,
+    compute_arm_means,
+    read_metrics,
+)
 from cranfield.online.experiments.units import (
     MISSING,
     Units,
+    convert_sums_to_units,
     parse_measures,
     read_units,
-    units_from_sums,
 )
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
@@ -29,7 +35,7 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import t_quantile
 
 BLOCK_CELLS = 2**21  # Number of pairs of a simulated test and a unit in memory at the same time
-SRM = "(sample ratio)"  # Name of the sample ratio test
+SAMPLE_RATIO = "(sample ratio)"  # Name of the sample ratio test
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,10 +81,11 @@ class AATests(Result):
         proportion = (self.pvalues <= self.alpha).mean(axis=1)
         n_tests = self.pvalues.shape[1]
         low, high = wilson(proportion, np.full(proportion.shape, n_tests), t_quantile(0.95, np.inf))
-        is_usable = [np.unique(row).size > n_tests / 2 for row in self.pvalues]
-        tests = zip(self.pvalues, is_usable, strict=True)
-        uniformity = [float(kstest(row, "uniform").pvalue) if ok else np.nan for row, ok in tests]
-        columns = [[*self.names], [n_tests] * len(proportion), proportion, low, high, uniformity]
+        uniform_p = [
+            float(kstest(row, "uniform").pvalue) if np.unique(row).size > n_tests / 2 else np.nan
+            for row in self.pvalues
+        ]
+        columns = [[*self.names], [n_tests] * len(proportion), proportion, low, high, uniform_p]
         return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))
 
     def heading(self) -> list[str]:
@@ -102,9 +109,9 @@ def simulate_aa_tests(
 
     Units keep their data, and hashes with the salts `replay-0`, `replay-1` and so on assign them to
     new variants. The null hypothesis is true, so the p-values of a valid test are uniform, and the
-    test rejects in a proportion alpha of the simulations. The tests are Welch's. A higher
-    proportion means that dependent units are treated as independent, or that there are too few
-    units for the skewness of the metric and an unequal split.
+    test rejects in a proportion alpha of the simulations. Metrics are tested by Welch's test. A
+    higher proportion means that dependent units are treated as independent, or that there are too
+    few units for the skewness of the metric and an unequal split.
 
     Parameters
     ----------
@@ -156,9 +163,11 @@ def simulate_aa_tests(
         is_treated = np.stack(hashes) >= proportions[0]
         moments = compute_pair_moments(residuals, products, centre, is_treated)
         for k, metric in enumerate(units.metric_columns.values()):
-            pvalues[k, block] = Effects.from_arms(arm_means(moments, metric, theta), 1).pvalue()
-        pvalues[-1, block] = chi_square(moments.count, proportions)[1]
-    names = (*units.metric_columns, SRM)
+            pvalues[k, block] = Effects.from_arms(
+                compute_arm_means(moments, metric, theta), 1
+            ).pvalue()
+        pvalues[-1, block] = compute_chi_square(moments.count, proportions)[1]
+    names = (*units.metric_columns, SAMPLE_RATIO)
     return AATests(units.source, units.kind, n_units, names, pvalues, alpha, salt)
 
 
@@ -166,11 +175,11 @@ def _read_units(data: Any, metrics: Any, unit: str | None, missing: str) -> Unit
     metrics = read_metrics(metrics)
     if not isinstance(data, (QueryLog, UnitSums)):
         return read_units(data, metrics, variant=None, unit=unit, missing=missing)
-    texts = {name: str(measure) for name, measure in parse_measures(metrics).items()}
+    measure_names = {name: str(measure) for name, measure in parse_measures(metrics).items()}
     if isinstance(data, QueryLog):
-        data = sums_by_unit(data, texts.values(), unit=unit or "user")
+        data = sums_by_unit(data, measure_names.values(), unit=unit or "user")
     variant = np.zeros(len(data.units), dtype=np.intp)
-    units = units_from_sums(replace(data, variant=variant, variants=("all",)), texts)
+    units = convert_sums_to_units(replace(data, variant=variant, variants=("all",)), measure_names)
     for note in units.notes:
         warn(f"{units.source}: {note}")
     return units
@@ -182,11 +191,11 @@ def compute_pair_moments(
     """Compute the moments of both variants of each test, shape (tests, 2), around a centre."""
     # Both means of a random assignment are near the centre, which avoids cancellation.
     membership = np.stack([~is_treated, is_treated], axis=1).astype(np.float64)
-    count, sums = membership.sum(axis=-1), membership @ products
+    count, product_sums = membership.sum(axis=-1), membership @ products
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = (membership @ residuals) / count[..., None]
     first, second = np.triu_indices(centre.size)
     scatter = np.empty((*count.shape, centre.size, centre.size))
-    scatter[..., first, second] = scatter[..., second, first] = sums
+    scatter[..., first, second] = scatter[..., second, first] = product_sums
     scatter -= count[..., None, None] * mean[..., :, None] * mean[..., None, :]
     return Moments(count, mean + centre, scatter)

@@ -1,4 +1,4 @@
-"""Analysis of experiments by the unit of randomisation."""
+"""Analyse experiments by the unit of randomisation."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from cranfield.online.experiments.comparisons import (
     TEST_METHODS,
     Options,
     Row,
-    arm_intervals,
     combine_metrics,
     compare_variants,
+    compute_arm_intervals,
 )
-from cranfield.online.experiments.design import check_weights, chi_square
+from cranfield.online.experiments.design import check_weights, compute_chi_square
 from cranfield.online.experiments.estimates import (
-    INFERENCE,
-    LIFTS,
+    BOOTSTRAP_WEIGHTS,
+    INFERENCE_COLUMNS,
+    LIFT_METHODS,
     MIN_UNITS,
     SEQUENTIAL,
     THETAS,
-    WEIGHTS,
     ArmMeans,
     CriticalValue,
     Effects,
     Metric,
     Moments,
     Sequential,
-    arm_means,
-    moments,
+    compute_arm_means,
+    compute_moments,
     read_metrics,
 )
 from cranfield.online.experiments.report import ALARM_PVALUE, ExperimentReport, sample_ratio
@@ -54,8 +54,8 @@ from cranfield.online.experiments.units import (
     MIXED_POLICIES,
     Units,
     read_units,
+    read_units_from_log,
     set_directions,
-    units_from_log,
 )
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums
@@ -64,11 +64,11 @@ from cranfield.significance.comparison.equivalence import read_margin
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, adjust_pvalues
 from cranfield.significance.differences import t_quantile
 
-SRM = ("stop", "warn")  # How to treat a sample ratio mismatch
+SRM_POLICIES = ("stop", "warn")  # How to treat a sample ratio mismatch
 
 
 def _test_sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:
-    """Test the numbers of units at each level of each segment by chi-square, with Holm's method."""
+    """Test the sample ratio at each level of each segment by chi-square, with Holm's correction."""
     rows: list[Any] = []
     n_arms = len(units.variants)
     for segment, (levels, code) in units.segments.items():
@@ -77,7 +77,7 @@ def _test_sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:
         counts = np.bincount(cells, minlength=len(levels) * n_arms).reshape(-1, n_arms)
         totals = counts.sum(axis=1)
         is_small = totals * proportions.min() < 5  # Too few expected units in a variant to test
-        pvalues = np.where(is_small, np.nan, chi_square(counts, proportions)[1])
+        pvalues = np.where(is_small, np.nan, compute_chi_square(counts, proportions)[1])
         columns = (levels, totals.tolist(), pvalues, adjust_pvalues(pvalues))
         rows += [(segment, *row) for row in zip(*columns, strict=True)]
     types = (pl.String, pl.String, pl.Int64, pl.Float64, pl.Float64)
@@ -102,13 +102,15 @@ def _estimate_segment_effects(units: Units, options: Options) -> tuple[pl.DataFr
     for segment in options.segments:
         levels, code = units.segments[segment]
         cell = np.where(code >= 0, code * n_arms + units.arm, -1)
-        level_moments = moments(units.columns, cell, (len(levels), n_arms))
+        level_moments = compute_moments(units.columns, cell, (len(levels), n_arms))
         for name, metric in units.metric_columns.items():
-            means = arm_means(level_moments, metric, options.theta)
+            means = compute_arm_means(level_moments, metric, options.theta)
             for k, variant in enumerate(units.variants[1:], 1):
                 effects = Effects.from_arms(means, k)
                 is_tested = ~(effects.has_few_units | effects.is_constant)
-                values = np.where(is_tested, effects.inference(critical, options.lift), np.nan)
+                values = np.where(
+                    is_tested, effects.compute_inference(critical, options.lift), np.nan
+                )
                 columns = {
                     "segment": segment,
                     "level": pl.Series(levels, dtype=pl.String),
@@ -118,7 +120,9 @@ def _estimate_segment_effects(units: Units, options: Options) -> tuple[pl.DataFr
                     "difference": effects.difference,
                     "lift": effects.lift,
                 }
-                frames.append(pl.DataFrame(columns | dict(zip(INFERENCE, values, strict=True))))
+                frames.append(
+                    pl.DataFrame(columns | dict(zip(INFERENCE_COLUMNS, values, strict=True)))
+                )
                 tests.append((segment, name, variant, *_test_heterogeneity(effects, is_tested)))
     schema: dict[str, Any] = dict.fromkeys(("segment", "metric", "variant"), pl.String)
     schema |= {"statistic": pl.Float64, "df": pl.Int64, "p": pl.Float64}
@@ -133,10 +137,10 @@ def _estimate_segment_effects(units: Units, options: Options) -> tuple[pl.DataFr
 
 def _test_heterogeneity(effects: Effects, is_tested: Bools) -> tuple[float, int, float]:
     """Compute Cochran's Q, its degrees of freedom and its p-value."""
-    is_usable = np.isfinite(effects.error) & is_tested
+    is_usable = np.isfinite(effects.standard_error) & is_tested
     if is_usable.sum() < 2:
         return np.nan, 0, np.nan
-    weight, difference = 1 / effects.error[is_usable] ** 2, effects.difference[is_usable]
+    weight, difference = 1 / effects.standard_error[is_usable] ** 2, effects.difference[is_usable]
     mean = (weight * difference).sum() / weight.sum()
     statistic, df = float((weight * (difference - mean) ** 2).sum()), int(is_usable.sum()) - 1
     return statistic, df, float(chdtrc(df, statistic))
@@ -150,12 +154,12 @@ def analyse_experiment(
     variant: str = "variant",
     control: str | int | None = None,
     weights: Mapping[str, float] | Mapping[int, float] | Sequence[str] | None = None,
-    srm: Annotated[str, OneOf(SRM)] = "stop",
+    srm: Annotated[str, OneOf(SRM_POLICIES)] = "stop",
     mixed: Annotated[str, OneOf(MIXED_POLICIES)] = "drop",
     missing: Annotated[str, OneOf(MISSING)] = "error",
     before: Any = None,
     theta: Annotated[str, OneOf(THETAS)] = "pooled",
-    lift: Annotated[str, OneOf(LIFTS)] = "log",
+    lift: Annotated[str, OneOf(LIFT_METHODS)] = "log",
     errors: Annotated[str, OneOf(TEST_METHODS)] = "auto",
     correction: Annotated[str, OneOf(tuple(ADJUSTMENTS))] = "holm",
     alpha: Annotated[float, UnitInterval()] = 0.05,
@@ -165,7 +169,7 @@ def analyse_experiment(
     looks: Annotated[Sequence[int] | None, Numbers()] = None,
     oec: Mapping[str, float] | None = None,
     resamples: Annotated[int, Integer(1, 10**6)] = 2000,
-    draws: Annotated[str, OneOf(WEIGHTS)] = "poisson",
+    draws: Annotated[str, OneOf(BOOTSTRAP_WEIGHTS)] = "poisson",
     seed: Annotated[int, Integer(0)] = 0,
 ) -> ExperimentReport:
     r"""Analyse an A/B test: check validity first, then report effects.
@@ -181,8 +185,8 @@ def analyse_experiment(
     permutations if there are at most 50,000, and a note reports it. The interval of the lift, the
     difference relative to the mean of the control, is computed on the log scale, or by the method
     `linear` or `fieller`. A covariate from before the experiment adjusts a mean (CUPED).
-    Nothing is tested if the numbers of units are not as planned: a sample ratio mismatch at
-    p < .0005, overall or at a level of a segment.
+    By default, results are withheld if the numbers of units are not as planned: a sample ratio
+    mismatch at p < .0005, overall or at a level of a segment.
 
     Sources: Kohavi, Tang and Xu (2020); Deng et al. (2013, 2018); Fabijan et al. (2019); on
     skewness, Boos and Hughes-Oliver (2000) and Kohavi et al. (2014); on permutations, Janssen
@@ -210,7 +214,8 @@ def analyse_experiment(
     weights
         Expected proportions of units by variant; by default equal.
     srm
-        How to treat a sample ratio mismatch: `stop` gives no verdict; `warn` gives one.
+        How to treat a sample ratio mismatch: `stop` withholds results and verdicts; `warn` reports
+        them.
     mixed
         How to treat units that occur in more than one variant: `drop`, or `error`.
     missing
@@ -295,7 +300,7 @@ def analyse_experiment(
         raise PolicyError(f"sequential cannot be combined with errors={errors!r}")
     control = None if control is None else str(control)
     # By segment, effects are always tested by Welch's test.
-    if lift not in LIFT_INTERVALS_BY_TEST.get(errors, LIFTS) and not segments:
+    if lift not in LIFT_INTERVALS_BY_TEST.get(errors, LIFT_METHODS) and not segments:
         raise PolicyError(f"lift={lift!r} cannot be combined with errors={errors!r}")
     method = None if sequential is None else SEQUENTIAL.parse(sequential)
     names = {field.name for field in fields(Options)}
@@ -320,7 +325,9 @@ def analyse_experiment(
                 raise PolicyError(f"{name} requires a table of units, got a log")
         metrics = set_directions(metrics)
         read_options["is_ordered"] = looks is not None
-        units = units_from_log(data, metrics, unit=unit or "user", before=before, **read_options)
+        units = read_units_from_log(
+            data, metrics, unit=unit or "user", before=before, **read_options
+        )
     elif before is not None:
         raise PolicyError(
             "before requires a log; for a table, set the covariate of a metric:"
@@ -354,17 +361,17 @@ def analyse_units(
     level_ratios = _test_sample_ratios(units, ratio_test.expected_proportion)
     has_mismatch = ratio_test.alarm or bool((level_ratios["adjusted_p"] < ALARM_PVALUE).any())
     is_stopped = has_mismatch and options.srm == "stop"
-    by_arm, metric_columns = units.moments(), units.metric_columns
-    arms = {name: arm_means(by_arm, c, options.theta) for name, c in metric_columns.items()}
+    by_arm, metric_columns = units.compute_moments(), units.metric_columns
+    arms = {name: compute_arm_means(by_arm, c, options.theta) for name, c in metric_columns.items()}
     if options.oec is not None:
         arms[OEC] = combine_metrics(by_arm, arms, metrics, options.oec)
-    rows, looks = compare_variants(units, arms, metrics, by_arm.pooled(), options)
+    rows, looks = compare_variants(units, arms, metrics, by_arm.pool(), options)
     notes = [*units.notes, *_note_few_units(units, rows), *_note_margins(metrics, rows)]
     notes += [*_note_constants(units, arms, rows), *_note_undefined(units, arms, rows, by_arm)]
     n_units = len(units.arm)
     if future_looks := [f"{look:,}" for look in options.looks or () if look > n_units]:
-        reached = f"the data has {n_units:,} units, so these looks were not reached"
-        notes.append(f"{reached}: {', '.join(future_looks)}")
+        reason = f"the data has {n_units:,} units, so these looks were not reached"
+        notes.append(f"{reason}: {', '.join(future_looks)}")
     notes += _note_skewness(units, metrics, rows, options)
     if options.lift == "linear" and any("permutation" in row["test"] for row in rows):
         effect = "has no effect on metrics tested by permutation; their intervals are Fieller's"
@@ -373,11 +380,11 @@ def analyse_units(
     if options.segments and not is_stopped:
         by_segment, interactions = _estimate_segment_effects(units, options)
         notes += _note_segments(rows, by_segment, options)
-    mean_low, mean_high = arm_intervals(units, arms, 1 - options.alpha)
+    mean_low, mean_high = compute_arm_intervals(units, arms, 1 - options.alpha)
     table = _tabulate_comparisons(rows, metrics, options, is_stopped)
     notes += [*_note_intervals(table, options), *_note_directions(table, metrics)]
     if is_stopped:
-        # Results that cannot be trusted are not shown.
+        # Results are withheld, because they cannot be trusted.
         mean_low, mean_high, looks = mean_low * np.nan, mean_high * np.nan, None
     if not {"bootstrap", "permutation"} & {row["test"] for row in rows}:
         options = replace(options, resamples=0)
@@ -405,7 +412,7 @@ def analyse_units(
 
 
 def _note_directions(table: pl.DataFrame, metrics: Mapping[str, Metric]) -> Iterator[str]:
-    """Note the metrics of unstated direction whose name suggests that lower is better."""
+    """Return notes on metrics without a direction whose name suggests that lower is better."""
     has_direction = pl.col("verdict").is_in(["better", "worse", "not worse"])
     for name in table.filter(has_direction)["metric"].unique(maintain_order=True):
         metric = metrics.get(name)
@@ -426,16 +433,18 @@ def _tabulate_comparisons(
         adjusted_p[family] = adjust_pvalues(pvalues[family], options.correction)
     table = table.with_columns(pl.Series("adjusted p", adjusted_p))
     if is_stopped:
-        # Results that cannot be trusted are not shown.
-        table = table.with_columns(pl.col(*INFERENCE, "adjusted p", "noninferiority p") * np.nan)
-    decreasing_metrics = {name for name, metric in metrics.items() if metric.better == "lower"}
+        # Results are withheld, because they cannot be trusted.
+        table = table.with_columns(
+            pl.col(*INFERENCE_COLUMNS, "adjusted p", "noninferiority p") * np.nan
+        )
+    lower_is_better = {name for name, metric in metrics.items() if metric.better == "lower"}
     is_significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)
-    is_good = (pl.col("difference") > 0) != pl.col("metric").is_in(decreasing_metrics)
+    is_gain = (pl.col("difference") > 0) != pl.col("metric").is_in(lower_is_better)
     # A bound of a two-sided interval at level alpha is a one-sided bound at alpha / 2.
     is_not_worse = pl.col("noninferiority p").is_not_nan() & (
         pl.col("noninferiority p") <= options.alpha / 2
     )
-    direction = pl.when(is_good).then(pl.lit("better")).otherwise(pl.lit("worse"))
+    direction = pl.when(is_gain).then(pl.lit("better")).otherwise(pl.lit("worse"))
     fallback = pl.when(is_not_worse).then(pl.lit("not worse")).otherwise(pl.lit("undecided"))
     direction = pl.when("reversed").then(pl.lit("undecided")).otherwise(direction)
     verdict = pl.when(is_significant).then(direction).otherwise(fallback)
@@ -444,7 +453,7 @@ def _tabulate_comparisons(
 
 def _note_intervals(table: pl.DataFrame, options: Options) -> Iterator[str]:
     """Return notes on comparisons whose test and confidence interval disagree."""
-    low, high, lift_low, lift_high = (pl.col(name) for name in INFERENCE[:4])
+    low, high, lift_low, lift_high = (pl.col(name) for name in INFERENCE_COLUMNS[:4])
     excludes_zero = (low > 0) | (high < 0) | (lift_low > 0) | (lift_high < 0)
     contains_zero = ((low <= 0) & (high >= 0)) | ((lift_low <= 0) & (lift_high >= 0))
     is_significant = pl.col("adjusted p") <= options.alpha
@@ -452,10 +461,10 @@ def _note_intervals(table: pl.DataFrame, options: Options) -> Iterator[str]:
     cases = {
         f"not significant after the correction {options.correction}, though the unadjusted"
         " confidence interval excludes 0": excludes_zero & is_corrected,
-        "not significant, though a confidence interval excludes 0; the p-value decides": (
+        "not significant, though a confidence interval excludes 0; the verdict is by p-value": (
             excludes_zero & ~is_significant & ~is_corrected
         ),
-        "significant, though a confidence interval contains 0; the p-value decides": (
+        "significant, though a confidence interval contains 0; the verdict is by p-value": (
             contains_zero & is_significant & ~pl.col("reversed")
         ),
         "undecided, because the difference was significant at an earlier look in the opposite"
@@ -524,7 +533,7 @@ def _note_undefined(
         columns = units.metric_columns.get(name)
         if columns is not None and columns.covariate >= 0:
             covariate = [columns.covariate, columns.covariate_denominator]
-            scatter = by_arm.pooled().scatter
+            scatter = by_arm.pool().scatter
             if (scatter[covariate, covariate] == 0).all():
                 yield f"{name}: the covariate has no effect, because it is equal in all units"
     for row in rows:

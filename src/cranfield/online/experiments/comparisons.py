@@ -18,7 +18,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_integer, qu
 from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream
 from cranfield.online.experiments.estimates import (
-    INFERENCE,
+    INFERENCE_COLUMNS,
     ArmMeans,
     Bounds,
     CriticalValue,
@@ -28,13 +28,13 @@ from cranfield.online.experiments.estimates import (
     Moments,
     Sequential,
     always_valid,
-    arm_means,
-    half_width,
-    moments,
-    percentiles,
+    compute_arm_means,
+    compute_half_width,
+    compute_moments,
+    compute_percentile_interval,
+    compute_percentile_pvalue,
+    compute_squared_error,
     resample_means,
-    squared_error,
-    two_sided_pvalue,
 )
 from cranfield.online.experiments.units import Units
 from cranfield.significance.differences import fieller_interval, t_interval, t_quantile
@@ -42,7 +42,7 @@ from cranfield.significance.resampling import as_integers
 
 SKEWNESS_FACTOR = 355  # Units per squared skewness that a mean needs (Boos and Hughes-Oliver, 2000)
 MAX_ENUMERATED = 50_000  # Maximum number of assignments that are enumerated
-TOLERANCE = 1e-12  # Largest relative difference of statistics that counts as rounding error
+TOLERANCE = 1e-12  # Maximum relative difference of statistics that is treated as rounding error
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Distortion:
 
     @classmethod
     def from_sizes(cls, gamma: float, n: float, m: float) -> Distortion:
-        """Compute the distortion for n units of the variant and m of the control."""
+        """Compute the distortion of skewness gamma, n units of the variant and m of the control."""
         return cls(gamma, gamma * (1 / n**2 - 1 / m**2) / (1 / n + 1 / m) ** 1.5)
 
     @property
@@ -111,25 +111,33 @@ class PermutationTest:
         pvalues = [self.one_sided_pvalue(self.observed, side) for side in ("greater", "less")]
         return min(1.0, 2 * min(pvalues))
 
-    def inference(self, effects: Effects, level: float) -> tuple[float, ...]:
+    def compute_inference(self, effects: Effects, level: float) -> tuple[float, ...]:
         """Compute the bounds of the difference and of the lift (Fieller), and the p-value."""
         # The intervals exclude the differences and ratios that the test rejects.
-        low, high = percentiles(self.statistics, level)
-        error = float(effects.error)
-        bounds = (self.observed - high) * error, (self.observed - low) * error
+        low, high = compute_percentile_interval(self.statistics, level)
+        standard_error = float(effects.standard_error)
+        bounds = tuple((self.observed - quantile) * standard_error for quantile in (high, low))
         lifts = np.nan, np.nan
         if effects.control != 0 and not effects.has_zeros_only:
-            # The lower bound belongs to the upper critical value; for a critical value of the wrong
-            # sign it is the other root.
-            lower, upper = (self._ratios(effects, quantile) for quantile in (high, low))
+            # The lower bound is the lower root for the upper critical value, but the other root if
+            # this critical value is negative; for the upper bound it is the other way round.
+            lower, upper = (
+                self._compute_ratio_bounds(effects, quantile) for quantile in (high, low)
+            )
             ratios = lower[0 if high >= 0 else 1], upper[1 if low <= 0 else 0]
             lifts = float(ratios[0] - 1), float(ratios[1] - 1)
         return (*bounds, *lifts, self.pvalue())
 
-    def _ratios(self, effects: Effects, quantile: float) -> Bounds:
-        squared = np.array(min(abs(quantile), 1e50) ** 2)
-        v, w = effects.control_squared_error, effects.treatment_squared_error
-        return fieller_interval(effects.control, effects.treatment, v, w, np.zeros(()), squared)
+    def _compute_ratio_bounds(self, effects: Effects, quantile: float) -> Bounds:
+        squared_quantile = np.array(min(abs(quantile), 1e50) ** 2)
+        v, w, covariance = (
+            effects.control_squared_error,
+            effects.treatment_squared_error,
+            np.zeros(()),
+        )
+        return fieller_interval(
+            effects.control, effects.treatment, v, w, covariance, squared_quantile
+        )
 
 
 @dataclass(frozen=True)
@@ -151,7 +159,7 @@ class Options:
     oec: Mapping[str, float] | None
 
 
-def permutation_test(
+def run_permutation_test(
     columns: Floats,
     is_treated: Bools,
     metric: MetricColumns,
@@ -159,7 +167,7 @@ def permutation_test(
     options: Options,
     key: int,
 ) -> PermutationTest:
-    """Permute units between two variants of fixed sizes, up to MAX_ENUMERATED by enumeration."""
+    """Run a permutation test of two variants; up to MAX_ENUMERATED assignments are enumerated."""
     covariate = (metric.covariate, metric.covariate_denominator) if metric.covariate >= 0 else ()
     indices = sorted({0, metric.numerator, metric.denominator, *covariate})
     if all_units is not None:
@@ -168,7 +176,9 @@ def permutation_test(
     rng = stream(options.seed, key)
     by_arm = permute_moments(columns[:, indices], is_treated, options.resamples, rng)
     local_columns = MetricColumns(*(k if k < 0 else indices.index(k) for k in astuple(metric)))
-    effects = Effects.from_arms(arm_means(by_arm, local_columns, options.theta, all_units), 1)
+    effects = Effects.from_arms(
+        compute_arm_means(by_arm, local_columns, options.theta, all_units), 1
+    )
     statistics = effects.statistic
     statistics = np.where(np.isnan(statistics), 0.0, statistics)
     is_exact = comb(len(is_treated), int(is_treated.sum())) <= MAX_ENUMERATED
@@ -178,7 +188,7 @@ def permutation_test(
 def permute_moments(
     columns: Floats, is_treated: Bools, resamples: int, rng: np.random.Generator
 ) -> Moments:
-    """Compute the moments as assigned and for each permutation, shape (permutations + 1, 2)."""
+    """Compute the moments as assigned and for each permutation, of shape (permutations + 1, 2)."""
     n_units, width = columns.shape
     centre = columns.mean(axis=0)
     residuals = columns - centre
@@ -207,20 +217,20 @@ def permute_moments(
     observed_sums = features[:, is_smaller].sum(axis=1, keepdims=True)
     sums = np.hstack([observed_sums, *sample_sums]).T
     order = slice(None, None, -1 if is_swapped else 1)
-    by_arm = np.zeros((len(sums), 2, scale.size))
-    by_arm[..., is_varying] = np.stack([features.sum(axis=1) - sums, sums][order], axis=1)
-    by_arm *= scale
+    arm_sums = np.zeros((len(sums), 2, scale.size))
+    arm_sums[..., is_varying] = np.stack([features.sum(axis=1) - sums, sums][order], axis=1)
+    arm_sums *= scale
     counts = np.array([n_units - size, size][order], dtype=np.float64)
-    count = np.broadcast_to(counts, by_arm.shape[:2])
-    mean = by_arm[..., :width] / count[..., None]
+    count = np.broadcast_to(counts, arm_sums.shape[:2])
+    mean = arm_sums[..., :width] / count[..., None]
     scatter = np.empty((*count.shape, width, width))
-    centred = by_arm[..., width:] - count[..., None] * mean[..., first] * mean[..., second]
+    centred = arm_sums[..., width:] - count[..., None] * mean[..., first] * mean[..., second]
     scatter[..., first, second] = scatter[..., second, first] = centred
     return Moments(count, centre + mean, scatter)
 
 
 TEST_METHODS = ("auto", "delta", "permutation", "bootstrap")
-"""Tests of differences; `auto` is `delta`, or `permutation` if Welch's test is unreliable."""
+"""Tests of differences; `auto` selects `delta`, or `permutation` if Welch's test is unreliable."""
 
 # Methods of the confidence interval of the lift, by test; other tests support all methods.
 LIFT_INTERVALS_BY_TEST = {"permutation": ("log", "fieller"), "bootstrap": ("log",)}
@@ -230,7 +240,7 @@ OEC = "OEC"
 
 Pair = tuple[str, int]  # A metric, and the index of a variant
 
-Row = dict[str, Any]  # A comparison: columns of the report, and the `distortion`
+Row = dict[str, Any]  # A comparison: columns of the report, and its `Distortion`
 
 
 def compare_variants(
@@ -245,8 +255,8 @@ def compare_variants(
     pairs = [*product(arms, treatments)]
     # The overall criterion is a separate family in the correction.
     n_metrics, n_treatments = len(arms) - (OEC in arms), len(treatments)
-    sizes_of_families = {name: n_treatments * (1 if name == OEC else n_metrics) for name in arms}
-    levels = {name: _level(options, size) for name, size in sizes_of_families.items()}
+    family_sizes = {name: n_treatments * (1 if name == OEC else n_metrics) for name in arms}
+    levels = {name: _compute_level(options, size) for name, size in family_sizes.items()}
     is_bootstrap = options.errors == "bootstrap"
     bootstrap_values = _bootstrap_pairs(units, arms, levels, options) if is_bootstrap else {}
     looks, last_looks = None, dict[Pair, tuple[float, bool]]()
@@ -258,24 +268,28 @@ def compare_variants(
         is_compared = (units.arm == 0) | (units.arm == treatment)
         columns, is_treated = units.columns[is_compared], units.arm[is_compared] == treatment
         gradient = arms[name].gradient[[0, treatment]].mean(axis=0)
-        gamma = units.skewness(gradient, treatment)
+        gamma = units.compute_skewness(gradient, treatment)
         distortion = Distortion.from_sizes(gamma, sizes[treatment], sizes[0])
         test = _choose_test(effect, distortion, options, is_metric=name in units.metric_columns)
         permutations: PermutationTest | None = None
         is_reversed = False
         values: Sequence[Any] = bootstrap_values.get((name, treatment), ())
         if test == "permutation":
-            permutations = permutation_test(
+            permutations = run_permutation_test(
                 columns, is_treated, units.metric_columns[name], all_units, options, treatment
             )
             test = "exact permutation" if permutations.is_exact else test
-            values = permutations.inference(effect, level)
+            values = permutations.compute_inference(effect, level)
         elif test != "bootstrap":
             critical: CriticalValue = partial(t_quantile, level)
             if (method := options.sequential) is not None:
-                ratio = method.prior_variance_ratio(effect.error**2, effect.count, options.alpha)
-                critical = partial(np.full_like, fill_value=half_width(ratio, options.alpha))
-            values = effect.inference(critical, options.lift)
+                ratio = method.prior_variance_ratio(
+                    effect.standard_error**2, effect.count, options.alpha
+                )
+                critical = partial(
+                    np.full_like, fill_value=compute_half_width(ratio, options.alpha)
+                )
+            values = effect.compute_inference(critical, options.lift)
             if (name, treatment) in last_looks:
                 pvalue, is_reversed = last_looks[name, treatment]
                 values = (*values[:-1], pvalue)
@@ -288,9 +302,9 @@ def compare_variants(
             "control mean": float(effect.control),
             "mean": float(effect.treatment),
             "difference": float(effect.difference),
-            "error": float(effect.error),
+            "error": float(effect.standard_error),
             "lift": float(effect.lift),
-            **dict(zip(INFERENCE, map(float, values), strict=True)),
+            **dict(zip(INFERENCE_COLUMNS, map(float, values), strict=True)),
             "noninferiority p": np.nan,
             "test": test,
             "reversed": is_reversed,
@@ -307,7 +321,7 @@ def compare_variants(
     return rows, looks
 
 
-def _level(options: Options, n_comparisons: int) -> float:
+def _compute_level(options: Options, n_comparisons: int) -> float:
     """Return the level of each interval, simultaneous for `bonferroni` and `sidak`."""
     if options.correction == "bonferroni":
         return 1 - options.alpha / n_comparisons
@@ -319,20 +333,21 @@ def _choose_test(
 ) -> str:
     if options.sequential is not None:
         return "always valid"
-    if effect.error == 0:
+    if effect.standard_error == 0:
         return "exact permutation" if effect.difference else "delta"
     if options.errors == "bootstrap":
         return "bootstrap"
     is_unreliable = bool(effect.has_few_units | effect.is_constant) or distortion.is_large
     is_requested = options.errors == "permutation" or (options.errors == "auto" and is_unreliable)
     # Permutations would change the standard deviations in an overall criterion.
-    is_possible = bool(np.isfinite(effect.error)) and is_metric
+    is_possible = bool(np.isfinite(effect.standard_error)) and is_metric
     return "permutation" if is_requested and is_possible else "delta"
 
 
 def _test_noninferiority(
     effect: Effects, metric: Metric, permutations: PermutationTest | None, options: Options
 ) -> float:
+    """Compute the p-value of a one-sided test that the loss is below the margin."""
     direction = metric.better or "higher"
     shifted_effect = effect.shift_by_margin(metric.margin or 0.0, direction)
     side = "greater" if direction == "higher" else "less"
@@ -340,7 +355,7 @@ def _test_noninferiority(
         return permutations.one_sided_pvalue(float(shifted_effect.statistic), side)
     if options.sequential is None:
         return float(shifted_effect.pvalue(side))
-    look = (shifted_effect.difference[None], shifted_effect.error[None], effect.count)
+    look = (shifted_effect.difference[None], shifted_effect.standard_error[None], effect.count)
     pvalue = always_valid(*look, options.sequential, alpha=options.alpha)[2]
     # The two-sided p-value is valid as a one-sided p-value in the direction of the difference.
     return float(pvalue[0]) if (shifted_effect.difference > 0) == (direction == "higher") else 1.0
@@ -354,22 +369,22 @@ def _compare_looks(
     Returns the table of looks and, for each pair, the smallest p-value and whether the difference
     at its look has the opposite sign of the last difference.
     """
-    n_units, n_variants = len(units.arm), len(units.variants)
-    looks = _read_look_sizes(options.looks, n_units)
-    look = np.searchsorted(looks, np.arange(n_units), side="right")
+    n_variants = len(units.variants)
+    looks = _read_look_sizes(options.looks, len(units.arm))
+    look = np.searchsorted(looks, np.arange(len(units.arm)), side="right")
     cells = look * n_variants + units.arm
-    cumulative = moments(units.columns, cells, (looks.size, n_variants)).cumulative()
+    cumulative = compute_moments(units.columns, cells, (looks.size, n_variants)).accumulate()
     frames, last_looks = [], {}
     for name, arm in arms.items():
         # An overall criterion is standardised by all units, so it has the last look only.
         columns = units.metric_columns.get(name)
-        means = arm if columns is None else arm_means(cumulative, columns, options.theta)
+        means = arm if columns is None else compute_arm_means(cumulative, columns, options.theta)
         for variant in range(1, n_variants):
             effects = Effects.from_arms(means, variant)
             # The method is not valid for few units.
-            error = np.where(effects.has_few_units, np.nan, effects.error)
-            difference, error, total = np.atleast_1d(effects.difference, error, effects.count)
-            low, high, p = always_valid(difference, error, total, method, alpha=options.alpha)
+            errors = np.where(effects.has_few_units, np.nan, effects.standard_error)
+            difference, errors, n_units = np.atleast_1d(effects.difference, errors, effects.count)
+            low, high, p = always_valid(difference, errors, n_units, method, alpha=options.alpha)
             keys = {"metric": name, "variant": units.variants[variant]}
             sizes = {"units": looks[-1:] if columns is None else looks, "difference": difference}
             frames.append(pl.DataFrame({**keys, **sizes, "low": low, "high": high, "p": p}))
@@ -410,8 +425,11 @@ def _bootstrap_pairs(
             difference = values[k] - values[0]
             with np.errstate(divide="ignore", invalid="ignore"):
                 lifts = values[k] / values[0] - 1
-            bounds = (*percentiles(difference, level), *percentiles(lifts, level))
-            rows[name, k] = (*bounds, two_sided_pvalue(difference))
+            bounds = (
+                *compute_percentile_interval(difference, level),
+                *compute_percentile_interval(lifts, level),
+            )
+            rows[name, k] = (*bounds, compute_percentile_pvalue(difference))
     return rows
 
 
@@ -430,35 +448,35 @@ def combine_metrics(
             raise PolicyError(f"unknown metric {metric} in oec; expected one of: {', '.join(arms)}")
         if not (isinstance(weight, (int, float)) and np.isfinite(weight)):
             raise PolicyError(f"oec weight of {metric} must be a number, got {quoted(weight)}")
-        is_down = metrics[name].better == "lower"
-        if is_down and weight < 0:
-            reason = "lower is better, and the sign of its values is reversed already"
+        is_lower_better = metrics[name].better == "lower"
+        if is_lower_better and weight < 0:
+            reason = "lower is better, so the sign of its values is already reversed"
             raise PolicyError(f"oec weight of {metric} must be at least 0, got {weight}: {reason}")
         means = arms[name]
         deviation = float(np.sqrt(means.squared_error[0] * means.count[0]))
         if not deviation > 0:
             reason = "has no variance in the control, so it cannot be standardised for oec"
             raise CranfieldError(f"{name} {reason}")
-        factors[name] = weight / deviation * (-1 if is_down else 1)
+        factors[name] = weight / deviation * (-1 if is_lower_better else 1)
         gradient = gradient + factors[name] * means.gradient
 
     def evaluate(mean: Floats) -> Floats:
         terms = (factor * arms[name].evaluate(mean) for name, factor in factors.items())
         return np.asarray(sum(terms))
 
-    error = squared_error(by_arm, gradient)
-    return ArmMeans(evaluate(by_arm.mean), error, by_arm.count, gradient, evaluate)
+    squared_error = compute_squared_error(by_arm, gradient)
+    return ArmMeans(evaluate(by_arm.mean), squared_error, by_arm.count, gradient, evaluate)
 
 
-def arm_intervals(units: Units, arms: Mapping[str, ArmMeans], level: float) -> Bounds:
-    """Compute intervals of means: Wilson's for proportions, else Student's t, NaN if constant."""
+def compute_arm_intervals(units: Units, arms: Mapping[str, ArmMeans], level: float) -> Bounds:
+    """Compute intervals of means: Wilson's of proportions, others by t (NaN if constant)."""
     intervals = []
     for name, means in arms.items():
         columns = units.metric_columns.get(name)
         if columns is not None and units.is_proportion(columns):
             intervals.append(wilson(means.value, means.count, t_quantile(level, np.inf)))
         else:
-            error = np.where(means.squared_error > 0, np.sqrt(means.squared_error), np.nan)
-            intervals.append(t_interval(means.value, error, means.count - 1, level))
+            errors = np.where(means.squared_error > 0, np.sqrt(means.squared_error), np.nan)
+            intervals.append(t_interval(means.value, errors, means.count - 1, level))
     low, high = zip(*intervals, strict=True)
     return np.stack(low), np.stack(high)

@@ -42,7 +42,7 @@ FNV_OFFSET_BASIS, FNV_PRIME = np.uint32(0x811C9DC5), np.uint32(0x01000193)  # 32
 
 
 def hash_md5(salt: str, units: pl.Series) -> Floats:
-    """Hash by MD5 of salt, a unit separator (0x1f) and unit: the first 8 bytes / 2^64."""
+    """Hash the salt, a separator (0x1f) and the unit by MD5: the first 8 bytes divided by 2^64."""
     prefix = f"{salt}{SEPARATOR}".encode()
     digests = b"".join([md5(prefix + unit.encode()).digest() for unit in units])
     numbers = np.frombuffer(digests, dtype=">u8")[::2]
@@ -50,12 +50,12 @@ def hash_md5(salt: str, units: pl.Series) -> Floats:
 
 
 def hash_growthbook_1(salt: str, units: pl.Series) -> Floats:
-    """Hash as version 1 of GrowthBook's SDKs: multiples of 1/1000 below 1."""
+    """Hash like version 1 of GrowthBook's SDKs: to multiples of 1/1000 below 1."""
     return np.asarray((hash_fnv1a(units + salt) % 1000) / 1000)
 
 
 def hash_growthbook_2(salt: str, units: pl.Series) -> Floats:
-    """Hash as version 2 of GrowthBook's SDKs: multiples of 1/10,000 below 1."""
+    """Hash like version 2 of GrowthBook's SDKs: to multiples of 1/10,000 below 1."""
     first_hash = pl.Series(hash_fnv1a(salt + units)).cast(pl.String)
     return np.asarray((hash_fnv1a(first_hash) % 10_000) / 10_000)
 
@@ -65,7 +65,7 @@ HASHES: dict[str, Callable[[str, pl.Series], Floats]] = {"md5": hash_md5, **_GRO
 
 
 def hash_fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
-    """Hash texts by 32-bit FNV-1a over their characters, shape (texts,)."""
+    """Hash texts by 32-bit FNV-1a over their characters; return an array of shape (texts,)."""
     characters = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)
     lengths = texts.str.len_chars().to_numpy().astype(np.intp)
     starts = np.cumsum(lengths) - lengths
@@ -191,7 +191,7 @@ class Experiment:
         u = HASHES[self.hash](self.name, ids)
         proportions = _get_proportions(self)
         ends = np.cumsum(proportions)
-        # The last part includes the rounding error.
+        # The proportions may add up to slightly less than 1; the last variant has the remainder.
         variant_index = np.searchsorted(ends[:-1], u, side="right")
         start, stop = self.part
         if (start, stop) == (0.0, 1.0):
@@ -215,7 +215,7 @@ def _get_proportions(experiment: Experiment) -> Floats:
 
 
 def check_weights(weights: Any) -> dict[str, float]:
-    """Return the proportion of units of each variant; refuse invalid proportions."""
+    """Return the proportions of units by name of variant; refuse invalid proportions."""
     if isinstance(weights, Mapping):
         weights_by_name = [*weights.items()]
     elif isinstance(weights, Sequence) and not isinstance(weights, str):
@@ -290,8 +290,8 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
 
     For each experiment, the hashes of the units are counted in 20 bins, and its variants are
     compared with their weights; for each pair, the variants are cross-tabulated over the units in
-    both experiments. All tests are chi-square tests; p-values are uniform if the hash is as good as
-    random.
+    both experiments. All tests are chi-square tests. If units are assigned like random numbers,
+    p-values are uniform.
 
     Parameters
     ----------
@@ -303,7 +303,8 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     Returns
     -------
     polars.DataFrame
-        `check`, `statistic`, `df` and `p`; NaN if too few units are in both experiments.
+        Columns `check`, `statistic`, `df` and `p`. For a pair of experiments, `statistic` and `p`
+        are NaN if a variant has no unit that is in both.
 
     Examples
     --------
@@ -321,7 +322,9 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
         sizes = np.array([(variants == name).sum() for name in experiment.variants])
         weights = sizes, _get_proportions(experiment)
         for name, (counts, proportions) in {"uniform": uniform, "weights": weights}.items():
-            statistic, pvalue = map(float, chi_square(counts, proportions / proportions.sum()))
+            statistic, pvalue = map(
+                float, compute_chi_square(counts, proportions / proportions.sum())
+            )
             rows.append((f"{experiment.name}: {name}", statistic, proportions.size - 1, pvalue))
     assignments = zip(experiments, assigned_variants, strict=True)
     for (first, variants), (second, other_variants) in combinations(assignments, 2):
@@ -337,8 +340,8 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     return pl.DataFrame(rows, schema=["check", "statistic", "df", "p"], orient="row")
 
 
-def chi_square(counts: ArrayLike, proportions: Floats) -> tuple[Floats, Floats]:
-    """Compute Pearson's chi-square and its p-value for counts of shape (..., variants)."""
+def compute_chi_square(counts: ArrayLike, proportions: Floats) -> tuple[Floats, Floats]:
+    """Compute Pearson's chi-square statistics and p-values for counts of shape (..., variants)."""
     observed = np.asarray(counts, dtype=np.float64)
     expected = observed.sum(axis=-1, keepdims=True) * proportions
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -487,25 +490,28 @@ def experiment_size(
 
     def compute_power(n_units: float, lift: float) -> float:
         with np.errstate(over="ignore"):
-            weight = treatment_proportion * (1 - treatment_proportion)
-            half_noncentrality = n_units * weight * (lift * mean / residual_deviation) ** 2 / 2
+            split_factor = treatment_proportion * (1 - treatment_proportion)
+            half_noncentrality = (
+                n_units * split_factor * (lift * mean / residual_deviation) ** 2 / 2
+            )
         parameters = np.array(half_noncentrality), np.array(n_units - 2.0)
         return float(t_power(*parameters, alpha, alternative))
 
     if units is None:
-        target, effect = power or 0.0, lift or 0.0
+        min_power, effect = power or 0.0, lift or 0.0
         check_positive(lift=abs(effect))
-        units = _find_smallest_size(lambda n_units: compute_power(n_units, effect) >= target)
+        units = _find_smallest_size(lambda n_units: compute_power(n_units, effect) >= min_power)
     elif not 4 <= units <= MAX_EXPERIMENT_UNITS:
         raise PolicyError(f"units must be from 4 to {MAX_EXPERIMENT_UNITS:,}, got {units:,}")
     elif lift is None:
-        target, n_units = power or 0.0, units
-        if target <= compute_power(units, 0.0):
-            raise PolicyError(f"power must exceed alpha ({alpha:g}), got {target:g}")
+        min_power, n_units = power or 0.0, units
+        if min_power <= compute_power(units, 0.0):
+            raise PolicyError(f"power must exceed alpha ({alpha:g}), got {min_power:g}")
         upper = residual_deviation / abs(mean)
-        while compute_power(units, upper) < target:
+        while compute_power(units, upper) < min_power:
             upper *= 2
-        lift = float(brentq(lambda x: compute_power(n_units, x) - target, 0.0, upper, xtol=1e-14))
+        root = brentq(lambda x: compute_power(n_units, x) - min_power, 0.0, upper, xtol=1e-14)
+        lift = float(root)
         lift = -lift if alternative == "less" else lift
     assert lift is not None
     # Python integers may exceed the range of a column.
@@ -517,7 +523,7 @@ def experiment_size(
 
 
 def _find_smallest_size(is_enough: Callable[[int], bool]) -> int:
-    """Return the smallest sufficient number of units, at least 4."""
+    """Find the smallest sufficient number of units that is at least 4."""
     upper = 4
     while not is_enough(upper):
         upper *= 2

@@ -28,7 +28,7 @@ from cranfield.significance.resampling import as_integers, count_in_tail, draw_c
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Numbers of units, and means and scatter matrices of columns, by group."""
+    """Numbers of units, means of columns and scatter matrices, by group."""
 
     count: Floats  # Number of units, shape (...,), such as (segments, variants)
     mean: Floats  # Shape (..., columns)
@@ -41,13 +41,13 @@ class Moments:
             covariance = self.scatter / np.maximum(self.count - 1, 0)[..., None, None]
         return np.where((self.count > 1)[..., None, None], covariance, np.nan)
 
-    def pooled(self) -> Moments:
+    def pool(self) -> Moments:
         """Merge all groups along the last axis."""
         axis = self.count.ndim - 1
         merged = self._merge(lambda array: array.sum(axis=axis, keepdims=True), axis)
         return Moments(*(np.squeeze(array, axis) for array in vars(merged).values()))
 
-    def cumulative(self) -> Moments:
+    def accumulate(self) -> Moments:
         """Merge each group with all groups before it along the first axis."""
         return self._merge(lambda array: np.cumsum(array, axis=0), 0)
 
@@ -68,7 +68,7 @@ class Moments:
         return Moments(count, centre + shift, scatter)
 
 
-def moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
+def compute_moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
     """Compute the moments of each group of units; units with group -1 are excluded."""
     columns, group = columns[group >= 0], group[group >= 0]
     n_groups, width = int(np.prod(shape)), columns.shape[1]
@@ -76,11 +76,11 @@ def moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
     # If all values of a column in a group are equal, the mean is exactly this value.
     examples = np.zeros((n_groups, width))
     examples[group] = columns
-    differs, mean = columns != examples[group], np.empty((n_groups, width))
+    is_different, mean = columns != examples[group], np.empty((n_groups, width))
     with np.errstate(divide="ignore", invalid="ignore"):
         for k in range(width):
             mean[:, k] = np.bincount(group, weights=columns[:, k], minlength=n_groups) / count
-            n_different = np.bincount(group, weights=differs[:, k], minlength=n_groups)
+            n_different = np.bincount(group, weights=is_different[:, k], minlength=n_groups)
             is_constant = (count > 0) & (n_different == 0)
             mean[is_constant, k] = examples[is_constant, k]
     residuals = columns - mean[group]
@@ -95,14 +95,14 @@ def moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
     )
 
 
-def skewness(values: Floats) -> float:
+def compute_skewness(values: Floats) -> float:
     """Compute the standardised third moment; 0 if all values are equal."""
     centred = values - values.mean()
     variance = float((centred**2).mean())
     return float((centred**3).mean() / variance**1.5) if variance > 0 else 0.0
 
 
-THETAS = ("pooled", "within")  # Units that determine a coefficient: all, or by variant
+THETAS = ("pooled", "within")  # Covariances for the coefficient of a covariate: over all, or within
 ONES_COLUMN = 0  # Index of the column of ones, the denominator of a mean
 
 
@@ -148,7 +148,7 @@ class Metric:
             read_margin(self.margin)
 
     def parts(self) -> tuple[str, str, str, str]:
-        """Return numerator and denominator of value and covariate; an empty string if missing."""
+        """Return numerator and denominator of value and covariate; "" for a missing name."""
         covariate = ("", "") if self.covariate is None else _split_ratio(self.covariate)
         return (*_split_ratio(self.value), *covariate)
 
@@ -159,16 +159,16 @@ class Metric:
 
 
 def _split_ratio(value: Any) -> tuple[str, str]:
-    parts: Any = value.split("/") if isinstance(value, str) else value
-    is_text = isinstance(parts, (list, tuple)) and all(isinstance(part, str) for part in parts)
-    if not (is_text and 1 <= len(parts) <= 2 and all(part.strip() for part in parts)):
+    names: Any = value.split("/") if isinstance(value, str) else value
+    has_texts = isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
+    if not (has_texts and 1 <= len(names) <= 2 and all(name.strip() for name in names)):
         expected = "a metric must be a column or a ratio of two columns, such as clicks/pages"
         raise PolicyError(f"{expected}, got {quoted(value)}")
-    return (parts[0].strip(), parts[1].strip() if len(parts) == 2 else "")
+    return (names[0].strip(), names[1].strip() if len(names) == 2 else "")
 
 
 def read_metrics(metrics: Any) -> dict[str, Metric]:
-    """Convert a mapping, or names of columns, to metrics by name."""
+    """Convert names of columns, or a mapping of names to metrics, to metrics by name."""
     if isinstance(metrics, (str, Metric)):
         metrics = [metrics]
     if isinstance(metrics, Sequence):
@@ -208,7 +208,7 @@ class ArmMeans:
     evaluate: Callable[[Floats], Floats]
 
 
-def arm_means(
+def compute_arm_means(
     groups: Moments, metric: MetricColumns, theta: str = "pooled", all_units: Moments | None = None
 ) -> ArmMeans:
     r"""Estimate a metric of each variant from moments of shape (..., variants).
@@ -223,19 +223,23 @@ def arm_means(
     variants. `all_units` has the moments of all units; by default the moments of the variants are
     merged.
     """
-    value, gradient = _ratio(groups, metric.numerator, metric.denominator)
+    value, gradient = _compute_ratio(groups, metric.numerator, metric.denominator)
     factor = pivot = np.zeros(groups.count.shape[:-1])[..., None]
     if metric.covariate >= 0:
-        all_units = groups.pooled() if all_units is None else all_units
-        covariate_value, slope = _ratio(groups, metric.covariate, metric.covariate_denominator)
-        centre, pooled_slope = _ratio(all_units, metric.covariate, metric.covariate_denominator)
+        all_units = groups.pool() if all_units is None else all_units
+        covariate_value, slope = _compute_ratio(
+            groups, metric.covariate, metric.covariate_denominator
+        )
+        centre, pooled_slope = _compute_ratio(
+            all_units, metric.covariate, metric.covariate_denominator
+        )
         if theta == "pooled":
-            _, pooled_gradient = _ratio(all_units, metric.numerator, metric.denominator)
-            cov = _product(pooled_gradient, all_units.scatter, pooled_slope)
-            var = _product(pooled_slope, all_units.scatter, pooled_slope)
+            _, pooled_gradient = _compute_ratio(all_units, metric.numerator, metric.denominator)
+            cov = _multiply(pooled_gradient, all_units.scatter, pooled_slope)
+            var = _multiply(pooled_slope, all_units.scatter, pooled_slope)
         else:
-            cov = _product(gradient, groups.scatter, slope).sum(axis=-1)
-            var = _product(slope, groups.scatter, slope).sum(axis=-1)
+            cov = _multiply(gradient, groups.scatter, slope).sum(axis=-1)
+            var = _multiply(slope, groups.scatter, slope).sum(axis=-1)
         # A covariate without variance carries no information.
         factor = np.divide(cov, var, out=np.zeros_like(cov), where=var > 0)[..., None]
         pivot = centre[..., None]
@@ -250,17 +254,19 @@ def arm_means(
             covariate = mean[..., metric.covariate] / mean[..., metric.covariate_denominator]
             return np.asarray(unadjusted - factor * (covariate - pivot))
 
-    return ArmMeans(value, squared_error(groups, gradient), groups.count, gradient, evaluate)
+    return ArmMeans(
+        value, compute_squared_error(groups, gradient), groups.count, gradient, evaluate
+    )
 
 
-def squared_error(groups: Moments, gradient: Floats) -> Floats:
+def compute_squared_error(groups: Moments, gradient: Floats) -> Floats:
     """Compute the squared standard error of a function of means, by the delta method."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        squared = _product(gradient, groups.covariance, gradient) / groups.count
-    return np.maximum(squared, 0.0)
+        variance = _multiply(gradient, groups.covariance, gradient) / groups.count
+    return np.maximum(variance, 0.0)
 
 
-def _ratio(groups: Moments, numerator: int, denominator: int) -> tuple[Floats, Floats]:
+def _compute_ratio(groups: Moments, numerator: int, denominator: int) -> tuple[Floats, Floats]:
     """Return a ratio of means, and its gradient with respect to the means of all columns."""
     with np.errstate(divide="ignore", invalid="ignore"):
         divisor = groups.mean[..., denominator]
@@ -272,16 +278,17 @@ def _ratio(groups: Moments, numerator: int, denominator: int) -> tuple[Floats, F
     return np.where(is_defined, value, np.nan), np.where(is_defined[..., None], gradient, np.nan)
 
 
-def _product(left: Floats, matrix: Floats, right: Floats) -> Floats:
+def _multiply(left: Floats, matrix: Floats, right: Floats) -> Floats:
     return np.asarray(np.einsum("...i,...ij,...j->...", left, matrix, right))
 
 
-INFERENCE = ("low", "high", "lift low", "lift high", "p")  # Bounds, and p-value
+INFERENCE_COLUMNS = ("low", "high", "lift low", "lift high", "p")
 
-LIFTS = ("log", "linear", "fieller")  # Methods for the confidence interval of the lift
-CriticalValue = Callable[[Floats], Floats]  # Half-width in standard errors by degrees of freedom
+LIFT_METHODS = ("log", "linear", "fieller")  # Methods for the confidence interval of the lift
+# Function from degrees of freedom to the half-width of intervals in standard errors
+CriticalValue = Callable[[Floats], Floats]
 
-Bounds = tuple[Floats, Floats]
+Bounds = tuple[Floats, Floats]  # Lower and upper bounds
 
 MIN_UNITS = 10  # Number of units in a variant below which Welch's test is unreliable
 
@@ -335,7 +342,7 @@ class Effects:
         return np.asarray((self.treatment == 0) & (self.treatment_squared_error == 0))
 
     @property
-    def error(self) -> Floats:
+    def standard_error(self) -> Floats:
         """Standard error of the difference."""
         return np.sqrt(self.control_squared_error + self.treatment_squared_error)
 
@@ -355,7 +362,7 @@ class Effects:
     @property
     def statistic(self) -> Floats:
         """Difference divided by its standard error; 0 if the means are equal."""
-        return standardised_difference(self.difference, self.error)
+        return standardised_difference(self.difference, self.standard_error)
 
     def pvalue(self, alternative: str = "two-sided") -> Floats:
         """Compute the p-value of Welch's test; NaN if the standard error is unknown.
@@ -363,55 +370,57 @@ class Effects:
         If values are constant within both variants and the means differ, it is the p-value of the
         exact permutation test: no other assignment of the units has so large a difference.
         """
-        pvalue = difference_pvalues(self.statistic, self.error, self.df, alternative)
+        pvalue = difference_pvalues(self.statistic, self.standard_error, self.df, alternative)
         n, m = self.control_count, self.treatment_count
         assignments = gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1)
         tail = np.where(orient(self.difference, alternative) > 0, np.exp(-assignments), 1.0)
-        is_separated = (self.error == 0) & (self.difference != 0)
+        is_separated = (self.standard_error == 0) & (self.difference != 0)
         pvalue = np.where(is_separated, tail_pvalues(tail, alternative), pvalue)
-        return np.where(np.isnan(self.error + self.difference), np.nan, pvalue)
+        return np.where(np.isnan(self.standard_error + self.difference), np.nan, pvalue)
 
     def interval(self, critical: CriticalValue) -> Bounds:
         """Compute the interval of the difference; NaN if both variants have constant values."""
         with np.errstate(invalid="ignore"):
-            half_width = np.where(self.error == 0, np.nan, critical(self.df) * self.error)
+            half_width = np.where(
+                self.standard_error == 0, np.nan, critical(self.df) * self.standard_error
+            )
         return self.difference - half_width, self.difference + half_width
 
     def lift_interval(self, critical: CriticalValue, method: str = "log") -> Bounds:
         r"""Compute the confidence interval of the lift.
 
-        `log` is computed for the logarithm of the ratio of means, with squared error
+        `log` is computed for the logarithm of the ratio of means, with squared standard error
         :math:`v_0/m_0^2 + v_1/m_1^2`; `linear` for the ratio itself, by the delta method; `fieller`
-        contains the ratios that a test does not reject, and is unbounded if the control's mean may
-        be 0. NaN if the method has no interval, values are constant within both variants, or all
-        values of the treatment are 0.
+        contains the ratios that a test does not reject, and is unbounded if the mean of the control
+        may be 0. The bounds are NaN if the method has no interval, values are constant within both
+        variants, or all values of the treatment are 0.
         """
         control, treatment = self.control, self.treatment
         v, w = self.control_squared_error, self.treatment_squared_error
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             quotient = treatment / control
             if method == "fieller":
-                squared = critical(self._df(v * quotient**2, w)) ** 2
-                zeros = np.zeros_like(control)
-                low, high = fieller_interval(control, treatment, v, w, zeros, squared)
+                squared_critical = critical(self._df(v * quotient**2, w)) ** 2
+                covariance = np.zeros_like(control)
+                low, high = fieller_interval(control, treatment, v, w, covariance, squared_critical)
             elif method == "linear":
-                error = np.sqrt(w / control**2 + v / control**2 * quotient**2)
-                half_width = critical(self.df) * error
+                ratio_error = np.sqrt(w / control**2 + v / control**2 * quotient**2)
+                half_width = critical(self.df) * ratio_error
                 low, high = quotient - half_width, quotient + half_width
             else:
                 a, b = v / control**2, w / treatment**2
                 factor = np.exp(critical(self._df(a, b)) * np.sqrt(a + b))
                 ratio = np.where(quotient > 0, quotient, np.nan)
                 low, high = ratio / factor, ratio * factor
-        is_undefined = ~np.isfinite(quotient) | (self.error == 0) | self.has_zeros_only
+        is_undefined = ~np.isfinite(quotient) | (self.standard_error == 0) | self.has_zeros_only
         return np.where(is_undefined, np.nan, low - 1), np.where(is_undefined, np.nan, high - 1)
 
-    def inference(self, critical: CriticalValue, lift: str) -> tuple[Floats, ...]:
-        """Return the values of the columns :data:`INFERENCE`."""
+    def compute_inference(self, critical: CriticalValue, lift: str) -> tuple[Floats, ...]:
+        """Return bounds of the difference and of the lift, and p-values, as INFERENCE_COLUMNS."""
         return (*self.interval(critical), *self.lift_interval(critical, lift), self.pvalue())
 
     def shift_by_margin(self, margin: float | str, better: str) -> Effects:
-        """Shift the control by the accepted loss, a number or a percentage."""
+        """Shift the control by the margin, the largest accepted loss: a number or a percentage."""
         size, is_percentage = read_margin(margin)
         sign = -1 if better == "higher" else 1
         factor = 1 + sign * size / 100 * np.sign(self.control) if is_percentage else np.ones(())
@@ -482,8 +491,8 @@ SEQUENTIAL: Registry[type[Sequential]] = Registry(
 )
 
 
-def half_width(variance_ratio: Floats, alpha: float) -> Floats:
-    """Compute the half-width of intervals in standard errors: the z that reaches 1/alpha."""
+def compute_half_width(variance_ratio: Floats, alpha: float) -> Floats:
+    """Compute the half-width in standard errors: the z whose likelihood ratio is 1/alpha."""
     threshold = np.log1p(variance_ratio) / 2 - np.log(alpha)
     with np.errstate(divide="ignore"):
         return np.asarray(np.sqrt(2 * (1 + 1 / variance_ratio) * threshold))
@@ -534,13 +543,13 @@ def always_valid(
     check_proportion("alpha", alpha)
     d, s, n = (np.asarray(values, dtype=np.float64) for values in (difference, error, units))
     if np.isinf(d).any():
-        raise PolicyError("difference must be finite or NaN at each look")
+        raise PolicyError(f"difference must be finite or NaN, got {d[np.isinf(d)][0]:g}")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         variance_ratio = sequential.prior_variance_ratio(s**2, n, alpha)
         z = np.where(s > 0, d / s, 0.0)
         # Without variance there is neither evidence nor an interval.
         has_variance = (s > 0) & np.isfinite(s)
-        half_widths = np.where(has_variance, half_width(variance_ratio, alpha) * s, np.inf)
+        half_widths = np.where(has_variance, compute_half_width(variance_ratio, alpha) * s, np.inf)
         # The factor r / (1 + r) of the likelihood ratio is 1 for infinite r.
         factor = variance_ratio / (1 + np.minimum(variance_ratio, 1e300))
         factor = np.where(np.isinf(variance_ratio), 1.0, factor)
@@ -552,8 +561,8 @@ def always_valid(
     return d - half_widths, d + half_widths, p
 
 
-WEIGHTS = ("poisson", "multinomial")  # Bootstrap weights: independent, or of fixed sum
-BLOCK_DRAWS = 2**20  # Number of weights drawn at a time; results of a seed depend on it
+BOOTSTRAP_WEIGHTS = ("poisson", "multinomial")  # Bootstrap weights: independent, or of fixed sum
+BLOCK_DRAWS = 2**20  # Number of weights drawn at a time; results for a seed depend on it
 
 
 def resample_means(
@@ -564,9 +573,9 @@ def resample_means(
     means = np.full((n_arms, resamples, columns.shape[1]), np.nan)
     for k in range(n_arms):
         arm_columns = columns[arm == k]
-        # A sum has at most about twice as many terms as units.
-        terms = 2 * len(arm_columns) + 64
-        scaled_columns = [as_integers(column, terms) for column in arm_columns.T]
+        # The weights of a sum add up to at most about twice the number of units.
+        max_terms = 2 * len(arm_columns) + 64
+        scaled_columns = [as_integers(column, max_terms) for column in arm_columns.T]
         integers = np.stack([values for values, _ in scaled_columns], axis=1)
         scales = np.array([scale for _, scale in scaled_columns])
         for rows, counts in _draw_weights(stream(seed, k), resamples, len(arm_columns), weights):
@@ -590,7 +599,7 @@ def _draw_weights(
         yield rows, draws.astype(np.float64)
 
 
-def percentiles(values: Floats, level: float) -> tuple[float, float]:
+def compute_percentile_interval(values: Floats, level: float) -> tuple[float, float]:
     """Return the bounds of the percentile interval of resampled values; NaN if any is NaN."""
     if np.isnan(values).any():
         return np.nan, np.nan
@@ -601,8 +610,8 @@ def percentiles(values: Floats, level: float) -> tuple[float, float]:
     return float(sorted_values[rank - 1]), float(sorted_values[-rank])
 
 
-def two_sided_pvalue(values: Floats) -> float:
-    """Compute the two-sided percentile p-value of no effect (0): twice the smaller tail."""
+def compute_percentile_pvalue(values: Floats) -> float:
+    """Compute the two-sided p-value of no effect (0): twice the proportion of the smaller tail."""
     if np.isnan(values).any():
         return np.nan
     tail = min(int((values <= 0).sum()), int((values >= 0).sum()))

@@ -15,7 +15,7 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_integer
 from cranfield.base.text import counted, plain
 from cranfield.online.experiments.comparisons import OEC, Options
-from cranfield.online.experiments.design import check_weights, chi_square
+from cranfield.online.experiments.design import check_weights, compute_chi_square
 from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.significance.registry import CORRECTIONS
@@ -36,8 +36,8 @@ class SampleRatio(TableResult):
     rows
         The table, one row per variant.
     method
-        `chi-square`, or `exact`: the binomial test; with more than two variants, of each variant
-        against all others with Bonferroni's correction.
+        `chi-square`, or `exact`: the binomial test; with more than two variants, each is tested
+        against all others, with Bonferroni's correction.
     statistic
         Chi-square statistic.
     pvalue
@@ -71,9 +71,10 @@ class SampleRatio(TableResult):
         proportions = " : ".join(f"{proportion:.4g}" for proportion in self.expected_proportion)
         verdict = "SAMPLE RATIO MISMATCH" if self.alarm else "no sample ratio mismatch"
         pvalue = f"{self.pvalue:.6g}" if self.pvalue else "<1e-300"
-        # A small p above the threshold does not show that all is well.
-        limit = f" (alarm below {ALARM_PVALUE:g})" if ALARM_PVALUE <= self.pvalue < 0.05 else ""
-        return [f"{verdict}: {counts}, expected {proportions}; {self.method} p {pvalue}{limit}"]
+        # A small p-value above the threshold may also be due to a mismatch.
+        has_small_pvalue = ALARM_PVALUE <= self.pvalue < 0.05
+        remark = f" (alarm below {ALARM_PVALUE:g})" if has_small_pvalue else ""
+        return [f"{verdict}: {counts}, expected {proportions}; {self.method} p {pvalue}{remark}"]
 
 
 def sample_ratio(
@@ -84,10 +85,10 @@ def sample_ratio(
     .. math:: \chi^2 = \sum_j \frac{(n_j - w_j n)^2}{w_j n}
 
     with k - 1 degrees of freedom for k variants. A mismatch means that one variant lost or gained
-    more units than another. Then variants do not differ by chance alone, and no result can be
-    trusted. The alarm is at p < .0005, because a test that runs daily should rarely give a false
-    alarm. Below 1,000 units the exact binomial test is used; with more than two variants, each is
-    tested against all others, with Bonferroni's correction.
+    more units than another. Then variants may differ even if the treatment has no effect, and no
+    result can be trusted. The alarm is at p < .0005, because a test that runs daily should rarely
+    give a false alarm. Below 1,000 units the exact binomial test is used; with more than two
+    variants, each is tested against all others, with Bonferroni's correction.
 
     Source: Fabijan et al. (2019); Kohavi, Tang and Xu (2020).
 
@@ -132,7 +133,7 @@ def sample_ratio(
     proportions = np.fromiter(weights.values(), dtype=np.float64)
     proportions /= proportions.sum()
     is_exact = method == "exact" or (method == "auto" and total < MAX_EXACT_UNITS)
-    statistic, pvalue = map(float, chi_square(sizes, proportions))
+    statistic, pvalue = map(float, compute_chi_square(sizes, proportions))
     if is_exact:
         units = zip(sizes, proportions, strict=True)
         pvalues = [float(binomial_pvalues(n, total - n, probability=p)) for n, p in units]
@@ -147,7 +148,7 @@ STOPPED = (
     "no verdict: sample ratio mismatch (numbers of units deviate from the planned proportions), so"
     " results cannot be trusted"
 )
-LIFT_METHODS = {
+LIFT_METHOD_TEXTS = {
     "log": "on the scale of the logarithm of the ratio (delta method)",
     "linear": "on the scale of the ratio (delta method)",
     "fieller": "by Fieller's method",
@@ -180,7 +181,7 @@ _COLUMNS = {
     "adjusted_pvalues": "adjusted p",
     "noninferiority_pvalues": "noninferiority p",
 }
-"""Columns of comparisons by attribute name, where the names differ."""
+"""Columns of comparisons by the names of their attributes, if these differ."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,11 +203,11 @@ class ExperimentReport(Result):
         Non-inferiority margin of each metric: a number in the unit of the metric, a percentage of
         the mean of the control, or None if it was not set.
     lower_is_better
-        Names of the metrics of which lower values are better.
+        Names of the metrics for which lower values are better.
     sample_ratio
         The test of the numbers of units.
     units
-        Units of each variant, shape (variants,).
+        Number of units of each variant, shape (variants,).
     means, mean_low, mean_high
         Means, adjusted for covariates, and their confidence intervals (Wilson's for proportions);
         shape (metrics, variants).
@@ -220,7 +221,7 @@ class ExperimentReport(Result):
     options
         Options of the analysis; `resamples` is 0 if no resamples were drawn.
     stopped
-        Whether a sample ratio mismatch rules out a verdict.
+        Whether results are withheld because of a sample ratio mismatch.
     notes
         Remarks on the data and the tests.
     """
@@ -296,18 +297,18 @@ class ExperimentReport(Result):
         if name not in ("comparisons", "options"):
             column = _COLUMNS.get(name, name.replace("_", " "))
             if column in self.comparisons.columns:
-                return self._grid(column)
+                return self._reshape_column(column)
             if name in vars(self.options):
                 return getattr(self.options, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def _grid(self, column: str) -> NDArray[Any]:
+    def _reshape_column(self, column: str) -> NDArray[Any]:
         return self.comparisons[column].to_numpy().reshape(len(self.metrics), -1)
 
     @property
     def tests(self) -> tuple[tuple[str, ...], ...]:
         """The test of each metric and variant."""
-        return tuple(map(tuple, self._grid("test").tolist()))
+        return tuple(map(tuple, self._reshape_column("test").tolist()))
 
     @property
     def control(self) -> str:
@@ -321,7 +322,7 @@ class ExperimentReport(Result):
     @property
     def verdicts(self) -> tuple[tuple[str, ...], ...]:
         """The verdict on each metric and variant; see the column `verdict`."""
-        return tuple(map(tuple, self._grid("verdict").tolist()))
+        return tuple(map(tuple, self._reshape_column("verdict").tolist()))
 
     def frames(self) -> dict[str, pl.DataFrame]:
         columns = list(self.columns["effects"])
@@ -363,12 +364,12 @@ class ExperimentReport(Result):
         return lines
 
     def misses_margin(self) -> Bools:
-        """Return whether undecided losses are not shown to be within their margin, as `verdicts`.
+        """Return a mask of the undecided comparisons whose loss may exceed the margin.
 
         The result has the shape (metrics, variants - 1).
         """
         has_margin = np.array([[margin is not None] for margin in self.margins])
-        is_undecided = self._grid("verdict") == "undecided"
+        is_undecided = self._reshape_column("verdict") == "undecided"
         return np.asarray(
             has_margin & is_undecided & ~(self.noninferiority_pvalues <= self.alpha / 2)
         )
@@ -421,9 +422,9 @@ class ExperimentReport(Result):
                 "bootstrap": f"bootstrap by {self.unit} {sampling}",
                 "always valid": f"always-valid test by {self.sequential}",
             }[test]
-            lift = LIFT_METHODS["fieller" if "permutation" in test else self.options.lift]
-            kind = "by percentiles" if test == "bootstrap" else f"intervals of lifts {lift}"
-            intervals = f"{scope}{100 * (1 - self.alpha):.4g}% confidence intervals, {kind}"
+            lift = LIFT_METHOD_TEXTS["fieller" if "permutation" in test else self.options.lift]
+            basis = "by percentiles" if test == "bootstrap" else f"intervals of lifts {lift}"
+            intervals = f"{scope}{100 * (1 - self.alpha):.4g}% confidence intervals, {basis}"
             metric_list = f": {', '.join(labels)}" if len(metrics) > 1 else ""
             sentences.append(f"{method}, alpha {self.alpha:g}; {intervals}{metric_list}")
         return sentences

@@ -1,4 +1,4 @@
-"""Analysis of experiments from totals by variant."""
+"""Analyse experiments from totals by variant."""
 
 from __future__ import annotations
 
@@ -13,17 +13,24 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
 from cranfield.base.text import some_of
-from cranfield.online.experiments.analysis import SRM, analyse_units
+from cranfield.online.experiments.analysis import SRM_POLICIES, analyse_units
 from cranfield.online.experiments.comparisons import Options
 from cranfield.online.experiments.design import check_weights
-from cranfield.online.experiments.estimates import LIFTS, MIN_UNITS, Metric, MetricColumns, Moments
+from cranfield.online.experiments.estimates import (
+    LIFT_METHODS,
+    MIN_UNITS,
+    Metric,
+    MetricColumns,
+    Moments,
+)
 from cranfield.online.experiments.report import ExperimentReport
 from cranfield.online.experiments.units import Units, order_variants
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
 
 MAX_ROWS = 1_000_000  # Maximum number of units that are expanded to rows of 0 and 1
 
-Total = tuple[float, float] | tuple[float, float, float]  # Successes, units; or sum, squares, units
+# Successes and units; or sum, sum of squares and units
+Total = tuple[float, float] | tuple[float, float, float]
 
 _UNKNOWN_SKEWNESS = (
     "Welch's test assumes a small skewness of the values, which cannot be checked with totals"
@@ -41,24 +48,24 @@ class _Totals(Units):
         """Number of units of each variant."""
         return dict(zip(self.variants, map(int, self.by_variant.count), strict=True))
 
-    def moments(self) -> Moments:
+    def compute_moments(self) -> Moments:
         """Return the moments of the columns by variant."""
         return self.by_variant
 
-    def skewness(self, gradient: Floats, treatment: int) -> float:
-        """Compute the pooled skewness of two variants for values 0 and 1; 0 (unknown) otherwise."""
+    def compute_skewness(self, gradient: Floats, treatment: int) -> float:
+        """Compute the pooled skewness of values 0 and 1 in two variants; 0 if it is unknown."""
         if not self.is_proportion(next(iter(self.metric_columns.values()))):
             return 0.0
         moments = self.by_variant
         rate = np.average(moments.mean[[0, treatment], 1], weights=moments.count[[0, treatment]])
-        spread = np.sqrt(rate * (1 - rate))
-        return float((1 - 2 * rate) / spread) if spread > 0 else 0.0
+        deviation = np.sqrt(rate * (1 - rate))
+        return float((1 - 2 * rate) / deviation) if deviation > 0 else 0.0
 
     def is_proportion(self, metric: MetricColumns) -> bool:
-        """Return whether all values are 0 or 1, so that sum and sum of squares are equal."""
+        """Return whether all values are 0 or 1, that is, sum and sum of squares are equal."""
         moments, column = self.by_variant, metric.numerator
-        mean, squares = moments.mean[:, column], moments.scatter[:, column, column]
-        return bool(np.allclose(squares, moments.count * mean * (1 - mean), rtol=1e-12, atol=1e-9))
+        mean, scatter = moments.mean[:, column], moments.scatter[:, column, column]
+        return bool(np.allclose(scatter, moments.count * mean * (1 - mean), rtol=1e-12, atol=1e-9))
 
 
 def analyse_totals(
@@ -66,8 +73,8 @@ def analyse_totals(
     *,
     control: str | int | None = None,
     weights: Mapping[str, float] | None = None,
-    srm: Annotated[str, OneOf(SRM)] = "stop",
-    lift: Annotated[str, OneOf(LIFTS)] = "log",
+    srm: Annotated[str, OneOf(SRM_POLICIES)] = "stop",
+    lift: Annotated[str, OneOf(LIFT_METHODS)] = "log",
     correction: Annotated[str, OneOf(tuple(ADJUSTMENTS))] = "holm",
     alpha: Annotated[float, UnitInterval()] = 0.05,
     better: Annotated[str, OneOf(("higher", "lower"))] = "higher",
@@ -120,14 +127,14 @@ def analyse_totals(
     control = None if control is None else str(control)
     names = tuple(proportions) if proportions else None
     variants = order_variants(pl.Series([*totals]), control, names, "totals")
-    shared: Any = {"source": "totals", "kind": "unit", "ids": None, "variants": variants}
-    shared["metric_columns"] = {name: MetricColumns(1)}
+    unit_fields: Any = {"source": "totals", "kind": "unit", "ids": None, "variants": variants}
+    unit_fields["metric_columns"] = {name: MetricColumns(1)}
     if not is_mean and sum(sizes) <= MAX_ROWS:
         errors = "auto"
         arm = np.repeat([variants.index(variant) for variant in totals], sizes)
         successes = [np.arange(total[-1]) < total[0] for total in totals.values()]
         columns = np.column_stack([np.ones(arm.size), np.concatenate(successes)])
-        units = Units(arm=arm, columns=columns, **shared)
+        units = Units(arm=arm, columns=columns, **unit_fields)
     else:
         errors = "delta"
         for variant in variants:
@@ -140,23 +147,25 @@ def analyse_totals(
             arm=np.empty(0, dtype=np.intp),
             columns=np.empty((0, 2)),
             notes=(_UNKNOWN_SKEWNESS,) if is_mean else (),
-            by_variant=_compute_moments([totals[variant] for variant in variants]),
-            **shared,
+            by_variant=_convert_to_moments([totals[variant] for variant in variants]),
+            **unit_fields,
         )
-    test: Any = {"errors": errors, "resamples": 2000, "draws": "poisson", "seed": 0}
-    absent: Any = {"sequential": None, "looks": None, "segments": (), "oec": None}
-    options = Options("pooled", lift, correction=correction, alpha=alpha, srm=srm, **test, **absent)
+    fixed_options: Any = {
+        **{"theta": "pooled", "errors": errors, "resamples": 2000, "draws": "poisson", "seed": 0},
+        **{"sequential": None, "looks": None, "segments": (), "oec": None},
+    }
+    options = Options(lift=lift, correction=correction, alpha=alpha, srm=srm, **fixed_options)
     metrics = {name: Metric(name, better=better, margin=margin)}
     return analyse_units(units, metrics, options, proportions)
 
 
 def name_metric(totals: Mapping[str, Total]) -> str:
-    """Return the name of the metric of totals: `mean`, if they have sums of squares."""
+    """Name the metric of totals: `mean` if they have sums of squares, otherwise `proportion`."""
     return "mean" if any(len(total) == 3 for total in totals.values()) else "proportion"
 
 
 def parse_totals(text: str) -> dict[str, Total]:
-    """Read totals such as `control=500/10000,new=575/10100`, or `control=52000:310000/10000`."""
+    """Parse totals such as `control=500/10000,new=575/10100`, or `control=52000:310000/10000`."""
     totals: dict[str, Total] = {}
     for entry in text.split(","):
         name, sign, value = entry.rpartition("=")
@@ -185,26 +194,26 @@ def _check_totals(totals: Any) -> dict[str, Total]:
         expected = "expected (successes, units), or (sum, sum of squares, units), for each variant"
         raise PolicyError(f"{expected}, got {some_of(map(repr, totals.values()), 3)}")
     for name, total in totals.items():
-        units = total[-1]
-        if not all(np.isfinite(number) for number in total) or units != int(units) or units < 2:
+        n_units = total[-1]
+        if not np.isfinite(total).all() or n_units != int(n_units) or n_units < 2:
             expected = "expected finite totals of 2 or more units"
             raise PolicyError(f"variant {quoted(name)}: {expected}, got {total}")
-        if len(total) == 2 and (total[0] != int(total[0]) or not 0 <= total[0] <= units):
-            expected = f"expected successes from 0 to {units:g}, got {total[0]:g}"
+        if len(total) == 2 and (total[0] != int(total[0]) or not 0 <= total[0] <= n_units):
+            expected = f"expected successes from 0 to {n_units:g}, got {total[0]:g}"
             raise PolicyError(f"variant {quoted(name)}: {expected}")
-        if len(total) == 3 and total[1] * units < total[0] ** 2 * (1 - 1e-12):
-            squares = f"the sum of squares of {units:g} values with the sum {total[0]:g}"
-            bound = f"{squares} must be at least {total[0] ** 2 / units:g}, got {total[1]:g}"
-            raise PolicyError(f"variant {quoted(name)}: {bound}")
+        if len(total) == 3 and total[1] * n_units < total[0] ** 2 * (1 - 1e-12):
+            subject = f"the sum of squares of {n_units:g} values with the sum {total[0]:g}"
+            reason = f"{subject} must be at least {total[0] ** 2 / n_units:g}, got {total[1]:g}"
+            raise PolicyError(f"variant {quoted(name)}: {reason}")
     return {str(name): total for name, total in totals.items()}
 
 
-def _compute_moments(totals: list[Total]) -> Moments:
-    """Compute the moments of a column of ones and the column of values."""
+def _convert_to_moments(totals: list[Total]) -> Moments:
+    """Convert totals to the moments of a column of ones and the column of values."""
     count = np.array([total[-1] for total in totals])
     sums = np.array([total[0] for total in totals])
-    squares = np.array([total[1] if len(total) == 3 else total[0] for total in totals])
+    sums_of_squares = np.array([total[1] if len(total) == 3 else total[0] for total in totals])
     mean = np.stack([np.ones(count.size), sums / count], axis=1)
     scatter = np.zeros((count.size, 2, 2))
-    scatter[:, 1, 1] = np.maximum(squares - sums**2 / count, 0.0)
+    scatter[:, 1, 1] = np.maximum(sums_of_squares - sums**2 / count, 0.0)
     return Moments(count, mean, scatter)

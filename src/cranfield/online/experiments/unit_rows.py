@@ -1,4 +1,4 @@
-"""Checks whether the rows of a table are the units of an experiment."""
+"""Check whether the rows of a table are the units of an experiment."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from cranfield.sources.values import BLANKS, Cells, absent
 
 Names = Sequence[str]
 
-CONTROLS = ("control", "baseline", "old", "a", "0")  # Default controls, in any case
+CONTROLS = ("control", "baseline", "old", "a", "0")  # Usual names of the control, in lower case
 
-TIMES = frozenset({"date", "day", "week", "month", "quarter", "year", "hour", "period"})
-"""Names of columns of times, which are labels of rows even if their values are numbers."""
+TIME_NAMES = frozenset({"date", "day", "week", "month", "quarter", "year", "hour", "period"})
+"""Names of columns of times, which label rows even if their values are numbers."""
 
 
 class UnitTable:
-    """Columns of a table of units as text, with their uses, before values are converted."""
+    """Columns of a table of units, as text before conversion, and their positions by use."""
 
     def __init__(self, columns: Columns, schema: Schema, variant: str | None) -> None:
         self.columns, self.schema, self.source = columns, schema, columns.source
         self.names = [*map(str, columns.names)]
         self.spellings = [*map(spelt, columns.names)]
-        self.places = schema.places(columns.names, columns.source)
-        self.variant = None if variant is None else self.places[variant]
-        self.unused = [k for k in range(len(self.names)) if k not in self.places.values()]
+        self.positions = schema.places(columns.names, columns.source)
+        self.variant = None if variant is None else self.positions[variant]
+        self.unused = [k for k in range(len(self.names)) if k not in self.positions.values()]
         self.texts = cache(lambda k: _convert_to_text(columns.with_points(k)))
 
     def is_number(self, k: int) -> bool:
@@ -53,7 +53,7 @@ class UnitTable:
         return ids.n_unique(), len(ids)
 
     def count_clusters(self, *keys: int) -> int:
-        """Return the number of values of `keys` if all rows of a value have one variant; else 0."""
+        """Count the values of `keys` if values repeat, but only within one variant; otherwise 0."""
         values = self.count_arms(*keys)
         n_repeats = values["rows"].sum() - values.height
         n_arms = self.texts(self.variant).drop_nulls().n_unique()
@@ -68,19 +68,19 @@ class UnitTable:
         return rows.group_by([*columns]).agg(pl.col("arms").n_unique(), pl.len().alias("rows"))
 
     def check_last_row(self, ids: Sequence[int], metrics: pl.DataFrame) -> None:
-        """Refuse a last row whose metrics are the sums or means of the rows above."""
+        """Refuse a last row that summarises the rows above, by its id and its metrics."""
         for k in ids:
             if ends_in_summary(self.texts(k), lambda: metrics):
-                raise self.totals_error(self.texts(k)[-1])
+                raise self.make_totals_error(self.texts(k)[-1])
 
-    def totals_error(self, name: str) -> InputError:
+    def make_totals_error(self, name: str) -> InputError:
         reason = f"{quoted(name)} seems to be a row of totals; remove it"
         last_row = len(self.columns.cells(0)) - 1
         return error_at_row(last_row, reason, self.source, self.columns.lines)
 
     @staticmethod
     def has_values_once(ids: pl.Series, labels: pl.Series, min_repeats: int) -> bool:
-        """Return True if no id has a label twice, unless by chance (p > 2^-min_repeats)."""
+        """Return True if no id has a label twice, which has probability <= 2^-min_repeats."""
         sizes = ids.value_counts()["count"]
         n_pairs = (sizes * (sizes - 1)).sum() / 2
         is_unlikely = n_pairs >= labels.n_unique() * min_repeats * log(2)
@@ -97,7 +97,8 @@ def _convert_to_text(cells: Cells) -> pl.Series:
     return texts.str.strip_chars(BLANKS)
 
 
-MIN_REPEATS = 10  # All are in one variant with probability 2^-10 by chance
+# Minimum number of repeated values; by chance, all are in the same variant with probability 2^-10
+MIN_REPEATS = 10
 
 
 class TotalsError(PolicyError):
@@ -107,13 +108,13 @@ class TotalsError(PolicyError):
 def check_rows(table: UnitTable, metrics: Names, denominators: Names) -> None:
     """Refuse rows that are parts of a unit, or totals of many units."""
     for k in table.unused:
-        last = table.texts(k).tail(1).to_list()
-        if last and spelt(last[0]) in TOTALS and table.texts(k).n_unique() > 1:
-            raise table.totals_error(last[0])
+        last_texts = table.texts(k).tail(1).to_list()
+        if last_texts and spelt(last_texts[0]) in TOTALS and table.texts(k).n_unique() > 1:
+            raise table.make_totals_error(last_texts[0])
     kinds_of_totals = ("user", "session", "units", "count", "weight", "assignment weight")
     schema = replace(table.schema, decisive=kinds_of_totals)
-    divisors = {table.places[name] for name in denominators}
-    *_, kinds = schema.find_unused(table.names, {*table.places.values()} - divisors)
+    divisors = {table.positions[name] for name in denominators}
+    *_, kinds = schema.find_unused(table.names, {*table.positions.values()} - divisors)
     # In a log, an impression is a page.
     kinds |= {k: "count" for k in table.unused if table.spellings[k] == "impression"}
     users, sessions = ([k for k in kinds if kinds[k] == kind] for kind in ("user", "session"))
@@ -158,7 +159,7 @@ def _check_cluster_pairs(table: UnitTable) -> None:
         return
     labels = []
     for k in table.unused:
-        if table.spellings[k] in TIMES or not table.is_number(k):
+        if table.spellings[k] in TIME_NAMES or not table.is_number(k):
             values = table.count_arms(k)
             # A column that determines the variant does so in every pair.
             if values.height > 1 and (values["rows"] > 1).any() and (values["arms"] > 1).any():
@@ -190,7 +191,7 @@ def _make_cluster_error(table: UnitTable, k: int, n_rows: int, n_values: int) ->
 
 
 def _find_totals(table: UnitTable, kinds: Mapping[int, str], metrics: Names) -> Iterator[str]:
-    """Yield signs that rows are totals of many units."""
+    """Yield descriptions of columns and rows that suggest totals of many units."""
     for k, kind in kinds.items():
         numbers = table.texts(k).cast(pl.Float64, strict=False).drop_nulls()
         is_equal_weight = kind.endswith("weight") and numbers.n_unique() < 2
@@ -199,10 +200,10 @@ def _find_totals(table: UnitTable, kinds: Mapping[int, str], metrics: Names) -> 
             yield f"a column {quoted(table.names[k])}"
     if table.variant is None:
         return
-    used = {table.variant, *(table.places[name] for name in metrics)}
+    used_positions = {table.variant, *(table.positions[name] for name in metrics)}
     labels = {}
     for k, name in enumerate(table.names):
-        if k not in used and (table.spellings[k] in TIMES or not table.is_number(k)):
+        if k not in used_positions and (table.spellings[k] in TIME_NAMES or not table.is_number(k)):
             labels[name] = table.texts(k)
     rows = pl.DataFrame({"(arm)": table.texts(table.variant), **labels}).drop_nulls("(arm)")
     n_arms = rows["(arm)"].n_unique()
@@ -216,18 +217,19 @@ def _find_totals(table: UnitTable, kinds: Mapping[int, str], metrics: Names) -> 
 
 
 def hint_at_names(missing_names: Names, names: Names, variant: str | None) -> str:
-    """Return a hint at another name of the variant, or at a name that is read as a ratio."""
+    """Return a hint for a missing column: the likely variant, or a name that is read as a ratio."""
     if missing_names == [variant]:
         if controls := [quoted(name) for name in names if spelt(name) == CONTROLS[0]]:
             return f"; variants must be the values of one column, got a column {controls[0]}"
         usual_names = _VARIANT_NAMES | {*map(spelt, GROUPS["variant"][1].split())}
-        if named := [quoted(name) for name in names if spelt(name) in usual_names]:
-            return f"; if the variants are in {named[0]}, set variant={named[0]}"
-        return "; variant=... names another column"
-    parts = {*map(spelt, missing_names)}
-    with_slash = (name for name in names if "/" in name and {*map(spelt, name.split("/"))} & parts)
-    name = next(with_slash, None)
-    return f"; a name such as {quoted(name)} is read as a ratio: rename the column" if name else ""
+        if candidates := [quoted(name) for name in names if spelt(name) in usual_names]:
+            return f"; if the variants are in {candidates[0]}, set variant={candidates[0]}"
+        return "; use variant=... to read another column"
+    spellings = {*map(spelt, missing_names)}
+    for name in names:
+        if "/" in name and {*map(spelt, name.split("/"))} & spellings:
+            return f"; a name such as {quoted(name)} is read as a ratio: rename the column"
+    return ""
 
 
 _VARIANT_NAMES = {*map(spelt, (*GROUPS["variant"][0].split(), "is_control", "is_treatment"))}
@@ -246,20 +248,20 @@ def check_second_variants(table: UnitTable) -> None:
 
 
 def warn_of_long_table(table: UnitTable, unit: str) -> None:
-    """Warn of a column whose values, such as names of metrics, each occur once per unit."""
-    ids = table.texts(table.places[unit])
-    for k in (k for k in table.unused if table.spellings[k] not in TIMES - {"period"}):
+    """Warn of a column whose values, such as names of metrics, occur once per unit."""
+    ids = table.texts(table.positions[unit])
+    for k in (k for k in table.unused if table.spellings[k] not in TIME_NAMES - {"period"}):
         labels = table.texts(k)
         n_levels = labels.n_unique()
         is_complete = ids.n_unique() * n_levels == len(ids)
         if n_levels < 2 or labels.null_count():
             continue
-        # Texts with digits and numbers, such as dates, are times of rows, which may be summed.
+        # Numbers, and texts with digits such as dates, may be times of rows, which may be summed.
         is_time = n_levels > 2 and (table.is_number(k) or labels.str.contains("[0-9]").all())
         if not is_time and table.has_values_once(ids, labels, 0 if is_complete else MIN_REPEATS):
             values = some_of(map(quoted, labels.unique(maintain_order=True)), 3)
-            number = "one row" if is_complete else "at most one row"
-            rows = f"each {unit} has {number} for each value of {quoted(table.names[k])} ({values})"
+            size = "one row" if is_complete else "at most one row"
+            rows = f"each {unit} has {size} for each value of {quoted(table.names[k])} ({values})"
             remedy = "if the values are metrics or periods, keep the rows of one value"
             warn(f"{table.source}: {rows}, and these rows are summed; {remedy}")
 
@@ -268,7 +270,7 @@ def warn_of_repeated_rows(table: UnitTable, unit: str) -> None:
     """Warn of rows equal in all columns, if they seem to be copies rather than separate events."""
     rows = pl.DataFrame({str(k): table.texts(k) for k in range(len(table.names))})
     distinct = rows.unique()
-    n_copies, id_name = len(rows) - len(distinct), str(table.places[unit])
+    n_copies, id_name = len(rows) - len(distinct), str(table.positions[unit])
     has_times = not _EXACT_TIMES.isdisjoint(table.spellings)
     is_table_of_units = distinct[id_name].is_unique().all() and 2 * n_copies < len(distinct)
     if n_copies and (has_times or is_table_of_units):
@@ -280,12 +282,12 @@ _EXACT_TIMES = {*map(spelt, " ".join(GROUPS["time"]).split())}
 
 
 def note_unused_labels(table: UnitTable, unit: str | None) -> list[str]:
-    """Return a note on unused columns of labels; columns of numbers are taken for other metrics."""
-    ids = None if unit is None else table.texts(table.places[unit])
+    """Return a note on unused columns of labels; columns of numbers may be other metrics."""
+    ids = None if unit is None else table.texts(table.positions[unit])
     schema = replace(table.schema, is_selected=False)
-    unused, *_ = schema.find_unused(table.names, table.places.values())
+    unused, *_ = schema.find_unused(table.names, table.positions.values())
     labels = []
-    for k in (k for k in unused if table.spellings[k] not in TIMES - {"period"}):
+    for k in (k for k in unused if table.spellings[k] not in TIME_NAMES - {"period"}):
         texts = table.texts(k)
         n_values = texts.n_unique()
         is_label = not table.is_number(k)

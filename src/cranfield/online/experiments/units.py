@@ -1,4 +1,4 @@
-"""Units of experiments: their variants, and the columns of metrics."""
+"""Read the units of experiments: their variants, and the columns of metrics."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from cranfield.online.experiments.estimates import (
     Metric,
     MetricColumns,
     Moments,
-    moments,
-    skewness,
+    compute_moments,
+    compute_skewness,
 )
 from cranfield.online.experiments.unit_rows import (
     CONTROLS,
     MIN_REPEATS,
-    TIMES,
+    TIME_NAMES,
     UnitTable,
     check_rows,
     check_second_variants,
@@ -41,7 +41,7 @@ from cranfield.online.experiments.unit_rows import (
     warn_of_repeated_rows,
 )
 from cranfield.online.log.cells import TIME as LOG_TIME
-from cranfield.online.log.query_log import QueryLog, count_phrase
+from cranfield.online.log.query_log import QueryLog, format_count
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
 from cranfield.sources.columns import Table, columns_of_mapping, read_columns
@@ -84,7 +84,7 @@ _LABEL = replace(
 DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}"  # Start of times as text, which then sort in order of time
 
 _TIME_KIND = Kind(
-    lambda cell: None if absent(cell) else str(cell).strip(), problem="no time", missing=absent
+    lambda cell: None if absent(cell) else str(cell).strip(), problem="not a time", missing=absent
 )
 
 
@@ -92,16 +92,16 @@ _TIME_KIND = Kind(
 class Units:
     """Units of an experiment, one per row."""
 
-    source: str  # Source of the data, for messages
+    source: str  # Source of the data, for all_notes
     kind: str  # Kind of unit, such as `user`
     ids: pl.Series | None  # Ids of the units, or None if a row is a unit
     variants: tuple[str, ...]  # The variants, the control first
-    arm: Indices  # Variant of each unit
+    arm: Indices  # Index of the variant of each unit
     columns: Floats  # Columns of the metrics, shape (units, columns); the first column is all 1
-    metric_columns: dict[str, MetricColumns]  # Column numbers of each metric
-    # Levels of each segment, and the level of each unit; -1 without a level
+    metric_columns: dict[str, MetricColumns]  # Indices of the columns of each metric
+    # Levels of each segment, and the index of the level of each unit; -1 without a level
     segments: dict[str, tuple[tuple[str, ...], Indices]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()  # Excluded and merged rows
+    notes: tuple[str, ...] = ()  # Notes, such as on excluded and merged rows
 
     @property
     def counts(self) -> dict[str, int]:
@@ -109,14 +109,14 @@ class Units:
         sizes = np.bincount(self.arm, minlength=len(self.variants))
         return dict(zip(self.variants, map(int, sizes), strict=True))
 
-    def moments(self) -> Moments:
+    def compute_moments(self) -> Moments:
         """Return the moments of the columns by variant."""
-        return moments(self.columns, self.arm, (len(self.variants),))
+        return compute_moments(self.columns, self.arm, (len(self.variants),))
 
-    def skewness(self, gradient: Floats, treatment: int) -> float:
+    def compute_skewness(self, gradient: Floats, treatment: int) -> float:
         """Compute the skewness of a linear function of the columns in the control and a variant."""
         is_compared = (self.arm == 0) | (self.arm == treatment)
-        return skewness(self.columns[is_compared] @ gradient)
+        return compute_skewness(self.columns[is_compared] @ gradient)
 
     def is_proportion(self, metric: MetricColumns) -> bool:
         """Return whether a metric is the mean of values 0 and 1."""
@@ -168,8 +168,10 @@ def read_units(
         labels = [TIME, *(name for name in labels if name != time or name in segments)]
     if unit:
         sorted_table = replace(table, frame=frame)
-        once = _check_sums(frame, unit, metrics, source)
-        frame, unit_notes = _sum_by_unit(sorted_table, unit, variant, names, labels, mixed, once)
+        constants = _check_sums(frame, unit, metrics, source)
+        frame, unit_notes = _sum_by_unit(
+            sorted_table, unit, variant, names, labels, mixed, constants
+        )
         notes += unit_notes
     if n_excluded := frame[variant].null_count():
         notes.append(f"{counted(n_excluded, unit or 'row')} excluded: no variant")
@@ -213,7 +215,7 @@ def _encode_days(
         raise InputError(reason, source=source)
     if times.dtype == pl.String:
         return {"day": _encode_levels(times.str.slice(0, 10))}, []
-    if spelt(name) in TIMES:
+    if spelt(name) in TIME_NAMES:
         return {name: _encode_levels(times.cast(pl.String).str.strip_suffix(".0"))}, []
     return {}, [f"sample ratios by day are not tested, as {name} has numbers instead of dates"]
 
@@ -226,7 +228,7 @@ def _read_table(
     denominators: Names,
     missing: str,
 ) -> tuple[Table, str | None, list[str]]:
-    """Read a table; also return its unit, None if rows are units, and notes."""
+    """Read a table; return it with its column of units (None if rows are units) and notes."""
     name, ids = "table of units", [] if unit is None else [Column(unit, _UNIT, None)]
     decisive: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
     decisive += () if unit == ROW else ("weight", "assignment weight")
@@ -248,7 +250,7 @@ def _read_table(
     if unit is None and not is_by_row:
         check_rows(unit_table, metrics, denominators)
     table, notes = columns.table(schema), note_unused_labels(unit_table, unit)
-    id_columns = [unit_table.places[unit]] if unit else unit_table.unused
+    id_columns = [unit_table.positions[unit]] if unit else unit_table.unused
     unit_table.check_last_row(id_columns, table.frame.select(metrics))
     if unit:
         table.check(totals(unit))
@@ -264,17 +266,17 @@ def _read_table(
     return table, unit, notes
 
 
-def _check_uses(exclusive: list[str | None], shared: list[str | None], variant: str | None) -> None:
-    """Refuse columns with two uses or no name; segments and the time may also be metrics."""
-    names = [name for name in exclusive if name is not None]
-    names += [name for name in dict.fromkeys(shared) if name is not None and name in {"", variant}]
+def _check_uses(columns: list[str | None], labels: list[str | None], variant: str | None) -> None:
+    """Refuse columns with two uses or no name; labels (segments, time) may also be metrics."""
+    names = [name for name in columns if name is not None]
+    names += [name for name in dict.fromkeys(labels) if name is not None and name in {"", variant}]
     if invalid := [name for name in names if not name or names.count(name) > 1]:
         expected = "unit, variant, metric, segment and time must be different columns"
-        columns = f"{quoted(invalid[0])} twice" if invalid[0] else "an empty name"
-        raise PolicyError(f"{expected}, got {columns}")
+        problem = f"{quoted(invalid[0])} twice" if invalid[0] else "an empty name"
+        raise PolicyError(f"{expected}, got {problem}")
 
 
-_FIRST_YEAR = 1990  # Times since 1970 that are earlier are numbers of another origin
+_FIRST_YEAR = 1990  # Numbers that would be earlier times since 1970 are not such times
 
 
 def _convert_times(times: pl.Series, source: str) -> pl.Series:
@@ -307,36 +309,36 @@ def _is_rate(name: str) -> bool:
 def _check_sums(
     frame: pl.DataFrame, unit: str, metrics: Mapping[str, Metric], source: str
 ) -> set[str]:
-    """Refuse to sum rates over the rows of a unit; return covariates constant in each unit."""
+    """Refuse to sum rates over the rows of a unit; return covariates that are constant in units."""
     if frame[unit].n_unique() == frame.height:
         return set()
     parts = [metric.parts() for metric in metrics.values()]
     summed_columns = {name for part in parts for name in part[:2]}
-    once = set()
+    constants = set()
     for covariate in ({*part[2:]} - {""} for part in parts):
         is_constant = frame.group_by(unit).agg(pl.col(sorted(covariate)).n_unique() == 1)
         if not covariate & summed_columns and all(is_constant[name].all() for name in covariate):
-            once |= covariate
-    sums = {part[k] for part in parts for k in (0, 2) if not part[k + 1]} - once - {""}
-    ratio = "divide two sums, such as clicks/impressions"
+            constants |= covariate
+    sums = {part[k] for part in parts for k in (0, 2) if not part[k + 1]} - constants - {""}
+    remedy_for_rate = "for a rate, divide two sums, such as clicks/impressions"
     for name in sorted(sums):
         values = frame[name].drop_nulls()
         if _is_rate(name):
             expected = f"a column of amounts, which are summed over the rows of each {unit}"
-            remedy = f"for a rate, {ratio}; if {name} is an amount, rename it, such as total_{name}"
+            remedy = f"{remedy_for_rate}; if {name} is an amount, rename it, such as total_{name}"
             reason = f"expected {expected}, got {quoted(name)}; {remedy}"
             raise InputError(reason, source=source)
         if values.is_between(0, 1).all() and (values % 1 > 0).any():
             note = f"{quoted(name)} has values from 0 to 1, which are summed over the rows of each"
-            warn(f"{source}: {note} {unit}; for a rate, {ratio}")
-    repeated = frame.filter(pl.col(unit).is_duplicated())
-    for name in sorted(summed_columns - once - {""}):
-        units = repeated.group_by(unit).agg(pl.first(name), pl.n_unique(name).alias("(n)"))
+            warn(f"{source}: {note} {unit}; {remedy_for_rate}")
+    repeated_rows = frame.filter(pl.col(unit).is_duplicated())
+    for name in sorted(summed_columns - constants - {""}):
+        units = repeated_rows.group_by(unit).agg(pl.first(name), pl.n_unique(name).alias("(n)"))
         is_same = len(units) >= MIN_REPEATS and (units["(n)"] == 1).all()
         if is_same and units[name].n_unique() > 1:
             note = f"{quoted(name)} is equal in all rows of each {unit}, and these rows are summed"
             warn(f"{source}: {note}; if it is a value per {unit}, keep one row of each {unit}")
-    return once
+    return constants
 
 
 def _sum_by_unit(
@@ -346,17 +348,18 @@ def _sum_by_unit(
     names: list[str],
     labels: list[str],
     mixed: str,
-    once: set[str],
+    constants: set[str],
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Sum the rows of each unit, except for columns in `once`; exclude or refuse mixed units."""
+    """Sum the rows of each unit, but not its `constants`; exclude or refuse mixed units."""
     notes = [
         f"{name} is equal in all rows of each {unit}, so its value is taken once, not summed"
-        for name in sorted(once)
+        for name in sorted(constants)
     ]
     labels = [name for name in labels if name not in {unit, variant}]
     # A value that is missing in one row is missing in the sum.
-    values = {name: pl.col(name).first() if name in once else pl.col(name).sum() for name in names}
-    sums = [pl.when(pl.col(name).is_not_null().all()).then(values[name]) for name in names]
+    values = [pl.col(name).first() if name in constants else pl.col(name).sum() for name in names]
+    is_known = [pl.col(name).is_not_null().all() for name in names]
+    sums = [pl.when(k).then(value) for k, value in zip(is_known, values, strict=True)]
     units = table.frame.group_by(unit, maintain_order=True).agg(
         pl.col(variant).drop_nulls().first(),
         pl.col(variant).drop_nulls().n_unique().alias("(variants)"),
@@ -387,7 +390,7 @@ def _sum_by_unit(
 def _note_mixed_units(
     mixed_units: pl.Series, n_units: int, unit: str, mixed: str, source: str
 ) -> list[str]:
-    """Return a note on excluded units in several variants; refuse them if they are the majority."""
+    """Return a note on excluded units in several variants; refuse a majority of such units."""
     if mixed_units.is_empty():
         return []
     count = counted(len(mixed_units), "unit")
@@ -404,7 +407,7 @@ def _note_mixed_units(
 def order_variants(
     labels: pl.Series, control: str | None, variants: Sequence[str] | None, source: str
 ) -> tuple[str, ...]:
-    """Return the variants, the control first, which by default has one of the usual names."""
+    """Return the variants, the control first; by default the variant with a usual name of it."""
     data_variants = labels.unique().drop_nulls().sort().to_list()
     names = list(variants) if variants is not None else data_variants
     if unlisted := [name for name in data_variants if name not in names]:
@@ -446,7 +449,7 @@ def _encode_levels(labels: pl.Series) -> tuple[tuple[str, ...], Indices]:
 def _collect_columns(
     frame: pl.DataFrame, metrics: Mapping[str, Metric]
 ) -> tuple[Floats, dict[str, MetricColumns]]:
-    """Return the distinct columns of all metrics, and the column numbers of each metric."""
+    """Return the distinct columns of all metrics, and the column indices of each metric."""
     columns: dict[tuple[str, ...], Floats] = {(): np.ones(frame.height)}
 
     def add_columns(numerator: str, denominator: str) -> tuple[int, int]:
@@ -457,7 +460,7 @@ def _collect_columns(
             for name, column in zip((numerator, denominator), values, strict=False):
                 columns.setdefault((name,), column)
             keys = [(numerator,), (denominator,) if denominator else ()]
-        else:  # The mean is the sum of the known values divided by their number.
+        else:  # The mean is the sum of the known values divided by their count.
             keys = [(numerator, denominator, name) for name in ("numerator", "denominator")]
             columns[keys[0]] = np.where(is_known, values[0], 0.0)
             columns[keys[1]] = np.where(is_known, values[1] if denominator else 1.0, 0.0)
@@ -473,18 +476,18 @@ def _collect_columns(
 
 
 def parse_measures(metrics: Mapping[str, Metric]) -> dict[str, OnlineMeasure]:
-    """Parse the online measures of metrics of a log."""
+    """Parse the online measures that are the metrics of a log."""
     return {name: parse_online_measure(str(metric.value)) for name, metric in metrics.items()}
 
 
 def set_directions(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-    """Set the direction of metrics to the direction of their measures."""
+    """Set the direction of metrics without one to the direction of their measures."""
     measures = parse_measures(metrics).items()
     directions = {name: m.better or "higher" for name, m in measures}
     return {name: replace(m, better=m.better or directions[name]) for name, m in metrics.items()}
 
 
-def units_from_log(
+def read_units_from_log(
     data: QueryLog | UnitSums,
     metrics: Mapping[str, Metric],
     *,
@@ -528,7 +531,7 @@ def units_from_log(
     if censored:
         effect = "means are biased if variants differ in censoring"
         notes.append(f"{censored}: censored values are excluded, so {effect}")
-    units = units_from_sums(data, texts, before=before, source=source, notes=notes, **arms)
+    units = convert_sums_to_units(data, texts, before=before, source=source, notes=notes, **arms)
     return units if first_times is None else _sort_by_time(units, first_times)
 
 
@@ -544,7 +547,7 @@ def _sort_by_time(units: Units, first_times: pl.DataFrame) -> Units:
 
 
 def _check_periods(log: QueryLog, before: Any) -> None:
-    """Refuse a log of the same time as covariates, which the experiment may have changed."""
+    """Refuse covariates from a log that overlaps with the experiment, which may change them."""
     if isinstance(before, QueryLog) and "time" in log.pages.columns and "time" in before.pages:
         end: Any = before.pages["time"].max()
         start: Any = log.pages["time"].min()
@@ -556,7 +559,7 @@ def _check_periods(log: QueryLog, before: Any) -> None:
 def _select_assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryLog, list[str]]:
     """Return the pages of units in one variant, and notes on excluded pages and units."""
     log.require("pages", unit, "variant", purpose="an experiment")
-    notes = [count_phrase(number, kind) for kind, number in log.anomalies.items() if number]
+    notes = [format_count(count, kind) for kind, count in log.anomalies.items() if count]
     pages = log.pages.filter(pl.col("variant").is_not_null())
     if n_excluded := log.pages.height - pages.height:
         notes.append(f"{counted(n_excluded, 'page')} excluded: no variant")
@@ -568,7 +571,7 @@ def _select_assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryL
     return log.where(pl.col("variant").is_not_null() & ~is_mixed), notes
 
 
-def units_from_sums(
+def convert_sums_to_units(
     sums: UnitSums,
     measures: Mapping[str, str],
     *,
@@ -580,13 +583,13 @@ def units_from_sums(
 ) -> Units:
     """Convert sums by unit to units; `measures` names the measure of each metric."""
     has_variant = sums.variant >= 0
-    messages = list(notes)
+    all_notes = list(notes)
     for table, period in ((sums, ""), (before, " before the experiment")):
         if table is not None and table.unassigned:
             pages, proportion = counted(table.unassigned, "page"), table.unassigned / table.pages
-            messages.append(f"{pages}{period} ({proportion:.1%}) excluded: no {table.kind}")
+            all_notes.append(f"{pages}{period} ({proportion:.1%}) excluded: no {table.kind}")
     if n_excluded := int((~has_variant).sum()):
-        messages.append(f"{counted(n_excluded, sums.kind)} excluded: no unique variant")
+        all_notes.append(f"{counted(n_excluded, sums.kind)} excluded: no unique variant")
     labels = pl.Series([sums.variants[k] for k in sums.variant[has_variant]], dtype=pl.String)
     ids = pl.Series(sums.units, dtype=pl.String).filter(pl.Series(has_variant))
     arms = order_variants(labels, control, variants, source)
@@ -596,7 +599,7 @@ def units_from_sums(
         raise InputError(reason, source=source)
     if before_codes is not None and (n_new := int((before_codes < 0).sum())):
         new_units = f"{counted(n_new, sums.kind)} without pages before the experiment"
-        messages.append(f"{new_units} are not adjusted for the covariate")
+        all_notes.append(f"{new_units} are not adjusted for the covariate")
     columns = [np.ones(len(ids))]
 
     def add_columns(totals: Floats, counts: Floats) -> tuple[int, int]:
@@ -619,4 +622,4 @@ def units_from_sums(
         metric_columns[name] = MetricColumns(*indices, *covariate)
     values = np.column_stack(columns)
     identity = source, sums.kind, ids, arms, _encode_labels(labels, arms)
-    return Units(*identity, values, metric_columns, notes=tuple(messages))
+    return Units(*identity, values, metric_columns, notes=tuple(all_notes))

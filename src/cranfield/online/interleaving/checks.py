@@ -1,4 +1,4 @@
-"""Checks of interleaving methods with simulated users."""
+"""Check interleaving methods with simulated users."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cranfield.online.interleaving.method import (
 )
 from cranfield.result import Column, Columns, Result, TableResult
 
-STOP = ("examined", "clicked")  # Stop after any examined result, or only after clicks
+STOP_RULES = ("examined", "clicked")  # Results after which users may stop
 
 PRESETS: dict[str, dict[int, tuple[tuple[float, ...], tuple[float, ...]]]] = {
     "perfect": {
@@ -84,12 +84,13 @@ class CascadeUser:
     name: str = "own"
 
     def __post_init__(self) -> None:
-        check_choice("stop_after", self.stop_after, STOP)
+        check_choice("stop_after", self.stop_after, STOP_RULES)
         for name in ("click", "stop"):
             probabilities = as_numbers(getattr(self, name), f"the probabilities of a {name}")
             is_valid = (probabilities >= 0) & (probabilities <= 1)
             if probabilities.ndim != 1 or not probabilities.size or not is_valid.all():
-                raise PolicyError(f"{name} must be probabilities from 0 to 1, one per grade")
+                expected = f"{name} must be probabilities from 0 to 1, one per grade"
+                raise PolicyError(f"{expected}, got {quoted(getattr(self, name))}")
             object.__setattr__(self, name, tuple(probabilities.tolist()))
         if len(self.click) != len(self.stop):
             sizes = f"{len(self.click)} and {len(self.stop)}"
@@ -111,7 +112,7 @@ class CascadeUser:
         PolicyError
             For a grade without probabilities, or too few random numbers.
         """
-        click, stop, is_listed = self._probabilities(grades)
+        click, stop, is_listed = self._look_up_probabilities(grades)
         width = 2 * is_listed.shape[1]
         if uniforms.ndim != 2 or len(uniforms) != len(is_listed) or uniforms.shape[1] < width:
             expected = f"{width} numbers for each of {counted(len(is_listed), 'page')}"
@@ -125,21 +126,22 @@ class CascadeUser:
 
     def click_probabilities(self, grades: Any) -> Floats:
         """Return the probability of a click on each result, shape (pages, ranks)."""
-        click, stop, is_listed = self._probabilities(grades)
+        click, stop, is_listed = self._look_up_probabilities(grades)
         if self.stop_after == "clicked":
             stop = stop * click
         examined = np.ones(click.shape)
         examined[:, 1:] = np.cumprod(1 - stop, axis=1)[:, :-1]
         return np.where(is_listed, click * examined, 0.0)
 
-    def _probabilities(self, grades: Any) -> tuple[Floats, Floats, Bools]:
+    def _look_up_probabilities(self, grades: Any) -> tuple[Floats, Floats, Bools]:
         """Return the probabilities of a click and of stopping, and a mask of listed results."""
         grades = np.asarray(grades)
         if grades.ndim != 2 or grades.dtype.kind not in "iu":
-            raise PolicyError("grades must be integers of shape (pages, ranks)")
+            expected = "grades must be integers of shape (pages, ranks)"
+            raise PolicyError(f"{expected}, got {grades.dtype} of shape {grades.shape}")
         if grades.size and grades.max() >= len(self.click):
-            reason = f"the {self.name} user has grades 0 to {len(self.click) - 1}"
-            raise PolicyError(f"grade {grades.max()} has no click probability: {reason}")
+            expected = f"grades of the {self.name} user must be at most {len(self.click) - 1}"
+            raise PolicyError(f"{expected}, got {grades.max()}")
         index = np.maximum(grades, 0).astype(np.intp)
         return np.array(self.click)[index], np.array(self.stop)[index], grades >= 0
 
@@ -186,10 +188,10 @@ def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> Cascad
     return CascadeUser(*presets[grades], stop_after=stop, name=name)
 
 
-CLICKS = ("one click", "any clicks")  # Random clicks on one document, or on any set
+RANDOM_CLICKS = ("one click", "any clicks")  # On one random document, or on a random set
 _MAX_LENGTH = 12  # Maximum length of lists whose 2^ranks sets of clicks are enumerated
 _MAX_WORK = 1 << 27  # Maximum product of documents, click sets and pairs: about ten seconds
-_TIE = 1e-9  # Absolute outcomes up to this value are ties
+_TIE = 1e-9  # Outcomes up to this absolute value are ties
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -240,7 +242,9 @@ class Bias(Result):
     def _frame(self) -> pl.DataFrame:
         rows = [
             (clicks, self.rankers[a], self.rankers[b], credit[a] - credit[b], outcome[a, b])
-            for clicks, credit, outcome in zip(CLICKS, self.credits, self.outcomes, strict=True)
+            for clicks, credit, outcome in zip(
+                RANDOM_CLICKS, self.credits, self.outcomes, strict=True
+            )
             for a, b in combinations(range(len(self.rankers)), 2)
         ]
         return pl.DataFrame(rows, schema=list(self.columns), orient="row")
@@ -268,7 +272,7 @@ def bias(
     Raises
     ------
     PolicyError
-        For more lists than `limit`, lists longer than 12, or a computation of minutes.
+        For more lists than `limit`, lists longer than 12, or a computation that takes too long.
 
     Examples
     --------
@@ -418,6 +422,6 @@ def fidelity(
 
 
 def _merge_distribution(interleaver: Interleaver, limit: int = 100_000) -> Distribution:
-    """Return all lists, merged over teams unless the method credits teams."""
+    """Return the distribution of lists, merged over teams unless the method credits teams."""
     distribution = interleaver.distribution(limit)
     return distribution if interleaver.method.has_team_credit else distribution.merge_teams()

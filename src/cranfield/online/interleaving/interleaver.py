@@ -35,22 +35,22 @@ from cranfield.online.interleaving.method import (
     RankedLists,
     Rankings,
     StepwiseDistribution,
+    encode_rankings,
     find_duplicates,
     parse_interleaving,
     rank_documents,
-    rankings_from_lists,
 )
 from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import FRAMES, Column, Schema
 from cranfield.sources.values import ID
 
 MAX_LENGTH = 10_000  # Maximum number of documents of a list
-_BATCH_VALUES = 1 << 20  # Maximum number of values in memory: impressions, documents, rankers
+_BATCH_VALUES = 1 << 20  # Maximum product of impressions, documents and rankers in a batch
 _MAX_DRAWS = 100_000_000  # Maximum number of impressions of one call, all in memory
 
 
 class DrawnLists(NamedTuple):
-    """Drawn lists, one row per impression, and their teams: see :class:`Distribution`."""
+    """Drawn lists, one row per impression, and their teams, as in :class:`Distribution`."""
 
     lists: Indices
     teams: Indices
@@ -58,7 +58,7 @@ class DrawnLists(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Interleaver:
-    """Interleaved rankings of one topic; returned by :func:`interleave`.
+    """Rankings of one topic to interleave; returned by :func:`interleave`.
 
     Attributes
     ----------
@@ -104,10 +104,10 @@ class Interleaver:
         n
             Number of impressions.
         seed
-            Seed. The list of an impression depends on its number, the seed and the topic, and not
-            on the other impressions of the call.
+            Seed. The list of an impression depends on its index, the seed and the topic, but not on
+            the other impressions of the call.
         first
-            Number of the first impression, from 0.
+            Index of the first impression.
         jobs
             Number of threads, None for one per processor; results do not depend on it.
 
@@ -128,7 +128,7 @@ class Interleaver:
             start, size = first + rows.start, rows.stop - rows.start
             return self._lists.draw(uniforms(seed, start, size, self._lists.width, topic, 0))
 
-        return _concatenate(in_threads(draw_rows, self._batches(n), jobs))
+        return _concatenate(in_threads(draw_rows, self._split_batches(n), jobs))
 
     def draw_for(self, keys: Iterable[str], seed: int) -> DrawnLists:
         """Draw a list for each named impression.
@@ -149,10 +149,12 @@ class Interleaver:
         if invalid := [name for name in names if not isinstance(name, str)]:
             raise PolicyError(f"keys must be strings, got {quoted(invalid[0])}")
         draws = [named_stream(seed, name, topic).random(self._lists.width) for name in names]
-        numbers = np.array(draws).reshape(len(names), self._lists.width)
-        return _concatenate(self._lists.draw(numbers[rows]) for rows in self._batches(len(names)))
+        rows = np.array(draws).reshape(len(names), self._lists.width)
+        return _concatenate(
+            self._lists.draw(rows[batch]) for batch in self._split_batches(len(names))
+        )
 
-    def _batches(self, n_impressions: int) -> list[slice]:
+    def _split_batches(self, n_impressions: int) -> list[slice]:
         """Split impressions into batches, at least one, that fit in memory."""
         values_per_impression = len(self.docs) * len(self.rankers)
         return [*row_slices(n_impressions, values_per_impression, _BATCH_VALUES)] or [slice(0, 0)]
@@ -243,12 +245,12 @@ class Interleaver:
         if owners.shape != codes.shape:
             expected = f"teams must have the shape of the lists, {codes.shape}"
             raise PolicyError(f"{expected}, got {owners.shape}")
-        for rows in self._batches(len(codes)) if len(codes) else ():
+        for rows in self._split_batches(len(codes)) if len(codes) else ():
             yield codes[rows], is_clicked[rows], owners[rows]
 
 
-def _concatenate(parts: Iterable[tuple[Indices, Indices]]) -> DrawnLists:
-    lists, teams = zip(*parts, strict=True)
+def _concatenate(draws: Iterable[tuple[Indices, Indices]]) -> DrawnLists:
+    lists, teams = zip(*draws, strict=True)
     return DrawnLists(np.concatenate(lists), np.concatenate(teams))
 
 
@@ -317,7 +319,7 @@ def interleave(
     runs = [entry for entry in entries if isinstance(entry, Run)]
     method = check_method(method, length, len(lists))
     if not runs:
-        topic_rankings = rankings_from_lists(cast("RankedLists", lists))
+        topic_rankings = encode_rankings(cast("RankedLists", lists))
         return Interleaver(method, topic_rankings, length, topic or "")
     if len(runs) < len(lists):
         raise PolicyError("expected lists of ids or runs, got both")
@@ -329,7 +331,7 @@ def interleave(
     for run in runs:
         rows = run.restricted(run.codes == run.topics.index(topic)) if topic in run.topics else None
         rankings[run.name] = [] if rows is None else rank_documents(rows, ties)[topic]
-    return Interleaver(method, rankings_from_lists(rankings), length, topic)
+    return Interleaver(method, encode_rankings(rankings), length, topic)
 
 
 def check_names(runs: Sequence[Run]) -> None:
@@ -417,10 +419,11 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         first: int = 0,
         jobs: Annotated[int | None, Integer(1)] = None,
     ) -> pl.DataFrame:
-        """Draw lists for n pages of each topic: `page`, `query`, `method`, `rank`, `doc`, `team`.
+        """Draw lists for n pages of each topic.
 
-        The table has one row per document shown, and can be read by :func:`read_log`. Pages are
-        named by topic and number.
+        The table has one row per document shown, with the columns `page`, `query`, `method`,
+        `rank`, `doc` and `team`, and can be read by :func:`read_log`. Names of pages are the topic
+        and an index.
 
         Parameters
         ----------
@@ -521,7 +524,7 @@ def interleave_runs(
     >>> interleaved.draw(1, seed=7).select("page", "rank", "doc", "team").rows()
     [('q1-0', 1, 'd2', 'B'), ('q1-0', 2, 'd1', 'A')]
     """
-    parse_interleaving(method)  # Before any file is read.
+    parse_interleaving(method)  # An invalid method is refused before any file is read.
     run_list = list(read_runs(runs))
     check_names(run_list)
     method = check_method(method, length, len(run_list))
@@ -529,10 +532,10 @@ def interleave_runs(
     topics = dict.fromkeys(topic for order in orders.values() for topic in order)
     shared_topics = [topic for topic in topics if all(topic in order for order in orders.values())]
     if not shared_topics:
-        raise PolicyError("the runs have no topic in common")
+        raise PolicyError("expected runs with at least one common topic, got none")
     interleavers = {}
     for topic in shared_topics:
-        rankings = rankings_from_lists({name: order[topic] for name, order in orders.items()})
+        rankings = encode_rankings({name: order[topic] for name, order in orders.items()})
         interleavers[topic] = Interleaver(method, rankings, length, topic)
     missing = tuple(topic for topic in topics if topic not in interleavers)
     return InterleavedRuns(method, tuple(orders), missing, interleavers)

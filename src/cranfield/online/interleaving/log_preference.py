@@ -1,4 +1,4 @@
-"""Preferences of the users of a log, and the number of impressions for a sign test."""
+"""Test the preferences of the users of a log, and compute the impressions for a sign test."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.preference import (
     Preference,
     PreferenceOptions,
-    preference_between,
+    compare_rankers,
 )
 from cranfield.online.interleaving.side_by_side import PreferenceMatrix, compare_pairs
 from cranfield.online.log.query_log import QueryLog, check_independence, number_page_units
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
 
 MIN_SATISFIED_DWELL = 30.0  # Minimum dwell, in seconds, of a satisfied click
-CLICKS = ("all", "first", "last", "sat")  # Clicks that may count, without weights
+CLICKS = ("all", "first", "last", "sat")  # Selections of clicks, all with the weight 1
 UNITS = ("user", "session", "query", "impression")  # Units of the sign test and the bootstrap
 
 
@@ -44,7 +44,7 @@ class LogCredits:
     rankers: tuple[str, ...]  # In order of UTF-8 bytes
     values: Floats  # Shape (pages, rankers); NaN if a ranker took no part
     pages: Indices  # Row of each page in the log
-    notes: tuple[str, ...]  # Excluded pages and clicks
+    notes: tuple[str, ...]  # Notes, such as on excluded pages
 
     def select(self, name: str) -> Floats:
         """Return the credit of a ranker on each page."""
@@ -63,7 +63,7 @@ def _check_pair(names: Sequence[str]) -> tuple[str, str]:
 def weigh_clicks(
     log: QueryLog, clicks: str, results: pl.DataFrame
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Add to each result the largest `weight` of its clicks, or 0; also return notes."""
+    """Add the column `weight` to results: the largest weight of its clicks, or 0; return notes."""
     log.require("clicks", purpose="a preference")
     rows = log.clicks.filter(pl.col("rank").is_not_null())
     rows = rows.join(results, on="page", how="semi", maintain_order="left")
@@ -93,8 +93,8 @@ def weigh_clicks(
         if n_missing := rows[clicks].null_count():
             notes.append(f"{counted(n_missing, 'click')} without a value of {clicks} counted as 0")
     best_clicks = rows.group_by("page", "rank").agg(weight.max().alias("weight"))
-    weighted = results.join(best_clicks, on=["page", "rank"], how="left", maintain_order="left")
-    return weighted.with_columns(pl.col("weight").fill_null(0.0)), notes
+    results = results.join(best_clicks, on=["page", "rank"], how="left", maintain_order="left")
+    return results.with_columns(pl.col("weight").fill_null(0.0)), notes
 
 
 def list_teams(log: QueryLog) -> tuple[str, ...]:
@@ -112,8 +112,8 @@ def list_teams(log: QueryLog) -> tuple[str, ...]:
     return tuple(sorted(names, key=str.encode))
 
 
-def interleaved_pages(log: QueryLog) -> Bools:
-    """Return a mask of pages with a method or a team; all pages if there are none."""
+def mask_interleaved_pages(log: QueryLog) -> Bools:
+    """Return a mask of the pages with a method or a team; of all pages if none has one."""
     is_interleaved = np.zeros(log.pages.height, dtype=bool)
     if "method" in log.pages.columns:
         is_interleaved |= log.pages["method"].is_not_null().to_numpy()
@@ -122,17 +122,18 @@ def interleaved_pages(log: QueryLog) -> Bools:
     return is_interleaved if is_interleaved.any() else ~is_interleaved
 
 
-def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
+def compute_team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     """Credit each ranker with the clicks on the results of its team.
 
-    Two rankers take part in every interleaved page (Radlinski et al., 2008: the team with more
-    clicks wins). If there are more rankers, those that own a result of a page take part in it.
+    If a log has two rankers, both take part in every interleaved page; the team with more clicks
+    wins (Radlinski et al., 2008). If there are more rankers, those that own a result of a page take
+    part in it.
     """
     rankers = list_teams(log)
     results, notes = weigh_clicks(log, clicks, log.results.drop_nulls("team"))
     weights = results.group_by("page", "team", maintain_order=True).agg(pl.col("weight").sum())
     weights = weights.with_columns(pl.col("team").replace_strict(rankers, range(len(rankers))))
-    pages = np.flatnonzero(interleaved_pages(log))
+    pages = np.flatnonzero(mask_interleaved_pages(log))
     n_single = int((weights["page"].value_counts()["count"] == 1).sum())
     n_empty = len(pages) - weights["page"].n_unique()
     if n_single and len(rankers) == 2:
@@ -220,13 +221,13 @@ def impressions_needed(
     n = (quantiles / (p - 0.5)) ** 2
     if n <= MAX_EXACT:
         sizes = np.arange(1, int(2 * n) + 100)
-        n = float(np.flatnonzero(_power(sizes, p, alpha) < power).max(initial=-1)) + 2
+        n = float(np.flatnonzero(_compute_power(sizes, p, alpha) < power).max(initial=-1)) + 2
     with np.errstate(over="ignore"):
         return float(np.ceil(np.ceil(n) / untied))
 
 
-def _power(n: Indices, p: float, alpha: float) -> Floats:
-    """Compute the power of the exact test for each number n of untied impressions."""
+def _compute_power(n: Indices, p: float, alpha: float) -> Floats:
+    """Compute the power of the exact test for numbers n of untied impressions."""
     # The largest number of losses with P(losses or fewer) <= alpha / 2 is near its approximation.
     approximation = np.floor(n / 2 + ndtri(alpha / 2) * np.sqrt(n) / 2)
     losses = approximation + np.arange(-3, 4)[:, None]
@@ -240,7 +241,7 @@ def _power(n: Indices, p: float, alpha: float) -> Floats:
 QueryRankings = Mapping[str, Mapping[str, Sequence[str]]]  # By query and ranker, best first
 
 
-def method_credits(
+def compute_method_credits(
     log: QueryLog,
     lists: QueryRankings,
     method: str | None,
@@ -254,7 +255,7 @@ def method_credits(
         log.require("pages", "method", purpose="a preference by the method of each page")
     pages = log.pages.select("query", method="method" if method is None else pl.lit(method))
     pages = pages.with_columns(page=pl.int_range(pl.len(), dtype=pl.Int64))
-    pages = pages.filter(pl.Series(interleaved_pages(log)))
+    pages = pages.filter(pl.Series(mask_interleaved_pages(log)))
     used_pages = pages.filter(pl.col("query").is_in(list(lists)) & pl.col("method").is_not_null())
     if used_pages.is_empty():
         raise InputError(
@@ -383,16 +384,16 @@ def preference(
     """
     check_list("names", names)
     if lists is not None:
-        credits = method_credits(log, lists, method, clicks, names)
+        credits = compute_method_credits(log, lists, method, clicks, names)
     elif method is not None:
         raise PolicyError("method requires lists, the interleaved rankings")
     else:
-        credits = team_credits(log, clicks)
-    unit, unit_numbers, notes = number_units(log, credits, unit)
+        credits = compute_team_credits(log, clicks)
+    unit, unit_indices, notes = number_units(log, credits, unit)
     pair = _check_pair(credits.rankers if names is None else names)
     options = PreferenceOptions(expected, confidence, resamples, seed)
     first, second = map(credits.select, pair)
-    return preference_between(first, second, unit_numbers, pair, unit, notes, options)
+    return compare_rankers(first, second, unit_indices, pair, unit, notes, options)
 
 
 def preference_matrix(
@@ -426,11 +427,11 @@ def preference_matrix(
     """
     check_list("names", names)
     check_choice("correction", correction, ADJUSTMENTS)
-    credits = team_credits(log, clicks)
-    unit, unit_numbers, notes = number_units(log, credits, unit)
+    credits = compute_team_credits(log, clicks)
+    unit, unit_indices, notes = number_units(log, credits, unit)
     rankers = tuple(credits.rankers if names is None else names)
     if len(rankers) < 2:
         raise PolicyError(f"names must be two or more rankers, got {quoted(', '.join(rankers))}")
     values = np.stack([credits.select(name) for name in rankers], axis=1)
     options = PreferenceOptions(0.5, confidence, resamples, seed)
-    return compare_pairs(values, unit_numbers, rankers, unit, notes, correction, options)
+    return compare_pairs(values, unit_indices, rankers, unit, notes, correction, options)

@@ -30,7 +30,7 @@ RankedLists = Mapping[str, Sequence[Id]] | Sequence[Sequence[Id]] | Sequence[Seq
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
-    """Rankings of several rankers, as codes of documents."""
+    """Rankings of documents by several rankers, with documents as codes."""
 
     rankers: tuple[str, ...]  # Names of the rankers
     # Ids of all documents, those of the first ranking first; a code is an index into `docs`
@@ -45,7 +45,7 @@ class Rankings:
 
     @cached_property
     def ranks(self) -> Ints:
-        """Rank from 1, or after the last document if missing; shape (rankers, documents)."""
+        """Ranks of documents from 1, shape (rankers, documents); missing ones follow the last."""
         ranks: Ints = np.repeat(self.sizes[:, None] + 1, len(self.docs), axis=1)
         ranker, position = np.nonzero(self.orders >= 0)
         ranks[ranker, self.orders[ranker, position]] = position + 1
@@ -72,8 +72,8 @@ class Rankings:
         return f"Rankings({rankings} of {counted(len(self.docs), 'document')})"
 
 
-def rankings_from_lists(lists: RankedLists) -> Rankings:
-    """Convert two or more lists of document ids to rankings of codes."""
+def encode_rankings(lists: RankedLists) -> Rankings:
+    """Encode two or more lists of document ids as rankings of codes."""
     if isinstance(lists, Mapping):
         names, rows = [str(name) for name in lists], [*lists.values()]
     else:
@@ -83,12 +83,12 @@ def rankings_from_lists(lists: RankedLists) -> Rankings:
         raise PolicyError(f"expected two or more rankings, got {len(rows)}")
     doc_lists = [_check_ids(row, name) for row, name in zip(rows, names, strict=True)]
     docs = dict.fromkeys(doc for row in doc_lists for doc in row)
-    code = {doc: k for k, doc in enumerate(docs)}
-    if not code:
+    code_by_doc = {doc: k for k, doc in enumerate(docs)}
+    if not code_by_doc:
         raise PolicyError("expected rankings with documents, got only empty rankings")
     orders = np.full((len(doc_lists), max(map(len, doc_lists))), NOBODY, dtype=np.intp)
     for order, row in zip(orders, doc_lists, strict=True):
-        order[: len(row)] = [code[doc] for doc in row]
+        order[: len(row)] = [code_by_doc[doc] for doc in row]
     return Rankings(tuple(names), tuple(docs), orders)
 
 
@@ -108,8 +108,8 @@ def _check_ids(row: Iterable[Id], name: str) -> list[Id]:
 
 
 def find_duplicates(values: Iterable[T]) -> list[T]:
-    """Return the values that occur several times."""
-    return [value for value, number in Counter(values).items() if number > 1]
+    """Return the values that occur more than once."""
+    return [value for value, count in Counter(values).items() if count > 1]
 
 
 def rank_documents(run: Run, ties: str) -> dict[str, list[str]]:
@@ -121,8 +121,8 @@ def rank_documents(run: Run, ties: str) -> dict[str, list[str]]:
     return {topic: docs[rows] for topic, rows in zip(run.topics, slices, strict=True)}
 
 
-Pair = tuple[int, int]  # Indices of two rankers
-NOBODY = -1  # Code of no document, and the team of a document that no ranker owns
+RankerPair = tuple[int, int]  # Indices of two rankers
+NOBODY = -1  # Code of an empty rank, and team of a document that no ranker owns
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ class Distribution:
         return self
 
     def merge_teams(self) -> Distribution:
-        """Sum the probabilities of equal lists, whatever their teams."""
+        """Merge lists that differ in teams only, by adding their probabilities."""
         lists, index = np.unique(self.lists, axis=0, return_inverse=True)
         sums = np.zeros(len(lists))
         np.add.at(sums, index.ravel(), self.probabilities)
@@ -201,17 +201,17 @@ class Distribution:
 
 @dataclass
 class Prefixes:
-    """Prefixes of lists that are being drawn."""
+    """Prefixes of lists that are drawn rank by rank."""
 
-    lists: Indices  # Shape (lists, length); -1 from `rank` on
+    lists: Indices  # Codes of documents, shape (lists, length); -1 from `rank` on
     teams: Indices
     rank: int  # Number of ranks that are filled
     # Whether a document is not yet in a prefix, shape (lists, documents + 1); the last column, for
     # the code -1, is False
-    available: Bools
+    is_available: Bools
 
     @classmethod
-    def empty(cls, n_lists: int, length: int, n_docs: int) -> Prefixes:
+    def make_empty(cls, n_lists: int, length: int, n_docs: int) -> Prefixes:
         available = np.ones((n_lists, n_docs + 1), dtype=bool)
         available[:, -1] = False
         codes = np.full((n_lists, length), NOBODY, dtype=np.intp)
@@ -220,14 +220,14 @@ class Prefixes:
     def extend(self, docs: Indices, teams: Indices) -> None:
         self.lists[:, self.rank] = docs
         self.teams[:, self.rank] = teams
-        self.available[np.arange(len(docs)), docs] = False
+        self.is_available[np.arange(len(docs)), docs] = False
         self.rank += 1
 
     def take(self, rows: Indices) -> Prefixes:
-        return Prefixes(self.lists[rows], self.teams[rows], self.rank, self.available[rows])
+        return Prefixes(self.lists[rows], self.teams[rows], self.rank, self.is_available[rows])
 
 
-Candidates = tuple[Indices, Indices, Floats]  # Documents, teams, weights: (lists, candidates)
+Candidates = tuple[Indices, Indices, Floats]  # Documents, teams, weights; shape (lists, candidates)
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ class StepwiseDistribution:
 
     def draw(self, uniforms: Floats) -> tuple[Indices, Indices]:
         """Draw a list and its teams for each row of random numbers in [0, 1)."""
-        prefixes = Prefixes.empty(len(uniforms), self.length, len(self.rankings.docs))
+        prefixes = Prefixes.make_empty(len(uniforms), self.length, len(self.rankings.docs))
         rows = np.arange(len(uniforms))
         for rank in range(min(self.length, len(self.rankings.docs))):
             docs, teams, weights = self.candidates(self.rankings, prefixes)
@@ -261,7 +261,7 @@ class StepwiseDistribution:
 
     def enumerate(self, limit: int) -> Distribution | None:
         """Enumerate all lists; None if there are more than `limit`."""
-        prefixes = Prefixes.empty(1, self.length, len(self.rankings.docs))
+        prefixes = Prefixes.make_empty(1, self.length, len(self.rankings.docs))
         probabilities = np.ones(1)
         for _ in range(min(self.length, len(self.rankings.docs))):
             docs, teams, weights = self.candidates(self.rankings, prefixes)
@@ -280,8 +280,10 @@ class StepwiseDistribution:
         return Distribution(self.rankings, lists[order], teams[order], probabilities[order])
 
 
-OUTCOME = "outcome of an impression: `sign` of the difference of credits, or the `difference`"
-"""Documentation of the parameter `outcome`, whose default depends on the method."""
+OUTCOME_DESCRIPTION = (
+    "outcome of an impression: `sign` of the difference of credits, or the `difference`"
+)
+"""Description of the parameter `outcome`, whose default depends on the method."""
 
 
 class InterleavingMethod(Spec):
@@ -297,7 +299,7 @@ class InterleavingMethod(Spec):
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""  # Publication that defines the method
     max_rankers: ClassVar[int | None] = None  # Maximum number of rankers; None for any number
-    outcome: str = parameter("sign", choice("sign", "difference"), OUTCOME)
+    outcome: str = parameter("sign", choice("sign", "difference"), OUTCOME_DESCRIPTION)
 
     @property
     def has_team_credit(self) -> bool:
@@ -313,7 +315,7 @@ class InterleavingMethod(Spec):
         raise NotImplementedError
 
     def outcomes(
-        self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices, pair: Pair
+        self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices, pair: RankerPair
     ) -> Floats:
         """Compute the outcome of each list for two rankers, above 0 if the first ranker wins."""
         first, second = self.credits(rankings, lists, clicks, teams)[:, list(pair)].T

@@ -19,12 +19,12 @@ from cranfield.base.spec import choice, flag, integer, number, optional, paramet
 from cranfield.base.streams import uniforms
 from cranfield.online.interleaving.method import (
     NOBODY,
-    OUTCOME,
+    OUTCOME_DESCRIPTION,
     Candidates,
     Distribution,
     InterleavingMethod,
-    Pair,
     Prefixes,
+    RankerPair,
     Rankings,
     StepwiseDistribution,
     divide,
@@ -32,12 +32,12 @@ from cranfield.online.interleaving.method import (
 
 
 def find_best_available_docs(rankings: Rankings, prefixes: Prefixes) -> Indices:
-    """Return the best available document of each ranker, -1 for none; shape (lists, rankers)."""
+    """Find the best available document of each ranker, -1 for none; shape (lists, rankers)."""
     # If any document is available, one of the first rank + 1 documents is.
     tops = rankings.orders[:, : prefixes.rank + 1]
     best_docs = np.empty((len(prefixes.lists), len(tops)), dtype=np.intp)
     for ranker, top in enumerate(tops):
-        available = prefixes.available[:, top]
+        available = prefixes.is_available[:, top]
         position = available.argmax(axis=1)
         best_docs[:, ranker] = np.where(available.any(axis=1), top[position], NOBODY)
     return best_docs
@@ -147,11 +147,13 @@ def count_team_clicks(rankings: Rankings, clicks: Bools, teams: Indices) -> Floa
     return np.stack(counts, axis=1).astype(np.float64)
 
 
-_MAX_RANKERS = 10  # Maximum number of rankers in turns: a path is in one of 2^rankers states
+_MAX_RANKERS = 10  # Maximum number of rankers that take turns: paths have 2^rankers states
 Update = Callable[[Floats, int, int], Floats]  # New sums for a rank and a ranker
 
 
-def expected_clicks(probabilities: Floats, clicks: Bools, filled: Bools, replace: bool) -> Floats:
+def compute_expected_clicks(
+    probabilities: Floats, clicks: Bools, is_filled: Bools, replace: bool
+) -> Floats:
     """Compute the expected clicks on the documents of each ranker, shape (lists, rankers)."""
 
     def update(sums: Floats, rank: int, ranker: int) -> Floats:
@@ -159,13 +161,15 @@ def expected_clicks(probabilities: Floats, clicks: Bools, filled: Bools, replace
         new_sums[:, 1 + ranker] += sums[:, 0] * clicks[:, rank]
         return new_sums
 
-    return _sum_over_paths(probabilities, filled, replace, np.zeros(probabilities.shape[2]), update)
+    return _sum_over_paths(
+        probabilities, is_filled, replace, np.zeros(probabilities.shape[2]), update
+    )
 
 
-def difference_distribution(
-    probabilities: Floats, clicks: Bools, filled: Bools, replace: bool, pair: tuple[int, int]
+def compute_difference_distribution(
+    probabilities: Floats, clicks: Bools, is_filled: Bools, replace: bool, pair: tuple[int, int]
 ) -> Floats:
-    """Compute the distribution of the clicks of one ranker minus those of another, from -n to n."""
+    """Compute the distribution of one ranker's clicks minus another's, for values from -n to n."""
     max_clicks = int(clicks.sum(axis=1).max(initial=0))
     signs = [int(k == pair[0]) - int(k == pair[1]) for k in range(probabilities.shape[2])]
 
@@ -179,13 +183,13 @@ def difference_distribution(
         return new_sums
 
     starts = np.eye(1, 2 * max_clicks + 1, max_clicks)[0]
-    return _sum_over_paths(probabilities, filled, replace, starts, update)
+    return _sum_over_paths(probabilities, is_filled, replace, starts, update)
 
 
 def _sum_over_paths(
-    probabilities: Floats, filled: Bools, replace: bool, starts: Floats, update: Update
+    probabilities: Floats, is_filled: Bools, replace: bool, starts: Floats, update: Update
 ) -> Floats:
-    """Sum over all paths, weighted by their probability given the list, from initial sums."""
+    """Update sums along all paths, and weight them by the path's probability given the list."""
     n_lists, n_ranks, n_rankers = probabilities.shape
     if not replace and n_rankers > _MAX_RANKERS:
         requirement = f"marginal credit without replacement requires at most {_MAX_RANKERS} rankers"
@@ -195,7 +199,7 @@ def _sum_over_paths(
     for rank in range(n_ranks):
         has_docs = ~np.isnan(probabilities[:, rank])
         weights = np.nan_to_num(probabilities[:, rank])
-        has_ended = ~filled[:, rank]
+        has_ended = ~is_filled[:, rank]
         new_paths: dict[int, Floats] = {}
         for old_turns, sums in paths.items():
             has_turn = has_docs & [replace or not old_turns >> k & 1 for k in range(n_rankers)]
@@ -260,7 +264,7 @@ class Probabilistic(InterleavingMethod):
         teams = np.repeat(np.arange(n_rankers), n_docs)[None]
 
         def candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
-            available = prefixes.available[:, :-1]
+            available = prefixes.is_available[:, :-1]
             # Summed over available documents rather than by difference, to be exactly 0 for none.
             sums = _sum_weights(available, weights)
             has_docs = sums > 0
@@ -275,7 +279,10 @@ class Probabilistic(InterleavingMethod):
         return StepwiseDistribution(rankings, length, candidates)
 
     def probabilities(self, rankings: Rankings, lists: Indices) -> Floats:
-        """Return P(ranker draws document at its rank), shape (lists, ranks, rankers), or NaN."""
+        """Compute the probability that each ranker draws the document at each rank of a list.
+
+        The result has the shape (lists, ranks, rankers); NaN if a ranker has no document left.
+        """
         weights = np.c_[self.weights(rankings), np.zeros(len(rankings.rankers))].T
         shown_weights = weights[lists]
         is_unlisted = np.ones((len(lists), len(weights)), dtype=bool)
@@ -288,15 +295,16 @@ class Probabilistic(InterleavingMethod):
         if self.has_team_credit:
             return count_team_clicks(rankings, clicks, teams)
         probabilities = self.probabilities(rankings, lists)
-        return expected_clicks(probabilities, clicks, lists >= 0, self.replace)
+        return compute_expected_clicks(probabilities, clicks, lists >= 0, self.replace)
 
     def outcomes(
-        self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices, pair: Pair
+        self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices, pair: RankerPair
     ) -> Floats:
         if self.outcome == "difference" or self.has_team_credit:
             return super().outcomes(rankings, lists, clicks, teams, pair)
-        ps = self.probabilities(rankings, lists)
-        distribution = difference_distribution(ps, clicks, lists >= 0, self.replace, pair)
+        distribution = compute_difference_distribution(
+            self.probabilities(rankings, lists), clicks, lists >= 0, self.replace, pair
+        )
         middle = distribution.shape[1] // 2
         losses, wins = distribution[:, :middle], distribution[:, middle + 1 :]
         return np.asarray(wins.sum(axis=1) - losses.sum(axis=1))
@@ -328,14 +336,14 @@ class PairwisePreference(InterleavingMethod):
         " and the next one; 'all', all down to the rank below the lowest click, as in the authors'"
         " code",
     )
-    outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME)
+    outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME_DESCRIPTION)
     mean: bool = parameter(False, flag, "divide by the number of pairs, as in the authors' code")
 
     def lists(self, rankings: Rankings, length: int) -> StepwiseDistribution:
         best_ranks, docs = rankings.best_ranks, np.arange(len(rankings.docs))
 
         def candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
-            is_candidate = prefixes.available[:, :-1] & (best_ranks <= prefixes.rank + 1)
+            is_candidate = prefixes.is_available[:, :-1] & (best_ranks <= prefixes.rank + 1)
             shape = is_candidate.shape
             nobody = np.broadcast_to(NOBODY, shape)
             return np.broadcast_to(docs, shape), nobody, is_candidate.astype(np.float64)
@@ -393,7 +401,7 @@ def weigh_pairs(rankings: Rankings, length: int) -> Floats:
     return weights
 
 
-_ZERO_TOLERANCE = 1e-9  # Reduced costs and probabilities up to this value count as 0
+_ZERO_TOLERANCE = 1e-9  # Reduced costs and probabilities up to this value are treated as 0
 
 
 def minimise_in_order(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> Floats:
@@ -419,17 +427,17 @@ def minimise_in_order(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> 
     # The nonzero variables are adjusted until the residuals are rounding errors.
     nonzero = np.flatnonzero(solution)
     for _ in range(3):
-        error = sums - matrix[:, columns] @ solution[columns]
-        solution[nonzero] += np.linalg.lstsq(matrix[:, nonzero], error, rcond=None)[0]
+        residual = sums - matrix[:, columns] @ solution[columns]
+        solution[nonzero] += np.linalg.lstsq(matrix[:, nonzero], residual, rcond=None)[0]
     return np.maximum(solution, 0.0)
 
 
-_BIAS_TOLERANCE = 1e-9  # Largest difference of expected credit that counts as unbiased
+_BIAS_TOLERANCE = 1e-9  # Differences of expected credit up to this value are treated as 0
 
 
 class _OptimisedMethod(InterleavingMethod):
     credit: str
-    outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME)
+    outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME_DESCRIPTION)
     slack: float | None = parameter(
         None,
         optional(number(0)),
@@ -439,7 +447,7 @@ class _OptimisedMethod(InterleavingMethod):
         "relax",
         choice("relax", "refuse"),
         "if bias cannot be avoided: 'relax' minimises its sum over ranks and reports it,"
-        " 'refuse' is an error",
+        " 'refuse' raises an error",
     )
     candidates: int = parameter(
         2_000,
@@ -472,7 +480,7 @@ class _OptimisedMethod(InterleavingMethod):
         pairs = combinations(credits.cumsum(axis=2), 2)
         bias = np.concatenate([(first - second).T for first, second in pairs])
         scale = max(float(np.abs(bias).max(initial=0)), 1e-300)
-        p = self._probabilities(bias / scale, self.cost(credits), length, scale)
+        p = self._solve_probabilities(bias / scale, self.cost(credits), length, scale)
         imbalance = np.abs(bias @ p).reshape(-1, length).max(axis=0)
         if self.infeasible == "refuse" and self.slack is None and imbalance.max() > _BIAS_TOLERANCE:
             problem = f"{self} has no unbiased solution for these rankings"
@@ -481,17 +489,18 @@ class _OptimisedMethod(InterleavingMethod):
         nobody = np.full_like(codes[is_positive], NOBODY)
         return Distribution(rankings, codes[is_positive], nobody, p[is_positive], imbalance)
 
-    def _probabilities(self, bias: Floats, cost: Floats, length: int, scale: float) -> Floats:
+    def _solve_probabilities(self, bias: Floats, cost: Floats, length: int, scale: float) -> Floats:
         """Solve the linear program, whose variables are probabilities, bias by rank, and slacks."""
         n_rows, n_lists = bias.shape
         allowances = np.tile(np.eye(length), (2 * n_rows // length, 1))
-        total = [np.ones((1, n_lists)), np.zeros((1, length + 2 * n_rows))]
-        limits = [np.concatenate([bias, -bias]), -allowances, np.eye(2 * n_rows)]
-        matrix = np.block([total, limits])
+        sum_constraint = [np.ones((1, n_lists)), np.zeros((1, length + 2 * n_rows))]
+        bias_constraints = [np.concatenate([bias, -bias]), -allowances, np.eye(2 * n_rows)]
+        matrix = np.block([sum_constraint, bias_constraints])
         bias_cost, list_cost, tie_cost = np.zeros((3, matrix.shape[1]))
         bias_cost[n_lists : n_lists + length] = 1
         list_cost[:n_lists] = cost
-        # Square roots of 1, 2, ... make the optimum almost surely unique, and prefer early lists.
+        # Square roots of 1, 2, ... make the optimum unique in almost all cases, and favour lists
+        # that come first.
         tie_cost[:n_lists] = np.sqrt(1 + np.arange(n_lists))
         costs = [bias_cost, list_cost, tie_cost]
         if self.slack is not None:

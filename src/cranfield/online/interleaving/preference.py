@@ -1,4 +1,4 @@
-"""Preferences of users between two rankers."""
+"""Test the preference of users between two rankers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from cranfield.base.errors import (
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
-from cranfield.online.experiments.estimates import percentiles, two_sided_pvalue
+from cranfield.online.experiments.estimates import (
+    compute_percentile_interval,
+    compute_percentile_pvalue,
+)
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import (
     difference_pvalues,
@@ -35,15 +38,15 @@ from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.tabular import format_number
 
-TIE = 1e-9  # Maximum difference of credits that is due to rounding
-BLOCK_DRAWS = 2**20  # Number of values drawn at a time; results of a seed depend on it
+TIE = 1e-9  # Maximum difference of credits that is treated as rounding error
+BLOCK_DRAWS = 2**20  # Number of values drawn at a time; results for a seed depend on it
 Interval = tuple[float, float]
 
 
 class PreferenceOptions(NamedTuple):
     """Options of the tests of a preference."""
 
-    expected: float
+    expected: float  # Expected proportion of wins of equal rankers
     confidence: float
     resamples: int = 0  # No bootstrap
     seed: int = 0
@@ -135,17 +138,17 @@ class Preference(Result):
     @property
     def outcome(self) -> float:
         r"""Proportion of wins among the impressions without a tie, :math:`w / (w + l)`."""
-        return float(win_proportion(np.array([self.wins, self.losses])))
+        return float(compute_win_proportion(np.array([self.wins, self.losses])))
 
     @property
     def delta(self) -> float:
         r""":math:`\Delta_{AB} = (w + t/2) / (w + l + t) - 1/2` (Chapelle et al., 2012)."""
-        return float(win_margin(np.array([self.wins, self.losses, self.ties])))
+        return float(compute_win_margin(np.array([self.wins, self.losses, self.ties])))
 
     @property
     def unit_outcome(self) -> float:
         """Proportion of wins among the units that are not ties."""
-        return float(win_proportion(np.array([self.unit_wins, self.unit_losses])))
+        return float(compute_win_proportion(np.array([self.unit_wins, self.unit_losses])))
 
     @property
     def sampling(self) -> str:
@@ -180,8 +183,8 @@ class Preference(Result):
         note = "" if self.expected == 0.5 else f"; {100 * self.expected:g}% if rankers are equal"
         details = f"{100 * self.outcome:.1f}%, without {counted(self.ties, 'tie')}{note}"
         verb = "decides" if n == 1 else "decide"
-        decided = f"{counted(n, 'impression')} that {verb} between {a} and {b}"
-        counts = f"Of {decided}, {a} wins {self.wins:,} ({details}) and {b} {self.losses:,}."
+        decisive = f"{counted(n, 'impression')} that {verb} between {a} and {b}"
+        counts = f"Of {decisive}, {a} wins {self.wins:,} ({details}) and {b} {self.losses:,}."
         pvalue, outcome, test = self.pvalue, self.unit_outcome, f"sign test by {self.unit}"
         if np.isnan(pvalue):
             # The expected proportion refers to impressions, so only the bootstrap tests it.
@@ -222,15 +225,15 @@ def _compare_pvalue(pvalue: float, alpha: float) -> str:
     return f"p = {pvalue:.{digits}g}"
 
 
-def win_proportion(counts: Ints) -> Floats:
-    """Return w / (w + l) for wins w and losses l, NaN if there are only ties."""
+def compute_win_proportion(counts: Ints) -> Floats:
+    """Compute w / (w + l) for wins w and losses l; NaN if there are only ties."""
     wins, losses = counts[..., 0], counts[..., 1]
     with np.errstate(invalid="ignore"):
         return np.asarray(np.divide(wins, wins + losses))
 
 
-def win_margin(counts: Ints) -> Floats:
-    """Return (w - l) / (2 (w + l + t)) for wins w, losses l and ties t."""
+def compute_win_margin(counts: Ints) -> Floats:
+    """Compute (w - l) / (2 (w + l + t)) for wins w, losses l and ties t."""
     return np.asarray((counts[..., 0] - counts[..., 1]) / (2 * counts.sum(axis=-1)))
 
 
@@ -287,7 +290,7 @@ def preference_of(
         check_integer(name, value, 0, MAX_IMPRESSIONS)
     unit_counts = np.array([ties, losses, wins], dtype=np.int64)
     outcomes, options = np.eye(3, dtype=np.int64)[::-1], PreferenceOptions(expected, confidence)
-    return _preference(outcomes, unit_counts, None, names, "impression", (), options)
+    return _test_preference(outcomes, unit_counts, None, names, "impression", (), options)
 
 
 def preference_by_credits(
@@ -341,22 +344,26 @@ def preference_by_credits(
     if values.shape[1] != 2:
         reason = f"expected credits of two rankers, got {values.shape[1]}"
         raise PolicyError(f"{reason}; for more rankers, use preference_matrix_by_credits")
-    code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
+    code, unit_name = encode_unit_ids(units, len(values)), "impression" if units is None else unit
     options = PreferenceOptions(expected, confidence, resamples, seed)
-    return preference_between(values[:, 0], values[:, 1], code, names, unit_name, (), options)
+    return compare_rankers(values[:, 0], values[:, 1], code, names, unit_name, (), options)
 
 
 def check_credits(credits: Any) -> Floats:
     """Check credits, and return them as floats, shape (impressions, rankers)."""
     values = as_numbers(credits, "credits")
-    if values.ndim != 2 or values.shape[1] < 2 or np.isinf(values).any():
-        shape = "with a row per impression and a column per ranker"
-        raise PolicyError(f"credits must be finite numbers or NaN, {shape}")
+    if values.ndim != 2 or values.shape[1] < 2:
+        expected = (
+            "credits must have a row per impression and a column for each of 2 rankers or more"
+        )
+        raise PolicyError(f"{expected}, got shape {values.shape}")
+    if np.isinf(values).any():
+        raise PolicyError("credits must be finite numbers or NaN, got an infinite number")
     return values
 
 
-def unit_codes(units: Any, n_impressions: int) -> Indices:
-    """Return the number of each impression's unit; by default each impression is a unit."""
+def encode_unit_ids(units: Any, n_impressions: int) -> Indices:
+    """Return the index of each impression's unit; without units, each impression is a unit."""
     if units is None:
         return np.arange(n_impressions)
     requirement = "units must have one id (text or integer) for each impression"
@@ -367,10 +374,10 @@ def unit_codes(units: Any, n_impressions: int) -> Indices:
     try:
         return np.unique(labels, return_inverse=True)[1].astype(np.intp)
     except TypeError:
-        raise PolicyError(f"{requirement}, of types that can be sorted") from None
+        raise PolicyError(f"{requirement}, got ids that cannot be sorted") from None
 
 
-def preference_between(
+def compare_rankers(
     credits: Floats,
     other_credits: Floats,
     units: Indices,
@@ -392,10 +399,10 @@ def preference_between(
     outcomes = np.stack(counts, axis=1).astype(np.int64)
     credit = np.bincount(code, difference, unit_ids.size) / outcomes.sum(axis=1)
     unit_outcomes, unit_counts = np.unique(outcomes, axis=0, return_counts=True)
-    return _preference(unit_outcomes, unit_counts, credit, names, unit, notes, options)
+    return _test_preference(unit_outcomes, unit_counts, credit, names, unit, notes, options)
 
 
-def _preference(
+def _test_preference(
     unit_outcomes: Ints,  # Distinct wins, losses and ties of units
     unit_counts: Ints,  # Their frequencies
     credit: Floats | None,  # Mean difference of credit by unit, if known
@@ -419,7 +426,7 @@ def _preference(
     unit_sizes = [int(unit_counts[sign == value].sum()) for value in (1, -1, 0)]
     n_unit_wins, n_unit_losses, n_unit_ties = unit_sizes
     n = n_unit_wins + n_unit_losses
-    z, pvalue, unit_interval = _sign_test(n_unit_wins, n_unit_losses, expected, confidence)
+    z, pvalue, unit_interval = _run_sign_test(n_unit_wins, n_unit_losses, expected, confidence)
     notes = list(notes)
     if (unit_outcomes.sum(axis=1) > 1).any():
         check_integer("resamples", resamples, 1, MAX_RESAMPLES)
@@ -431,9 +438,11 @@ def _preference(
                 " use the bootstrap p-value of the outcome"
             )
         samples = _resample_units(unit_outcomes, unit_counts, resamples, seed)
-        outcomes = win_proportion(samples)
+        outcomes = compute_win_proportion(samples)
         outcome_interval, outcome_pvalue = _bootstrap_interval(outcomes, expected, confidence)
-        delta_interval, delta_pvalue = _bootstrap_interval(win_margin(samples), 0.0, confidence)
+        delta_interval, delta_pvalue = _bootstrap_interval(
+            compute_win_margin(samples), 0.0, confidence
+        )
         n_empty = int(np.isnan(outcomes).sum())
         if n_empty and n:
             notes.append(f"{counted(n_empty, 'bootstrap sample')} excluded: no win and no loss")
@@ -483,10 +492,10 @@ def _preference(
     )
 
 
-def _sign_test(
+def _run_sign_test(
     wins: int, losses: int, expected: float, confidence: float
 ) -> tuple[float, float, Interval]:
-    """Return z and the p-value of the exact sign test, and the interval that inverts it."""
+    """Compute z and the p-value of the exact sign test, and the interval that inverts the test."""
     n = wins + losses
     z = (wins - n * expected) / np.sqrt(n * expected * (1 - expected)) if n else 0.0
     # Twice the smaller binomial tail, at most 1: the test that Clopper-Pearson inverts.
@@ -512,15 +521,16 @@ def _bootstrap_interval(values: Floats, null: float, confidence: float) -> tuple
     finite = values[~np.isnan(values)]
     if not finite.size or np.ptp(finite) <= TIE:
         return (np.nan, np.nan), np.nan
-    return percentiles(finite, confidence), two_sided_pvalue(finite - null)
+    return compute_percentile_interval(finite, confidence), compute_percentile_pvalue(finite - null)
 
 
 def _test_credit(credit: Floats | None, confidence: float) -> tuple[float, Interval, float]:
-    """Return the mean difference, and interval and p-value of the t-test, NaN if there is none."""
+    """Return the mean difference, with the interval and p-value of the t-test; NaN if undefined."""
     mean = np.array(np.nan if credit is None else credit.mean())
     if credit is None or credit.size == 1 or np.ptp(credit) <= TIE:
         return float(mean), (np.nan, np.nan), np.nan
-    df, error = credit.size - 1, np.array(credit.std(ddof=1) / np.sqrt(credit.size))
-    low, high = t_interval(mean, error, df, confidence)
-    pvalue = difference_pvalues(standardised_difference(mean, error), error, df, "two-sided")
+    df, standard_error = credit.size - 1, np.array(credit.std(ddof=1) / np.sqrt(credit.size))
+    low, high = t_interval(mean, standard_error, df, confidence)
+    t = standardised_difference(mean, standard_error)
+    pvalue = difference_pvalues(t, standard_error, df, "two-sided")
     return float(mean), (float(low), float(high)), float(pvalue)

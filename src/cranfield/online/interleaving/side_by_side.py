@@ -1,4 +1,4 @@
-"""Preferences among several rankers: pairs, cycles, and side-by-side preferences of a judge."""
+"""Test preferences between pairs of rankers, and rank systems by side-by-side preferences."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from cranfield.base.errors import InputError, PolicyError, check_list, quoted
 from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
-from cranfield.online.experiments.estimates import percentiles
+from cranfield.online.experiments.estimates import compute_percentile_interval
 from cranfield.online.interleaving.preference import (
     Preference,
     PreferenceOptions,
     check_credits,
-    preference_between,
-    unit_codes,
+    compare_rankers,
+    encode_unit_ids,
 )
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, adjust_pvalues
@@ -114,7 +114,7 @@ class PreferenceMatrix(Result):
         graph = csr_array(is_preferred)
         n_components, component = connected_components(graph, connection="strong")
         groups = (np.flatnonzero(component == k) for k in range(n_components))
-        cycles = [_shortest_cycle(is_preferred, group) for group in groups if len(group) > 1]
+        cycles = [_find_shortest_cycle(is_preferred, group) for group in groups if len(group) > 1]
         return [tuple(self.rankers[k] for k in cycle) for cycle in sorted(cycles)]
 
     def error(self, reference: Mapping[str, float] | Sequence[str]) -> float:
@@ -172,7 +172,7 @@ class PreferenceMatrix(Result):
         return {**super().facts(), **{name: getattr(pair, name) for name in names}}
 
 
-def _shortest_cycle(is_preferred: Bools, group: Indices) -> list[int]:
+def _find_shortest_cycle(is_preferred: Bools, group: Indices) -> list[int]:
     is_preferred_in_group = is_preferred[np.ix_(group, group)]
     graph = csr_array(is_preferred_in_group)
     shortest = list(range(len(group) + 1))
@@ -231,7 +231,7 @@ def preference_matrix_by_credits(
     check_arguments(preference_matrix_by_credits, locals())
     check_list("names", names)
     values = check_credits(credits)
-    code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
+    code, unit_name = encode_unit_ids(units, len(values)), "impression" if units is None else unit
     rankers = range(1, values.shape[1] + 1) if names is None else names
     options = PreferenceOptions(0.5, confidence, resamples, seed)
     return compare_pairs(values, code, rankers, unit_name, (), correction, options)
@@ -239,7 +239,7 @@ def preference_matrix_by_credits(
 
 def compare_pairs(
     credits: Floats,
-    code: Indices,
+    units: Indices,
     rankers: Sequence[object],
     unit: str,
     notes: Sequence[str],
@@ -257,7 +257,7 @@ def compare_pairs(
         if np.isnan(credit - other_credit).all():
             pair_text = " and ".join(map(quoted, pair))
             raise PolicyError(f"no impression has credits of both {pair_text}")
-        pairs.append(preference_between(credit, other_credit, code, pair, unit, (), options))
+        pairs.append(compare_rankers(credit, other_credit, units, pair, unit, (), options))
     pvalues = adjust_pvalues(np.array([pair.pvalue for pair in pairs]), correction)
     return PreferenceMatrix(names, tuple(pairs), pvalues, correction, tuple(notes))
 
@@ -280,42 +280,43 @@ _VOTES = replace(
     decisive=(*PREFERENCES.decisive, "weight", "count", "votes"),
 )
 
-WORDS = {
+PREFERENCE_WORDS = {
     **dict.fromkeys(("first", "left", "1", "1.0", "a"), 1),
     **dict.fromkeys(("system_1", "system_a", "model_1", "model_a"), 1),
     **dict.fromkeys(("second", "right", "2", "2.0", "b"), -1),
     **dict.fromkeys(("system_2", "system_b", "model_2", "model_b"), -1),
     **dict.fromkeys(("tie", "tied", "draw", "same", "equal", "0"), 0),
-    "1.5": 0,  # Of AlpacaEval
-    **dict.fromkeys(("tie (bothbad)", "bothbad", "both_bad", "both bad"), 0),  # Of Chatbot Arena
+    "1.5": 0,  # In files of AlpacaEval
+    # In files of Chatbot Arena
+    **dict.fromkeys(("tie (bothbad)", "bothbad", "both_bad", "both bad"), 0),
 }
-"""Words for preferences, besides the names of systems, in upper or lower case."""
+"""Words for preferences, besides the names of systems, in lower case; case is ignored."""
 
 _MAX_STEPS = 200  # Maximum number of Newton steps
-_GRADIENT_TOLERANCE = 1e-12  # Largest gradient at the maximum, per comparison
+_GRADIENT_TOLERANCE = 1e-12  # Maximum gradient, per comparison, at which Newton's method ends
 _MIN_RANGE = 1e-9  # Range of resampled strengths below which they differ by rounding only
-_BLOCK = 2**22  # Number of values in memory at a time
+_BLOCK_VALUES = 2**22  # Number of values in memory at a time
 _MAX_DRAWS = 2**25  # Number of draws above which equal topics are drawn together
 
 
 def read_votes(data: Any, schema: Schema) -> Table:
-    """Read preferences; words such as `first` must not depend on an unread order of systems."""
+    """Read preferences; refuse words such as `first` if the order of systems is not read."""
     columns = read_columns(data, schema)
-    places = schema.places(columns.names, columns.source)
+    positions = schema.places(columns.names, columns.source)
     first, second, labels = (
-        {str(cell).strip() for cell in columns.cells(places[name])}
+        {str(cell).strip() for cell in columns.cells(positions[name])}
         for name in ("first", "second", "preferred")
     )
-    if any(WORDS.get(label.lower()) for label in labels - first - second):
+    if any(PREFERENCE_WORDS.get(label.lower()) for label in labels - first - second):
         schema = replace(schema, decisive=(*schema.decisive, "presentation order"))
     return columns.table(schema)
 
 
 def parse_signs(table: Table, column: str) -> list[int | None]:
-    """Return 1 where a column names the first system, -1 for the second, 0 for a tie."""
+    """Parse a column of preferences: 1 for the first system, -1 for the second, 0 for a tie."""
     is_order = column == "order"  # The system that the judge saw first, or null; not a tie
     words: dict[str, int | None] = {"": None} if is_order else {}
-    words |= {word: sign for word, sign in WORDS.items() if sign or not is_order}
+    words |= {word: sign for word, sign in PREFERENCE_WORDS.items() if sign or not is_order}
     signs = []
     names = {*table.frame["first"], *table.frame["second"]}
     labels = table.frame[column].fill_null("")
@@ -325,27 +326,27 @@ def parse_signs(table: Table, column: str) -> list[int | None]:
         raise InputError(f"{column}: {reason}", source=table.source)
     may_be_words = all(label.lower() in words for label in labels.unique())
     rows = zip(table.frame["first"], table.frame["second"], labels, strict=True)
-    for number, (first, second, label) in enumerate(rows):
+    for row, (first, second, label) in enumerate(rows):
         if first == second:
-            raise table.error_at_row(number, f"system {quoted(first)} is compared with itself")
+            raise table.error_at_row(row, f"system {quoted(first)} is compared with itself")
         # If a system has one of the words as its name, the word means this system in all rows. If
         # all labels may be words, too, it is refused where the word has another meaning.
         systems = {second: -1, first: 1}
         if label not in systems and (label in names or label.lower() not in words):
             choices = "first or second" if is_order else "first, second or tie"
             expected = f"{quoted(first)}, {quoted(second)}, {choices}"
-            raise table.error_at_row(number, f"{column} must be {expected}, got {quoted(label)}")
+            raise table.error_at_row(row, f"{column} must be {expected}, got {quoted(label)}")
         sign, word_sign = systems.get(label), words.get(label.lower())
         if may_be_words and sign is not None and word_sign is not None and sign != word_sign:
             meaning = ("a tie", "the first system", "the second system")[word_sign]
             problem = f"{quoted(label)} is the name of a system, but may also mean {meaning}"
-            raise table.error_at_row(number, f"{column} {problem}; rename the systems")
+            raise table.error_at_row(row, f"{column} {problem}; rename the systems")
         signs.append(word_sign if sign is None else sign)
     return signs
 
 
-def bradley_terry(wins: Floats) -> Floats:
-    r"""Estimate the strengths of systems from wins, where a tie is half a win for both.
+def fit_bradley_terry(wins: Floats) -> Floats:
+    r"""Estimate the strengths of systems from wins; a tie is half a win for both systems.
 
     Strengths of mean 0 maximise :math:`\sum_{ij} w_{ij} \ln \frac{1}{1 + e^{\theta_j - \theta_i}}`
     (Bradley and Terry 1952), by Newton's method. They are NaN if the maximum is not finite, because
@@ -386,16 +387,18 @@ def _bootstrap_strengths(
         groups = Counter(row.tobytes() for row in topic_wins)
         topic_wins = np.frombuffer(b"".join(groups), wins.dtype).reshape(len(groups), -1)
         counts = np.array([*groups.values()], dtype=np.float64)
-    random, shape = stream(seed), (-1, n_systems, n_systems)
+    rng, shape = stream(seed), (-1, n_systems, n_systems)
 
-    def draw(n_samples: int) -> Floats:
-        sizes = (rows.stop - rows.start for rows in row_slices(n_samples, len(counts), _BLOCK))
-        draws = (random.multinomial(n_topics, counts / n_topics, size=size) for size in sizes)
+    def draw_wins(n_samples: int) -> Floats:
+        sizes = (
+            rows.stop - rows.start for rows in row_slices(n_samples, len(counts), _BLOCK_VALUES)
+        )
+        draws = (rng.multinomial(n_topics, counts / n_topics, size=size) for size in sizes)
         return np.concatenate([block @ topic_wins for block in draws])
 
-    slices = row_slices(resamples, n_systems**2, _BLOCK)
-    blocks = (draw(rows.stop - rows.start) for rows in slices)
-    samples = np.concatenate([bradley_terry(block.reshape(shape)) for block in blocks])
+    slices = row_slices(resamples, n_systems**2, _BLOCK_VALUES)
+    blocks = (draw_wins(rows.stop - rows.start) for rows in slices)
+    samples = np.concatenate([fit_bradley_terry(block.reshape(shape)) for block in blocks])
     is_finite = ~np.isnan(samples).any(axis=1)
     n_excluded = int((~is_finite).sum())
     excluded = f"{n_excluded:,} of {counted(resamples, 'resample')}"
@@ -403,7 +406,9 @@ def _bootstrap_strengths(
         cause = f"{excluded} without finite strengths" if n_topics > 1 else "only one topic"
         return *np.full((2, n_systems), np.nan), [f"no confidence intervals of strengths: {cause}"]
     notes = [f"{excluded} excluded: no finite strengths"] if n_excluded else []
-    bounds = np.array([percentiles(column, confidence) for column in samples[is_finite].T])
+    bounds = np.array(
+        [compute_percentile_interval(column, confidence) for column in samples[is_finite].T]
+    )
     is_constant = np.ptp(samples[is_finite], axis=0) <= _MIN_RANGE
     if is_constant.any():
         notes.append("no confidence interval of strengths that are equal in all resamples")
@@ -422,13 +427,13 @@ class SideBySide(Result):
     matrix
         Preferences between all pairs of systems, with sign tests by topic.
     position
-        Preference for the system that the judge saw first; None if orders are unknown.
+        Preference of the judge for the system shown first; None if orders are unknown.
     topics
         Number of topics.
     confidence, resamples, seed
-        Confidence level of the intervals, and number of bootstrap resamples of topics and seed.
+        Confidence level of the intervals, number of bootstrap resamples of topics, and their seed.
     notes
-        Remarks, such as on strengths or intervals that do not exist.
+        Remarks, such as on strengths that are not finite, or missing intervals.
     """
 
     name: ClassVar[str] = "side-by-side"
@@ -482,7 +487,7 @@ def side_by_side(
     resamples: Annotated[int, Integer(1)] = 1000,
     seed: int = 0,
 ) -> SideBySide:
-    r"""Rank systems by side-by-side preferences of a language model or of people.
+    r"""Rank systems by side-by-side preferences of a language model or of human assessors.
 
     Parameters
     ----------
@@ -509,8 +514,8 @@ def side_by_side(
 
     Notes
     -----
-    Comparisons of one topic may depend on each other; topics are resampled, and the sign test of a
-    pair is by topic. Resamples without finite strengths are excluded, with a note; if their
+    Comparisons of one topic may depend on each other, so topics are resampled, and the sign test of
+    a pair is by topic. Resamples without finite strengths are excluded, with a note; if their
     proportion exceeds a tail of the interval, there are no intervals. If the better system is often
     shown first, the preference for the first position is not a bias: show each pair in both orders.
 
@@ -536,7 +541,7 @@ def side_by_side(
     options = PreferenceOptions(0.5, confidence, resamples, seed)
 
     def test_preference(signs: Floats, names: tuple[str, str]) -> Preference:
-        return preference_between(signs, np.zeros(signs.size), topic, names, "topic", (), options)
+        return compare_rankers(signs, np.zeros(signs.size), topic, names, "topic", (), options)
 
     pair_preferences = []
     for a, b in combinations(range(n_systems), 2):
@@ -546,7 +551,7 @@ def side_by_side(
             pair_preferences.append(test_preference(pair_signs, (systems[a], systems[b])))
     pvalues = adjust_pvalues([pair.pvalue for pair in pair_preferences], correction)
     matrix = PreferenceMatrix(systems, tuple(pair_preferences), pvalues, correction)
-    strengths = bradley_terry(wins.sum(axis=0))
+    strengths = fit_bradley_terry(wins.sum(axis=0))
     low = high = np.full(n_systems, np.nan)
     notes = ["no finite strengths: a group of systems has no win against the other systems"]
     if not np.isnan(strengths).any():

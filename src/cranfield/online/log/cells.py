@@ -1,4 +1,4 @@
-"""Kinds of values in logs, converted column by column, and schemas of the tables of logs."""
+"""Kinds of values in logs, whose columns are converted as a whole, and schemas of log tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UTC = pl.Datetime("us", "UTC")
 _BLANK = ("", "na", "nan", "null", "none")
 _DAY = 86_400_000_000
 _YEAR_BOUNDS = -719_162 * _DAY, 2_932_897 * _DAY - 1  # Years 1 to 9999, microseconds since 1970
-Convert = Callable[[pl.Expr, pl.DataType], pl.Expr]  # Null where a cell cannot be converted
+Conversion = Callable[[pl.Expr, pl.DataType], pl.Expr]  # Null where a cell cannot be converted
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,17 @@ class Cell(Kind):
     """A kind of value to which whole columns are converted at once."""
 
     read: Callable[[Any], Any] = lambda cell: cell
-    convert: Convert = lambda column, dtype: column
+    convert: Conversion = lambda column, dtype: column
     bounds: tuple[float, float] | None = None  # Lowest and highest number
     blank: tuple[str, ...] = _BLANK  # Words for a missing value, besides null
     # Conversions of text, to try in order; most columns need only the first few
     formats: Callable[[pl.Expr], Sequence[pl.Expr]] | None = None
     is_required: bool = False  # Whether a missing value is an error
 
-    def expression(self, name: str, dtype: pl.DataType, n_formats: int | None = None) -> pl.Expr:
-        """Convert a column, by the first `n_formats` formats; by default all."""
+    def build_expression(
+        self, name: str, dtype: pl.DataType, n_formats: int | None = None
+    ) -> pl.Expr:
+        """Return the conversion of a column by the first `n_formats` formats; None means all."""
         column = pl.col(name)
         if isinstance(dtype, (pl.Categorical, pl.Enum)):
             column, dtype = column.cast(pl.String), pl.String()
@@ -64,12 +66,12 @@ class Cell(Kind):
         return f"has no {name}" if is_empty else super().reason(name, cell)
 
     def count_formats(self, sample: pl.Series) -> int | None:
-        """Return how many formats a sample needs to be converted; None if all, or if they fail."""
+        """Count the formats that a sample needs; None if it needs all, or none of them suffices."""
         frame = sample.alias("cell").drop_nulls().to_frame()
         if self.formats is None or not isinstance(sample.dtype, pl.String) or frame.is_empty():
             return None
         for n_formats in range(1, len(self.formats(pl.col("cell")))):
-            value = self.expression("cell", sample.dtype, n_formats)
+            value = self.build_expression("cell", sample.dtype, n_formats)
             if not frame.select(value)["cell"].null_count():
                 return n_formats
         return None
@@ -80,7 +82,7 @@ class Cell(Kind):
             series = pl.Series(self.prepare(series))
         frame, dtype = series.alias(name).to_frame(), series.dtype
         for n_formats in dict.fromkeys((self.count_formats(series.head(1000)), None)):
-            values = frame.select(self.expression(name, dtype, n_formats)).to_series()
+            values = frame.select(self.build_expression(name, dtype, n_formats)).to_series()
             if not values.null_count():
                 return values, None
         is_null = values.is_null()
@@ -104,10 +106,10 @@ def _make_series(cells: Sequence[Any]) -> pl.Series:
             return pl.Series(cells, dtype=pl.Float64, strict=False)
     except (TypeError, ValueError, OverflowError, UnicodeError, pl.exceptions.PolarsError):
         pass
-    return pl.Series([_text(cell) for cell in cells], dtype=pl.String)
+    return pl.Series([_to_text(cell) for cell in cells], dtype=pl.String)
 
 
-def _text(cell: Any) -> str | None:
+def _to_text(cell: Any) -> str | None:
     """Return a scalar as text; None for other values."""
     if absent(cell):
         return None
@@ -115,7 +117,7 @@ def _text(cell: Any) -> str | None:
         return cell.isoformat()
     if not isinstance(cell, (str, bool, int, float)):
         item = getattr(cell, "item", None)
-        return _text(item()) if item is not None and getattr(cell, "ndim", 1) == 0 else None
+        return _to_text(item()) if item is not None and getattr(cell, "ndim", 1) == 0 else None
     try:
         text = str(plain(cell))
         text.encode()
@@ -124,8 +126,8 @@ def _text(cell: Any) -> str | None:
     return text
 
 
-def _nulls(column: pl.Expr, dtype: type[pl.DataType] | pl.DataType) -> pl.Expr:
-    """Return a null for each cell of a column, as a literal would have one row."""
+def _make_nulls(column: pl.Expr, dtype: type[pl.DataType] | pl.DataType) -> pl.Expr:
+    """Return a null for each cell of a column; a literal would have only one row."""
     return pl.when(column.is_null()).then(pl.lit(None, dtype))
 
 
@@ -137,19 +139,19 @@ def _convert_id(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         integer = column.cast(pl.Int64, strict=False)
         return pl.when(integer == column).then(integer).cast(pl.String)
     is_convertible = dtype.is_integer() or isinstance(dtype, pl.Null)
-    return column.cast(pl.String) if is_convertible else _nulls(column, pl.String)
+    return column.cast(pl.String) if is_convertible else _make_nulls(column, pl.String)
 
 
 def _convert_variant(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    is_treated = isinstance(dtype, pl.Boolean)
-    return column.cast(pl.String) if is_treated else _convert_id(column, dtype)
+    is_boolean = isinstance(dtype, pl.Boolean)
+    return column.cast(pl.String) if is_boolean else _convert_id(column, dtype)
 
 
 def _convert_real(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if isinstance(dtype, pl.String):
         column = column.str.strip_chars()
     elif not (dtype.is_numeric() or isinstance(dtype, (pl.Null, pl.Boolean))):
-        return _nulls(column, pl.Float64)
+        return _make_nulls(column, pl.Float64)
     real = column.cast(pl.Float64, strict=False)
     return pl.when(real.is_finite()).then(real)
 
@@ -162,12 +164,12 @@ def _convert_integer(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         integer = number.cast(pl.Int64, strict=False)
         return pl.when(integer == number).then(integer)
     elif not (dtype.is_integer() or isinstance(dtype, (pl.Null, pl.Boolean))):
-        return _nulls(column, pl.Int64)
+        return _make_nulls(column, pl.Int64)
     return column.cast(pl.Int64, strict=False)
 
 
 def _list_integer_conversions(column: pl.Expr) -> list[pl.Expr]:
-    """Return conversions of text to integers; pandas writes integers with gaps as `1.0`."""
+    """Return conversions of text to integers; pandas writes them as `1.0` if a cell is missing."""
     text = column.str.strip_chars()
     whole = text.str.replace(r"\.0+$", "")
     return [number.cast(pl.Int64, strict=False) for number in (text, whole)]
@@ -197,7 +199,7 @@ def _limit_years(time: pl.Expr) -> pl.Expr:
     return pl.when(time.cast(pl.Int64).is_between(*_YEAR_BOUNDS)).then(time)
 
 
-def _time_from_number(number: pl.Expr) -> pl.Expr:
+def _convert_number_to_time(number: pl.Expr) -> pl.Expr:
     """Convert numbers to times since 1970, in s, ms, us or ns depending on their size."""
     size = number.abs()
     scale = (
@@ -223,7 +225,7 @@ def _list_time_conversions(column: pl.Expr) -> list[pl.Expr]:
     zone_text = zone_text.str.replace(r"^(\d{4}-\d\d-\d\d) +", "${1}T")
     iso_time = text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.fZ", time_unit="us", strict=False)
     number = _convert_real(text, pl.String())
-    times = [_limit_years(iso_time.dt.replace_time_zone("UTC")), _time_from_number(number)]
+    times = [_limit_years(iso_time.dt.replace_time_zone("UTC")), _convert_number_to_time(number)]
     for time_format in _TIME_FORMATS:
         time = zone_text.str.to_datetime(time_format, time_unit="us", strict=False).dt
         has_zone = time_format.endswith("z")
@@ -240,19 +242,20 @@ def _convert_time(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if isinstance(dtype, pl.Date):
         return column.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
     if dtype.is_numeric():
-        return _time_from_number(_convert_real(column, dtype))
-    return _nulls(column, UTC)
+        return _convert_number_to_time(_convert_real(column, dtype))
+    return _make_nulls(column, UTC)
 
 
-_DATE_AS_NUMBER = (
+_NUMERIC_DATE = (
     r"^(?<year>(?:19|20)\d\d)(?<month>0[1-9]|1[0-2])(?<day>0[1-9]|[12]\d|3[01])"
     r"(?:(?<hour>[01]\d|2[0-3])(?<minute>[0-5]\d)(?<second>[0-5]\d)?)?(?:\.0)?$"
 )
-_DAY_NUMBERS = 36_526, 55_153  # Of spreadsheets, in days since 1899-12-30: years 2000 to 2050
+# First and last day of the years 2000 to 2050 in spreadsheets, which count days since 1899-12-30
+_DAY_NUMBERS = 36_526, 55_153
 
 
-def _read_dates_as_numbers(cells: Any) -> Any:
-    """Write dates such as 20260301 in ISO 8601, and make day numbers of spreadsheets invalid."""
+def _convert_numeric_dates(cells: Any) -> Any:
+    """Convert dates such as 20260301 to ISO 8601, and make day numbers of spreadsheets invalid."""
     if not (cells.dtype == pl.String or cells.dtype.is_numeric()):
         return cells
     is_whole = cells.dtype.is_float() and bool((cells.drop_nans() % 1 == 0).all())
@@ -262,9 +265,9 @@ def _read_dates_as_numbers(cells: Any) -> Any:
     numbers = texts.head(1000).drop_nulls()
     if not len(numbers) or numbers.cast(pl.Float64, strict=False).null_count():
         return cells
-    if texts.drop_nulls().str.contains(_DATE_AS_NUMBER).all():
+    if texts.drop_nulls().str.contains(_NUMERIC_DATE).all():
         time = "${year}-${month}-${day}T${hour}:${minute}:${second}"
-        return texts.str.replace(_DATE_AS_NUMBER, time).str.replace("(T:)?:$", "")
+        return texts.str.replace(_NUMERIC_DATE, time).str.replace("(T:)?:$", "")
     is_day = texts.drop_nulls().cast(pl.Float64, strict=False).is_between(*_DAY_NUMBERS)
     return pl.Series(["day number"] * len(cells)) if is_day.fill_null(False).all() else cells
 
@@ -272,7 +275,7 @@ def _read_dates_as_numbers(cells: Any) -> Any:
 # Integers are converted to text.
 ID = Cell(convert=_convert_id, problem="neither text nor an integer", is_required=True)
 NAME = Cell(convert=_convert_id, problem="neither text nor an integer", blank=("",))
-VARIANT = replace(NAME, convert=_convert_variant)  # Also whether a page is treated
+VARIANT = replace(NAME, convert=_convert_variant)  # May also be true (treatment) or false
 _INT_32 = (-(2**31), 2**31 - 1)
 
 
@@ -287,47 +290,51 @@ def _describe_invalid_clicks(cell: Any) -> str:
     return f"not true, false or an integer from 0 to 1,000,000{remedy}"
 
 
-def _kind(convert: Convert, dtype: Any, problem: Any, bounds: Any = None, **options: Any) -> Cell:
+def _make_kind(
+    convert: Conversion, dtype: Any, problem: Any, bounds: Any = None, **options: Any
+) -> Cell:
     return Cell(convert=convert, dtype=dtype, problem=problem, bounds=bounds, **options)
 
 
-_integers = partial(_kind, _convert_integer, formats=_list_integer_conversions)
-RANK = _integers(pl.Int32, _describe_invalid_rank, (1, _INT_32[1]))
-RANK_FROM_0 = _integers(pl.Int32, _describe_invalid_rank, (0, _INT_32[1]))
-NUMBER = _integers(pl.Int64, "not an integer >= 0", (0, 2**62))
-GRADE = _integers(pl.Int64, "not an integer of at most 32 bits", _INT_32)
-PROPENSITY = _kind(_convert_real, pl.Float64, "not a number above 0 and at most 1", (ulp(0.0), 1))
-CLICK_COUNT = _kind(
+_make_integer_kind = partial(_make_kind, _convert_integer, formats=_list_integer_conversions)
+RANK = _make_integer_kind(pl.Int32, _describe_invalid_rank, (1, _INT_32[1]))
+RANK_FROM_0 = _make_integer_kind(pl.Int32, _describe_invalid_rank, (0, _INT_32[1]))
+COUNT = _make_integer_kind(pl.Int64, "not an integer >= 0", (0, 2**62))
+GRADE = _make_integer_kind(pl.Int64, "not an integer of at most 32 bits", _INT_32)
+PROPENSITY = _make_kind(
+    _convert_real, pl.Float64, "not a number above 0 and at most 1", (ulp(0.0), 1)
+)
+CLICK_COUNT = _make_kind(
     _convert_clicks,
     pl.Int64,
     _describe_invalid_clicks,
     (0, 1_000_000),
     formats=_list_click_conversions,
 )
-SECONDS = _kind(_convert_real, pl.Float64, "not a number of seconds")
-FLAG = _kind(_convert_flag, pl.Boolean, "neither true nor false")
+SECONDS = _make_kind(_convert_real, pl.Float64, "not a number of seconds")
+FLAG = _make_kind(_convert_flag, pl.Boolean, "neither true nor false")
 
 
 def _describe_invalid_time(cell: Any) -> str:
     is_day = (number := finite(cell)) is not None and _DAY_NUMBERS[0] <= number <= _DAY_NUMBERS[1]
-    remedy = "format the cells as 2026-03-01 08:00:00 in the spreadsheet" if is_day else ""
-    return f"not a time (ISO 8601, or s, ms, us or ns since 1970){remedy and f'; {remedy}'}"
+    remedy = "; format the cells as 2026-03-01 08:00:00 in the spreadsheet" if is_day else ""
+    return f"not a time (ISO 8601, or s, ms, us or ns since 1970){remedy}"
 
 
 TIME = replace(
-    _kind(_convert_time, UTC, "", blank=("", "na"), formats=_list_time_conversions),
+    _make_kind(_convert_time, UTC, "", blank=("", "na"), formats=_list_time_conversions),
     problem=_describe_invalid_time,
-    prepare=_read_dates_as_numbers,
+    prepare=_convert_numeric_dates,
     has_number_texts=True,
 )
 
 
-def _schema(kind: str, *columns: Column, more_decisive: tuple[str, ...] = ()) -> Schema:
+def _make_schema(kind: str, *columns: Column, more_decisive: tuple[str, ...] = ()) -> Schema:
     decisive = ("status", "count", "weight", "visibility", "exposure", *more_decisive)
     return Schema(kind, columns, mapping=columns_of_mapping, decisive=decisive)
 
 
-_PAGE_KINDS = {"user": NAME, "session": NAME, "time": TIME, "variant": VARIANT, "found": NUMBER}
+_PAGE_KINDS = {"user": NAME, "session": NAME, "time": TIME, "variant": VARIANT, "found": COUNT}
 _PAGE_COLUMNS = tuple(optional(*item) for item in {**_PAGE_KINDS, "method": NAME}.items())
 _RANK, _TEAM = optional("rank", RANK, "rank on a page"), optional("team", NAME, "ranker")
 _ATTRIBUTES = (_TEAM, optional("propensity", PROPENSITY), optional("grade", GRADE))
@@ -335,9 +342,13 @@ _QUERY = Column("query", ID)
 COUNT_COLUMN = optional("clicks", CLICK_COUNT)
 _DWELL_COLUMNS = (optional("dwell", SECONDS, noun="dwell"), optional("censored", FLAG))
 
-PAGES = _schema("table of pages", Column("id", ID, "page", noun="page"), _QUERY, *_PAGE_COLUMNS)
-RESULTS = _schema("table of results", Column("page", ID), Column("doc", ID), _RANK, *_ATTRIBUTES)
-CLICKS = _schema(
+PAGES = _make_schema(
+    "table of pages", Column("id", ID, "page", noun="page"), _QUERY, *_PAGE_COLUMNS
+)
+RESULTS = _make_schema(
+    "table of results", Column("page", ID), Column("doc", ID), _RANK, *_ATTRIBUTES
+)
+CLICKS = _make_schema(
     "table of clicks",
     Column("page", ID),
     optional("rank", RANK, "clicked rank"),
@@ -348,7 +359,7 @@ CLICKS = _schema(
     *_DWELL_COLUMNS,
     more_decisive=("event",),
 )
-FLAT = _schema(
+FLAT = _make_schema(
     "table of shown results",
     Column("page", ID),
     _QUERY,

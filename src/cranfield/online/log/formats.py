@@ -1,4 +1,4 @@
-"""Formats of logs, converted to tables of pages, results and clicks."""
+"""Convert logs of several formats to tables of pages, results and clicks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from cranfield.sources.text import decode_text, parse_json, parse_json_lines
 from cranfield.sources.values import finite
 
 LINE = "(line)"  # Column with the line number of each row in its file
-_ATTRIBUTES = ("team", "propensity", "grade")  # Of results
+_RESULT_ATTRIBUTES = ("team", "propensity", "grade")
 
 Types = Mapping[str, Any]
 _ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
@@ -87,7 +87,7 @@ def extract_documents(raw: bytes, source: str, events: bool | None = None) -> by
     is_action = is_bulk_file
     for record, line in zip(json_records, lines, strict=True):
         if not isinstance(record, dict):
-            raise InputError("is not an object", source=source, line=line)
+            raise InputError("is not a JSON object", source=source, line=line)
         if is_action and not (len(record) == 1 and {"index", "create"} & record.keys()):
             reason = "expected the action index or create above each document of a bulk file"
             raise InputError(reason, source=source, line=line)
@@ -131,8 +131,8 @@ def _read_lines(raw: bytes, source: str, record_name: str, types: Types | None) 
         frame = pl.read_ndjson(raw, schema=types)
     except _ERRORS:
         raise _locate_error(raw, source, record_name, types) from None
-    texts = frame.select(pl.col(pl.String).str.contains(r"^[\[{]").any())
-    nested_names = [column.name for column in texts if column[0]]
+    has_brackets = frame.select(pl.col(pl.String).str.contains(r"^[\[{]").any())
+    nested_names = [column.name for column in has_brackets if column[0]]
     # An object with a repeated name is refused; polars would read the first value.
     has_duplicates = any(raw.count(f'"{name}"'.encode()) > frame.height for name in frame.columns)
     if nested_names or has_duplicates:
@@ -152,7 +152,7 @@ def _locate_error(raw: bytes, source: str, record_name: str, types: Types | None
     json_records, lines = parse_json_lines(decode_text(raw, source), source)
     for record, line in zip(json_records, lines, strict=True):
         if not isinstance(record, dict):
-            return InputError("is not an object", source=source, line=line)
+            return InputError("is not a JSON object", source=source, line=line)
     texts = raw.split(b"\n")
 
     def is_unreadable(line: int) -> bool:
@@ -176,14 +176,14 @@ def _locate_error(raw: bytes, source: str, record_name: str, types: Types | None
 
 def _describe_field(record: Any, types: Types) -> str:
     """Describe the first field of a record that should be a list or an object, but is not."""
-    for name, kind in types.items():
+    for name, dtype in types.items():
         value = record.get(name)
-        if value is None or not isinstance(kind, (pl.List, pl.Struct)):
+        if value is None or not isinstance(dtype, (pl.List, pl.Struct)):
             continue
-        noun, expected = ("a list", list) if isinstance(kind, pl.List) else ("an object", dict)
+        noun, expected = ("a list", list) if isinstance(dtype, pl.List) else ("an object", dict)
         if not isinstance(value, expected):
             return f": expected {noun} in {quoted(name)}, got {quoted(value)}"
-        if isinstance(kind, pl.Struct) and (problem := _describe_field(value, kind.to_schema())):
+        if isinstance(dtype, pl.Struct) and (problem := _describe_field(value, dtype.to_schema())):
             return problem
     return ""
 
@@ -193,81 +193,85 @@ def open_columns(data: Any, schema: Schema) -> Columns:
     if isinstance(data, Columns):
         return data
     if isinstance(data, list) and any(_has_results(row) for row in data):
-        return _columns_of_records(json.dumps(data, default=str).encode(), schema.kind, schema)
+        return _read_columns(json.dumps(data, default=str).encode(), schema.kind, schema)
     if not isinstance(data, (str, PathLike)):
         return read_columns(data, schema)
     source = Source.of(data)
-    form, name = FORMAT_OF_SUFFIX.get(source.suffix), source.name
-    if form not in {None, "json", "jsonl"}:
+    file_format, name = FORMAT_OF_SUFFIX.get(source.suffix), source.name
+    if file_format not in {None, "json", "jsonl"}:
         return read_columns(source, schema)
     raw = source.read()
-    is_nested = form == "json" and is_listing(raw) and b'"results"' in raw
-    is_json = form is None and raw.removeprefix(BOM_UTF8).lstrip().startswith((b"{", b"["))
-    if not (form == "jsonl" or is_nested or is_json):
+    is_nested = file_format == "json" and is_listing(raw) and b'"results"' in raw
+    is_json = file_format is None and raw.removeprefix(BOM_UTF8).lstrip().startswith((b"{", b"["))
+    if not (file_format == "jsonl" or is_nested or is_json):
         return read_columns(replace(source, content=raw), schema)
     if is_blank(raw):
         # An empty file of JSON lines has no header, and is a table without rows.
         names = ["page", "query"] if schema is PAGES else ["page", "query", "rank", "doc"]
         return columns_of_frame(pl.DataFrame(schema=names), name)
-    return _columns_of_records(raw, name, schema)
+    return _read_columns(raw, name, schema)
 
 
 def _has_results(row: Any) -> bool:
     return isinstance(row, Mapping) and isinstance(row.get("results"), list)
 
 
-def _columns_of_records(raw: bytes, name: str, schema: Schema) -> Columns:
+def _read_columns(raw: bytes, name: str, schema: Schema) -> Columns:
     frame = read_records(raw, name, f"a {schema.kind}")
-    if isinstance(kind := frame.schema.get("results"), pl.List):
-        frame = _explode_results(frame, kind, name)
+    if isinstance(dtype := frame.schema.get("results"), pl.List):
+        frame = _explode_results(frame, dtype, name)
     lines = frame.drop_in_place(LINE)
     known_lines = None if lines.null_count() else lines.to_list()
     return replace(columns_of_frame(frame, name), lines=known_lines)
 
 
-_OF_RESULTS = ("rank", "doc", "clicks", "click_time", "dwell", "censored", *_ATTRIBUTES)
+_RESULT_FIELDS = ("rank", "doc", "clicks", "click_time", "dwell", "censored", *_RESULT_ATTRIBUTES)
 
 
-def _explode_results(frame: pl.DataFrame, kind: pl.List, source: str) -> pl.DataFrame:
-    """Make a row of each result of pages with a list of results, or of their documents."""
+def _explode_results(frame: pl.DataFrame, dtype: pl.List, source: str) -> pl.DataFrame:
+    """Make a row of each result of pages that have a list of results, or of document ids."""
     fields = ["doc"]
-    if isinstance(kind.inner, pl.Struct):
-        fields = [field.name for field in kind.inner.fields]
+    if isinstance(dtype.inner, pl.Struct):
+        fields = [field.name for field in dtype.inner.fields]
     page_names = [name for name in frame.columns if name not in {"results", LINE}]
     if repeated := {*fields} & {*page_names}:
-        place = "both in the record and in its results; remove or rename one"
-        raise InputError(f"has {quoted(min(repeated))} {place}", source=source)
+        reason = "both in the record and in its results; remove or rename one"
+        raise InputError(f"has {quoted(min(repeated))} {reason}", source=source)
     names = [*fields, *page_names]
     for column in FLAT.columns:
-        places = column.named_in(names)[:1] if column.name in _OF_RESULTS else []
-        for name in (names[place] for place in places if place >= len(fields)):
-            form = f'"results": [{{"doc": ..., "{name}": ...}}]'
-            reason = f"field {quoted(name)} of the record must be in each of its results: {form}"
+        positions = column.named_in(names)[:1] if column.name in _RESULT_FIELDS else []
+        for name in (names[position] for position in positions if position >= len(fields)):
+            example = f'"results": [{{"doc": ..., "{name}": ...}}]'
+            reason = f"field {quoted(name)} of the record must be in each of its results: {example}"
             raise InputError(reason, source=source)
     frame = frame.with_row_index("(row)").explode("results", empty_as_null=True, keep_nulls=True)
-    is_ranked = next(column for column in FLAT.columns if column.name == "rank").named_in(names)
-    if not is_ranked:
+    rank_column = next(column for column in FLAT.columns if column.name == "rank")
+    has_ranks = bool(rank_column.named_in(names))
+    if not has_ranks:
         rank = pl.int_range(1, pl.len() + 1).over("(row)")
         frame = frame.with_columns(rank=pl.when(pl.col("results").is_not_null()).then(rank))
-    if not isinstance(kind.inner, pl.Struct):
+    if not isinstance(dtype.inner, pl.Struct):
         return frame.drop("(row)").rename({"results": "doc"})
     has_doc, page = frame["results"].is_not_null(), frame["(row)"]
     frame = frame.drop("(row)").unnest("results")
-    if not is_ranked:
+    if not has_ranks:
         _refuse_other_order(frame.select(fields).to_dict(), page, has_doc, source)
     has_id = "id" in fields and not DOC.named_in(frame.columns)
     return frame.rename({"id": "doc"}) if has_id else frame
 
 
-def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
-    """Read a table of a log; `empty` allows a table without rows."""
+def open_table(data: Any, schema: Schema, may_be_empty: bool = False) -> Table:
+    """Read a table of a log; it must have a row unless `may_be_empty`."""
     columns = open_columns(data, schema)
-    table = columns.table(schema, allow_empty=empty)
+    table = columns.table(schema, allow_empty=may_be_empty)
     table.check(totals(schema.columns[0].name))
     if schema in (FLAT, RESULTS) and "doc" in table.names and "rank" not in table.names:
-        used = schema.places(columns.names, columns.source).values()
-        names = [(k, str(name)) for k, name in enumerate(columns.names) if k not in used]
-        cells = {name: columns.with_points(k) for k, name in names}
+        known_positions = schema.places(columns.names, columns.source).values()
+        cells = {
+            str(name): columns.with_points(k)
+            for k, name in enumerate(columns.names)
+            if k not in known_positions
+        }
         page, doc = table.frame["page"], table.frame["doc"]
         _refuse_other_order(cells, page, doc.is_not_null(), columns.source)
     return table
@@ -276,13 +280,13 @@ def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
 def _refuse_other_order(
     columns: Mapping[str, Any], page: pl.Series, has_doc: pl.Series, source: str
 ) -> None:
-    """Refuse rows as ranks if a column numbers the results of each page in another order."""
+    """Refuse to rank results by their rows if a column numbers them in another order."""
     row = pl.int_range(pl.len()).over("page")
     for name, cells in columns.items():
         if not any(map(finite, cells[:100])):
             continue
-        number = pl.Series("number", [*map(finite, cells)], pl.Float64)
-        frame = pl.DataFrame({"page": page, "number": number}).filter(has_doc)
+        numbers = pl.Series("number", [*map(finite, cells)], pl.Float64)
+        frame = pl.DataFrame({"page": page, "number": numbers}).filter(has_doc)
         # A column of 0 and 1 may be a flag, on pages of two results.
         if frame["number"].null_count() or {*frame["number"].unique()} <= {0, 1}:
             continue
@@ -310,8 +314,8 @@ def rank_from_one(table: Table) -> Table:
     is_zero = table.frame["rank"] == 0
     if not is_zero.any():
         return table
-    lowest = table.frame.select(pl.col("rank").min().over("page")).to_series()
-    if (lowest == 1).any():
+    first_rank = table.frame.select(pl.col("rank").min().over("page")).to_series()
+    if (first_rank == 1).any():
         reason = "rank is 0, but the ranks of other pages count from 1; count all ranks from 1"
         table.refuse(is_zero, lambda row: reason)
     warn(f"{table.source}: ranks count from 0, and are read as ranks from 1")
@@ -319,7 +323,7 @@ def rank_from_one(table: Table) -> Table:
 
 
 def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTables:
-    """Split a flat table, where a page without results is a row without a document."""
+    """Split a flat table; a row without a document stands for a page without results."""
     frame = table.frame
     page_columns = [name for name in PAGE_TYPES if name in table.names]
     pages = frame.select("page", *page_columns).unique("page", keep="first", maintain_order=True)
@@ -362,7 +366,7 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
 
 
 def _count_clicks(table: Table, has_doc: pl.Series) -> pl.Series | None:
-    """Return the number of clicks of each row; None if no row has a number or a time."""
+    """Return the number of clicks of each row; None if no row has a number or time of clicks."""
     clicks, times = table.frame["clicks"], table.frame["click_time"]
     if clicks.null_count() == len(clicks):
         has_times = times.null_count() < len(times)
@@ -381,22 +385,22 @@ def _count_clicks(table: Table, has_doc: pl.Series) -> pl.Series | None:
 _RANKS = pl.int_range(1, pl.len() + 1).over("page")  # Rank of each row on its page
 
 
-def _text_struct(*names: str) -> pl.Struct:
+def _make_text_struct(*names: str) -> pl.Struct:
     return pl.Struct(dict.fromkeys(names, pl.String))
 
 
-_RANKINGS: dict[str, Any] = {
+_RANKING_TYPES: dict[str, Any] = {
     **dict.fromkeys(("sid", "qid", "time"), pl.String),
-    "ranking": pl.List(_text_struct("docid", "clicked", "team")),
+    "ranking": pl.List(_make_text_struct("docid", "clicked", "team")),
 }
 
 
 def read_living_labs(raw: bytes, source: str) -> Table:
     """Read rankings `{sid, qid, time, ranking: [{docid, clicked, team}]}`, one per line."""
-    frame = read_records(raw, source, "living labs", _RANKINGS)
+    frame = read_records(raw, source, "living labs", _RANKING_TYPES)
     if not frame["ranking"].count():
-        form = "{sid, qid, time, ranking: [{docid, clicked, team}]}"
-        raise InputError(f"expected records {form}, got none with a ranking", source=source)
+        expected = "expected records {sid, qid, time, ranking: [{docid, clicked, team}]}"
+        raise InputError(f"{expected}, got none with a ranking", source=source)
     frame = frame.rename({"qid": "query", "sid": "session"})
     frame = frame.with_columns(page=pl.int_range(1, pl.len() + 1))
     frame = frame.explode("ranking", empty_as_null=True, keep_nulls=True).unnest("ranking")
@@ -445,22 +449,22 @@ def read_sessions_as_log(sessions: Sessions, anomalies: Anomalies) -> SourceTabl
     )
 
 
-QUERIES: dict[str, Any] = {
+QUERY_TYPES: dict[str, Any] = {
     **dict.fromkeys(("query_id", "user_query", "client_id", "user_id", "timestamp"), pl.String),
     "query_response_hit_ids": pl.List(pl.String),
-    "query_attributes": _text_struct("session_id", "variant", "found", "method"),
+    "query_attributes": _make_text_struct("session_id", "variant", "found", "method"),
 }
 _IMPRESSION = "impression"
 _IS_IMPRESSION = pl.col("action_name") == _IMPRESSION
 _HAS_PAGE = pl.col("page").is_not_null()
 _HAS_OBJECT = pl.col("rank").is_not_null() | pl.col("doc").is_not_null()
-EVENTS: dict[str, Any] = {
+EVENT_TYPES: dict[str, Any] = {
     **dict.fromkeys(("action_name", "query_id", "session_id", "timestamp"), pl.String),
     "event_attributes": pl.Struct(
         {
-            "object": _text_struct("object_id", "internal_id"),
-            "position": _text_struct("ordinal"),
-            **dict.fromkeys(("dwell", "censored", *_ATTRIBUTES), pl.String),
+            "object": _make_text_struct("object_id", "internal_id"),
+            "position": _make_text_struct("ordinal"),
+            **dict.fromkeys(("dwell", "censored", *_RESULT_ATTRIBUTES), pl.String),
         }
     ),
 }
@@ -474,7 +478,7 @@ def read_ubi(
 ) -> SourceTables:
     """Read UBI queries and their events, from bytes and the names of their sources."""
     # The results of a page are its `impression` events with a position, or the hits of the query.
-    query_rows = read_records(*queries, "UBI queries", QUERIES, events=False)
+    query_rows = read_records(*queries, "UBI queries", QUERY_TYPES, events=False)
     query_rows = query_rows.unnest("query_attributes")
     lines_without_id = query_rows.filter(pl.col("query_id").is_null())[LINE]
     if lines_without_id.len():
@@ -486,9 +490,9 @@ def read_ubi(
         warn(f"{queries[1]}: {note}, read as '(no query)'")
         texts = query_rows["user_query"].set(is_empty, "(no query)")
         query_rows = query_rows.with_columns(user_query=texts)
-    event_rows = pl.DataFrame(schema=pl.Schema({**EVENTS, LINE: pl.Int64}))
+    event_rows = pl.DataFrame(schema=pl.Schema({**EVENT_TYPES, LINE: pl.Int64}))
     if events is not None and not is_blank(events[0]):
-        event_rows = read_records(*events, "UBI events", EVENTS, events=True)
+        event_rows = read_records(*events, "UBI events", EVENT_TYPES, events=True)
     # Browsers send events out of order, and a page may be shown again later.
     event_rows = event_rows.unnest("event_attributes").unnest("object", "position")
     event_rows = event_rows.with_columns(
@@ -508,7 +512,7 @@ def read_ubi(
     hits = first_queries.select(page="query_id", doc="query_response_hit_ids")
     hits = hits.join(impressions, on="page", how="anti").explode("doc").drop_nulls("doc")
     hits = hits.with_columns(rank=_RANKS.cast(pl.String))
-    impressions = impressions.select("page", "rank", "doc", *_ATTRIBUTES)
+    impressions = impressions.select("page", "rank", "doc", *_RESULT_ATTRIBUTES)
     columns = ("page", "rank", "doc", "time", "dwell", "censored", LINE)
     is_click = pl.col("action_name").is_in(click_actions)
     clicks = event_rows.filter(is_click & _HAS_PAGE & _HAS_OBJECT).select(columns)
@@ -534,7 +538,7 @@ def read_ubi(
 def _check_events(
     events: pl.DataFrame, click_actions: Sequence[str], source: str, anomalies: Anomalies
 ) -> pl.DataFrame:
-    """Count ordinals from 1, and add the events that are not clicks on results to anomalies."""
+    """Shift ordinals that count from 0, and count events that are not clicks on results."""
     is_click = pl.col("action_name").is_in(click_actions)
     ordinal = pl.col("rank").cast(pl.Int64, strict=False)
     if events.select(((is_click | _IS_IMPRESSION) & (ordinal == 0)).any()).item():
@@ -552,7 +556,7 @@ def _check_events(
 
 
 def _use_internal_ids(events: pl.DataFrame, hit_ids: pl.Series) -> pl.DataFrame:
-    """Name objects by their internal ids, as hits may do, if they are unknown by their own."""
+    """Identify objects by their internal ids if only these occur in hits and impressions."""
     if not events["internal_id"].count():
         return events
     impressions = events.filter(_IS_IMPRESSION)["doc"]
@@ -579,21 +583,24 @@ def _check_actions(events: pl.DataFrame, click_actions: Sequence[str], source: s
 
 
 def read_yandex(raw: bytes, source: str, anomalies: Anomalies) -> SourceTables:
-    """Read records of the relevance prediction challenge of 2012, separated by tabs."""
+    """Read a log of Yandex's relevance prediction challenge of 2012, separated by tabs."""
     # A click is on the last page of its session above it. Times count from the session's start.
     frame = _split_lines(raw, source).with_columns(pl.col("text").str.strip_chars_end("\r\n\t "))
     frame = frame.filter(pl.col("text") != "").with_columns(cells=pl.col("text").str.split("\t"))
     cell = pl.col("cells").list
     session, time, kind = (cell.get(k, null_on_oob=True) for k in range(3))
     frame = frame.with_columns(
-        session=session.str.strip_chars(), time=time, kind=kind.str.strip_chars(), size=cell.len()
+        session=session.str.strip_chars(),
+        time=time,
+        kind=kind.str.strip_chars(),
+        n_cells=cell.len(),
     )
     is_query, is_click = pl.col("kind") == "Q", pl.col("kind") == "C"
-    is_valid = (is_query & (pl.col("size") >= 5)) | (is_click & (pl.col("size") == 4))
+    is_valid = (is_query & (pl.col("n_cells") >= 5)) | (is_click & (pl.col("n_cells") == 4))
     if (frame["time"] == "M").any():
-        form = "of the Yandex challenge of 2014 (session M day user), which are not supported"
+        problem = "has lines of the Yandex challenge of 2014 (session M day user)"
         remedy = "convert them to tables of pages, results and clicks"
-        raise InputError(f"has lines {form}; {remedy}", source=source)
+        raise InputError(f"{problem}, which are not supported; {remedy}", source=source)
     line_format = "Yandex (session time Q query region doc…, or session time C doc)"
     _refuse_lines(frame, ~is_valid.fill_null(False), line_format, source)
     query_number = is_query.cast(pl.Int64).cum_sum()

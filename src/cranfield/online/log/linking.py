@@ -15,7 +15,7 @@ from cranfield.online.log.query_log import (
     RESULT_TYPES,
     QueryLog,
     cast_columns,
-    count_phrase,
+    format_count,
 )
 from cranfield.sources.columns import Table
 from cranfield.sources.values import NO_NAME
@@ -25,8 +25,9 @@ class Anomalies:
     """Numbers of anomalous records by kind, and warnings of anomalies that change the log."""
 
     def __init__(self, is_strict: bool) -> None:
-        self.is_strict = is_strict  # Repeated records and early clicks are errors
-        self.has_mixed_users = False  # Users change their id when they log in
+        # Whether repeated records, early clicks and sessions of several users are errors
+        self.is_strict = is_strict
+        self.has_mixed_users = False  # Whether users have another id before they log in
         self.counts: dict[str, int] = {}
         self.warnings: dict[str, str] = {}
 
@@ -34,10 +35,10 @@ class Anomalies:
         self, kind: str, records: int | pl.Series, source: str = "", treatment: str = ""
     ) -> None:
         """Add a number or a mask of records; a warning reports them if there is a treatment."""
-        if number := int(records if isinstance(records, int) else records.sum()):
-            self.counts[kind] = self.counts.get(kind, 0) + number
+        if n_records := int(records if isinstance(records, int) else records.sum()):
+            self.counts[kind] = self.counts.get(kind, 0) + n_records
             if treatment:
-                phrase = count_phrase(self.counts[kind], kind)
+                phrase = format_count(self.counts[kind], kind)
                 self.warnings[kind] = f"{source}: {phrase}, {treatment}"
 
 
@@ -66,9 +67,9 @@ def link_tables(tables: SourceTables, anomalies: Anomalies, max_pages: int | Non
             click_counts = table.frame["clicks"].fill_null(0)
             rows = pl.int_range(table.frame.height, eager=True).repeat_by(click_counts)
             table = table.gather(rows := rows.explode().drop_nulls())
-            names = {"time", "end", "dwell", "censored"} & {*table.frame.columns}
+            time_names = {"time", "end", "dwell", "censored"} & {*table.frame.columns}
             # The time and the dwell of a row belong to its first click.
-            first_values = pl.when(rows.is_first_distinct()).then(pl.col(sorted(names)))
+            first_values = pl.when(rows.is_first_distinct()).then(pl.col(sorted(time_names)))
             table = replace(table, frame=table.frame.with_columns(first_values))
         clicks = _check_clicks(table, pages, results, anomalies)
         _check_overlap("clicks on results", table, clicks, tables.pages)
@@ -81,14 +82,14 @@ def link_tables(tables: SourceTables, anomalies: Anomalies, max_pages: int | Non
         has_clicks=tables.clicks is not None,
     )
     if max_pages is not None:
-        log = _drop_bots(log, max_pages)
+        log = _exclude_robots(log, max_pages)
     for warning in anomalies.warnings.values():
         warn(warning)
     return log
 
 
 def _check_overlap(contents: str, table: Table, rows: pl.DataFrame, pages: Table) -> None:
-    """Refuse a table without any row on a page, or on a result, of the log."""
+    """Refuse a table if none of its rows was linked to a page or result of the log."""
     if table.frame.height and rows.is_empty():
         row = table.frame.row(0, named=True)
         location = f"page {quoted(row['page'])}"
@@ -128,7 +129,7 @@ def _encode_positions(frame: pl.DataFrame) -> pl.Series:
 
 
 def mask_repeated_rows(frame: pl.DataFrame) -> pl.Series:
-    """Return a mask of rows that are equal to an earlier row."""
+    """Return a mask of rows that equal an earlier row."""
     hashes = frame.hash_rows()
     # Sorting hashes is several times faster than grouping them.
     sorted_hashes = hashes.sort()
@@ -217,8 +218,9 @@ def keep_first_records(
     table: Table, anomalies: Anomalies, *, drop_duplicates: bool = True
 ) -> Table:
     """Keep the first record of each page in a table of results, and count the other rows."""
-    # A second record of a page starts at its first repeated rank or, without ranks, document. A row
-    # that repeats the row above it is a duplicate, but in a flat table it may have its own click.
+    # The second record of a page starts at its first repeated rank or, without ranks, at its first
+    # repeated document. A row that repeats the row above it is a duplicate, but in a flat table it
+    # may have its own click.
     key = "rank" if "rank" in table.names else "doc"
     page = pl.col("page").cast(pl.Categorical).to_physical().cast(pl.Int64)
     frame = table.frame.select("doc", page=page, key=key)
@@ -242,7 +244,7 @@ def keep_first_records(
     is_duplicate = frame["is_duplicate"] & ~is_repeated
     if anomalies.is_strict:
 
-        def reason(row: dict[str, Any]) -> str:
+        def describe_repeat(row: dict[str, Any]) -> str:
             page, doc = f"page {quoted(row['page'])}", row["doc"]
             if doc is None:
                 return f"{page} occurs twice"
@@ -250,7 +252,7 @@ def keep_first_records(
                 return f"rank {row['rank']} occurs twice on {page}"
             return f"document {quoted(doc)} occurs twice on {page}, whose results have no ranks"
 
-        table.refuse(is_repeated | is_duplicate, reason)
+        table.refuse(is_repeated | is_duplicate, describe_repeat)
     is_duplicate &= drop_duplicates
     kind = "results of a page in its second or later record"
     anomalies.add("results logged twice", is_duplicate, table.source, "excluded")
@@ -266,9 +268,9 @@ def _check_clicks(
 ) -> pl.DataFrame:
     source = table.source
     if not {"rank", "doc"} & {*table.names}:
-        raise InputError("has neither a column rank nor a column doc", source=source)
+        raise InputError("expected a column rank or a column doc, got neither", source=source)
     has_no_key = table.frame["rank"].is_null() & table.frame["doc"].is_null()
-    table.refuse(has_no_key, lambda row: "has neither a rank nor a document")
+    table.refuse(has_no_key, lambda row: "expected a rank or a document, got neither")
     frame = number_pages(_select_columns(table), pages)
     if "dwell" not in frame.columns and {"time", "end"} <= {*frame.columns}:
         seconds = (pl.col("end") - pl.col("time")).dt.total_microseconds() / 1e6
@@ -301,7 +303,7 @@ def _check_clicks(
     anomalies.add("clicks on a result that was clicked before", n_repeated)
     if "dwell" in frame.columns:
         anomalies.add("clicks with unknown dwell time", frame["dwell"].null_count())
-    # A click without a time is kept after the click before it.
+    # A click without a time stays after the click that precedes it in the source.
     time_keys = [pl.col("time").forward_fill().over("page")] if has_times else []
     return cast_columns(frame, CLICK_TYPES).sort("page", *time_keys, maintain_order=True)
 
@@ -333,22 +335,22 @@ def _match_rows(clicks: pl.DataFrame, results: pl.DataFrame, key: str) -> pl.Ser
     """Return the row of the first result with the rank or document of each click, or null."""
     keys = ["page", key]
     matches = results.join(clicks, on=keys, how="semi", maintain_order="left")
-    highest = matches.unique(keys, keep="first", maintain_order=True).select(*keys, "row")
-    return clicks.join(highest, on=keys, how="left", maintain_order="left")["row"]
+    first_matches = matches.unique(keys, keep="first", maintain_order=True).select(*keys, "row")
+    return clicks.join(first_matches, on=keys, how="left", maintain_order="left")["row"]
 
 
-def _drop_bots(log: QueryLog, max_pages: int) -> QueryLog:
-    """Drop users (or sessions, if users are unknown) with too many pages."""
+def _exclude_robots(log: QueryLog, max_pages: int) -> QueryLog:
+    """Exclude users (or sessions, if users are unknown) with too many pages, as robots."""
     unit = next((name for name in ("user", "session") if name in log.pages.columns), None)
     if unit is None:
         raise InputError("max_pages requires a column user or session", source=log.source)
     has_many = (pl.len().over(unit) > max_pages) & pl.col(unit).is_not_null()
-    is_bot = log.pages.select(has_many).to_series()
-    if not is_bot.any():
+    is_robot = log.pages.select(has_many).to_series()
+    if not is_robot.any():
         return log
     page_limit = counted(max_pages, "page")
-    if is_bot.all():
+    if is_robot.all():
         reason = f"each {unit} has more than {page_limit}, so max_pages excludes all pages"
         raise InputError(reason, source=log.source)
     kind = f"pages of {unit}s with more than {page_limit}"
-    return replace(log.where(~is_bot), anomalies={**log.anomalies, kind: int(is_bot.sum())})
+    return replace(log.where(~is_robot), anomalies={**log.anomalies, kind: int(is_robot.sum())})

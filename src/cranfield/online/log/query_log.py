@@ -29,10 +29,10 @@ FORMATS = ("csv", "parquet", "jsonl", "ubi")  # Formats in which logs are writte
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
 
-def _ubi_tables(
+def _make_ubi_tables(
     pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame | None = None
 ) -> dict[str, pl.DataFrame]:
-    """Make UBI queries, and events: clicks, and results that lists of ids cannot represent."""
+    """Make tables of UBI queries, and of events: clicks, and results if id lists do not suffice."""
     hits = results.group_by("page", maintain_order=True).agg("doc", "rank")
     is_complete = pl.col("rank") == pl.int_ranges(1, pl.col("rank").list.len() + 1, dtype=pl.Int32)
     has_columns = results.columns == ["page", "rank", "doc"]
@@ -63,8 +63,8 @@ def _make_events(rows: pl.DataFrame, action: str, pages: pl.DataFrame) -> pl.Dat
     pages = pages.select(*page_columns, page="id")
     rows = rows.join(pages, on="page", how="left", maintain_order="left")
     time = "time" if action == "click" else "(time)"
-    places = {"object": pl.struct(object_id="doc"), "position": pl.struct(ordinal="rank")}
-    attributes = pl.struct(*(value.alias(name) for name, value in places.items()), *extra_columns)
+    structs = {"object": pl.struct(object_id="doc"), "position": pl.struct(ordinal="rank")}
+    attributes = pl.struct(*(value.alias(name) for name, value in structs.items()), *extra_columns)
     return rows.select(
         pl.lit(action).alias("action_name"),
         *_rename_columns(rows, {"query_id": "page", "session_id": "(session)", "timestamp": time}),
@@ -72,15 +72,15 @@ def _make_events(rows: pl.DataFrame, action: str, pages: pl.DataFrame) -> pl.Dat
     )
 
 
-def _types(schema: Schema) -> dict[str, Any]:
+def _get_types(schema: Schema) -> dict[str, Any]:
     return {column.name: column.kind.dtype for column in schema.columns}
 
 
-PAGE_TYPES = _types(PAGES)
+PAGE_TYPES = _get_types(PAGES)
 _KEY_TYPES: dict[str, Any] = {"page": pl.Int64, "rank": pl.Int32, "doc": pl.String}
-RESULT_TYPES = {**_KEY_TYPES, **_types(RESULTS), "page": pl.Int64}
-# Dwell times and numbers of rows replace the end and the count of clicks.
-CLICK_TYPES = {**_KEY_TYPES, **_types(CLICKS), "page": pl.Int64}
+RESULT_TYPES = {**_KEY_TYPES, **_get_types(RESULTS), "page": pl.Int64}
+# The end of a click becomes its dwell time, and a count of clicks as many rows.
+CLICK_TYPES = {**_KEY_TYPES, **_get_types(CLICKS), "page": pl.Int64}
 del CLICK_TYPES["end"], CLICK_TYPES["clicks"]
 
 
@@ -93,10 +93,10 @@ def cast_columns(frame: pl.DataFrame | None, types: Mapping[str, Any]) -> pl.Dat
     )
 
 
-def count_phrase(number: int, phrase: str) -> str:
-    """Write a number before a plural noun phrase, such as `clicks without a known result`."""
+def format_count(count: int, phrase: str) -> str:
+    """Put a count before a plural noun phrase, such as `clicks without a known result`."""
     noun, _, remainder = phrase.partition(" ")
-    return f"{counted(number, noun.removesuffix('s'))} {remainder}".rstrip()
+    return f"{counted(count, noun.removesuffix('s'))} {remainder}".rstrip()
 
 
 MISSING_TABLES = {
@@ -123,14 +123,14 @@ class QueryLog(Plotted):
         which it was shown and its `grade`. It has no rows if the source has no results.
     clicks
         Data frame, one row per click, by page, time and order in the source: `page`, `rank`,
-        `doc`, and if known `time` (UTC), `dwell` (seconds; null if unknown) and whether the
-        dwell is `censored`, that is, a lower bound.
+        `doc`, and if known `time` (UTC), `dwell` (seconds; null if unknown) and `censored`, which
+        is true if the dwell is only a lower bound.
     source
         Name of the source, for messages.
     anomalies
         Number of anomalies by kind, such as `{"clicks without a known result": 3}`.
     has_clicks
-        Whether the source records clicks. If not, measures of clicks are refused.
+        Whether the source records clicks; if not, measures of clicks raise an error.
     """
 
     pages: pl.DataFrame
@@ -160,17 +160,17 @@ class QueryLog(Plotted):
             raise InputError(f"{purpose} requires {MISSING_TABLES[table]}", source=self.source)
 
     def order_notes(self, purpose: str) -> list[str]:
-        """Return a note if the order of clicks matters but their times are unknown."""
+        """Return a note if a page has clicks on several results, but clicks have no times."""
         ranks = self.clicks.group_by("page").agg(pl.col("rank").n_unique())["rank"]
         if "time" in self.clicks.columns or not (ranks > 1).any():
             return []
         pages = counted(int((ranks > 1).sum()), "page")
         note = f"clicks have no times; on {pages} with several clicks"
-        return [f"{purpose}: {note}, the order of clicks in the source decides"]
+        return [f"{purpose}: {note}, the order of clicks in the source is used"]
 
     @cached_property
     def results_with_clicks(self) -> pl.DataFrame:
-        """The results, with the number of clicks on each result in the column `clicks`."""
+        """The data frame `results`, with the number of clicks on each result as column `clicks`."""
         self.require("clicks", purpose="results with their clicks")
         keys = ["page", "rank"]
         counts = self.clicks.group_by(keys).agg(clicks=pl.len())
@@ -178,7 +178,7 @@ class QueryLog(Plotted):
         return results.with_columns(pl.col("clicks").fill_null(0))
 
     def where(self, keep: pl.Expr | pl.Series) -> QueryLog:
-        """Select pages, with their results and clicks; numbers of anomalies are not kept.
+        """Select pages, with their results and clicks; the new log has no numbers of anomalies.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class QueryLog(Plotted):
         Raises
         ------
         PolicyError
-            For values that are not booleans, or not one for each page.
+            If `keep` is not one boolean for each page.
         """
         if isinstance(keep, pl.Expr):
             # Next to a column, a literal is broadcast to all pages.
@@ -198,18 +198,18 @@ class QueryLog(Plotted):
             keep = list(keep)
             is_boolean = {*map(type, keep)} <= {bool, np.bool_, type(None)}
             keep = pl.Series(keep, dtype=pl.Boolean if is_boolean else pl.Object)
-        reason = "keep must be a boolean for each page"
+        expected = "keep must be a boolean for each page"
         if keep.dtype not in {pl.Boolean, pl.Null}:
-            raise PolicyError(reason)
+            raise PolicyError(f"{expected}, got values of type {keep.dtype}")
         if keep.len() != self.pages.height:
             size = counted(keep.len(), "boolean")
-            raise PolicyError(f"{reason}, got {size} for {counted(self.pages.height, 'page')}")
+            raise PolicyError(f"{expected}, got {size} for {counted(self.pages.height, 'page')}")
         mask = keep.cast(pl.Boolean).fill_null(False)
-        new_row = mask.cast(pl.Int64).cum_sum() - 1
+        new_rows = mask.cast(pl.Int64).cum_sum() - 1
 
         def select_rows(rows: pl.DataFrame) -> pl.DataFrame:
             subset = rows.filter(mask.gather(rows["page"]))
-            return subset.with_columns(page=new_row.gather(subset["page"]))
+            return subset.with_columns(page=new_rows.gather(subset["page"]))
 
         tables = (self.pages.filter(mask), select_rows(self.results), select_rows(self.clicks))
         return QueryLog(*tables, self.source, has_clicks=self.has_clicks)
@@ -241,7 +241,7 @@ class QueryLog(Plotted):
         tables = {"pages": self.pages.rename({"id": "page"}), **frames}
         suffix = format
         if format == "ubi":
-            tables, suffix = _ubi_tables(self.pages, **frames), "jsonl"
+            tables, suffix = _make_ubi_tables(self.pages, **frames), "jsonl"
         target = Path(fspath(folder))
         make_folder(target)
         times = [] if format == "parquet" else [pl.col(pl.Datetime).dt.strftime(_TIME_FORMAT)]
@@ -259,7 +259,7 @@ class QueryLog(Plotted):
             counted(self.results.height, "result"),
             counted(self.clicks.height, "click") if self.has_clicks else "clicks not known",
         ]
-        notes = [count_phrase(number, kind) for kind, number in self.anomalies.items() if number]
+        notes = [format_count(count, kind) for kind, count in self.anomalies.items() if count]
         return f"QueryLog({', '.join(sizes)}{'; ' if notes else ''}{', '.join(notes)})"
 
 
@@ -270,7 +270,7 @@ def log_from_tables(
     *,
     source: str = "log",
 ) -> QueryLog:
-    """Make a log from tables in their final order, whose clicks have a `doc`."""
+    """Make a log from tables whose rows are in their final order, and whose clicks have a `doc`."""
     return QueryLog(
         cast_columns(pages, PAGE_TYPES),
         cast_columns(results, RESULT_TYPES),
@@ -283,7 +283,7 @@ def log_from_tables(
 def join_by_document(
     log: QueryLog, results: pl.DataFrame, table: pl.DataFrame, problem: str, noun: str
 ) -> pl.DataFrame:
-    """Add the query of each result, and the value of its query and document in a table."""
+    """Add the query of each result, and the value that a table has for its query and document."""
     results = results.with_columns(log.pages["query"].gather(results["page"]))
     keys = ["query", "doc"]
     joined = results.join(table, on=keys, how="left", maintain_order="left")
@@ -299,7 +299,7 @@ def join_by_document(
 
 
 def check_independence(rows: pl.DataFrame, noun: str, unit: str, source: str = "") -> None:
-    """Refuse pages or lists as independent units if users or sessions have several of them."""
+    """Refuse pages or lists as units if a user or session has several, which may be dependent."""
     for name in ("user", "session"):
         ids = rows[name].drop_nulls() if name in rows.columns else pl.Series()
         if ids.n_unique() < len(ids):
@@ -310,7 +310,7 @@ def check_independence(rows: pl.DataFrame, noun: str, unit: str, source: str = "
 
 
 def number_page_units(pages: pl.DataFrame, unit: str) -> tuple[Indices, list[str]]:
-    """Return the number of each page's unit, and a note on pages that become units of their own."""
+    """Return the index of each page's unit, and notes; each page without a unit becomes a unit."""
     codes = pages[unit].rank("dense").to_numpy() - 1.0
     notes: list[str] = []
     if n_missing := int(np.isnan(codes).sum()):
@@ -320,16 +320,16 @@ def number_page_units(pages: pl.DataFrame, unit: str) -> tuple[Indices, list[str
     return codes.astype(np.intp), notes
 
 
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # Seconds of each unit of time
-_MAX_SECONDS = 366 * 86400.0  # Maximum timeout, and maximum dwell that counts
+_UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_MAX_SECONDS = 366 * 86400.0  # Maximum timeout, to which longer dwell times are also limited
 
 
 def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> QueryLog:
     """Divide the pages of each user into sessions, which replace existing sessions.
 
     A page starts a new session if it is more than `timeout` later than all earlier pages and clicks
-    of its user; a click lasts for its dwell time, if known (Ferro and Sanderson's *Evaluation of IR
-    Systems*, section 6.1). A timeout of 30 minutes is common (He and Göker 2000).
+    of its user; a click lasts for its dwell time, if known (Ferro and Maistro 2024, section 6.1). A
+    timeout of 30 minutes is common (He and Göker 2000).
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> Query
     Raises
     ------
     InputError
-        If the users or the time of a page are unknown.
+        If the log has no users or no times of pages, or the time of a page is unknown.
     PolicyError
         For an invalid timeout.
 
@@ -393,7 +393,7 @@ def _parse_seconds(timeout: Any) -> float:
     if isinstance(timeout, timedelta):
         seconds = timeout.total_seconds()
     elif isinstance(timeout, str) and (match := re.fullmatch(pattern, timeout)):
-        seconds = float(match[1]) * _UNITS[match[2] or "s"]
+        seconds = float(match[1]) * _UNIT_SECONDS[match[2] or "s"]
     elif isinstance(timeout, (int, float)) and not isinstance(timeout, bool):
         seconds = float(timeout)
     if not 0 < seconds <= _MAX_SECONDS:

@@ -1,4 +1,4 @@
-"""Readers of query logs in files and in memory, with detection of the format."""
+"""Read query logs from files or from tables in memory, and detect their format."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from cranfield.sources.schemas import spelt
 
 LOG_FORMATS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
 
-ON_ANOMALY = ("refuse", "count")  # Treatments of repeated pages, and of clicks before their page
+# Treatments of repeated pages, of clicks before their page, and of sessions of several users
+ON_ANOMALY = ("refuse", "count")
 
 
 def read_log(
@@ -106,7 +107,7 @@ def read_log(
     """
     options = check_arguments(read_log, locals())
     check_list("click_actions", click_actions)
-    return _read((source, results, clicks, None), **options)
+    return _read_and_link((source, results, clicks, None), **options)
 
 
 def read_files(files: Sequence[str], **options: Any) -> QueryLog:
@@ -127,14 +128,14 @@ def read_files(files: Sequence[str], **options: Any) -> QueryLog:
     second_file = paths.pop() if len(paths) == 2 else None
     table_names = ("pages", "results", "clicks")
     files_by_table: dict[str, Any] = dict(zip(table_names, paths, strict=False)) | named_paths
-    return _read((*map(files_by_table.get, table_names), second_file), **options)
+    return _read_and_link((*map(files_by_table.get, table_names), second_file), **options)
 
 
-Sources = tuple[Any, ...]  # Pages, results, clicks, and a table of either results or clicks
+LogSources = tuple[Any, ...]  # Pages, results, clicks, and a table of either results or clicks
 
 
-def _read(
-    sources: Sources, format: str, on_anomaly: str, max_pages: int | None, click_actions: Any
+def _read_and_link(
+    sources: LogSources, format: str, on_anomaly: str, max_pages: int | None, click_actions: Any
 ) -> QueryLog:
     anomalies = Anomalies(on_anomaly == "refuse")
     tables = _read_tables(sources, format, anomalies, click_actions)
@@ -142,10 +143,10 @@ def _read(
 
 
 def _read_tables(
-    sources: Sources, log_format: str, anomalies: Anomalies, click_actions: Sequence[str] | None
+    sources: LogSources, log_format: str, anomalies: Anomalies, click_actions: Sequence[str] | None
 ) -> SourceTables:
     source, results, clicks, second_table = sources
-    # A second table has clicks, or in the format of tables perhaps results, which is detected.
+    # The second of two tables is read as clicks; the format `tables` detects if it has results.
     clicks = second_table if clicks is None else clicks
     is_file = isinstance(source, (str, PathLike))
     if is_file and fspath(source) == "-":
@@ -243,10 +244,10 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any
             if tables.clicks is not None:
                 reason = "has a column of clicks and cannot be combined with a table of clicks"
                 raise InputError(reason, source=source.source)
-            return tables._replace(clicks=formats.open_table(clicks, CLICKS, empty=True))
+            return tables._replace(clicks=formats.open_table(clicks, CLICKS, may_be_empty=True))
     if second_table is not None:
         columns = formats.open_columns(second_table, CLICKS)
-        if _looks_like_results(formats.open_table(columns, CLICKS, empty=True)):
+        if _looks_like_results(formats.open_table(columns, CLICKS, may_be_empty=True)):
             note = "is read as results, because it has all ranks of its pages and no times"
             warn(f"{columns.source}: {note}; use results=FILE or clicks=FILE to choose")
             results, clicks = columns, None
@@ -256,8 +257,10 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any
         source, clicks = formats.open_columns(source, PAGES), formats.open_columns(clicks, CLICKS)
         _warn_of_zones(source, clicks)
     pages = formats.open_table(source, PAGES)
-    result_table = None if results is None else formats.open_table(results, RESULTS, empty=True)
-    click_table = None if clicks is None else formats.open_table(clicks, CLICKS, empty=True)
+    result_table = (
+        None if results is None else formats.open_table(results, RESULTS, may_be_empty=True)
+    )
+    click_table = None if clicks is None else formats.open_table(clicks, CLICKS, may_be_empty=True)
     if result_table is not None and click_table is not None:
         has_more_rows = click_table.frame.height > result_table.frame.height
         if has_more_rows and _looks_like_results(click_table):
@@ -275,37 +278,37 @@ _ZONE = r":\d\d(?:\.\d+)?\s*(?:[zZ]|UTC|GMT|[+-]\d\d(?::?\d\d)?)$"
 
 def _warn_of_zones(pages: Columns, clicks: Columns) -> None:
     """Warn if only some of the times, or only those of pages or of clicks, have a time zone."""
-    zones = {}
+    has_zones = {}
     for columns, schema in ((pages, PAGES), (clicks, CLICKS)):
         column = next(column for column in schema.columns if column.name == "time")
         for k in column.named_in(columns.names)[:1]:
             times = pl.Series(columns.cells(k), strict=False).drop_nulls()
             if times.dtype == pl.String and (texts := times.filter(times.str.contains(":"))).len():
                 has_zone = texts.str.contains(_ZONE)
-                zones[columns.source] = bool(has_zone.any())
+                has_zones[columns.source] = bool(has_zone.any())
                 if has_zone.any() and (n_local := int((~has_zone).sum())):
                     sizes = f"{n_local:,} of {counted(texts.len(), 'time')}"
                     warn(f"{columns.source}: {sizes} without a time zone read as UTC")
-    if {*zones.values()} == {True, False}:
-        zoned, other = sorted(zones, key=zones.__getitem__, reverse=True)
-        note = f"times of {zoned} have a time zone, but those of {other} have none"
+    if {*has_zones.values()} == {True, False}:
+        with_zone, without_zone = sorted(has_zones, key=has_zones.__getitem__, reverse=True)
+        note = f"times of {with_zone} have a time zone, but those of {without_zone} have none"
         warn(f"{note} and are read as UTC")
 
 
 def _looks_like_results(clicks: Table) -> bool:
-    """Return whether clicks have each rank of their pages once, from 1 down to some rank."""
+    """Return whether the table of clicks has each rank of its pages once, from 1 down."""
     names = {*clicks.names}
     if not {"rank", "doc"} <= names or names & {"time", "end", "dwell", "censored", "clicks"}:
         return False
     rank = pl.col("rank")
     has_all_ranks = (pl.len() == rank.max()) & (rank.n_unique() == pl.len())
     pages = clicks.frame.group_by("page").agg(max_rank=rank.max(), has_all_ranks=has_all_ranks)
-    # Clicks on first results alone also have all ranks from 1.
+    # Single clicks on the first results of pages would also have all ranks from 1.
     return bool(pages["has_all_ranks"].all() and (pages["max_rank"] > 1).any())
 
 
 def _warn_of_no_results(results: Table, always: bool = False) -> None:
-    # A table of pages alone, in memory, needs no column of documents.
+    # A table of pages in memory is read without a warning, if it has no column of documents.
     if always or "doc" in results.names:
         warn(f"{results.source}: no page has results; expected a column doc with documents")
 
@@ -317,10 +320,10 @@ def _read_raw(source: Any, log_format: str, may_be_empty: bool = False) -> tuple
     file = Source.of(source)
     is_json = log_format in {"ubi", "living-labs"}
     # The lines of the other formats are separated by tabs.
-    tables = {"csv", "parquet"} | ({"tsv"} if is_json else set())
-    if (suffix := FORMAT_OF_SUFFIX.get(file.suffix)) in tables:
+    table_formats = {"csv", "parquet"} | ({"tsv"} if is_json else set())
+    if (file_format := FORMAT_OF_SUFFIX.get(file.suffix)) in table_formats:
         records = "JSON lines" if is_json else "lines of text"
-        reason = f"a log of format {log_format} must be {records}, got a file of {suffix}"
+        reason = f"a log of format {log_format} must be {records}, got a file of {file_format}"
         raise InputError(
             f"{reason}; convert it to tables of pages, results and clicks", source=file.name
         )

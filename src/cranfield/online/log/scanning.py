@@ -23,27 +23,27 @@ from cranfield.sources.schemas import Column, Schema
 _ERRORS = (Exception, pl.exceptions.PanicException)
 _UNREADABLE = "cannot be read as a table"
 
-_SCANS: dict[str, Callable[[str], pl.LazyFrame]] = {
+_SCANNERS: dict[str, Callable[[str], pl.LazyFrame]] = {
     "parquet": pl.scan_parquet,
     "csv": lambda path: pl.scan_csv(path, infer_schema=False),
     "tsv": lambda path: pl.scan_csv(path, infer_schema=False, separator="\t"),
 }
 
 _TEXT_TYPES = {nw.String, nw.Categorical, nw.Enum}
-# Types of columns other than text: a description, and a test of the type.
-_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+# A description and a test of the type of columns other than text.
+_EXPECTED_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(("rank", "found", "grade"), ("an integer", lambda t: t.is_integer())),
     **dict.fromkeys(("propensity", "dwell"), ("a number", lambda t: t.is_numeric())),
     **dict.fromkeys(("time", "end"), ("a time", lambda t: t == nw.Datetime)),
     "censored": ("true or false", lambda t: t == nw.Boolean),
 }
-_TEXT = ("text or an integer", lambda t: t.is_integer() or t in _TEXT_TYPES)
+_DEFAULT_TYPE = ("text or an integer", lambda t: t.is_integer() or t in _TEXT_TYPES)
 
 
 def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, nw.LazyFrame[Any]]:
-    """Open a log that need not fit into memory, for measures.
+    """Open a log that need not fit into memory, to compute measures.
 
-    Each table is scanned once to check its values. Unlike :func:`read_log`, this function does not
+    Each table is scanned to check its values. Unlike :func:`read_log`, this function does not
     detect anomalies, such as clicks on results that were not shown.
 
     Parameters
@@ -53,7 +53,7 @@ def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, n
         a lazy or other frame of any library that narwhals supports, such as a relation of DuckDB.
         Columns may have any of their usual names.
     results, clicks
-        Tables of results and clicks, with ranks.
+        Tables of results and clicks, with a column of ranks.
 
     Returns
     -------
@@ -63,7 +63,8 @@ def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, n
     Raises
     ------
     InputError
-        If a table cannot be read, or has a value of an unexpected type.
+        If a table cannot be read, lacks a required column or value, or has a value of an unexpected
+        type; or if a rank occurs twice on a page of the results.
 
     Examples
     --------
@@ -108,7 +109,7 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
             # Integer keys of pages stay integers; other fields become text.
             types = lazy.collect_schema()
             keys = {key for key in ("id", "page") if key in fields and types[key].is_integer()}
-            text_fields = [field for field in fields if field not in {*_TYPES, *keys}]
+            text_fields = [field for field in fields if field not in {*_EXPECTED_TYPES, *keys}]
             lazy = lazy.with_columns(nw.col(field).cast(nw.String) for field in text_fields)
     if name == "results":
         counts = lazy.group_by("page", "rank").agg(nw.len().alias("rows"))
@@ -125,19 +126,19 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
 def _scan_file(path: Any, schema: Schema) -> pl.LazyFrame:
     source = Source(fspath(path))
     file_format = FORMAT_OF_SUFFIX.get(Path(source.path).suffix.lower(), "")
-    if file_format not in _SCANS:
+    if file_format not in _SCANNERS:
         reason = f"a {schema.kind} must be an uncompressed .csv, .tsv or .parquet file"
         raise InputError(reason, source=source.name)
     if file_format == "parquet":
         check_parquet_file(source.path)
     with source.open():
-        return _SCANS[file_format](source.path)
+        return _SCANNERS[file_format](source.path)
 
 
 def _convert_columns(
     lazy: pl.LazyFrame, columns: Sequence[Column], source: str, has_lines: bool
 ) -> pl.LazyFrame:
-    """Convert columns, after a check that all values can be read; integer keys stay integers."""
+    """Convert columns, after a check that all values can be; integer keys stay integers."""
     types, sample = lazy.collect_schema(), lazy.head(1000).collect()
     kinds = {column.name: cast("Cell", column.kind) for column in columns}
     n_formats = {name: kind.count_formats(sample[name]) for name, kind in kinds.items()}
@@ -151,7 +152,7 @@ def _convert_columns(
         values, is_invalid = {}, {}
         for name, kind in kinds.items():
             is_integer_key = types[name].is_integer() and name in {"id", "page"}
-            value = kind.expression(name, types[name], n_formats[name])
+            value = kind.build_expression(name, types[name], n_formats[name])
             values[name] = value = pl.col(name) if is_integer_key else value
             is_missing = pl.lit(False) if name == "rank" else kind.is_missing(name, types[name])
             is_invalid[name] = value.is_null() & ~is_missing
@@ -174,7 +175,7 @@ def check_types(lazy: nw.LazyFrame[Any], table: str, columns: Collection[str], s
     """Refuse columns of an unexpected type."""
     types = lazy.collect_schema()
     for name in columns:
-        expected, is_valid = _TYPES.get(name, _TEXT)
+        expected, is_valid = _EXPECTED_TYPES.get(name, _DEFAULT_TYPE)
         if name in types and not is_valid(types[name]):
             reason = f"expected {expected} in column {name} of {table}, got {types[name]}"
             raise InputError(reason, source=source)
@@ -194,9 +195,9 @@ def check_values(lazy: nw.LazyFrame[Any], columns: Collection[str], source: str)
     counts = lazy.select(
         nw.when(test).then(1).otherwise(0).sum().alias(problem) for problem, test in tests.items()
     )
-    for problem, number in counts.collect(backend="polars").to_native().row(0, named=True).items():
-        if number:
-            raise InputError(f"{problem} in {counted(int(number), 'row')}", source=source)
+    for problem, n_rows in counts.collect(backend="polars").to_native().row(0, named=True).items():
+        if n_rows:
+            raise InputError(f"{problem} in {counted(int(n_rows), 'row')}", source=source)
 
 
 def refuse_lazy_counts(table: nw.LazyFrame[Any], name: str, source: str) -> None:
@@ -206,8 +207,8 @@ def refuse_lazy_counts(table: nw.LazyFrame[Any], name: str, source: str) -> None
         counts = f"counts in column {quoted(names[positions[0]])}"
         raise InputError(f"expected a row for each click, got {counts}", source=source)
 
-    def cells(k: int) -> pl.Series:
+    def read_cells(k: int) -> pl.Series:
         column = table.select(nw.col(names[k])).collect(backend="polars")
         return pl.Series(column.to_native().to_series())
 
-    Columns(source, names, cells).check_unused(replace(SCHEMAS[name], is_selected=True), [])
+    Columns(source, names, read_cells).check_unused(replace(SCHEMAS[name], is_selected=True), [])

@@ -62,7 +62,7 @@ class ExpectedClicks(TableResult):
     rates: dict[int, float]
 
     def to_qrels(self, cuts: Sequence[float] = (0.5, 1.0), *, min_impressions: int = 1) -> Qrels:
-        """Convert COEC to judgments; the grade is the number of cuts that COEC reaches.
+        """Convert COEC to judgments; the grade is the number of thresholds that COEC reaches.
 
         Parameters
         ----------
@@ -98,10 +98,10 @@ class ExpectedClicks(TableResult):
 
 
 def coec(log: Log) -> ExpectedClicks:
-    """Compute clicks over expected clicks of each query and document.
+    """Compute clicks over expected clicks (COEC) for each query and document.
 
     The expected clicks of a document are the sum, over the pages that show it, of the click rate of
-    the log at its rank. This corrects for position bias, if documents at a rank are equally
+    the log at its rank there. This corrects for position bias if documents at a rank are equally
     attractive for all queries. Repeated clicks on a result count once.
 
     Parameters
@@ -127,7 +127,7 @@ def coec(log: Log) -> ExpectedClicks:
     >>> coec({"pages": pages, "results": results, "clicks": clicks}).rows.rows()
     [('q', 'a', 2, 2, 2.0, 1.0), ('q', 'b', 2, 1, 1.0, 1.0)]
     """
-    tables, results = _results_with_clicks(log, "COEC")
+    tables, results = _join_clicks(log, "COEC")
     groups = results.group_by("query", "doc", "rank")
     counts = groups.agg(impressions=nw.len(), clicks=nw.col("clicked").sum())
     # Rates are summed in order of rank, so that results do not depend on the engine.
@@ -136,9 +136,9 @@ def coec(log: Log) -> ExpectedClicks:
 
 
 def coec_of_totals(data: Any) -> ExpectedClicks:
-    """Compute clicks over expected clicks from totals of impressions and clicks.
+    """Compute clicks over expected clicks (COEC) from totals of impressions and clicks.
 
-    This is :func:`coec`, except that repeated clicks on a result are counted as in the table.
+    Unlike in :func:`coec`, repeated clicks on a result count if the totals include them.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def _sum_expected_clicks(rank_counts: pl.DataFrame, rates: dict[int, float]) -> 
 
 
 def skip_above(log: Log) -> pl.DataFrame:
-    """Count preferences of clicked documents over documents that were skipped above them.
+    """Count preferences of clicked documents over unclicked documents at higher ranks.
 
     Parameters
     ----------
@@ -212,8 +212,8 @@ def skip_above(log: Log) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        `query`, `doc`, the document `over` which it is preferred, and the number of `pages`; in
-        order of UTF-8 bytes.
+        Columns `query`, `doc`, `over` (the document over which `doc` is preferred) and `pages`
+        (number of pages with this preference), sorted by the first three in order of UTF-8 bytes.
 
     Raises
     ------
@@ -233,11 +233,13 @@ def skip_above(log: Log) -> pl.DataFrame:
     >>> skip_above({"pages": pages, "results": results, "clicks": clicks}).rows()
     [('q', 'b', 'a', 1)]
     """
-    _, results = _results_with_clicks(log, "SkipAbove")
-    clicked = results.filter(nw.col("clicked") == 1).select("page", "query", "doc", "rank")
-    skipped = results.filter(nw.col("clicked") == 0)
-    skipped = skipped.select("page", over=nw.col("doc"), skipped_rank=nw.col("rank"))
-    pairs = clicked.join(skipped, on="page", how="inner")
+    _, results = _join_clicks(log, "SkipAbove")
+    clicked_results = results.filter(nw.col("clicked") == 1).select("page", "query", "doc", "rank")
+    skipped_results = results.filter(nw.col("clicked") == 0)
+    skipped_results = skipped_results.select(
+        "page", over=nw.col("doc"), skipped_rank=nw.col("rank")
+    )
+    pairs = clicked_results.join(skipped_results, on="page", how="inner")
     pairs = pairs.filter(nw.col("skipped_rank") < nw.col("rank"), nw.col("doc") != nw.col("over"))
     # A document may occur twice on a page.
     pairs = pairs.select("page", "query", "doc", "over").unique()
@@ -245,14 +247,14 @@ def skip_above(log: Log) -> pl.DataFrame:
     return counts.with_columns(pl.col("pages").cast(pl.Int64)).sort("query", "doc", "over")
 
 
-def _results_with_clicks(log: Log, purpose: str) -> tuple[LogTables, nw.LazyFrame[Any]]:
-    """Return the tables, and the results with their query and whether they were clicked."""
+def _join_clicks(log: Log, purpose: str) -> tuple[LogTables, nw.LazyFrame[Any]]:
+    """Return the tables, and the results with columns `query` and `clicked` (1 or 0)."""
     tables = open_tables(log)
     needs = [("results", "doc"), ("clicks", "rank"), ("pages", "query")]
-    if missing := tables.missing_column(needs):
+    if missing := tables.describe_missing_column(needs):
         raise InputError(f"{purpose} requires {missing}", source=tables.source)
-    clicked = tables.tables["clicks"].select("page", "rank", nw.lit(1).alias("clicked")).unique()
+    clicks = tables.tables["clicks"].select("page", "rank", nw.lit(1).alias("clicked")).unique()
     results = tables.tables["results"].select("page", "rank", "doc")
     queries = tables.tables["pages"].select("page", "query")
-    joined = results.join(clicked, on=["page", "rank"], how="left").join(queries, on="page")
+    joined = results.join(clicks, on=["page", "rank"], how="left").join(queries, on="page")
     return tables, joined.with_columns(nw.col("clicked").fill_null(0))

@@ -1,7 +1,7 @@
 """Definitions of the online measures of pages, sessions and users, one function each.
 
 A function has the parameters of the measure and returns :class:`Sums` over columns of the table of
-pages, such as `clicked@3`; see :func:`~cranfield.online.measures.online_measure.column_count`.
+pages, such as `clicked@3`; see :func:`~cranfield.online.measures.online_measure.parse_count`.
 """
 
 # ruff: noqa: N802
@@ -16,24 +16,24 @@ import polars as pl
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import any_name, choice, integer, number, optional, parameter
 from cranfield.online.measures.online_measure import (
+    FRACTION_SCALE,
     MICROSECONDS,
-    UNIT,
     OnlineMeasure,
     Sums,
     online_measure,
 )
 
-BOOK = "Ferro and Maistro (2024), section 6.5"
-LOGS = "Ferro and Maistro (2024), section 6.1"
+FERRO_MEASURES = "Ferro and Maistro (2024), section 6.5"
+FERRO_LOGS = "Ferro and Maistro (2024), section 6.1"
 CHAPELLE = "Chapelle, Metzler, Zhang and Grinspan (2009)"
 RADLINSKI = "Radlinski, Kurup and Joachims (2008), section 3.2"
-FOX = f"{BOOK}; Fox et al. (2005)"
+FOX = f"{FERRO_MEASURES}; Fox et al. (2005)"
 KIM = "Kim, Hassan, White and Zitouni (2014)"
-LALMAS = f"{BOOK}; Lalmas, O'Brien and Yom-Tov (2014)"
+LALMAS = f"{FERRO_MEASURES}; Lalmas, O'Brien and Yom-Tov (2014)"
 
 FROM_0, FROM_1 = (0.0, float("inf")), (1.0, float("inf"))
-TIME_TO_CLICK: dict[str, Any] = {"unit": "seconds", "may_be_censored": True}
-QUERIES: dict[str, Any] = {"range": FROM_1, "unit": "queries"}
+CENSORED_SECONDS: dict[str, Any] = {"unit": "seconds", "may_be_censored": True}
+N_QUERIES: dict[str, Any] = {"range": FROM_1, "unit": "queries"}
 
 CUTOFF = parameter(None, optional(integer(1)), "last rank to consider; by default all ranks")
 _OVER_RESULTS = "average over all 'results', or over 'pages'"
@@ -52,20 +52,20 @@ UNKNOWN_DWELL = parameter(
 )
 _REPEATS = choice("once", "count"), "repeated clicks on a result: count them `once`, or `count` all"
 _ABANDONED = choice("zero", "drop"), "pages without a click: count them as `zero`, or `drop` them"
-ONCE, COUNT = parameter("once", *_REPEATS), parameter("count", *_REPEATS)
-ZERO, DROP = parameter("zero", *_ABANDONED), parameter("drop", *_ABANDONED)
+REPEATS_ONCE, REPEATS_COUNT = parameter("once", *_REPEATS), parameter("count", *_REPEATS)
+ABANDONED_ZERO, ABANDONED_DROP = parameter("zero", *_ABANDONED), parameter("drop", *_ABANDONED)
 
 CLICKS = pl.col("clicks")
-LOWEST = pl.col("lowest")
+LOWEST_RANK = pl.col("lowest")
 TIME = pl.col("time")
-LAST = pl.col("last_in_session")
+IS_LAST = pl.col("last_in_session")
 
 
-def _down_to(column: str, cutoff: int | None) -> pl.Expr:
+def _select_down_to(column: str, cutoff: int | None) -> pl.Expr:
     return pl.col(column if cutoff is None else f"{column}@{cutoff}")
 
 
-def _click_column(repeats: str) -> str:
+def _choose_click_column(repeats: str) -> str:
     return "clicked" if repeats == "once" else "clicks"
 
 
@@ -73,13 +73,13 @@ def _indicator(condition: pl.Expr) -> pl.Expr:
     return condition.cast(pl.Int64)
 
 
-def _seconds(start: pl.Expr, end: pl.Expr) -> pl.Expr:
+def _compute_seconds(start: pl.Expr, end: pl.Expr) -> pl.Expr:
     """Return the seconds between two times; null if the end is before the start."""
     duration = (end - start).dt.total_microseconds()
     return pl.when(duration >= 0).then(duration / MICROSECONDS)
 
 
-@online_measure(r"\frac{\sum_p |C_p|}{\sum_p |S_p|}", BOOK, "higher")
+@online_measure(r"\frac{\sum_p |C_p|}{\sum_p |S_p|}", FERRO_MEASURES, "higher")
 def CTR(
     ranks: str = parameter(
         "top",
@@ -87,15 +87,15 @@ def CTR(
         "results that a cutoff @k includes: all down to rank k (`top`), or only that `at` rank k",
     ),
     over: str = OVER_RESULTS,
-    repeats: str = ONCE,
+    repeats: str = REPEATS_ONCE,
     cutoff: int | None = CUTOFF,
 ) -> Sums:
     """Proportion of the shown results that were clicked (click-through rate)."""
     if ranks == "at" and cutoff is None:
         raise MeasureError("CTR(ranks='at') requires a cutoff, such as CTR(ranks='at')@3")
     suffix = "_at" if ranks == "at" else ""
-    clicked = _down_to(f"{_click_column(repeats)}{suffix}", cutoff)
-    results = _down_to(f"shown{suffix}", cutoff)
+    clicked = _select_down_to(f"{_choose_click_column(repeats)}{suffix}", cutoff)
+    results = _select_down_to(f"shown{suffix}", cutoff)
     if over == "results":
         return Sums(clicked, results)
     return Sums(pl.when(results > 0).then(clicked / results))
@@ -104,13 +104,13 @@ def CTR(
 @online_measure(r"\frac{1}{|P|} \sum_p [C_p \ne \emptyset]", CHAPELLE, "higher")
 def UCTR(cutoff: int | None = CUTOFF) -> Sums:
     """Proportion of the pages that have a click."""
-    return Sums(_indicator(_down_to("clicks", cutoff) > 0))
+    return Sums(_indicator(_select_down_to("clicks", cutoff) > 0))
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p |C_p|", CHAPELLE, "higher", unit="clicks")
-def QCTR(repeats: str = COUNT, cutoff: int | None = CUTOFF) -> Sums:
+def QCTR(repeats: str = REPEATS_COUNT, cutoff: int | None = CUTOFF) -> Sums:
     """Number of clicks on a page."""
-    return Sums(_down_to(_click_column(repeats), cutoff))
+    return Sums(_select_down_to(_choose_click_column(repeats), cutoff))
 
 
 @online_measure(
@@ -121,69 +121,71 @@ def QCTR(repeats: str = COUNT, cutoff: int | None = CUTOFF) -> Sums:
 )
 def COEC() -> Sums:
     """Clicked results divided by the number expected from the click rates of their ranks."""
-    return Sums(pl.col("clicked"), pl.col("expected") / UNIT)
+    return Sums(pl.col("clicked"), pl.col("expected") / FRACTION_SCALE)
 
 
-def _first_rank(first: str) -> pl.Expr:
+def _select_first_rank(first: str) -> pl.Expr:
     return pl.col("first_rank" if first == "time" else "highest")
 
 
-def _reciprocal(inverse: pl.Expr, abandoned: str) -> Sums:
+def _sum_reciprocals(inverse: pl.Expr, abandoned: str) -> Sums:
     default = pl.lit(0.0 if abandoned == "zero" else None, pl.Float64)
     return Sums(pl.when(CLICKS > 0).then(inverse).otherwise(default))
 
 
 @online_measure(
-    r"\frac{1}{|P_c|} \sum_{p \in P_c} r_{p,1}", BOOK, "lower", range=FROM_1, unit="ranks"
+    r"\frac{1}{|P_c|} \sum_{p \in P_c} r_{p,1}", FERRO_MEASURES, "lower", range=FROM_1, unit="ranks"
 )
 def ClickRank(first: str = FIRST) -> Sums:
     """Rank of the first click, over pages with a click."""
-    return Sums(_first_rank(first))
+    return Sums(_select_first_rank(first))
 
 
-@online_measure(r"\frac{1}{|P|} \sum_{p \in P_c} \frac{1}{r_{p,1}}", BOOK, "higher")
-def ClickRR(abandoned: str = ZERO, first: str = FIRST) -> Sums:
+@online_measure(r"\frac{1}{|P|} \sum_{p \in P_c} \frac{1}{r_{p,1}}", FERRO_MEASURES, "higher")
+def ClickRR(abandoned: str = ABANDONED_ZERO, first: str = FIRST) -> Sums:
     """Reciprocal rank of the first click, 0 for pages without a click."""
-    return _reciprocal(1 / _first_rank(first), abandoned)
+    return _sum_reciprocals(1 / _select_first_rank(first), abandoned)
 
 
 @online_measure(
     r"\frac{1}{|P_c|} \sum_{p \in P_c} \max_{r \in C_p} \frac{1}{r}", RADLINSKI, "higher"
 )
-def MaxRR(abandoned: str = DROP) -> Sums:
+def MaxRR(abandoned: str = ABANDONED_DROP) -> Sums:
     """Reciprocal of the highest clicked rank, over pages with a click."""
-    return _reciprocal(1 / pl.col("highest"), abandoned)
+    return _sum_reciprocals(1 / pl.col("highest"), abandoned)
 
 
 _MEAN_RR = r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{1}{|C_p|} \sum_{r \in C_p} \frac{1}{r}"
 
 
 @online_measure(_MEAN_RR, RADLINSKI, "higher")
-def MeanRR(abandoned: str = DROP, repeats: str = COUNT) -> Sums:
+def MeanRR(abandoned: str = ABANDONED_DROP, repeats: str = REPEATS_COUNT) -> Sums:
     """Mean reciprocal rank of the clicks of a page, over pages with a click."""
     suffix = "_once" if repeats == "once" else ""
-    inverse = pl.col(f"inverse_ranks{suffix}") / UNIT / pl.col(_click_column(repeats))
-    return _reciprocal(inverse, abandoned)
+    inverse = (
+        pl.col(f"inverse_ranks{suffix}") / FRACTION_SCALE / pl.col(_choose_click_column(repeats))
+    )
+    return _sum_reciprocals(inverse, abandoned)
 
 
 @online_measure(
     r"\frac{1}{|P_c|} \sum_{p \in P_c} \min_{r \in C_p} \frac{1}{r}", CHAPELLE, "higher"
 )
-def MinRR(abandoned: str = DROP) -> Sums:
+def MinRR(abandoned: str = ABANDONED_DROP) -> Sums:
     """Reciprocal of the lowest clicked rank, over pages with a click."""
-    return _reciprocal(1 / LOWEST, abandoned)
+    return _sum_reciprocals(1 / LOWEST_RANK, abandoned)
 
 
-def _down_to_lowest(results: pl.Expr, over: str) -> Sums:
+def _sum_down_to_lowest(results: pl.Expr, over: str) -> Sums:
     if over == "results":
-        return Sums(pl.when(CLICKS > 0).then(results), LOWEST.fill_null(0))
-    return Sums(pl.when(CLICKS > 0).then(results / LOWEST))
+        return Sums(pl.when(CLICKS > 0).then(results), LOWEST_RANK.fill_null(0))
+    return Sums(pl.when(CLICKS > 0).then(results / LOWEST_RANK))
 
 
 @online_measure(r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{|C_p|}{\max C_p}", CHAPELLE, "higher")
 def PLC(over: str = OVER_PAGES) -> Sums:
     """Proportion of the results down to the lowest click that were clicked."""
-    return _down_to_lowest(pl.col("clicked"), over)
+    return _sum_down_to_lowest(pl.col("clicked"), over)
 
 
 @online_measure(
@@ -193,14 +195,14 @@ def PLC(over: str = OVER_PAGES) -> Sums:
 )
 def pSkip(over: str = OVER_PAGES) -> Sums:
     """Proportion of the results down to the lowest click that were skipped."""
-    return _down_to_lowest(LOWEST - pl.col("clicked"), over)
+    return _sum_down_to_lowest(LOWEST_RANK - pl.col("clicked"), over)
 
 
-def _sat(seconds: float) -> pl.Expr:
+def _count_sat(seconds: float) -> pl.Expr:
     return pl.col(f"sat@{seconds}")
 
 
-def _unsure(seconds: float) -> pl.Expr:
+def _count_unsure(seconds: float) -> pl.Expr:
     """Return the number of clicks whose dwell is unknown or censored below `seconds`."""
     return pl.col(f"unsure@{seconds}")
 
@@ -208,100 +210,110 @@ def _unsure(seconds: float) -> pl.Expr:
 _CLICK = "time to the `first` or to the `last` click of the page"
 
 
-def _time_to(end: pl.Expr, n_clicks: pl.Expr, n_untimed: pl.Expr) -> Sums:
-    """Return sums of the seconds from the page to a click; censored without such clicks."""
+def _sum_times_to(end: pl.Expr, n_clicks: pl.Expr, n_untimed: pl.Expr) -> Sums:
+    """Return sums of the seconds from a page to its click at time `end`, or censored seconds."""
     # A click of unknown time could be the first or the last one.
     end = pl.when(n_untimed == 0).then(end)
-    next_page = _seconds(TIME, pl.col("next_time")).fill_null(0.0)
-    return Sums(_seconds(TIME, end), censored=_indicator(n_clicks == 0), until=next_page)
+    next_page = _compute_seconds(TIME, pl.col("next_time")).fill_null(0.0)
+    return Sums(_compute_seconds(TIME, end), censored=_indicator(n_clicks == 0), until=next_page)
 
 
-@online_measure(r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)", BOOK, "lower", **TIME_TO_CLICK)
+@online_measure(
+    r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)", FERRO_MEASURES, "lower", **CENSORED_SECONDS
+)
 def TimeToClick(click: str = parameter("first", choice("first", "last"), _CLICK)) -> Sums:
     """Seconds from the page to its first or last click; censored for pages without a click."""
-    return _time_to(pl.col(f"{click}_click"), CLICKS, pl.col("untimed"))
+    return _sum_times_to(pl.col(f"{click}_click"), CLICKS, pl.col("untimed"))
 
 
-@online_measure(r"\frac{1}{|P_s|} \sum_{p \in P_s} (t_{p,s} - t_p)", FOX, "lower", **TIME_TO_CLICK)
+@online_measure(
+    r"\frac{1}{|P_s|} \sum_{p \in P_s} (t_{p,s} - t_p)", FOX, "lower", **CENSORED_SECONDS
+)
 def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Seconds from the page to its first satisfied click; censored without a satisfied click."""
     sat, unsure = pl.col(f"first_sat@{seconds}"), pl.col(f"first_unsure@{seconds}")
     n_untimed = pl.col(f"untimed_sat@{seconds}")
     if unknown == "not":
-        return _time_to(sat, _sat(seconds), n_untimed)
+        return _sum_times_to(sat, _count_sat(seconds), n_untimed)
     n_untimed += pl.col(f"untimed_unsure@{seconds}")
     if unknown == "sat":
         first_click = pl.min_horizontal(sat, unsure)
     else:
         # An earlier click of unknown dwell could have been the first satisfied one.
-        first_click = pl.when((_unsure(seconds) == 0) | (sat <= unsure)).then(sat)
-    return _time_to(first_click, _sat(seconds) + _unsure(seconds), n_untimed)
+        first_click = pl.when((_count_unsure(seconds) == 0) | (sat <= unsure)).then(sat)
+    return _sum_times_to(first_click, _count_sat(seconds) + _count_unsure(seconds), n_untimed)
 
 
 @online_measure(
-    r"\frac{1}{|C_d|} \sum_{c \in C_d} d_c", BOOK, "higher", object_kind="click", **TIME_TO_CLICK
+    r"\frac{1}{|C_d|} \sum_{c \in C_d} d_c",
+    FERRO_MEASURES,
+    "higher",
+    object_kind="click",
+    **CENSORED_SECONDS,
 )
 def Dwell() -> Sums:
-    """Seconds on a clicked result."""
+    """Seconds that a user stays on a clicked result."""
     uncensored, censored = pl.col("dwells"), pl.col("dwells_censored")
     missing = CLICKS - uncensored - censored
     return Sums(pl.col("dwell") / MICROSECONDS, uncensored, censored=censored, missing=missing)
 
 
-def _satisfied(seconds: float, unknown: str) -> pl.Expr:
-    return _sat(seconds) + _unsure(seconds) if unknown == "sat" else _sat(seconds)
+def _count_satisfied(seconds: float, unknown: str) -> pl.Expr:
+    return _count_sat(seconds) + _count_unsure(seconds) if unknown == "sat" else _count_sat(seconds)
 
 
-def _dissatisfied(seconds: float, unknown: str) -> pl.Expr:
+def _count_dissatisfied(seconds: float, unknown: str) -> pl.Expr:
     # Clicks of a sufficient or unknown dwell are not dissatisfied.
-    short_clicks = CLICKS - _sat(seconds) - _unsure(seconds)
-    return short_clicks + _unsure(seconds) if unknown == "not" else short_clicks
+    short_clicks = CLICKS - _count_sat(seconds) - _count_unsure(seconds)
+    return short_clicks + _count_unsure(seconds) if unknown == "not" else short_clicks
 
 
-def _per_page(hits: pl.Expr, seconds: float, unknown: str) -> Sums:
-    return Sums(hits if unknown != "drop" else pl.when(_unsure(seconds) == 0).then(hits))
+def _sum_per_page(n_clicks: pl.Expr, seconds: float, unknown: str) -> Sums:
+    return Sums(
+        n_clicks if unknown != "drop" else pl.when(_count_unsure(seconds) == 0).then(n_clicks)
+    )
 
 
-def _per_click(hits: pl.Expr, seconds: float, unknown: str) -> Sums:
+def _sum_per_click(n_clicks: pl.Expr, seconds: float, unknown: str) -> Sums:
     if unknown != "drop":
-        return Sums(hits, CLICKS)
-    return Sums(hits, CLICKS - _unsure(seconds), missing=_unsure(seconds))
+        return Sums(n_clicks, CLICKS)
+    return Sums(n_clicks, CLICKS - _count_unsure(seconds), missing=_count_unsure(seconds))
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p |\{c \in C_p : d_c \ge s\}|", FOX, "higher", unit="clicks")
 def SATClicks(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Number of satisfied clicks on a page, by their dwell."""
-    return _per_page(_satisfied(seconds, unknown), seconds, unknown)
+    return _sum_per_page(_count_satisfied(seconds, unknown), seconds, unknown)
 
 
 @online_measure(r"\frac{|\{c \in C_d : d_c \ge s\}|}{|C_d|}", FOX, "higher", object_kind="click")
 def SATRate(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Proportion of the clicks that are satisfied, by their dwell."""
-    return _per_click(_satisfied(seconds, unknown), seconds, unknown)
+    return _sum_per_click(_count_satisfied(seconds, unknown), seconds, unknown)
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p |\{c \in C_p : d_c < s\}|", KIM, "lower", unit="clicks")
 def DSAT(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Number of dissatisfied clicks on a page, by their dwell."""
-    return _per_page(_dissatisfied(seconds, unknown), seconds, unknown)
+    return _sum_per_page(_count_dissatisfied(seconds, unknown), seconds, unknown)
 
 
 @online_measure(r"\frac{|\{c \in C_d : d_c < s\}|}{|C_d|}", KIM, "lower", object_kind="click")
 def DSATRate(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Proportion of the clicks that are dissatisfied, by their dwell."""
-    return _per_click(_dissatisfied(seconds, unknown), seconds, unknown)
+    return _sum_per_click(_count_dissatisfied(seconds, unknown), seconds, unknown)
 
 
-@online_measure(r"\frac{1}{|P|} \sum_p [C_p = \emptyset]", LOGS, "lower")
+@online_measure(r"\frac{1}{|P|} \sum_p [C_p = \emptyset]", FERRO_LOGS, "lower")
 def Abandonment() -> Sums:
     """Proportion of the pages without a click."""
     return Sums(_indicator(CLICKS == 0))
 
 
-_NO_RESULTS = "pages that count: if they show no result (`shown`), or have 0 in column `found`"
+_NO_RESULTS = "pages without a result: those that show none (`shown`), or with 0 in column `found`"
 
 
-@online_measure(r"\frac{1}{|P|} \sum_p [S_p = \emptyset]", LOGS, "lower")
+@online_measure(r"\frac{1}{|P|} \sum_p [S_p = \emptyset]", FERRO_LOGS, "lower")
 def ZeroResults(by: str = parameter("shown", choice("shown", "found"), _NO_RESULTS)) -> Sums:
     """Proportion of the pages without a result."""
     return Sums(_indicator(pl.col(by) == 0))
@@ -331,7 +343,7 @@ def AbandonedLast() -> Sums:
     On such pages users may have found the answer, or given up: this is only a proxy.
     """
     # Pages without a session have no value, whether clicked or not.
-    return Sums(_indicator(pl.when(LAST.is_not_null()).then((CLICKS == 0) & LAST)))
+    return Sums(_indicator(pl.when(IS_LAST.is_not_null()).then((CLICKS == 0) & IS_LAST)))
 
 
 @online_measure(
@@ -355,17 +367,20 @@ def Reformulation(
         terms, next_terms = (q.str.to_lowercase().str.extract_all(r"\w+") for q in queries)
         is_reformulated &= terms.list.set_intersection(next_terms).list.len() > 0
     # The last page of a session has no later query; pages without a session have no value.
-    return Sums(_indicator(pl.when(LAST).then(False).otherwise(is_reformulated)))
+    return Sums(_indicator(pl.when(IS_LAST).then(False).otherwise(is_reformulated)))
 
 
-@online_measure(r"\frac{1}{|S|} \sum_s |P_s|", BOOK, level="session", **QUERIES)
+@online_measure(r"\frac{1}{|S|} \sum_s |P_s|", FERRO_MEASURES, level="session", **N_QUERIES)
 def QueriesPerSession() -> Sums:
     """Number of queries (pages) of a session."""
     return Sums(pl.len())
 
 
 @online_measure(
-    r"\frac{1}{|S|} \sum_s (t_{s,\mathit{last}} - t_{s,1})", BOOK, unit="seconds", level="session"
+    r"\frac{1}{|S|} \sum_s (t_{s,\mathit{last}} - t_{s,1})",
+    FERRO_MEASURES,
+    unit="seconds",
+    level="session",
 )
 def SessionLength(
     until_last: str = parameter(
@@ -377,11 +392,11 @@ def SessionLength(
     """Seconds from the first page of a session to its last page or click."""
     last_page = TIME.max()
     end = pl.max_horizontal(last_page, pl.col("last_click").max())
-    return Sums(_seconds(TIME.min(), end if until_last == "click" else last_page))
+    return Sums(_compute_seconds(TIME.min(), end if until_last == "click" else last_page))
 
 
 @online_measure(
-    r"\frac{1}{|S|} \sum_s \sum_{p \in P_s} |C_p|", BOOK, unit="clicks", level="session"
+    r"\frac{1}{|S|} \sum_s \sum_{p \in P_s} |C_p|", FERRO_MEASURES, unit="clicks", level="session"
 )
 def SessionClicks() -> Sums:
     """Number of clicks of a session."""
@@ -393,21 +408,21 @@ def SessionClicks() -> Sums:
 )
 def SessionSuccess(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Proportion of the sessions with a satisfied click."""
-    success = _satisfied(seconds, unknown).sum() > 0
+    success = _count_satisfied(seconds, unknown).sum() > 0
     if unknown == "drop":
         # Without a satisfied click, a click of unknown dwell could have been satisfied.
-        success = pl.when(success | (_unsure(seconds).sum() == 0)).then(success)
+        success = pl.when(success | (_count_unsure(seconds).sum() == 0)).then(success)
     return Sums(_indicator(success))
 
 
 _TO_SAT = r"\frac{1}{|S_s|} \sum_{s \in S_s} k_s"
 
 
-@online_measure(_TO_SAT, FOX, "lower", level="session", may_be_censored=True, **QUERIES)
+@online_measure(_TO_SAT, FOX, "lower", level="session", may_be_censored=True, **N_QUERIES)
 def QueriesToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Number of queries of a session until its first satisfied click; censored if there is none."""
-    sat = _satisfied(seconds, unknown) > 0
-    unsure = (_unsure(seconds) > 0) & pl.lit(unknown == "drop")
+    sat = _count_satisfied(seconds, unknown) > 0
+    unsure = (_count_unsure(seconds) > 0) & pl.lit(unknown == "drop")
     # arg_max would not always return the first of equal values.
     first_sat, first_unsure = sat.arg_true().first(), unsure.arg_true().first()
     # An earlier click of unknown dwell could have been the first satisfied one.
@@ -419,10 +434,10 @@ def QueriesToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> 
     )
 
 
-_DAYS = TIME.dt.date().drop_nulls().n_unique()
+_N_ACTIVE_DAYS = TIME.dt.date().drop_nulls().n_unique()
 
 
-@online_measure(r"\frac{1}{|U|} \sum_u |P_u|", LALMAS, "higher", level="user", **QUERIES)
+@online_measure(r"\frac{1}{|U|} \sum_u |P_u|", LALMAS, "higher", level="user", **N_QUERIES)
 def QueriesPerUser() -> Sums:
     """Number of queries (pages) of a user."""
     return Sums(pl.len())
@@ -438,7 +453,7 @@ def SessionsPerUser() -> Sums:
 @online_measure(r"\frac{1}{|U|} \sum_u |D_u|", LALMAS, "higher", unit="days", level="user")
 def ActiveDays() -> Sums:
     """Number of days, in UTC, on which a user issued a query."""
-    return Sums(pl.when(_DAYS > 0).then(_DAYS))
+    return Sums(pl.when(_N_ACTIVE_DAYS > 0).then(_N_ACTIVE_DAYS))
 
 
 @online_measure(
@@ -446,7 +461,7 @@ def ActiveDays() -> Sums:
 )
 def QueriesPerActiveDay() -> Sums:
     """Number of queries of a user per active day."""
-    return Sums(pl.when(_DAYS > 0).then(pl.len() / _DAYS))
+    return Sums(pl.when(_N_ACTIVE_DAYS > 0).then(pl.len() / _N_ACTIVE_DAYS))
 
 
 class AbsenceTime(OnlineMeasure):
@@ -466,7 +481,7 @@ class AbsenceTime(OnlineMeasure):
         return {"user", "session", "time", "last_click"}
 
     def summands(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
-        ends = pl.max_horizontal(TIME.max(), pl.col("last_click").max())
+        end = pl.max_horizontal(TIME.max(), pl.col("last_click").max())
         other_keys = [key for key in keys if key != "user"]
         columns = [pl.col(key) for key in other_keys]
         user_keys = [pl.when((key.n_unique() == 1).over("user")).then(key) for key in columns]
@@ -474,14 +489,14 @@ class AbsenceTime(OnlineMeasure):
             pages.drop_nulls(["user", "session"])
             .with_columns(user_keys)
             .group_by("user", "session", maintain_order=True)
-            .agg(pl.col(other_keys).first(), start=TIME.min(), end=ends)
+            .agg(pl.col(other_keys).first(), start=TIME.min(), end=end)
             .sort("start", maintain_order=True)
             .with_columns(next=pl.col("start").shift(-1).over("user"))
         )
-        end_of_log = pl.lit(pages.select(ends).item(), sessions["end"].dtype)
+        end_of_log = pl.lit(pages.select(end).item(), sessions["end"].dtype)
         sums = Sums(
-            _seconds(pl.col("end"), pl.col("next")),
+            _compute_seconds(pl.col("end"), pl.col("next")),
             censored=_indicator(pl.col("next").is_null()),
-            until=_seconds(pl.col("end"), end_of_log),
+            until=_compute_seconds(pl.col("end"), end_of_log),
         )
         return sessions.select("user", *other_keys, **sums.expressions())

@@ -17,11 +17,11 @@ from cranfield.base.text import counted, some_of
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.online_measure import (
     MEASURES,
-    SUMS,
+    SUM_COLUMNS,
     LogTables,
     OnlineMeasure,
+    compute_page_table,
     open_tables,
-    page_table,
     parse_online_measure,
     required_columns,
 )
@@ -36,16 +36,16 @@ from cranfield.tabular import Table
 
 def divide_sums(totals: Floats, counts: Floats) -> Floats:
     """Divide sums by counts; NaN if the count is 0."""
-    missing = np.full(totals.shape, np.nan)
-    return np.asarray(np.divide(totals, counts, out=missing, where=counts > 0))
+    ratios = np.full(totals.shape, np.nan)
+    return np.asarray(np.divide(totals, counts, out=ratios, where=counts > 0))
 
 
 @dataclass(frozen=True, eq=False)
 class UnitSums:
-    """Sums of measures by unit, such as a user.
+    """Sums of measures by unit, such as a user; returned by :func:`sums_by_unit`.
 
-    The mean of a measure over pages is the sum of `totals` divided by the sum of `counts`. If
-    users are randomised and values belong to pages, this mean is a ratio of two random sums.
+    The mean of a measure is the sum of `totals` divided by the sum of `counts`. If users are
+    randomised and values belong to pages, this mean is a ratio of two random sums.
 
     Attributes
     ----------
@@ -54,15 +54,15 @@ class UnitSums:
     units
         Ids of the units, in order of UTF-8 bytes.
     variant
-        Index of the variant of each unit, shape (units,); -1 without a variant.
+        Index in `variants` of the variant of each unit, shape (units,); -1 without a variant.
     variants
         Names of the variants, in order.
     names
         Names of the measures.
     totals
-        Sum of the values of each measure, shape (units, measures).
+        Numerator of each measure, such as the number of clicks, shape (units, measures).
     counts
-        Number of values of each measure, shape (units, measures).
+        Denominator of each measure, such as the number of results, shape (units, measures).
     pages, unassigned
         Number of pages of the log, and number of excluded pages without a unit.
     """
@@ -83,11 +83,11 @@ class UnitSums:
 
     @property
     def means(self) -> Floats:
-        """Mean of each unit, shape (units, measures); NaN if there is no value."""
+        """Value of each measure by unit, shape (units, measures); NaN if there is no value."""
         return divide_sums(self.totals, self.counts)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a table: the unit, its variant, and the mean of each measure."""
+        """Return a table with the id, the variant and the values of each unit."""
         names = pl.Series([*self.variants, None], dtype=pl.String)
         columns = {self.kind: pl.Series(self.units, dtype=pl.String)}
         # The code -1, of units without a variant, selects the last name, which is null.
@@ -99,8 +99,8 @@ class UnitSums:
 class OnlineMeasurements(TableResult):
     """Values of online measures, by unit; returned by :func:`measure`.
 
-    Each column is also an attribute, of shape (units, measures). If some values are censored, their
-    mean is biased: see :func:`survival`.
+    Each column of the table is also an attribute, of shape (units, measures). The mean of partly
+    censored values is biased: see :func:`survival`.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class OnlineMeasurements(TableResult):
         return self.value
 
     def __getitem__(self, measure: str | OnlineMeasure) -> Floats:
-        """Values of a measure, shape (units,)."""
+        """Return the values of a measure, shape (units,)."""
         measure = parse_online_measure(measure)
         if measure not in self.measures:
             names = ", ".join(map(str, self.measures))
@@ -162,8 +162,8 @@ class OnlineMeasurements(TableResult):
     def scores(self, measure: str | OnlineMeasure) -> Scores:
         """Return the values of a measure as scores for comparisons, with units as topics.
 
-        Systems are the variants, if values are by a unit and `variant`; otherwise the log is the
-        only system. The score of a unit without a value is NaN.
+        Systems are the variants if values are grouped by a unit and `variant`; otherwise the log is
+        the only system. The score of a unit without a value is NaN.
 
         Raises
         ------
@@ -219,8 +219,8 @@ class OnlineMeasurements(TableResult):
                 notes.append(f"{measure}: mean of {values}, biased because {censored} are censored")
         if rows := [counted(number, kind) for kind, number in self.n_without_unit.items()]:
             # A session may have several variants, but a page has at most one.
-            no = "no" if {*self.n_without_unit} == {"page"} else "no unique"
-            notes.append(f"{', '.join(rows)} excluded: {no} {' or '.join(self.by)}")
+            problem = "no" if {*self.n_without_unit} == {"page"} else "no unique"
+            notes.append(f"{', '.join(rows)} excluded: {problem} {' or '.join(self.by)}")
         return notes
 
     def tables(self) -> list[Table]:
@@ -232,6 +232,7 @@ class OnlineMeasurements(TableResult):
 
 
 GROUP_COLUMNS = ("variant", "user", "query", "session", "page")  # Columns to group values by
+# Kinds of units that are smaller than the rows of a measure, by its level
 FINER_UNITS = {"page": (), "session": ("page", "query"), "user": ("page", "query", "session")}
 
 
@@ -258,10 +259,10 @@ def measure(
     ----------
     log
         A query log; or a mapping of `pages`, `results` and `clicks` to tables of any library that
-        narwhals supports, such as lazy frames of polars or relations of DuckDB. Tables have the
-        column `page`; pages have a `query`, results and clicks a `rank`; all clicks are on results
-        that were shown. Other columns are those of :class:`QueryLog`. Counts of results and clicks
-        are computed by the engine of the tables, one table at a time, so that tables may be larger
+        narwhals supports, such as lazy frames of polars or relations of DuckDB. Tables must have
+        the column `page`, pages also `query`, and results and clicks also `rank`; all clicks must
+        be on results of the log. Other columns are those of :class:`QueryLog`. Results and clicks
+        are counted by the engine of the tables, one table at a time, so that tables may be larger
         than memory.
     measures
         Online measures, such as `CTR@3`; by default all for which the log has the columns.
@@ -287,8 +288,8 @@ def measure(
 
     Notes
     -----
-    A value is a ratio of two sums over rows, of totals and of counts. Sums are taken over integers
-    or over sorted values, so that any engine gives the same result to the bit.
+    A value is the sum of `total` over rows divided by the sum of `count`. Sums are taken over
+    integers or over sorted values, so that any engine gives the same result to the bit.
 
     Examples
     --------
@@ -304,9 +305,10 @@ def measure(
     keys = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     tables, parsed_measures, pages = prepare_pages(log, measures, keys, labels)
     values = _measure_units(tables, parsed_measures, pages, keys)
-    ordered = [str(m) for m in parsed_measures if ("clicks", "order") in m.needs]
-    notes = log.order_notes(", ".join(ordered)) if ordered and isinstance(log, QueryLog) else ()
-    return replace(values, order_notes=tuple(notes))
+    names = [str(measure) for measure in parsed_measures if ("clicks", "order") in measure.needs]
+    if not (names and isinstance(log, QueryLog)):
+        return values
+    return replace(values, order_notes=tuple(log.order_notes(", ".join(names))))
 
 
 def _measure_units(
@@ -314,7 +316,7 @@ def _measure_units(
 ) -> OnlineMeasurements:
     units = pages.select(keys).drop_nulls().unique().sort(keys) if keys else pl.DataFrame()
     n_units = units.height if keys else 1
-    sums = np.zeros((len(SUMS), n_units, len(measures)))
+    sums = np.zeros((len(SUM_COLUMNS), n_units, len(measures)))
     n_without_unit: dict[str, int] = {}
     for k, measure in enumerate(measures):
         rows = measure.rows(pages, keys)
@@ -325,10 +327,10 @@ def _measure_units(
                 n_without_unit[measure.row_kind] = n_missing
             rows = rows.drop_nulls("unit")
         unit_index = rows["unit"].to_numpy() if keys else np.zeros(rows.height, dtype=np.intp)
-        for name, unit_sums in zip(SUMS, sums[..., k], strict=True):
+        for name, unit_sums in zip(SUM_COLUMNS, sums[..., k], strict=True):
             unit_sums[:] = _sum_by_index(unit_index, rows[name].to_numpy(), n_units)
-    sum_columns = {name: column.ravel() for name, column in zip(SUMS, sums, strict=True)}
-    sum_columns |= {name: sum_columns[name].astype(int) for name in SUMS[2:]}
+    sum_columns = {name: column.ravel() for name, column in zip(SUM_COLUMNS, sums, strict=True)}
+    sum_columns |= {name: sum_columns[name].astype(int) for name in SUM_COLUMNS[2:]}
     table = {
         **(units[np.repeat(np.arange(n_units), len(measures))] if keys else units).to_dict(),
         "measure": pl.Series([*map(str, measures)] * n_units, dtype=pl.String),
@@ -342,7 +344,7 @@ def _measure_units(
 
 
 def _sum_by_index(index: NDArray[Any], values: Floats, size: int) -> Floats:
-    """Sum values by index; values that are not integers are sorted to make sums reproducible."""
+    """Sum values by index; fractions are sorted first, so that sums are reproducible."""
     if (values != np.floor(values)).any():
         order = np.argsort(values)
         index, values = index[order], values[order]
@@ -352,7 +354,7 @@ def _sum_by_index(index: NDArray[Any], values: Floats, size: int) -> Floats:
 def sums_by_unit(
     log: Log, measures: Iterable[str | OnlineMeasure] | str | None = None, unit: str = "user"
 ) -> UnitSums:
-    """Sum measures by unit, with the variant of each unit, for experiments.
+    """Sum the values of measures by unit, for experiments.
 
     Parameters
     ----------
@@ -397,11 +399,11 @@ def sums_by_unit(
 def prepare_pages(
     log: Log, measures: Any, keys: Sequence[str], labels: Any = None, *, with_bounds: bool = False
 ) -> tuple[LogTables, list[OnlineMeasure], pl.DataFrame]:
-    """Return tables, parsed measures, and pages with the columns of measures and keys, as text."""
+    """Return tables, parsed measures, and pages with the columns of measures and text keys."""
     tables = open_tables(log)
     for key in keys:
         check_choice("by", key, GROUP_COLUMNS)
-        if tables.missing_column([("pages", key)]):
+        if tables.describe_missing_column([("pages", key)]):
             raise InputError(f"by={key!r} requires the column {key} of pages", source=tables.source)
         if keys.count(key) > 1:
             raise PolicyError(f"by must name distinct columns, got {quoted(key)} twice")
@@ -409,20 +411,22 @@ def prepare_pages(
     timed_measures = [m for m in selection if m.unit == "seconds" and ("pages", "time") in m.needs]
     columns = {name for measure in selection for name in measure.columns()} | {*keys} - {"page"}
     if with_bounds:  # Columns for the lower bounds of censored values, if the log has them
-        until_names = {name for measure in selection for name in measure.columns(until=True)}
-        columns |= {n for n in until_names if not tables.missing_column(required_columns([n]))}
-    pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
+        bound_columns = {name for measure in selection for name in measure.columns(until=True)}
+        for name in bound_columns:
+            if not tables.describe_missing_column(required_columns([name])):
+                columns.add(name)
+    pages = compute_page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
     days = pages["time"].dt.truncate("1d") if timed_measures else pl.Series([], dtype=pl.Datetime)
     if len(days) and (pages["time"] == days).all() and (days.dt.year() > 1970).any():
         note = f"all times of pages are midnight, so {timed_measures[0]} is rounded to days"
         warn(f"{tables.source}: {note}")
     if labels is not None:
-        measures = [measure for measure in selection if measure.name == "GoodAbandonment"]
-        if not measures:
+        labelled_measures = [m for m in selection if m.name == "GoodAbandonment"]
+        if not labelled_measures:
             raise PolicyError(
-                "labels= requires a measure that uses labels, such as GoodAbandonment"
+                "labels=... requires a measure that uses labels, such as GoodAbandonment"
             )
-        label_names = [vars(measure)["label"] for measure in measures]
+        label_names = [vars(measure)["label"] for measure in labelled_measures]
         pages = _add_labels(pages, labels, label_names, tables.source)
     if "page" in keys and "id" in pages.columns:
         pages = pages.with_columns(page=pl.col("id"))
@@ -442,19 +446,20 @@ def _parse_measures(
         raise MeasureError("expected at least one online measure, got none")
     selection = []
     for measure in candidates:
-        # Units that are smaller than the rows of the measure cannot have a value.
         unit = next((key for key in keys if key in FINER_UNITS[measure.level]), "")
-        missing = tables.missing_column(measure.needs - label_column)
+        missing = tables.describe_missing_column(measure.needs - label_column)
         if not (unit or missing):
             selection.append(measure)
         elif measures is not None and unit:
             level = f"a measure of {measure.level}s"
             raise MeasureError(f"{measure} is {level} and cannot be computed by {unit}")
         elif measures is not None:
-            hint = "; set labels" if ("pages", "label") in measure.needs else ""
+            hint = "; set labels=..." if ("pages", "label") in measure.needs else ""
             raise InputError(f"{measure} requires {missing}{hint}", source=tables.source)
     if not selection:
-        reason = "has no column of an online measure; expected results, clicks, sessions or times"
+        reason = (
+            "expected results, clicks, sessions or times, got a log that fits no online measure"
+        )
         raise InputError(reason, source=tables.source)
     return selection
 

@@ -1,8 +1,8 @@
 """Online measures: formulas over the table of pages, which has counts of results and clicks.
 
-A count is an expression over rows and its reduction by page. Sums are taken over integers, so that
-they do not depend on the engine, the order or the number of threads: times are in microseconds, and
-fractions in units of 1 / :data:`UNIT`.
+A count is an expression over rows that is reduced by page, to a sum, minimum or maximum. Sums are
+taken over integers, so that they do not depend on the engine, the order or the number of threads:
+times are in microseconds, and fractions in units of 1 / :data:`FRACTION_SCALE`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_DWELL = 1e9  # Maximum dwell in seconds; longer dwells, and dwells of 0 or l
 
 @dataclass(frozen=True)
 class LogTables:
-    """The tables of pages, results and clicks that a log has, linked by `page`."""
+    """Tables of pages and, if the log has them, of results and clicks, linked by `page`."""
 
     tables: Mapping[str, nw.LazyFrame[Any]]
     source: str
@@ -42,8 +42,8 @@ class LogTables:
         schemas = {name: table.collect_schema() for name, table in self.tables.items()}
         return {name: frozenset(schema.names()) for name, schema in schemas.items()}
 
-    def missing_column(self, needs: Iterable[tuple[str, str]]) -> str:
-        """Describe the first required column that is missing; empty if there is none."""
+    def describe_missing_column(self, needs: Iterable[tuple[str, str]]) -> str:
+        """Describe the first required column that is missing; return "" if there is none."""
         for table, column in sorted(needs):
             if table not in self.tables:
                 return MISSING_TABLES[table]
@@ -56,11 +56,11 @@ class LogTables:
         """Proportion of the results at each rank that were clicked."""
         clicked_results = self.tables["clicks"].select("page", "rank").unique()
         impressions, clicks = (
-            collect_table(table.group_by("rank").agg(nw.len().alias("number")))
+            collect_table(table.group_by("rank").agg(nw.len().alias("count")))
             for table in (self.tables["results"], clicked_results)
         )
         counts = impressions.join(clicks, on="rank", how="left", suffix="_clicked").sort("rank")
-        rates = counts["number_clicked"].fill_null(0) / counts["number"]
+        rates = counts["count_clicked"].fill_null(0) / counts["count"]
         return dict(zip(counts["rank"].to_list(), rates.to_list(), strict=True))
 
 
@@ -82,7 +82,7 @@ def collect_table(table: nw.LazyFrame[Any]) -> pl.DataFrame:
 
 
 def open_tables(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
-    """Open the tables of a log, or of a mapping to tables that narwhals supports."""
+    """Open the tables of a log, or of a mapping of names to tables that narwhals supports."""
     if isinstance(log, LogTables):
         return log
     frames: Mapping[str, Any]
@@ -93,7 +93,7 @@ def open_tables(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
         )
         results = log.results if log.results.height else None
         frames = {"pages": pages, "results": results, "clicks": clicks if log.has_clicks else None}
-        tables = {name: nw.from_native(frames[name]).lazy() for name in _names_with_values(frames)}
+        tables = {name: nw.from_native(frames[name]).lazy() for name in _list_tables(frames)}
         return _complete_clicks(tables, log.source)
     if not isinstance(log, Mapping):
         raise InputError(f"expected a log or a mapping to its tables, got {type(log).__name__}")
@@ -101,21 +101,21 @@ def open_tables(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
     for name in log:
         if name not in REQUIRED_COLUMNS:
             expected = "expected one of: pages, results, clicks"
-            raise InputError(f"unknown table {quoted(name)} of a log; {expected}", source=source)
-    names = _names_with_values(log)
+            raise InputError(f"unknown table {quoted(name)}; {expected}", source=source)
+    names = _list_tables(log)
     if "pages" not in names:
-        raise InputError("a log must have a table of pages", source=source)
+        raise InputError("expected a table of pages, got none", source=source)
     tables = {name: _check_table(log[name], name, source) for name in names}
     dtypes = {name: table.collect_schema()["page"] for name, table in tables.items()}
     types = {name: "an integer" if t.is_integer() else str(t) for name, t in dtypes.items()}
     for name, page_type in types.items():
         if page_type != types["pages"]:
-            reason = f"the column page is {types['pages']} in pages, but {page_type} in {name}"
+            reason = f"column page is {types['pages']} in pages, but {page_type} in {name}"
             raise InputError(reason, source=source)
     return _complete_clicks(tables, source)
 
 
-def _names_with_values(frames: Mapping[str, Any]) -> list[str]:
+def _list_tables(frames: Mapping[str, Any]) -> list[str]:
     return [name for name in REQUIRED_COLUMNS if frames.get(name) is not None]
 
 
@@ -129,7 +129,7 @@ def _check_table(data: Any, name: str, source: str) -> nw.LazyFrame[Any]:
     names = table.collect_schema().names()
     for column in REQUIRED_COLUMNS[name]:
         if column not in names:
-            raise InputError(f"{name} have no column {column}", source=source)
+            raise InputError(f"expected a column {column} of {name}, got none", source=source)
     refuse_lazy_counts(table, name, source)
     check_types(table, name, ("rank", "time", "dwell", "censored"), source)
     if name != "pages":
@@ -151,80 +151,80 @@ def _complete_clicks(tables: dict[str, nw.LazyFrame[Any]], source: str) -> LogTa
     return LogTables(tables, source)
 
 
-UNIT = 2.0**50  # Fractions are summed as integers in units of 1 / UNIT
+FRACTION_SCALE = 2.0**50  # Fractions are multiplied by this number and summed as integers
 MICROSECONDS = 1e6  # Microseconds per second
 
 
-class Count(NamedTuple):
+class PageCount(NamedTuple):
     """Definition of a count: an expression over rows of a table, and its reduction by page."""
 
     table: str  # `results`, `clicks`, or `clicked`: results with a click
-    row: nw.Expr
+    expression: nw.Expr
     needs: tuple[str, ...] = ()  # Required columns of the table besides page and rank
-    reduce: str = "sum"
+    reduction: str = "sum"  # Or `min` or `max`
 
 
 def _indicator(condition: nw.Expr) -> nw.Expr:
     return nw.when(condition).then(1).otherwise(0)
 
 
-def _rounded(value: nw.Expr) -> nw.Expr:
+def _round(value: nw.Expr) -> nw.Expr:
     return (value + 0.5).floor().cast(nw.Int64)
 
 
-ANY_RANK = 2.0**31  # Cutoff that no rank exceeds
+MAX_RANK = 2.0**31  # Cutoff that no rank exceeds
 
 
 @lru_cache(maxsize=1024)
-def column_count(column: str) -> Count | None:
-    """Return the definition of a count such as `clicked@3`, with a rank or a dwell; else None."""
-    name, _, number_text = column.partition("@")
-    number = float(number_text) if number_text else ANY_RANK
+def parse_count(column: str) -> PageCount | None:
+    """Parse a count such as `clicked@3`, with a rank or a dwell; return None for other columns."""
+    name, _, threshold_text = column.partition("@")
+    threshold = float(threshold_text) if threshold_text else MAX_RANK
     rank, order, time = nw.col("rank"), nw.col("order"), nw.col("time")
     dwell, censored = nw.col("dwell"), nw.col("censored")
-    is_upto, is_at = _indicator(rank <= number), _indicator(rank == number)
-    inverse = _rounded(UNIT / rank)
+    is_upto, is_at = _indicator(rank <= threshold), _indicator(rank == threshold)
+    inverse = _round(FRACTION_SCALE / rank)
     first_rank = nw.when(order == order.min().over("page")).then(rank)
-    duration = nw.when(~censored).then(_rounded(dwell * MICROSECONDS)).otherwise(0)
-    is_sat = number <= dwell
-    # The dwell is unknown, or is censored below the number.
-    is_unsure = dwell.is_null() | (censored & (number > dwell))
+    duration = nw.when(~censored).then(_round(dwell * MICROSECONDS)).otherwise(0)
+    is_sat = threshold <= dwell
+    # The dwell is unknown, or is censored below the threshold.
+    is_unsure = dwell.is_null() | (censored & (threshold > dwell))
     has_dwell, times = ~dwell.is_null(), ("time", "dwell")
     counts = {
-        "shown": Count("results", is_upto),
-        "shown_at": Count("results", is_at),
+        "shown": PageCount("results", is_upto),
+        "shown_at": PageCount("results", is_at),
         # _count_by_page replaces the rank by its click rate.
-        "expected": Count("results", rank),
-        "clicks": Count("clicks", is_upto),
-        "clicks_at": Count("clicks", is_at),
-        "clicked": Count("clicked", is_upto),
-        "clicked_at": Count("clicked", is_at),
-        "highest": Count("clicks", rank, (), "min"),
-        "lowest": Count("clicks", rank, (), "max"),
-        "inverse_ranks": Count("clicks", inverse),
-        "inverse_ranks_once": Count("clicked", inverse),
-        "first_rank": Count("clicks", first_rank, ("order",), "min"),
-        "first_click": Count("clicks", time, ("time",), "min"),
-        "last_click": Count("clicks", time, ("time",), "max"),
-        "untimed": Count("clicks", _indicator(time.is_null()), ("time",)),
-        "untimed_sat": Count("clicks", _indicator(is_sat & time.is_null()), times),
-        "untimed_unsure": Count("clicks", _indicator(is_unsure & time.is_null()), times),
-        "dwell": Count("clicks", duration, ("dwell",)),
-        "dwells": Count("clicks", _indicator(has_dwell & ~censored), ("dwell",)),
-        "dwells_censored": Count("clicks", _indicator(has_dwell & censored), ("dwell",)),
-        "sat": Count("clicks", _indicator(is_sat), ("dwell",)),
-        "unsure": Count("clicks", _indicator(is_unsure), ("dwell",)),
-        "first_sat": Count("clicks", nw.when(is_sat).then(time), times, "min"),
-        "first_unsure": Count("clicks", nw.when(is_unsure).then(time), times, "min"),
+        "expected": PageCount("results", rank),
+        "clicks": PageCount("clicks", is_upto),
+        "clicks_at": PageCount("clicks", is_at),
+        "clicked": PageCount("clicked", is_upto),
+        "clicked_at": PageCount("clicked", is_at),
+        "highest": PageCount("clicks", rank, (), "min"),
+        "lowest": PageCount("clicks", rank, (), "max"),
+        "inverse_ranks": PageCount("clicks", inverse),
+        "inverse_ranks_once": PageCount("clicked", inverse),
+        "first_rank": PageCount("clicks", first_rank, ("order",), "min"),
+        "first_click": PageCount("clicks", time, ("time",), "min"),
+        "last_click": PageCount("clicks", time, ("time",), "max"),
+        "untimed": PageCount("clicks", _indicator(time.is_null()), ("time",)),
+        "untimed_sat": PageCount("clicks", _indicator(is_sat & time.is_null()), times),
+        "untimed_unsure": PageCount("clicks", _indicator(is_unsure & time.is_null()), times),
+        "dwell": PageCount("clicks", duration, ("dwell",)),
+        "dwells": PageCount("clicks", _indicator(has_dwell & ~censored), ("dwell",)),
+        "dwells_censored": PageCount("clicks", _indicator(has_dwell & censored), ("dwell",)),
+        "sat": PageCount("clicks", _indicator(is_sat), ("dwell",)),
+        "unsure": PageCount("clicks", _indicator(is_unsure), ("dwell",)),
+        "first_sat": PageCount("clicks", nw.when(is_sat).then(time), times, "min"),
+        "first_unsure": PageCount("clicks", nw.when(is_unsure).then(time), times, "min"),
     }
     return counts.get(name)
 
 
-_CONTINUES = pl.col("session").eq(pl.col("session").shift(-1)).fill_null(False)
+_HAS_NEXT_PAGE = pl.col("session").eq(pl.col("session").shift(-1)).fill_null(False)
 _SESSION_COLUMNS = {
-    "next_query": pl.when(_CONTINUES).then(pl.col("query").shift(-1)),
-    "next_time": pl.when(_CONTINUES).then(pl.col("time").shift(-1)),
-    "last_in_session": ~_CONTINUES,
+    "next_query": pl.when(_HAS_NEXT_PAGE).then(pl.col("query").shift(-1)),
+    "next_time": pl.when(_HAS_NEXT_PAGE).then(pl.col("time").shift(-1)),
+    "last_in_session": ~_HAS_NEXT_PAGE,
 }
 """Columns computed from pages that are sorted by session and time."""
 
@@ -233,7 +233,7 @@ def required_columns(columns: Iterable[str]) -> set[tuple[str, str]]:
     """Return the columns of the log that columns of pages require, as pairs (table, column)."""
     needs: set[tuple[str, str]] = set()
     for column in columns:
-        count = column_count(column)
+        count = parse_count(column)
         if count is None:
             is_session_column = column in _SESSION_COLUMNS
             names = _SESSION_COLUMNS[column].meta.root_names() if is_session_column else (column,)
@@ -246,13 +246,13 @@ def required_columns(columns: Iterable[str]) -> set[tuple[str, str]]:
     return needs
 
 
-def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
+def compute_page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
     """Compute columns of pages, one row per page, in order of time and `page`."""
     # Counts are computed by the engine of the log, other columns by polars.
     column_names = dict.fromkeys(columns)
-    counts: dict[str, dict[str, Count]] = {}
+    counts: dict[str, dict[str, PageCount]] = {}
     for column in column_names:
-        if (count := column_count(column)) is not None:
+        if (count := parse_count(column)) is not None:
             counts.setdefault(count.table, {})[column] = count
     log_columns = tables.columns["pages"]
     order = ["time", "page"] if "time" in log_columns else ["page"]
@@ -270,7 +270,7 @@ def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
         if page_counts.height and not page_counts["page"].is_in(pages["page"].implode()).any():
             rows = "clicks" if table == "clicked" else table
             raise InputError(f"expected {rows} on pages of the log, got none", source=tables.source)
-        sums = [name for name, count in table_counts.items() if count.reduce == "sum"]
+        sums = [name for name, count in table_counts.items() if count.reduction == "sum"]
         pages = pages.join(page_counts, on="page", how="left")
         pages = pages.with_columns(pl.col(sums).fill_null(0))
     pages = pages.sort(order, nulls_last=False)
@@ -284,22 +284,22 @@ def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
     return pages.hstack(values)
 
 
-def _count_by_page(tables: LogTables, table: str, counts: Mapping[str, Count]) -> pl.DataFrame:
+def _count_by_page(tables: LogTables, table: str, counts: Mapping[str, PageCount]) -> pl.DataFrame:
     rows = tables.tables["clicks" if table == "clicked" else table]
     if table == "clicked":
         rows = rows.select("page", "rank").unique()
-    values = {name: count.row for name, count in counts.items()}
+    values = {name: count.expression for name, count in counts.items()}
     if "expected" in values:
         rates = tables.rank_rates
-        integers = [int(rate * UNIT + 0.5) for rate in rates.values()]
+        integers = [int(rate * FRACTION_SCALE + 0.5) for rate in rates.values()]
         values["expected"] = nw.col("rank").replace_strict(
             list(rates), integers, default=0, return_dtype=nw.Int64
         )
-    reductions = (getattr(nw.col(name), count.reduce)() for name, count in counts.items())
+    reductions = (getattr(nw.col(name), count.reduction)() for name, count in counts.items())
     return collect_table(rows.select("page", **values).group_by("page").agg(*reductions))
 
 
-SUMS = ("total", "count", "values", "censored", "missing")
+SUM_COLUMNS = ("total", "count", "values", "censored", "missing")
 """Columns that are summed over the rows of a measure: numerator, denominator and three counts."""
 
 _ZERO = pl.lit(0.0)
@@ -307,7 +307,7 @@ _ZERO = pl.lit(0.0)
 
 @dataclass(frozen=True)
 class Sums:
-    """Expressions over the rows of a measure, whose value is sum(total) / sum(count)."""
+    """Expressions over the rows of a measure, with the value sum(total) / sum(count)."""
 
     total: pl.Expr
     count: pl.Expr | None = None  # By default 1 for each row with a total
@@ -326,9 +326,9 @@ class OnlineMeasure(Spec):
     Its text form is its identity: :func:`parse_online_measure` parses it, and `measure @ 3` sets
     the last rank to consider.
 
-    A measure is a ratio of two sums, total and count, over rows, which are pages, sessions or
-    users. For a mean, the count is 1 in each row with a value. Columns in the formulas, such as
-    `clicked@3`, are computed if required.
+    The value of a measure is the sum of its total over rows (pages, sessions or users), divided by
+    the sum of its count. For a mean, the count is 1 in each row with a value. Columns in the
+    formulas, such as `clicked@3`, are computed if required.
 
     Examples
     --------
@@ -361,7 +361,7 @@ class OnlineMeasure(Spec):
         return "session" if self.object_kind == "absence" else self.level
 
     def sums(self) -> Sums:
-        """Return the expressions over pages, or over the pages of each session or user."""
+        """Return the formulas: expressions over pages, or over the pages of a session or user."""
         raise NotImplementedError
 
     def summands(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
@@ -380,7 +380,7 @@ class OnlineMeasure(Spec):
         return rows.group_by(self.level, maintain_order=True).agg(*common_keys, **sums)
 
     def rows(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
-        """Compute one row per page, session, user or absence: keys, :data:`SUMS` and `until`."""
+        """Compute one row per page, session, user or absence: keys, SUM_COLUMNS and `until`."""
         count, censored = pl.col("count").fill_null(0), pl.col("censored").fill_null(0)
         has_value = (count > 0) & pl.col("total").is_not_null()
         total, count = (pl.when(has_value).then(x).otherwise(0) for x in ("total", count))
@@ -398,7 +398,7 @@ class OnlineMeasure(Spec):
         )
 
     def columns(self, *, until: bool = False) -> set[str]:
-        """Return the columns of pages in its formulas; with `until`, also in `Sums.until`."""
+        """Return the columns of pages in the formulas, including `Sums.until` if `until` is set."""
         sums = self.sums().expressions()
         expressions = (expression for name, expression in sums.items() if until or name != "until")
         names = {name for expression in expressions for name in expression.meta.root_names()}
@@ -423,7 +423,7 @@ class OnlineMeasure(Spec):
 def online_measure(
     formula: str, source: str, better: str = "", **attributes: Any
 ) -> Callable[[Callable[..., Sums]], type[OnlineMeasure]]:
-    """Declare a measure by a function of its parameters; without `unit` it is a proportion."""
+    """Declare a measure by a function of its parameters; it is a proportion if it has no `unit`."""
     members = {"formula": formula, "source": source, "better": better, **attributes}
     if "unit" not in members:
         members.setdefault("range", (0.0, 1.0))
@@ -434,8 +434,8 @@ def online_measure(
         def sums(self: OnlineMeasure) -> Sums:
             return function(**{name: getattr(self, name) for name in defaults})
 
-        name, documented = function.__name__, ("__doc__", "__module__")
-        identity = {"name": name, **{field: getattr(function, field) for field in documented}}
+        name, copied_fields = function.__name__, ("__doc__", "__module__")
+        identity = {"name": name, **{field: getattr(function, field) for field in copied_fields}}
         return type(name, (OnlineMeasure,), {**members, **identity, "sums": sums, **defaults})
 
     return declare
@@ -468,7 +468,7 @@ def parse_online_measure(text: str | OnlineMeasure) -> OnlineMeasure:
     if not isinstance(text, str) or not (match := _AT_CUTOFF.fullmatch(text)):
         return MEASURES.parse(text)
     if not match[2].isdecimal() or len(match[2]) > 9:
-        raise MeasureError(f"{quoted(text)}: the cutoff after @ must be an integer")
+        raise MeasureError(f"{quoted(text)}: cutoff must be an integer, got {quoted(match[2])}")
     return MEASURES.parse(match[1]) @ int(match[2])
 
 
@@ -498,10 +498,10 @@ def catalogue() -> pl.DataFrame:
 
 
 def _describe_needs(measure: OnlineMeasure) -> str:
-    parts = []
+    descriptions = []
     for table in ("results", "clicks", "pages"):
         columns = {name for table_name, name in measure.needs if table_name == table}
         names = sorted(columns - {"page", "rank", "query"})
         if names or (columns and table != "pages"):
-            parts.append(f"{table} with {' and '.join(names)}" if names else table)
-    return ", ".join(parts)
+            descriptions.append(f"{table} with {' and '.join(names)}" if names else table)
+    return ", ".join(descriptions)

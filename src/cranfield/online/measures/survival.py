@@ -24,7 +24,7 @@ _TOLERANCE = 1e-9  # For rounding errors in a comparison of a proportion with on
 
 @dataclass(frozen=True, eq=False)
 class SurvivalCurve:
-    """Kaplan-Meier estimate of a group (Kaplan and Meier, 1958)."""
+    """Kaplan-Meier estimate of the survival curve of a group (Kaplan and Meier, 1958)."""
 
     times: Floats  # Times of events, ascending
     survivors: Floats  # Estimated proportion of survivors after each time, of the same shape
@@ -61,12 +61,12 @@ class SurvivalCurve:
         has_survivors = at_risk > events
         terms = areas_after[has_survivors] ** 2 * events[has_survivors]
         terms = terms / (at_risk[has_survivors] * (at_risk[has_survivors] - events[has_survivors]))
-        error = float(np.sqrt(terms.sum())) if terms.sum() > 0 else float("nan")
-        return float(areas.sum()), error
+        standard_error = float(np.sqrt(terms.sum())) if terms.sum() > 0 else float("nan")
+        return float(areas.sum()), standard_error
 
 
 def kaplan_meier(times: Floats, is_observed: Bools) -> SurvivalCurve:
-    """Estimate the survival curve from times and whether their events were observed."""
+    """Estimate the survival curve from times and a mask of the times whose event was observed."""
     event_times, events = np.unique(times[is_observed], return_counts=True)
     at_risk = times.size - np.searchsorted(np.sort(times), event_times)
     survivors: Floats = np.cumprod(1 - events / at_risk, dtype=np.float64)
@@ -168,7 +168,7 @@ def survival(
     measure
         `TimeToClick`, `TimeToSAT`, `Dwell`, `QueriesToSAT` or `AbsenceTime`. For the first two, a
         page without such a click is censored at the next page of its session, or at 0 if there is
-        none. An absence is censored at the end of the log.
+        none. The absence after the last session of a user is censored at the end of the log.
     by
         `variant`; by default all values are one group.
     horizon
@@ -184,15 +184,16 @@ def survival(
     Raises
     ------
     MeasureError
-        For a measure that is not a time.
+        For a measure whose values are never censored.
     InputError
         For a log without the columns of the measure, or without a value.
     PolicyError
-        For a horizon that is not above 0, or beyond the longest time of a group.
+        For a horizon that is not above 0, or that exceeds the longest time of a group whose
+        survival curve does not reach 0.
 
     Notes
     -----
-    The mean of the uncensored values is biased low, because long values are censored more often.
+    The mean of the uncensored values is biased low, because long times are censored more often.
     Log-rank tests and standard errors assume independent values; several pages or absences of a
     user are not independent.
 
@@ -229,24 +230,24 @@ def survival(
     horizon = _check_horizon(horizon, curves)
     table = []
     for name, (times, is_observed) in samples.items():
-        event_times, naive_estimates = times[is_observed], (np.nan, np.nan)
+        event_times, uncensored_estimates = times[is_observed], (np.nan, np.nan)
         if event_times.size:
-            naive_estimates = event_times.mean(), np.median(event_times)
+            uncensored_estimates = event_times.mean(), np.median(event_times)
         sizes = (times.size, times.size - event_times.size, groups[name].height - times.size)
         estimates = (curves[name].median, *curves[name].restricted_mean(horizon))
-        table.append((name, *sizes, *estimates, *naive_estimates))
+        table.append((name, *sizes, *estimates, *uncensored_estimates))
     columns = [by or "log", *(name for name in Survival.columns["survival"] if name != "*")]
     frame = pl.DataFrame(table, columns, orient="row")
     frame = frame.with_columns(pl.col(pl.Float64).fill_nan(None))
     names, values = tuple(curves), tuple(curves.values())
-    tests, n_excluded = _logrank_tests(samples, correction), durations.height - rows.height
+    tests, n_excluded = _compare_groups(samples, correction), durations.height - rows.height
     return Survival(str(measure), names, values, frame, horizon, tests, correction, n_excluded)
 
 
-def survival_tables(
+def concatenate_survival_tables(
     log: QueryLog, measures: Sequence[str | OnlineMeasure]
 ) -> dict[str, pl.DataFrame]:
-    """Concatenate the survival tables of several measures of a log, by variant if it has any."""
+    """Concatenate the survival tables of several measures, by variant if the log has variants."""
     by = "variant" if "variant" in log.pages.columns else None
     tables: dict[str, list[pl.DataFrame]] = {"survival": [], "logrank": []}
     for measure in measures:
@@ -262,7 +263,7 @@ def survival_tables(
 def _compute_durations(
     measure: OnlineMeasure, tables: LogTables, pages: pl.DataFrame, keys: Sequence[str]
 ) -> pl.DataFrame:
-    """Return the keys of each value, its duration `time`, and whether it `is_observed`."""
+    """Return a row for each value: its keys, its duration `time`, and whether it `is_observed`."""
     if measure.object_kind == "click":
         clicks = collect_table(tables.tables["clicks"].select("page", "dwell", "censored"))
         clicks = clicks.with_columns(pl.col("page").cast(pages["page"].dtype))
@@ -282,12 +283,12 @@ def _check_horizon(horizon: float | None, curves: Mapping[str, SurvivalCurve]) -
     for name, curve in curves.items():
         has_ended = curve.survivors.size and curve.survivors[-1] == 0
         if horizon > curve.longest and not has_ended:
-            bound = f"the longest time of {name}, {curve.longest:g}"
+            bound = f"the longest time of {name} ({curve.longest:g})"
             raise PolicyError(f"horizon must be at most {bound}, got {horizon:g}")
     return float(horizon)
 
 
-def _logrank_tests(samples: Mapping[str, tuple[Floats, Bools]], correction: str) -> pl.DataFrame:
+def _compare_groups(samples: Mapping[str, tuple[Floats, Bools]], correction: str) -> pl.DataFrame:
     """Compare all pairs of groups by the log-rank test (Mantel, 1966)."""
     from scipy.stats import CensoredData, logrank
 

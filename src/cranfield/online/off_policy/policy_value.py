@@ -28,67 +28,70 @@ from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import Schema, optional
 from cranfield.sources.values import ID, NUMBER, RANK, TAG, absent, truths_as_grades
 
-BLOCK_DRAWS = 2**21  # Number of values drawn at a time; results of a seed depend on it
+BLOCK_DRAWS = 2**21  # Number of values drawn at a time; results for a seed depend on it
 
 TOLERANCE = 1e-12  # Relative standard error below which values differ by rounding only
 
-Interval = tuple[float, int, int]  # Level, resamples of units (0: t), seed
+# Confidence level, number of bootstrap resamples (0: Student's t), and seed
+Interval = tuple[float, int, int]
 STUDENT: Interval = (0.95, 0, 0)  # A 95% interval by Student's t
 
 
 class Means(NamedTuple):
-    """Means of policy and log, and their difference; intervals are NaN without variance."""
+    """Means of the policy and the log, and their difference; a constant value has no interval."""
 
     estimate: Floats
     standard_error: Floats
     low: Floats
     high: Floats
 
-    def notes(self, n_units: int, unit: str) -> list[str]:
+    def list_notes(self, n_units: int, unit: str) -> list[str]:
         """Return notes on missing intervals of the policy, the log, or their difference."""
         if n_units < 2:
             return [f"no confidence intervals: only one {unit}"]
-        names = np.array(VALUES)[np.isnan(self.low) & ~np.isnan(self.estimate)]
+        names = np.array(MEAN_NAMES)[np.isnan(self.low) & ~np.isnan(self.estimate)]
         note = f"no confidence interval of {', '.join(names)}: value equal for each {unit}"
         return [note] if names.size else []
 
 
-VALUES = ("policy", "logged", "difference")  # Names of the means
+MEAN_NAMES = ("policy", "logged", "difference")
 
 
 def compare_ratios(
-    totals: NDArray[Any], numbers: Floats, code: Indices, n_units: int, interval: Interval = STUDENT
+    totals: NDArray[Any], sizes: Floats, unit: Indices, n_units: int, interval: Interval = STUDENT
 ) -> Means:
     r"""Compare two ratios of sums over units, :math:`R = \sum_u t_u / \sum_u n_u`.
 
-    By the delta method, the variance is that of the sum over units of
+    `totals` and `sizes` have a row for each list, with the index `unit`, and a column for each
+    ratio. By the delta method, the variance is that of the sum over units of
     :math:`(t_u - R n_u) / \sum n`; with n = 1 in each unit, R is a mean.
     """
-    columns = np.concatenate([totals, numbers], axis=1).T
-    sums = np.stack([np.bincount(code, weights=values, minlength=n_units) for values in columns])
-    estimate = _append_difference(_ratio(sums.sum(axis=1)))
+    columns = np.concatenate([totals, sizes], axis=1).T
+    sums = np.stack([np.bincount(unit, weights=values, minlength=n_units) for values in columns])
+    estimate = _append_difference(_divide(sums.sum(axis=1)))
     if n_units < 2:
         return Means(estimate, *np.full((3, 3), np.nan))
     denominators = sums[2:].sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = _append_difference((sums[:2] - estimate[:2, None] * sums[2:]) / denominators)
-    error = np.sqrt(n_units / (n_units - 1) * (terms**2).sum(axis=1))
+    standard_error = np.sqrt(n_units / (n_units - 1) * (terms**2).sum(axis=1))
     confidence, resamples, seed = interval
     if resamples:
         samples = np.empty((resamples, 3))
         uniform = np.full(n_units, 1 / n_units)
         for block, rows in enumerate(row_slices(resamples, n_units, BLOCK_DRAWS)):
             counts = stream(seed, block).multinomial(n_units, uniform, size=rows.stop - rows.start)
-            samples[rows] = _append_difference(_ratio(sums @ counts.T.astype(np.float64))).T
+            samples[rows] = _append_difference(_divide(sums @ counts.T.astype(np.float64))).T
         tail = (1 - confidence) / 2
         low, high = np.nanquantile(samples, [tail, 1 - tail], axis=0)
     else:
-        low, high = t_interval(estimate, error, n_units - 1, confidence)
-    is_constant = error <= TOLERANCE * np.abs(estimate)
-    return Means(estimate, error, *(np.where(is_constant, np.nan, bound) for bound in (low, high)))
+        low, high = t_interval(estimate, standard_error, n_units - 1, confidence)
+    is_constant = standard_error <= TOLERANCE * np.abs(estimate)
+    bounds = (np.where(is_constant, np.nan, bound) for bound in (low, high))
+    return Means(estimate, standard_error, *bounds)
 
 
-def _ratio(sums: NDArray[Any]) -> Floats:
+def _divide(sums: NDArray[Any]) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(sums[:2] / sums[2:])
 
@@ -113,7 +116,7 @@ class WeightSummary:
     effective
         Effective sample size :math:`(\\sum w)^2 / \\sum w^2` (Kish, 1965).
     mean, largest
-        Mean and largest weight; the expected mean is 1 if weights are not clipped.
+        Mean and largest weight. The expected value of the mean is 1 if weights are not clipped.
     heaviest
         Proportion of the sum of all weights that belongs to the largest 1% of weights.
     clip, clipped
@@ -132,16 +135,19 @@ class WeightSummary:
     def from_weights(cls, weights: Floats, clip: float | None) -> WeightSummary:
         """Clip and summarise weights."""
         clipped = weights if clip is None else np.minimum(weights, clip)
-        if not clipped.size or not np.isfinite(clipped).all():
-            raise PolicyError("weights must be one or more finite numbers")
+        invalid = clipped[~np.isfinite(clipped)]
+        if invalid.size or not clipped.size:
+            example = f"{invalid[0]:g}" if invalid.size else "none"
+            raise PolicyError(f"weights must be one or more finite numbers, got {example}")
         with np.errstate(over="ignore"):
-            total, squares = clipped.sum(), np.square(clipped).sum()
-            is_finite = np.isfinite(np.square(total) + squares)
+            total, sum_of_squares = clipped.sum(), np.square(clipped).sum()
+            is_finite = np.isfinite(np.square(total) + sum_of_squares)
         if not is_finite:
-            raise PolicyError("weights must have a finite sum of squares")
+            largest = f"a largest weight of {clipped.max():g}"
+            raise PolicyError(f"weights must have a finite sum of squares, got {largest}")
         size = int(np.ceil(0.01 * clipped.size))
-        top = np.partition(clipped, -size)[-size:].sum()
-        effective, heaviest = ratio(np.square(total), squares), ratio(top, total)
+        top_total = np.partition(clipped, -size)[-size:].sum()
+        effective, heaviest = ratio(np.square(total), sum_of_squares), ratio(top_total, total)
         values = effective, clipped.mean(), clipped.max(), heaviest
         clipping = () if clip is None else (clip, (weights > clip).mean())
         return cls(clipped.size, *map(float, (*values, *clipping)))
@@ -181,7 +187,7 @@ class PolicyValue(Result):
         Value of the policy: mean over lists of the sum of rewards, with its standard error and
         confidence interval.
     lists, units, unit
-        Number of lists, number of independent units of lists, and name of the unit.
+        Number of lists, number of independent units, and kind of unit, such as `user`.
     weights
         Summary of the weights; None without weights.
     unseen
@@ -233,7 +239,7 @@ class PolicyValue(Result):
         return float("nan") if self.weights is None else self.weights.effective
 
     def _frame(self) -> pl.DataFrame:
-        frame = pl.DataFrame({"value": VALUES, **self.means._asdict()})
+        frame = pl.DataFrame({"value": MEAN_NAMES, **self.means._asdict()})
         return frame.with_columns(pl.selectors.float().fill_nan(None))
 
     def facts(self) -> dict[str, Any]:
@@ -255,7 +261,8 @@ class PolicyValue(Result):
 
 
 _POSITION = replace(RANK, problem="not an integer", missing=absent)
-_REWARD = replace(NUMBER, prepare=partial(truths_as_grades, noun=""))  # Or true and false
+# Rewards may also be true or false.
+_REWARD = replace(NUMBER, prepare=partial(truths_as_grades, noun=""))
 
 ACTIONS = Schema(
     "table of logged actions",
@@ -288,27 +295,27 @@ POLICY = Schema(
     mapping=columns_of_mapping,
 )
 
-_TOLERANCE = 1e-6  # Maximum deviation from 1 of a sum of probabilities
+_PROBABILITY_TOLERANCE = 1e-6  # Maximum deviation from 1 of a sum of probabilities
 
 
 @dataclass(frozen=True, eq=False)
 class LoggedActions:
     """Logged actions, in order of list and position."""
 
-    rows: pl.DataFrame  # One row per action, columns of ACTIONS, and `list`, numbered from 0
+    rows: pl.DataFrame  # One row per action: columns of ACTIONS, and the index of its `list`
     source: str
     # Proportion of the policy's probability on actions that the log never shows at their position;
     # NaN if only the probabilities of the logged actions are known
     unseen: float
-    notes: tuple[str, ...]  # Excluded actions and lists
+    notes: tuple[str, ...]  # Notes on excluded pages, and on queries without a policy
 
     @property
     def is_first(self) -> Bools:
         """Mask of the first row of each list."""
         return self.rows["list"].is_first_distinct().to_numpy()
 
-    def column(self, name: str, purpose: str) -> Any:
-        """Return a column as an array; the purpose explains why it is required."""
+    def get_column(self, name: str, purpose: str) -> Any:
+        """Return a column as an array; the error of a missing column names the purpose."""
         if name not in self.rows.columns:
             raise InputError(f"{purpose} requires a column {name}", source=self.source)
         return self.rows[name].to_numpy()
@@ -359,14 +366,14 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
 def _align_positions(
     probabilities: pl.DataFrame, rows: pl.DataFrame, is_run: bool, source: str
 ) -> pl.DataFrame:
-    """Count the ranks of a run from 0 if the log does; refuse a table that counts otherwise."""
-    from_0, policy_from_0 = (frame["position"].min() == 0 for frame in (rows, probabilities))
-    if from_0 == policy_from_0:
+    """Count the ranks of a run from 0 if the log does; refuse a table that counts differently."""
+    first, policy_first = (int(frame["position"].min() != 0) for frame in (rows, probabilities))
+    if first == policy_first:
         return probabilities
     if is_run:
         return probabilities.with_columns(pl.col("position") - 1)
-    counts = f"from {int(not from_0)} in the log, but from {int(not policy_from_0)} in the policy"
-    raise InputError(f"positions count {counts}", source=source)
+    reason = f"positions count from {first} in the log, but from {policy_first} in the policy"
+    raise InputError(reason, source=source)
 
 
 def _read_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
@@ -428,7 +435,7 @@ def _read_policy(policy: Any) -> pl.DataFrame:
     group_keys = [name for name in ("query", "position") if name in keys]
     groups = frame.group_by(group_keys or pl.lit(0).alias("all"), maintain_order=True)
     total = groups.agg(pl.col("target_probability").sum())
-    invalid = total.filter((pl.col("target_probability") - 1).abs() > _TOLERANCE)
+    invalid = total.filter((pl.col("target_probability") - 1).abs() > _PROBABILITY_TOLERANCE)
     for row in invalid.iter_rows(named=True):
         group = "".join(f" of {name} {quoted(row[name])}" for name in group_keys)
         total_text = f"{row['target_probability']:g}"
@@ -444,6 +451,7 @@ def list_ranks(run: Run) -> pl.DataFrame:
 
 
 def _estimate_unseen(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list[str]) -> float:
+    """Return the proportion of the policy's probability on actions that the log never shows."""
     # The order is fixed, so that sums are reproducible to the bit.
     logged = rows.select(keys).unique(maintain_order=True)
     logged = logged.join(probabilities, on=keys, how="left", maintain_order="left")
@@ -456,8 +464,8 @@ def _estimate_unseen(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list
     for name, frame in (("logged", logged), ("policy", probabilities)):
         sums = frame.group_by(group_keys).agg(total.alias(name))
         groups = groups.join(sums, on=group_keys, how="left", maintain_order="left")
-    in_policy, in_log, n_rows = pl.col("policy"), pl.col("logged"), pl.col("n_rows")
-    fraction = ((in_policy - in_log) * n_rows).sum() / (in_policy * n_rows).sum()
+    total, logged_total, n_rows = pl.col("policy"), pl.col("logged"), pl.col("n_rows")
+    fraction = ((total - logged_total) * n_rows).sum() / (total * n_rows).sum()
     return max(0.0, float(groups.fill_null(0.0).select(fraction).item() or 0.0))
 
 
@@ -467,17 +475,17 @@ and those above it (cascade), or all actions of its list."""
 
 
 class Weights(NamedTuple):
-    """Weights of actions."""
+    """Weights of the rows of logged actions in an estimator."""
 
     reward: Floats  # Weight of the reward of each row, shape (rows,)
     expected: Floats  # Weight of the expected reward of each row, shape (rows,)
     ratios: Floats  # Importance ratios of rows or of lists, whose expectation is 1
 
 
-def importance_weights(logged: LoggedActions, depends: str, purpose: str) -> Weights:
+def compute_importance_weights(logged: LoggedActions, depends: str, purpose: str) -> Weights:
     """Compute weights: probabilities under the policy divided by propensities in the log."""
-    probability = logged.column("target_probability", purpose)
-    weights = probability / logged.column("propensity", purpose)
+    probability = logged.get_column("target_probability", purpose)
+    weights = probability / logged.get_column("propensity", purpose)
     unit_weights = np.ones(weights.size)
     if depends == "position":
         return Weights(weights, unit_weights, weights)
@@ -493,7 +501,9 @@ def importance_weights(logged: LoggedActions, depends: str, purpose: str) -> Wei
     return Weights(running, previous, running)
 
 
-def pseudo_inverse_weights(logged: LoggedActions, candidates: int, repeats: bool) -> Weights:
+def compute_pseudoinverse_weights(
+    logged: LoggedActions, n_candidates: int, has_repeats: bool
+) -> Weights:
     r"""Compute weights of lists drawn uniformly from m candidates, for additive rewards.
 
     With q(k, a) the probability that the policy shows a at position k, a logged list s of L
@@ -508,23 +518,23 @@ def pseudo_inverse_weights(logged: LoggedActions, candidates: int, repeats: bool
     without the middle term if m = L, and m A - L + 1 if a list may repeat an action.
     """
     rows = logged.rows
-    probability = logged.column("target_probability", "the pseudoinverse estimator (PI)")
+    probability = logged.get_column("target_probability", "the pseudoinverse estimator (PI)")
     code = rows["list"].to_numpy()
     lengths = np.bincount(code)
-    length, m = int(lengths[0]), candidates
+    length, m = int(lengths[0]), n_candidates
     if (lengths != length).any():
         reason = "the pseudoinverse estimator (PI) requires lists of equal length"
         raise InputError(reason, source=logged.source)
-    if length > m and not repeats:
+    if length > m and not has_repeats:
         raise PolicyError(f"candidates must be at least {length}, the length of the lists, got {m}")
     position_sums: Floats = np.bincount(code, weights=probability).astype(np.float64)
-    if repeats:
+    if has_repeats:
         list_weights = np.asarray(m * position_sums - length + 1.0)
     else:
         anywhere = np.ones(code.size)
         # If all candidates are shown, they include the actions of the policy.
         if length < m or "anywhere" in rows.columns:
-            anywhere = logged.column(
+            anywhere = logged.get_column(
                 "anywhere",
                 "the pseudoinverse estimator (PI), if lists do not show all candidates,",
             )
@@ -535,7 +545,7 @@ def pseudo_inverse_weights(logged: LoggedActions, candidates: int, repeats: bool
     if "propensity" in rows.columns:
         propensity = rows["propensity"].to_numpy()
         position = rows.select(pl.int_range(pl.len()).over("list")).to_series().to_numpy()
-        n_remaining = m if repeats else m - position
+        n_remaining = m if has_repeats else m - position
         if not any((np.abs(propensity * n - 1) < 1e-6).all() for n in (m, n_remaining)):
             reason = "PI requires uniformly drawn lists, but propensities are not 1 / candidates"
             raise InputError(reason, source=logged.source)
@@ -598,8 +608,8 @@ def policy_value(
         `action`, `target_probability`, and `query` and `position` if probabilities depend on them.
         Probabilities sum to 1 at each position.
     estimator
-        IPS, SNIPS, DM, DR, or PI: the pseudo-inverse, for rewards that are sums over positions and
-        lists that were drawn uniformly.
+        IPS, SNIPS, DM, DR, or PI: the pseudoinverse estimator, for lists that were drawn uniformly
+        and whose rewards are sums over positions.
     depends
         Actions that rewards depend on: `position`, `above` or `list`.
     clip
@@ -624,9 +634,10 @@ def policy_value(
     Raises
     ------
     InputError
-        For a propensity that is 0 or above 1, invalid probabilities, or missing columns.
+        For a propensity that is not above 0 and at most 1, an invalid probability, or a missing
+        column.
     PolicyError
-        For an unknown option, and for probabilities that do not sum to 1.
+        For an invalid option, or probabilities that do not sum to 1.
 
     Examples
     --------
@@ -641,21 +652,21 @@ def policy_value(
     if clip is not None:
         check_number("clip", clip, above=0, maximum=np.inf)
         if estimator == "DM":
-            raise PolicyError("clip cannot be used with the estimator DM, which has no weights")
+            raise PolicyError("clip cannot be combined with the estimator DM, which has no weights")
     interval = confidence, resamples, seed
     if estimator == "PI" and candidates is None:
         raise PolicyError("the estimator PI requires candidates")
     if estimator != "PI" and (repeats or candidates is not None):
-        raise PolicyError("candidates and repeats can be used with the estimator PI only")
+        raise PolicyError(f"candidates and repeats require the estimator PI, got {estimator}")
     actions = read_actions(logged, policy)
     code = actions.rows["list"].to_numpy()
     n_lists = int(code[-1]) + 1
     reward = actions.rows["reward"].to_numpy()
     weights = None
     if candidates is not None:
-        weights = pseudo_inverse_weights(actions, int(candidates), repeats)
+        weights = compute_pseudoinverse_weights(actions, int(candidates), repeats)
     elif estimator != "DM":
-        weights = importance_weights(actions, depends, estimator)
+        weights = compute_importance_weights(actions, depends, estimator)
     clipped_weights = weights
     if weights is not None and clip is not None:
         clipped_weights = Weights(*(np.minimum(values, clip) for values in weights))
@@ -668,10 +679,10 @@ def policy_value(
             raise InputError("SNIPS requires a weight above 0, got none", source=actions.source)
     totals = [np.bincount(code, weights=values) for values in (contribution, reward)]
     lists = actions.rows.filter(actions.is_first)
-    unit, unit_code, n_units = read_units(lists, unit, actions.source)
+    unit, unit_code, n_units = encode_units(lists, unit, actions.source)
     columns = np.stack(totals, axis=1), np.stack([denominators, np.ones(n_lists)], axis=1)
     means = compare_ratios(*columns, unit_code, n_units, interval)
-    warnings = [*actions.notes, *means.notes(n_units, unit)]
+    warnings = [*actions.notes, *means.list_notes(n_units, unit)]
     summary = None
     if weights is not None:
         summary = WeightSummary.from_weights(weights.ratios, clip)
@@ -693,19 +704,19 @@ def _compute_contributions(
     actions: LoggedActions, reward: Floats, weights: Weights | None, estimator: str, depends: str
 ) -> Floats:
     if estimator in {"DM", "DR"}:
-        expected = actions.column("expected", estimator)
+        expected = actions.get_column("expected", estimator)
         if weights is None:
             # In a cascade, expected rewards are cumulative from the position down.
             is_counted = actions.is_first if depends == "above" else True
             return np.asarray(np.where(is_counted, expected, 0.0))
-        error = reward - actions.column("predicted", estimator)
-        return np.asarray(weights.reward * error + weights.expected * expected)
+        residual = reward - actions.get_column("predicted", estimator)
+        return np.asarray(weights.reward * residual + weights.expected * expected)
     assert weights is not None
     return np.asarray(weights.reward * reward)
 
 
-def read_units(lists: pl.DataFrame, unit: str | None, source: str) -> tuple[str, Indices, int]:
-    """Return the kind of unit (by default the list), the unit of each list, and how many."""
+def encode_units(lists: pl.DataFrame, unit: str | None, source: str) -> tuple[str, Indices, int]:
+    """Return the kind of unit (by default list), each list's unit index, and their number."""
     if unit is None:
         check_independence(lists, "list", "list", f"{source}: ")
     if unit in {None, "list"}:
@@ -721,8 +732,8 @@ def _check_mean_weight(weights: Floats, code: Indices, n_units: int) -> list[str
     # Both columns are the same: only the mean and its standard error are needed.
     columns = np.tile(weights[:, None], 2)
     means = compare_ratios(columns, np.ones((weights.size, 2)), code, n_units)
-    mean, error = means.estimate[0], means.standard_error[0]
-    if not abs(mean - 1) > max(MAX_DEVIATION * error, 1e-9):
+    mean, standard_error = means.estimate[0], means.standard_error[0]
+    if not abs(mean - 1) > max(MAX_DEVIATION * standard_error, 1e-9):
         return []
     note = f"the mean weight is {mean:.4f}, more than {MAX_DEVIATION:g} standard errors from 1"
     causes = "propensities or target probabilities are wrong"

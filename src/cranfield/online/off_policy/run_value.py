@@ -17,6 +17,7 @@ from cranfield.base.errors import (
     PolicyError,
     as_numbers,
     check_number,
+    quoted,
 )
 from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.text import counted
@@ -33,8 +34,8 @@ from cranfield.online.off_policy.policy_value import (
     PolicyValue,
     WeightSummary,
     compare_ratios,
+    encode_units,
     list_ranks,
-    read_units,
 )
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import t_interval
@@ -58,7 +59,7 @@ class RankPairs(NamedTuple):
 
 
 def harvest_pairs(results: pl.DataFrame) -> RankPairs:
-    """Collect the documents that a query shows at two ranks, from results that are `clicked`."""
+    """Collect the documents that a query shows at two ranks; results have a column `clicked`."""
     # The order is fixed, so that sums are reproducible to the bit.
     cells = results.group_by("query", "doc", "rank", maintain_order=True)
     rates = cells.agg(pl.col("clicked").mean())
@@ -66,12 +67,12 @@ def harvest_pairs(results: pl.DataFrame) -> RankPairs:
     doc_pairs = rates.join(other_ranks, on=["query", "doc"], maintain_order="left_right")
     doc_pairs = doc_pairs.filter(pl.col("rank") != pl.col("other_rank"))
     pairs = doc_pairs.group_by("query", "rank", "other_rank")
-    sums = pairs.agg(pl.col("clicked").sum(), number=pl.len()).sort("query", "rank", "other_rank")
+    sums = pairs.agg(pl.col("clicked").sum(), n_docs=pl.len()).sort("query", "rank", "other_rank")
     sums = sums.with_columns(pl.col("query").rank("dense") - 1)
     clicks = sums["clicked"].to_numpy()
-    query, rank, other = sums.select("query", "rank", "other_rank").to_numpy().T.astype(np.intp)
-    non_clicks = sums["number"].to_numpy() - clicks
-    return RankPairs(query, rank, other, clicks, non_clicks)
+    keys = sums.select("query", "rank", "other_rank").to_numpy().T.astype(np.intp)
+    query, rank, other_rank = keys
+    return RankPairs(query, rank, other_rank, clicks, sums["n_docs"].to_numpy() - clicks)
 
 
 def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats]:
@@ -79,11 +80,11 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
 
     Documents shown at ranks k and k' are clicked at k with probability :math:`x_k r_{kk'}`, where r
     is the same at both ranks. The likelihood of all pairs (Agarwal et al., 2019, AllPairs) is
-    concave in logarithms, and is maximised by Newton's method. Errors are sandwich estimates over
-    queries. An estimate is 0 for a rank without a click in any pair. It is NaN for other ranks that
-    no pairs link with rank 1, and for all lower ranks if rank 1 has no click.
+    concave in logarithms, and is maximised by Newton's method. Standard errors are sandwich
+    estimates over queries. An estimate is 0 for a rank without a click in any pair. It is NaN for
+    other ranks that no pairs link with rank 1, and for all lower ranks if rank 1 has no click.
     """
-    value, error = np.full(depth, np.nan), np.full(depth, np.nan)
+    value, standard_error = np.full(depth, np.nan), np.full(depth, np.nan)
     clicks = np.bincount(pair_sums.rank, weights=pair_sums.clicks, minlength=depth + 1)
     has_pairs = np.bincount(pair_sums.rank, minlength=depth + 1) > 0
     value[has_pairs[1:] & (clicks[1:] == 0) & (clicks[1] > 0)] = 0.0
@@ -92,15 +93,15 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
     for _ in range(depth):
         is_linked[pair_sums.other_rank[is_linked[pair_sums.rank]]] = True
         is_linked &= clicks > 0
-    value[0], error[0] = 1.0, 0.0
+    value[0], standard_error[0] = 1.0, 0.0
     is_used = is_linked[pair_sums.rank] & is_linked[pair_sums.other_rank]
     if not is_used.any():
-        return value, error
+        return value, standard_error
     ranks = np.flatnonzero(is_linked[2:]) + 2
     lower, upper = np.sort([pair_sums.rank, pair_sums.other_rank], axis=0)
     pair = lower * (depth + 1) + upper
     totals = np.bincount(pair, weights=pair_sums.clicks * is_used, minlength=(depth + 1) ** 2)
-    # A pair of ranks without any click carries no information: r = 0 explains it.
+    # A pair of ranks without any click has no information on examination, as r may be 0.
     is_used &= totals[pair] > 0
     cells = pair[is_used] * (depth + 1) + pair_sums.rank[is_used]
     cell, row = np.unique(cells, return_inverse=True)
@@ -121,8 +122,8 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
     value[ranks - 1] = np.exp(beta[: ranks.size])
     if n_queries > 1:
         variance = n_queries / (n_queries - 1) * np.square(influence).sum(axis=0)
-        error[ranks - 1] = np.sqrt(variance[: ranks.size])
-    return value, error
+        standard_error[ranks - 1] = np.sqrt(variance[: ranks.size])
+    return value, standard_error
 
 
 def _compute_odds_and_slope(z: Floats) -> tuple[Floats, Floats]:
@@ -131,17 +132,20 @@ def _compute_odds_and_slope(z: Floats) -> tuple[Floats, Floats]:
 
 
 def _maximise_likelihood(design: Floats, c: Floats, n: Floats, n_ranks: int) -> Floats:
-    """Maximise the sum of c z + n log(1 - e^z), where z = design @ beta is at most 0."""
+    """Maximise the sum of c z + n log(1 - e^z) over beta, where z = design @ beta is at most 0.
+
+    c and n are the sums of clicks and of non-clicks of each cell.
+    """
     beta = np.zeros(design.shape[1])
     pairs = design[:, n_ranks:]
     beta[n_ranks:] = np.log(np.clip((c @ pairs) / ((c + n) @ pairs), 1e-9, 0.95))
     # A cell without non-clicks has its maximum at z = 0, which is approached by decreasing n.
     for floor in FLOORS if n.min() < FLOORS[0] else FLOORS[-1:]:
-        beta = _newton(beta, design, c, np.maximum(n, floor))
+        beta = _maximise_by_newton(beta, design, c, np.maximum(n, floor))
     return beta
 
 
-def _newton(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
+def _maximise_by_newton(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
     def objective(beta: Floats) -> float:
         z = design @ beta
         return float(c @ z + n @ np.log(-np.expm1(z))) if (z < 0).all() else -np.inf
@@ -223,9 +227,9 @@ def rank_propensities(
     **swaps**: the ratio of clicks at rank k to clicks at rank 1, for pairs of documents that a
     query showed at these ranks in both orders, with equal weights for both orders. If the order was
     random, this is an experiment (Joachims, Swaminathan and Schnabel, 2017, section 6).
-    **AllPairs**: intervention harvesting, which needs no experiment: maximum likelihood over all
-    pairs of ranks, for documents that several rankers, or versions of a ranker, showed at different
-    ranks (Agarwal et al., 2019). It assumes that rankers have the same users and queries.
+    **AllPairs**: intervention harvesting, which does not require an experiment: maximum likelihood
+    over all pairs of ranks, for documents that several rankers, or versions of a ranker, showed at
+    different ranks (Agarwal et al., 2019). It assumes that rankers have the same users and queries.
     **EM**: examination of the position-based model as fitted by :func:`train`, with its priors.
 
     Parameters
@@ -264,7 +268,7 @@ def rank_propensities(
     pairs_by_query: Floats = np.zeros(n_queries)
     if method == "EM":
         frame = train(log, "PBM").parameters["examination"].filter(pl.col("rank") <= depth)
-        value, error = np.full(depth, np.nan), np.full(depth, np.nan)
+        value, standard_error = np.full(depth, np.nan), np.full(depth, np.nan)
         value[frame["rank"].to_numpy() - 1] = frame["value"].to_numpy() / frame["value"][0]
         notes.append("EM has no confidence intervals")
     else:
@@ -272,22 +276,22 @@ def rank_propensities(
         query, is_clicked = log.pages["query"].gather(results["page"]), pl.col("clicks") > 0
         results = results.with_columns(query, clicked=is_clicked.cast(pl.Float64))
         estimates = _estimate_from_pairs(results, method, depth)
-        value, error, n_queries_by_rank, pairs_by_query = estimates
+        value, standard_error, n_queries_by_rank, pairs_by_query = estimates
         if not pairs_by_query.any():
             swaps = "pairs of documents that are swapped between rank 1 and another rank"
             required = swaps if method == "swaps" else "documents shown at several ranks"
             reason = f"{method} requires {required}, got none"
             raise InputError(reason, source=log.source)
-    is_constant = (error <= TOLERANCE) & (np.arange(depth) > 0)
+    is_constant = (standard_error <= TOLERANCE) & (np.arange(depth) > 0)
     if is_constant.any():
         ranks = ", ".join(map(str, np.flatnonzero(is_constant) + 1))
         notes.append(f"no confidence interval of rank {ranks}: propensity equal in all queries")
-        error = np.where(is_constant, np.nan, error)
+        standard_error = np.where(is_constant, np.nan, standard_error)
     low = high = np.full(depth, np.nan)
     if n_queries > 1:
         logarithm = np.log(np.where(value > 0, value, np.nan))
         df = np.maximum(n_queries_by_rank - 1, 1)
-        low, high = np.exp(t_interval(logarithm, error, df, confidence))
+        low, high = np.exp(t_interval(logarithm, standard_error, df, confidence))
         notes += _note_concentration(pairs_by_query)
     else:
         notes.append("no confidence intervals: only one query")
@@ -316,15 +320,20 @@ def _note_concentration(pairs_by_query: Floats) -> Iterator[str]:
 def _estimate_from_pairs(
     results: pl.DataFrame, method: str, depth: int
 ) -> tuple[Floats, Floats, Indices, Floats]:
-    """Return estimates by rank, errors of logarithms, queries by rank, and pairs by query."""
+    """Return estimates, standard errors of logarithms and query counts by rank, pairs by query."""
     if method == "swaps":
         swaps = _find_swaps(results)
-        value, error, n_queries = _estimate_swaps(swaps, depth)
-        return value, error, n_queries, swaps["query"].value_counts()["count"].to_numpy() / 2
+        value, standard_error, n_queries = _estimate_swaps(swaps, depth)
+        return (
+            value,
+            standard_error,
+            n_queries,
+            swaps["query"].value_counts()["count"].to_numpy() / 2,
+        )
     pair_sums = harvest_pairs(results)
-    value, error = estimate_all_pairs(pair_sums, depth)
+    value, standard_error = estimate_all_pairs(pair_sums, depth)
     pairs_by_query = np.bincount(pair_sums.query, pair_sums.clicks + pair_sums.non_clicks) / 2
-    return value, error, np.full(depth, pairs_by_query.size), pairs_by_query
+    return value, standard_error, np.full(depth, pairs_by_query.size), pairs_by_query
 
 
 def _find_swaps(results: pl.DataFrame) -> pl.DataFrame:
@@ -343,9 +352,9 @@ def _find_swaps(results: pl.DataFrame) -> pl.DataFrame:
 
 
 def _estimate_swaps(swaps: pl.DataFrame, depth: int) -> tuple[Floats, Floats, Indices]:
-    """Return ratios of clicks at each rank to rank 1, errors of logarithms, and queries by rank."""
-    value, error = np.full(depth, np.nan), np.full(depth, np.nan)
-    value[0], error[0] = 1.0, 0.0
+    """Return click ratios to rank 1, standard errors of logarithms, and query counts, by rank."""
+    value, standard_error = np.full(depth, np.nan), np.full(depth, np.nan)
+    value[0], standard_error[0] = 1.0, 0.0
     n_queries = np.ones(depth, dtype=np.intp)
     sums = swaps.group_by("query", "rank").agg((pl.col("clicked", "below") * pl.col("times")).sum())
     for (rank,), rank_sums in sums.sort("rank", "query").group_by("rank", maintain_order=True):
@@ -355,8 +364,8 @@ def _estimate_swaps(swaps: pl.DataFrame, depth: int) -> tuple[Floats, Floats, In
             means, k = compare_ratios(*totals, np.arange(len(clicks)), len(clicks)), int(rank) - 1
             value[k], n_queries[k] = means.estimate[0], len(clicks)
             with np.errstate(divide="ignore", invalid="ignore"):
-                error[k] = means.standard_error[0] / means.estimate[0]
-    return value, error, n_queries
+                standard_error[k] = means.standard_error[0] / means.estimate[0]
+    return value, standard_error, n_queries
 
 
 def run_value(
@@ -410,8 +419,8 @@ def run_value(
     Raises
     ------
     InputError
-        For a probability of 0, or above 1 if it is not relative to rank 1; and if no page shows a
-        document of the run.
+        For a probability of 0 or less, or above 1 if it is not relative to rank 1; and if no page
+        shows a document of the run.
     MeasureError
         For a measure that is not a sum over documents.
 
@@ -440,7 +449,7 @@ def run_value(
     problem = "no page shows a document of the run"
     results = join_by_document(log, results, ranks, problem, "rankings")
     depth = max(int(results["rank"].max() or 1), int(ranks["new_rank"].max() or 1))  # type: ignore[arg-type]
-    rank_weights = _rank_weights(measure, depth)
+    rank_weights = _compute_rank_weights(measure, depth)
     columns = results["rank"], results["new_rank"]
     gain, new_gain = (rank_weights[column.fill_null(0).to_numpy()] for column in columns)
     is_clicked = (results["clicks"] > 0).to_numpy()
@@ -450,7 +459,7 @@ def run_value(
     page, n_pages = results["page"].to_numpy(), log.pages.height
     values = [np.bincount(page, ips * gains, n_pages) for gains in (new_gain, gain)]
     totals = np.stack(values, axis=1)
-    unit, code, n_units = read_units(log.pages, unit, log.source)
+    unit, code, n_units = encode_units(log.pages, unit, log.source)
     means = compare_ratios(totals, np.ones((n_pages, 2)), code, n_units, interval)
     run_gains = ranks.with_columns(gain=rank_weights[ranks["new_rank"].to_numpy()])
     query_gains = run_gains.group_by("query").agg(pl.col("gain").sum())
@@ -467,7 +476,7 @@ def run_value(
     if unseen > 1e-9:
         fraction = f"{unseen:.1%} of the weight of {measure} counts as 0"
         warnings.append(f"{fraction}, because pages do not show these documents of the run")
-    warnings += means.notes(n_units, unit)
+    warnings += means.list_notes(n_units, unit)
     click_weights = weight[is_clicked & is_known & (new_gain > 0)]
     summary = WeightSummary.from_weights(click_weights, clip) if click_weights.size else None
     warnings += summary.warnings() if summary else ["no clicked document has a gain in the run"]
@@ -475,7 +484,7 @@ def run_value(
     return PolicyValue(name, means, *sizes, summary, unseen, interval, tuple(warnings))
 
 
-def _rank_weights(measure: Measure, depth: int) -> Floats:
+def _compute_rank_weights(measure: Measure, depth: int) -> Floats:
     """Compute the contribution of a relevant document at each rank; 0 at rank 0 (not ranked)."""
     ranks = np.arange(1, depth + 1)[: measure.cutoff]
     judged = judge({"t": {"d": 1.0}}, {"t": {"d": 1}})
@@ -486,7 +495,7 @@ def _rank_weights(measure: Measure, depth: int) -> Floats:
 
 def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]:
     """Add the `probability` of examination to the results of a log; also return notes."""
-    # A relative propensity of 0, of a rank without clicks in any pair, is unknown.
+    # A relative propensity of 0, for a rank without a click in any pair, is treated as unknown.
     is_relative = isinstance(examination, RankPropensities)
     if examination is None:
         log.require("results", "propensity", purpose="the value of a run without examination")
@@ -500,12 +509,13 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
         else:
             numbers = as_numbers(examination, "examination").ravel().tolist()
             probabilities = dict(enumerate(numbers, 1))
-        has_ranks = all(isinstance(rank, Integral) for rank in probabilities)
-        if not has_ranks or not all(isinstance(x, Real) for x in probabilities.values()):
-            raise PolicyError("examination must be a list of numbers, or map ranks to numbers")
+        for rank, value in probabilities.items():
+            if not (isinstance(rank, Integral) and isinstance(value, Real)):
+                expected = "examination must be a list of numbers, or map ranks to numbers"
+                raise PolicyError(f"{expected}, got {quoted(value)} at {quoted(rank)}")
         if (lowest := min(probabilities, default=1)) < 1:
             raise PolicyError(f"ranks of examination must be at least 1, got {lowest}")
-        values = {rank: float(x) for rank, x in probabilities.items() if x > 0 or x <= 0}
+        values = {rank: float(x) for rank, x in probabilities.items() if not np.isnan(float(x))}
         probability = pl.col("rank").replace_strict(values, default=None, return_dtype=pl.Float64)
     results = log.results_with_clicks.with_columns(probability=probability)
     bound = np.inf if is_relative else 1

@@ -27,7 +27,7 @@ from cranfield.online.experiments.estimates import (
     MetricColumns,
     Moments,
     always_valid,
-    compute_arm_means,
+    estimate_arms,
 )
 from cranfield.online.experiments.report import MAX_EXACT_UNITS
 from cranfield.significance.differences import t_pvalue, t_quantile
@@ -132,7 +132,7 @@ def rejections(name: str, units: int) -> list[float]:
     """Return the share of experiments that each test rejects, in the order of COLUMNS."""
     rejected = np.zeros((len(COLUMNS), 0))
     for found, other, columns in experiments(name, units):
-        means = {one: compute_arm_means(found, placed) for one, placed in METRICS.items()}
+        means = {one: estimate_arms(found, placed) for one, placed in METRICS.items()}
         effects = {one: Effects.from_arms(arms, 1) for one, arms in means.items()}
         rows = [one.pvalue() <= ALPHA for one in effects.values()]
         count = found.count.astype(int)

@@ -202,14 +202,12 @@ class RelevanceEvaluator:
     ) -> None:
         from cranfield.collection.files.reading import read_qrels
 
-        self._constants, self._measures, self._order = _parse_names(
-            tuple(measures), relevance_level
-        )
+        parsed_names = _parse_names(tuple(measures), relevance_level)
+        self._constants, self._measures, self._order = parsed_names
         self._unjudged: Unjudged = "condensed" if judged_docs_only_flag else "nonrelevant"
         judged = {topic: grades for topic, grades in query_relevance.items() if grades}
         self._topics = frozenset(judged)
-        # This topic is added to every run, as a run must not be empty. Its name is unique, because
-        # it is longer than all others.
+        # This topic, whose name is longer than all others, is added to runs, as none may be empty.
         self._filler = "-" * (1 + max(map(len, judged), default=0))
         self._qrels = read_qrels({**judged, self._filler: {"filler": 0}})
 
@@ -293,12 +291,9 @@ def _parse_names(
     definitions = parse_measures(texts, compat="trec_eval-9", rel=rel) if texts else []
     # pytrec_eval omits the parameter of `set_F`.
     names = [re.sub("^set_F_.*", "set_F", trec_name(measure, rel)) for measure in definitions]
-    definition_by_name = dict(zip(names, definitions, strict=True))
-    order = sorted(
-        [*definition_by_name, *constants],
-        key=lambda name: _MEASURE_ORDER.index(_split_name(name)[0]),
-    )
-    return constants, definition_by_name, order
+    by_name = dict(zip(names, definitions, strict=True))
+    ranks = {name: _MEASURE_ORDER.index(_split_name(name)[0]) for name in (*by_name, *constants)}
+    return constants, by_name, sorted(ranks, key=ranks.__getitem__)
 
 
 def _split_name(name: str) -> tuple[str, list[str]]:

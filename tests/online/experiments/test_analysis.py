@@ -32,7 +32,7 @@ from cranfield.online.experiments.estimates import (
     Effects,
     MetricColumns,
     Moments,
-    compute_arm_means,
+    estimate_arms,
     resample_means,
 )
 from cranfield.significance.differences import t_quantile
@@ -67,7 +67,7 @@ def test_sufficient_statistics_give_what_tea_tasting_gives(name: str) -> None:
     known = json.loads((DATA / "users_4000.json").read_text())
     mean, scatter = np.ones((2, 7)), np.zeros((2, 7, 7))
     mean[:, 1:], scatter[:, 1:, 1:] = known["mean"], known["scatter"]
-    arms = compute_arm_means(
+    arms = estimate_arms(
         Moments(np.array(known["count"], dtype=float), mean, scatter), PLACED[name]
     )
     expected = TEA_TASTING["4000 users"][name]

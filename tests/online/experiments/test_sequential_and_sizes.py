@@ -23,7 +23,7 @@ from cranfield.online.experiments.estimates import (
     Effects,
     always_valid,
     compute_half_width,
-    compute_percentile_interval,
+    compute_percentiles,
     resample_means,
 )
 from cranfield.significance.power_and_width import t_power
@@ -123,8 +123,8 @@ def test_the_bootstrap_is_a_loop_over_resamples(weights: str) -> None:
 
 
 def test_percentiles_leave_whole_tails() -> None:
-    assert compute_percentile_interval(np.arange(1.0, 1000.0), 0.95) == (25.0, 975.0)
-    assert compute_percentile_interval(np.arange(3.0), 0.95) == (-np.inf, np.inf)
+    assert compute_percentiles(np.arange(1.0, 1000.0), 0.95) == (25.0, 975.0)
+    assert compute_percentiles(np.arange(3.0), 0.95) == (-np.inf, np.inf)
 
 
 def test_bootstrap_and_delta_agree_on_many_units() -> None:

@@ -22,10 +22,10 @@ from cranfield.online.experiments.comparisons import (
 from cranfield.online.experiments.estimates import (
     Effects,
     MetricColumns,
-    compute_arm_means,
     compute_moments,
-    compute_percentile_interval,
+    compute_percentiles,
     compute_skewness,
+    estimate_arms,
 )
 
 TENTH = {"control": 0.9, "treatment": 0.1}
@@ -90,7 +90,7 @@ def test_ratios_with_covariates_are_recomputed_for_each_permutation(
 
     def statistic(treatment: Any) -> float:
         both = compute_moments(columns, treatment.astype(np.intp), (2,))
-        return float(Effects.from_arms(compute_arm_means(both, metric, theta), 1).statistic)
+        return float(Effects.from_arms(estimate_arms(both, metric, theta), 1).statistic)
 
     assert found.observed == pytest.approx(statistic(inside), rel=1e-9)
     draw, expected = stream(5, 2), []
@@ -139,7 +139,7 @@ def test_the_lift_holds_the_ratios_that_are_not_rejected() -> None:
     table = lognormal(3)
     found = analyse_experiment(table, "x", weights=TENTH, errors="permutation", resamples=999)
     x, y = table["x"][100:], table["x"][:100]
-    low, high = compute_percentile_interval(of_values(table["x"], 100, 999).statistics, 0.95)
+    low, high = compute_percentiles(of_values(table["x"], 100, 999).statistics, 0.95)
     ends = []
     for lift in (found.lift_low[0, 0], found.lift_high[0, 0]):
         error = np.sqrt(y.var(ddof=1) / 100 + (1 + lift) ** 2 * x.var(ddof=1) / 900)

@@ -165,11 +165,8 @@ def tabulate_parameters(models: Iterable[ClickModel]) -> pl.DataFrame:
             texts = {key: pl.col(key).cast(pl.String).fill_null("unjudged") for key in names}
             keys = [pl.format(f"{key} {{}}", text) for key, text in texts.items()]
             key_text = pl.concat_str(keys, separator=", ") if keys else pl.lit("")
-            labels = {
-                "model": pl.lit(str(model.model)),
-                "parameter": pl.lit(parameter),
-                "key": key_text,
-            }
+            texts = {"model": pl.lit(str(model.model)), "parameter": pl.lit(parameter)}
+            labels = {**texts, "key": key_text}
             frames.append(frame.select(*value_columns, **labels).select(*labels, *value_columns))
     return pl.concat(frames)
 
@@ -198,8 +195,8 @@ def _evaluate_model(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any],
     """Return the row of a model in the table of models, and its table of ranks."""
     weight, n_pages = pages.result_weights, np.bincount(pages.rank, pages.result_weights)
     click_probability = model.model.click_probabilities(model.values, pages)
-    conditional = _compute_logarithm(model.model.conditional_probabilities(model.values, pages))
-    marginal = _compute_logarithm(np.where(pages.clicks, click_probability, 1 - click_probability))
+    conditional = _take_log(model.model.conditional_probabilities(model.values, pages))
+    marginal = _take_log(np.where(pages.clicks, click_probability, 1 - click_probability))
     logarithms = {"perplexity": marginal, "conditional perplexity": conditional}
     means = {name: np.bincount(pages.rank, x * weight) / n_pages for name, x in logarithms.items()}
     perplexities = {name: np.exp(-mean) for name, mean in means.items()}
@@ -222,7 +219,7 @@ def _evaluate_model(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any],
     return row, pl.DataFrame({"model": label_model(model), **ranks, **perplexities})
 
 
-def _compute_logarithm(probability: Floats) -> Floats:
+def _take_log(probability: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         return np.log(probability)
 
@@ -356,9 +353,7 @@ def perplexity_gain(
         else:
             click = trained.model.click_probabilities(trained.values, pages)
             probability = np.where(pages.clicks, click, 1 - click)
-        sums[k] = sum_by_query(
-            _compute_logarithm(probability)[pages.find_result_indices(page, rank)]
-        )
+        sums[k] = sum_by_query(_take_log(probability)[pages.find_results(page, rank)])
 
     def compute_gains(log_sums: Floats, n_pages: Floats) -> tuple[Floats, Floats]:
         """Compute the gain of the mean, and by rank; ranks without pages are ignored."""
@@ -380,16 +375,9 @@ def perplexity_gain(
             tail = (1 - confidence) / 2
             low, high = np.quantile(samples, [tail, 1 - tail]).tolist()
     options = confidence, resamples, seed, conditional
-    return PerplexityGain(
-        label_model(model),
-        label_model(baseline),
-        float(gain),
-        low,
-        high,
-        by_rank,
-        n_queries,
-        *options,
-    )
+    names = label_model(model), label_model(baseline)
+    values = float(gain), low, high, by_rank, n_queries
+    return PerplexityGain(*names, *values, *options)
 
 
 def compute_perplexity_gains(

@@ -103,12 +103,8 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
     >>> cf.online.with_grades(log, {query: {doc: 2}}).results["grade"][0]
     2
     """
-    table = (
-        read_qrels(qrels)
-        .flat()
-        .to_polars()
-        .select("doc", pl.col("grade").cast(pl.Int64), query="topic")
-    )
+    table = read_qrels(qrels).flat().to_polars()
+    table = table.select("doc", pl.col("grade").cast(pl.Int64), query="topic")
     results = log.results.drop("grade", strict=False)
     results = join_by_document(log, results, table, "no result is judged", "judgments")
     return replace(log, results=results.drop("query"), anomalies=dict(log.anomalies))
@@ -181,14 +177,14 @@ class Patterns:
         lowest[self.pattern[self.clicks]] = self.rank[self.clicks]
         return lowest
 
-    def find_value_indices(self, variable: str) -> Indices:
+    def find_values(self, variable: str) -> Indices:
         """Return the index of each result's value of a parameter with this variable."""
         if variable == "rank and last click":
             return compute_cell_index(self.rank, self.last_clicks)
         indices = {"item": self.codes, "rank": self.rank}
         return indices.get(variable, np.zeros_like(self.codes))
 
-    def find_result_indices(self, page: Indices, rank: Indices) -> Indices:
+    def find_results(self, page: Indices, rank: Indices) -> Indices:
         """Return the indices of results of the log, given their pages and ranks from 1."""
         return self.starts[rank - 1] + self.page_patterns[page]
 
@@ -298,7 +294,7 @@ class Model(Spec):
         sizes = self.sizes(pages.items.size, pages.n_ranks)
         tallies = {}
         for name, counts in self.counts(pages).items():
-            index = pages.find_value_indices(self.variables[name])
+            index = pages.find_values(self.variables[name])
             tallies[name] = Tally(*(sum_by(index, count, sizes[name]) for count in counts))
         return tallies, np.empty(0)
 

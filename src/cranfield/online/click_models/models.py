@@ -81,7 +81,7 @@ class ExaminationModel(EMModel):
         n_items = pages.items.size
         n_cells = self.sizes(n_items, pages.n_ranks)["examination"]
         # Results with the same item and cell have the same expectation.
-        keys = pages.codes * n_cells + pages.find_value_indices(self.variables["examination"])
+        keys = pages.codes * n_cells + pages.find_values(self.variables["examination"])
         distinct_keys, groups = np.unique(keys, return_inverse=True)
         item, cell = distinct_keys // n_cells, distinct_keys % n_cells
         clicks = sum_by(groups, pages.result_weights * pages.clicks, distinct_keys.size)
@@ -184,9 +184,7 @@ class Posterior:
     likelihood: Floats  # Probability of the observation, given the clicks above
 
 
-def compute_posterior(
-    pages: Patterns, a: Floats, s: Floats, continuation: Continuation
-) -> Posterior:
+def infer_posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continuation) -> Posterior:
     r"""Compute the posterior by the forward-backward algorithm.
 
     Let e be the probability of examination given the clicks above, a the attractiveness of the
@@ -235,9 +233,7 @@ def compute_posterior(
 class CascadeModel(Model):
     """Base class of models whose users read from the top down; the state is P(examination)."""
 
-    def continuation_probabilities(
-        self, values: Values, rank: int | Indices, item: Indices
-    ) -> tuple[Any, Any]:
+    def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         """Return the probabilities of continuing without a click, and after a click."""
         raise NotImplementedError
 
@@ -245,10 +241,8 @@ class CascadeModel(Model):
         """Compute the probabilities of hidden states, given all clicks of each page."""
         # By default, users continue without a click, or after one that did not satisfy.
         a = values["attractiveness"][pages.codes]
-        _, after_click = self.continuation_probabilities(values, pages.rank, pages.codes)
-        return compute_posterior(
-            pages, a, 1 - np.broadcast_to(after_click, a.shape), (1.0, 1.0, 0.0)
-        )
+        _, after_click = self.continuations(values, pages.rank, pages.codes)
+        return infer_posterior(pages, a, 1 - np.broadcast_to(after_click, a.shape), (1.0, 1.0, 0.0))
 
     def click_probability(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
         return np.asarray(state * values["attractiveness"][item])
@@ -256,7 +250,7 @@ class CascadeModel(Model):
     def next_state(
         self, values: Values, rank: int, item: Indices, state: Floats, p: Floats, click: Bools
     ) -> Floats:
-        without_click, after_click = self.continuation_probabilities(values, rank, item)
+        without_click, after_click = self.continuations(values, rank, item)
         examined = (state - p) / np.maximum(1 - p, TINY)
         return np.asarray(np.where(click, after_click, examined * without_click))
 
@@ -267,7 +261,7 @@ class CascadeModel(Model):
             item = pages.codes[rows]
             examined = examined[: item.size]
             a = values["attractiveness"][item]
-            without_click, after_click = self.continuation_probabilities(values, rank, item)
+            without_click, after_click = self.continuations(values, rank, item)
             probabilities[rows] = examined * a
             examined = examined * ((1 - a) * without_click + a * after_click)
         return probabilities
@@ -303,9 +297,7 @@ class CM(CascadeModel):
         0.0, number(0, 1, open_high=True), "probability of observations below the first click"
     )
 
-    def continuation_probabilities(
-        self, values: Values, rank: int | Indices, item: Indices
-    ) -> tuple[Any, Any]:
+    def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         return 1.0, 0.0
 
     def counts(self, pages: Patterns) -> Counts:
@@ -334,9 +326,7 @@ class DCM(CascadeModel):
     source = "Guo, Liu and Wang (2009)"
     variables: ClassVar = {"attractiveness": "item", "continuation": "rank"}
 
-    def continuation_probabilities(
-        self, values: Values, rank: int | Indices, item: Indices
-    ) -> tuple[Any, Any]:
+    def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         return 1.0, select_values(values["continuation"], rank)
 
     def counts(self, pages: Patterns) -> Counts:
@@ -357,9 +347,7 @@ class SDBN(CascadeModel):
     source = "Chapelle and Zhang (2009)"
     variables: ClassVar = {"attractiveness": "item", "satisfaction": "item"}
 
-    def continuation_probabilities(
-        self, values: Values, rank: int | Indices, item: Indices
-    ) -> tuple[Any, Any]:
+    def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         return 1.0, 1 - values["satisfaction"][item]
 
     def counts(self, pages: Patterns) -> Counts:
@@ -384,16 +372,14 @@ class DynamicModel(EMModel, CascadeModel):
         first, *probabilities = values["continuation"].tolist()
         return (first, probabilities[0], probabilities[1]) if self.cases else (first, first, 0.0)
 
-    def continuation_probabilities(
-        self, values: Values, rank: int | Indices, item: Indices
-    ) -> tuple[Any, Any]:
+    def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         t1, t2, t3 = self.continuation_parameters(values)
         s = self.satisfaction(values)[item]
         return t1, (1 - s) * t2 + s * t3
 
     def posterior(self, values: Values, pages: Patterns) -> Posterior:
         a, s = values["attractiveness"][pages.codes], self.satisfaction(values)[pages.codes]
-        return compute_posterior(pages, a, s, self.continuation_parameters(values))
+        return infer_posterior(pages, a, s, self.continuation_parameters(values))
 
     def expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
         n_items, weight = pages.items.size, pages.result_weights

@@ -197,9 +197,7 @@ class ClickModel(Result):
 
     def _result_table(self, log: QueryLog, pages: Patterns, probability: Floats) -> pl.DataFrame:
         rows = log.results.select("page", "rank", "doc")
-        index = pages.find_result_indices(
-            rows["page"].to_numpy(), rows["rank"].to_numpy().astype(np.intp)
-        )
+        index = pages.find_results(rows["page"].to_numpy(), rows["rank"].to_numpy().astype(np.intp))
         columns = {"probability": probability[index], "unseen": self.unseen(pages)[index]}
         return rows.hstack(pl.DataFrame(columns))
 
@@ -411,9 +409,8 @@ class ClickModel(Result):
         tied, queries = self.items.tied, list(map(str, lists))
         item_column = {"grade": pl.Int64} if tied else {"doc": pl.String}
         schema = {"page": pl.Int64, "rank": pl.Int64, **item_column}
-        rows = [
-            (k, rank, x) for k, row in enumerate(lists.values()) for rank, x in enumerate(row, 1)
-        ]
+        numbered_lists = enumerate(lists.values())
+        rows = [(k, rank, x) for k, row in numbered_lists for rank, x in enumerate(row, 1)]
         table = pl.DataFrame(rows, schema=schema, orient="row", strict=False)
         if tied is not None:
             table = table.with_columns(doc=pl.format("d{}", "rank"))

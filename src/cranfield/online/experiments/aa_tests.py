@@ -19,7 +19,7 @@ from cranfield.online.experiments.estimates import (
     THETAS,
     Effects,
     Moments,
-    compute_arm_means,
+    estimate_arms,
     read_metrics,
 )
 from cranfield.online.experiments.units import (
@@ -81,10 +81,9 @@ class AATests(Result):
         proportion = (self.pvalues <= self.alpha).mean(axis=1)
         n_tests = self.pvalues.shape[1]
         low, high = wilson(proportion, np.full(proportion.shape, n_tests), t_quantile(0.95, np.inf))
-        uniform_p = [
-            float(kstest(row, "uniform").pvalue) if np.unique(row).size > n_tests / 2 else np.nan
-            for row in self.pvalues
-        ]
+        has_few_ties = [np.unique(row).size > n_tests / 2 for row in self.pvalues]
+        tests = zip(self.pvalues, has_few_ties, strict=True)
+        uniform_p = [float(kstest(row, "uniform").pvalue) if ok else np.nan for row, ok in tests]
         columns = [[*self.names], [n_tests] * len(proportion), proportion, low, high, uniform_p]
         return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))
 
@@ -163,9 +162,7 @@ def simulate_aa_tests(
         is_treated = np.stack(hashes) >= proportions[0]
         moments = compute_pair_moments(residuals, products, centre, is_treated)
         for k, metric in enumerate(units.metric_columns.values()):
-            pvalues[k, block] = Effects.from_arms(
-                compute_arm_means(moments, metric, theta), 1
-            ).pvalue()
+            pvalues[k, block] = Effects.from_arms(estimate_arms(moments, metric, theta), 1).pvalue()
         pvalues[-1, block] = compute_chi_square(moments.count, proportions)[1]
     names = (*units.metric_columns, SAMPLE_RATIO)
     return AATests(units.source, units.kind, n_units, names, pvalues, alpha, salt)

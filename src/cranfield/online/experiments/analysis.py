@@ -33,7 +33,7 @@ from cranfield.online.experiments.comparisons import (
 from cranfield.online.experiments.design import check_weights, compute_chi_square
 from cranfield.online.experiments.estimates import (
     BOOTSTRAP_WEIGHTS,
-    INFERENCE_COLUMNS,
+    INFERENCE,
     LIFT_METHODS,
     MIN_UNITS,
     SEQUENTIAL,
@@ -44,8 +44,8 @@ from cranfield.online.experiments.estimates import (
     Metric,
     Moments,
     Sequential,
-    compute_arm_means,
     compute_moments,
+    estimate_arms,
     read_metrics,
 )
 from cranfield.online.experiments.report import ALARM_PVALUE, ExperimentReport, sample_ratio
@@ -53,8 +53,8 @@ from cranfield.online.experiments.units import (
     MISSING,
     MIXED_POLICIES,
     Units,
+    read_log_units,
     read_units,
-    read_units_from_log,
     set_directions,
 )
 from cranfield.online.log.query_log import QueryLog
@@ -104,13 +104,12 @@ def _estimate_segment_effects(units: Units, options: Options) -> tuple[pl.DataFr
         cell = np.where(code >= 0, code * n_arms + units.arm, -1)
         level_moments = compute_moments(units.columns, cell, (len(levels), n_arms))
         for name, metric in units.metric_columns.items():
-            means = compute_arm_means(level_moments, metric, options.theta)
+            means = estimate_arms(level_moments, metric, options.theta)
             for k, variant in enumerate(units.variants[1:], 1):
                 effects = Effects.from_arms(means, k)
                 is_tested = ~(effects.has_few_units | effects.is_constant)
-                values = np.where(
-                    is_tested, effects.compute_inference(critical, options.lift), np.nan
-                )
+                values = effects.compute_inference(critical, options.lift)
+                values = np.where(is_tested, values, np.nan)
                 columns = {
                     "segment": segment,
                     "level": pl.Series(levels, dtype=pl.String),
@@ -120,9 +119,7 @@ def _estimate_segment_effects(units: Units, options: Options) -> tuple[pl.DataFr
                     "difference": effects.difference,
                     "lift": effects.lift,
                 }
-                frames.append(
-                    pl.DataFrame(columns | dict(zip(INFERENCE_COLUMNS, values, strict=True)))
-                )
+                frames.append(pl.DataFrame(columns | dict(zip(INFERENCE, values, strict=True))))
                 tests.append((segment, name, variant, *_test_heterogeneity(effects, is_tested)))
     schema: dict[str, Any] = dict.fromkeys(("segment", "metric", "variant"), pl.String)
     schema |= {"statistic": pl.Float64, "df": pl.Int64, "p": pl.Float64}
@@ -325,14 +322,10 @@ def analyse_experiment(
                 raise PolicyError(f"{name} requires a table of units, got a log")
         metrics = set_directions(metrics)
         read_options["is_ordered"] = looks is not None
-        units = read_units_from_log(
-            data, metrics, unit=unit or "user", before=before, **read_options
-        )
+        units = read_log_units(data, metrics, unit=unit or "user", before=before, **read_options)
     elif before is not None:
-        raise PolicyError(
-            "before requires a log; for a table, set the covariate of a metric:"
-            " Metric(..., covariate=...)"
-        )
+        remedy = "for a table, set the covariate of a metric: Metric(..., covariate=...)"
+        raise PolicyError(f"before requires a log; {remedy}")
     else:
         read_options |= {"segments": segments, "time": time, "missing": missing}
         units = read_units(data, metrics, variant=variant, unit=unit, **read_options)
@@ -362,7 +355,7 @@ def analyse_units(
     has_mismatch = ratio_test.alarm or bool((level_ratios["adjusted_p"] < ALARM_PVALUE).any())
     is_stopped = has_mismatch and options.srm == "stop"
     by_arm, metric_columns = units.compute_moments(), units.metric_columns
-    arms = {name: compute_arm_means(by_arm, c, options.theta) for name, c in metric_columns.items()}
+    arms = {name: estimate_arms(by_arm, c, options.theta) for name, c in metric_columns.items()}
     if options.oec is not None:
         arms[OEC] = combine_metrics(by_arm, arms, metrics, options.oec)
     rows, looks = compare_variants(units, arms, metrics, by_arm.pool(), options)
@@ -434,16 +427,13 @@ def _tabulate_comparisons(
     table = table.with_columns(pl.Series("adjusted p", adjusted_p))
     if is_stopped:
         # Results are withheld, because they cannot be trusted.
-        table = table.with_columns(
-            pl.col(*INFERENCE_COLUMNS, "adjusted p", "noninferiority p") * np.nan
-        )
+        table = table.with_columns(pl.col(*INFERENCE, "adjusted p", "noninferiority p") * np.nan)
     lower_is_better = {name for name, metric in metrics.items() if metric.better == "lower"}
     is_significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)
     is_gain = (pl.col("difference") > 0) != pl.col("metric").is_in(lower_is_better)
     # A bound of a two-sided interval at level alpha is a one-sided bound at alpha / 2.
-    is_not_worse = pl.col("noninferiority p").is_not_nan() & (
-        pl.col("noninferiority p") <= options.alpha / 2
-    )
+    noninferiority_p = pl.col("noninferiority p")
+    is_not_worse = noninferiority_p.is_not_nan() & (noninferiority_p <= options.alpha / 2)
     direction = pl.when(is_gain).then(pl.lit("better")).otherwise(pl.lit("worse"))
     fallback = pl.when(is_not_worse).then(pl.lit("not worse")).otherwise(pl.lit("undecided"))
     direction = pl.when("reversed").then(pl.lit("undecided")).otherwise(direction)
@@ -453,7 +443,7 @@ def _tabulate_comparisons(
 
 def _note_intervals(table: pl.DataFrame, options: Options) -> Iterator[str]:
     """Return notes on comparisons whose test and confidence interval disagree."""
-    low, high, lift_low, lift_high = (pl.col(name) for name in INFERENCE_COLUMNS[:4])
+    low, high, lift_low, lift_high = (pl.col(name) for name in INFERENCE[:4])
     excludes_zero = (low > 0) | (high < 0) | (lift_low > 0) | (lift_high < 0)
     contains_zero = ((low <= 0) & (high >= 0)) | ((lift_low <= 0) & (lift_high >= 0))
     is_significant = pl.col("adjusted p") <= options.alpha
@@ -485,9 +475,8 @@ def _note_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
     for test, method in (("bootstrap", "a bootstrap"), ("always valid", "an always-valid method")):
         if test in tests:
             remark = f"; {method} is not valid, so no test is made; errors='permutation' is valid"
-    return [
-        f"few units ({', '.join(small_variants)}): only large differences can be detected{remark}"
-    ]
+    sizes = ", ".join(small_variants)
+    return [f"few units ({sizes}): only large differences can be detected{remark}"]
 
 
 def _note_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> Iterator[str]:
@@ -498,10 +487,8 @@ def _note_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> Iterato
             continue
         size, is_percentage = read_margin(margin)
         if not is_percentage and size > control:
-            yield (
-                f"{name}: the margin {size:g} is larger than the mean of the control,"
-                f" {control:.4g}; if it is a percentage, write '{size:g}%'"
-            )
+            problem = f"the margin {size:g} is larger than the mean of the control, {control:.4g}"
+            yield f"{name}: {problem}; if it is a percentage, write '{size:g}%'"
 
 
 def _note_constants(
@@ -511,10 +498,8 @@ def _note_constants(
         if row["error"] == 0:
             is_exact = row["test"] == "exact permutation"
             origin = f"; p = {row['p']:.2g} is from the exact permutation test" if is_exact else ""
-            yield (
-                f"{row['metric']}: no confidence interval of the difference, because all values are"
-                f" equal in {units.variants[0]} and in {row['variant']}{origin}"
-            )
+            reason = f"all values are equal in {units.variants[0]} and in {row['variant']}{origin}"
+            yield f"{row['metric']}: no confidence interval of the difference, because {reason}"
     for name, arm in arms.items():
         constants = ", ".join(units.variants[k] for k in np.flatnonzero(arm.squared_error == 0))
         columns = units.metric_columns.get(name)
@@ -540,15 +525,11 @@ def _note_undefined(
         if np.isnan(row["lift"]):
             continue
         if row["control mean"] < 0:
-            yield (
-                f"{row['metric']} of {row['variant']}: the mean of the control is below 0, so a"
-                " positive lift is a decrease"
-            )
+            reason = "the mean of the control is below 0, so a positive lift is a decrease"
+            yield f"{row['metric']} of {row['variant']}: {reason}"
         if row["mean"] == 0 and np.isnan(row["lift low"]) and row["error"] > 0:
-            yield (
-                f"{row['metric']}: no confidence interval of the lift, because all values are 0 in"
-                f" {row['variant']}"
-            )
+            reason = f"all values are 0 in {row['variant']}"
+            yield f"{row['metric']}: no confidence interval of the lift, because {reason}"
 
 
 def _note_skewness(
@@ -586,14 +567,10 @@ def _note_segments(rows: Sequence[Row], segments: pl.DataFrame, options: Options
         yield "p-values and intervals by segment are not adjusted for several looks"
         return
     if segments["p"].has_nulls() or segments["p"].is_nan().any():
-        yield (
-            f"levels of segments are not tested if a variant has fewer than {MIN_UNITS} units or no"
-            " variance"
-        )
+        condition = f"a variant has fewer than {MIN_UNITS} units or no variance"
+        yield f"levels of segments are not tested if {condition}"
     if {"bootstrap", "permutation", "exact permutation"} & {row["test"] for row in rows}:
         yield "p-values and intervals by segment are from Welch's test"
     if metrics := dict.fromkeys(row["metric"] for row in rows if row["distortion"].is_large):
-        yield (
-            f"skewed metrics: {', '.join(metrics)}; their tests by segment may reject too often in"
-            " one tail"
-        )
+        effect = "their tests by segment may reject too often in one tail"
+        yield f"skewed metrics: {', '.join(metrics)}; {effect}"

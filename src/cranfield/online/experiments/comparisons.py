@@ -18,7 +18,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_integer, qu
 from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream
 from cranfield.online.experiments.estimates import (
-    INFERENCE_COLUMNS,
+    INFERENCE,
     ArmMeans,
     Bounds,
     CriticalValue,
@@ -28,12 +28,12 @@ from cranfield.online.experiments.estimates import (
     Moments,
     Sequential,
     always_valid,
-    compute_arm_means,
     compute_half_width,
     compute_moments,
-    compute_percentile_interval,
-    compute_percentile_pvalue,
+    compute_percentiles,
     compute_squared_error,
+    compute_tail_pvalue,
+    estimate_arms,
     resample_means,
 )
 from cranfield.online.experiments.units import Units
@@ -114,30 +114,22 @@ class PermutationTest:
     def compute_inference(self, effects: Effects, level: float) -> tuple[float, ...]:
         """Compute the bounds of the difference and of the lift (Fieller), and the p-value."""
         # The intervals exclude the differences and ratios that the test rejects.
-        low, high = compute_percentile_interval(self.statistics, level)
+        low, high = compute_percentiles(self.statistics, level)
         standard_error = float(effects.standard_error)
         bounds = tuple((self.observed - quantile) * standard_error for quantile in (high, low))
         lifts = np.nan, np.nan
         if effects.control != 0 and not effects.has_zeros_only:
             # The lower bound is the lower root for the upper critical value, but the other root if
             # this critical value is negative; for the upper bound it is the other way round.
-            lower, upper = (
-                self._compute_ratio_bounds(effects, quantile) for quantile in (high, low)
-            )
+            lower, upper = (self._bound_ratios(effects, quantile) for quantile in (high, low))
             ratios = lower[0 if high >= 0 else 1], upper[1 if low <= 0 else 0]
             lifts = float(ratios[0] - 1), float(ratios[1] - 1)
         return (*bounds, *lifts, self.pvalue())
 
-    def _compute_ratio_bounds(self, effects: Effects, quantile: float) -> Bounds:
-        squared_quantile = np.array(min(abs(quantile), 1e50) ** 2)
-        v, w, covariance = (
-            effects.control_squared_error,
-            effects.treatment_squared_error,
-            np.zeros(()),
-        )
-        return fieller_interval(
-            effects.control, effects.treatment, v, w, covariance, squared_quantile
-        )
+    def _bound_ratios(self, effects: Effects, quantile: float) -> Bounds:
+        square = np.array(min(abs(quantile), 1e50) ** 2)
+        v, w = effects.control_squared_error, effects.treatment_squared_error
+        return fieller_interval(effects.control, effects.treatment, v, w, np.zeros(()), square)
 
 
 @dataclass(frozen=True)
@@ -176,9 +168,7 @@ def run_permutation_test(
     rng = stream(options.seed, key)
     by_arm = permute_moments(columns[:, indices], is_treated, options.resamples, rng)
     local_columns = MetricColumns(*(k if k < 0 else indices.index(k) for k in astuple(metric)))
-    effects = Effects.from_arms(
-        compute_arm_means(by_arm, local_columns, options.theta, all_units), 1
-    )
+    effects = Effects.from_arms(estimate_arms(by_arm, local_columns, options.theta, all_units), 1)
     statistics = effects.statistic
     statistics = np.where(np.isnan(statistics), 0.0, statistics)
     is_exact = comb(len(is_treated), int(is_treated.sum())) <= MAX_ENUMERATED
@@ -283,12 +273,9 @@ def compare_variants(
         elif test != "bootstrap":
             critical: CriticalValue = partial(t_quantile, level)
             if (method := options.sequential) is not None:
-                ratio = method.prior_variance_ratio(
-                    effect.standard_error**2, effect.count, options.alpha
-                )
-                critical = partial(
-                    np.full_like, fill_value=compute_half_width(ratio, options.alpha)
-                )
+                variance, alpha = effect.standard_error**2, options.alpha
+                ratio = method.prior_variance_ratio(variance, effect.count, alpha)
+                critical = partial(np.full_like, fill_value=compute_half_width(ratio, alpha))
             values = effect.compute_inference(critical, options.lift)
             if (name, treatment) in last_looks:
                 pvalue, is_reversed = last_looks[name, treatment]
@@ -304,7 +291,7 @@ def compare_variants(
             "difference": float(effect.difference),
             "error": float(effect.standard_error),
             "lift": float(effect.lift),
-            **dict(zip(INFERENCE_COLUMNS, map(float, values), strict=True)),
+            **dict(zip(INFERENCE, map(float, values), strict=True)),
             "noninferiority p": np.nan,
             "test": test,
             "reversed": is_reversed,
@@ -378,7 +365,7 @@ def _compare_looks(
     for name, arm in arms.items():
         # An overall criterion is standardised by all units, so it has the last look only.
         columns = units.metric_columns.get(name)
-        means = arm if columns is None else compute_arm_means(cumulative, columns, options.theta)
+        means = arm if columns is None else estimate_arms(cumulative, columns, options.theta)
         for variant in range(1, n_variants):
             effects = Effects.from_arms(means, variant)
             # The method is not valid for few units.
@@ -410,14 +397,8 @@ def _bootstrap_pairs(
     units: Units, arms: Mapping[str, ArmMeans], levels: Mapping[str, float], options: Options
 ) -> dict[Pair, tuple[float, ...]]:
     """Compute percentile intervals and p-values, with fixed coefficients of covariates."""
-    bootstrap_options: Any = {
-        "resamples": options.resamples,
-        "weights": options.draws,
-        "seed": options.seed,
-    }
-    column_means = resample_means(
-        units.columns, units.arm, len(units.variants), **bootstrap_options
-    )
+    sampling: Any = {"resamples": options.resamples, "weights": options.draws, "seed": options.seed}
+    column_means = resample_means(units.columns, units.arm, len(units.variants), **sampling)
     rows = dict[Pair, tuple[float, ...]]()
     for name, means in arms.items():
         values, level = means.evaluate(column_means), levels[name]
@@ -425,11 +406,8 @@ def _bootstrap_pairs(
             difference = values[k] - values[0]
             with np.errstate(divide="ignore", invalid="ignore"):
                 lifts = values[k] / values[0] - 1
-            bounds = (
-                *compute_percentile_interval(difference, level),
-                *compute_percentile_interval(lifts, level),
-            )
-            rows[name, k] = (*bounds, compute_percentile_pvalue(difference))
+            bounds = (*compute_percentiles(difference, level), *compute_percentiles(lifts, level))
+            rows[name, k] = (*bounds, compute_tail_pvalue(difference))
     return rows
 
 

@@ -322,9 +322,8 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
         sizes = np.array([(variants == name).sum() for name in experiment.variants])
         weights = sizes, _get_proportions(experiment)
         for name, (counts, proportions) in {"uniform": uniform, "weights": weights}.items():
-            statistic, pvalue = map(
-                float, compute_chi_square(counts, proportions / proportions.sum())
-            )
+            test = compute_chi_square(counts, proportions / proportions.sum())
+            statistic, pvalue = map(float, test)
             rows.append((f"{experiment.name}: {name}", statistic, proportions.size - 1, pvalue))
     assignments = zip(experiments, assigned_variants, strict=True)
     for (first, variants), (second, other_variants) in combinations(assignments, 2):
@@ -475,9 +474,8 @@ def experiment_size(
         power = 0.8
     n_set = 3 - [lift, units, power].count(None)
     if n_set != 2:
-        raise PolicyError(
-            f"expected exactly two of lift, units and power, got {n_set}; the third is computed"
-        )
+        expected = "expected exactly two of lift, units and power"
+        raise PolicyError(f"{expected}, got {n_set}; the third is computed")
     for name, value in (("mean", mean), ("lift", 0 if lift is None else lift)):
         check_number(name, value)
     check_positive(mean=abs(mean), deviation=deviation)
@@ -490,10 +488,8 @@ def experiment_size(
 
     def compute_power(n_units: float, lift: float) -> float:
         with np.errstate(over="ignore"):
-            split_factor = treatment_proportion * (1 - treatment_proportion)
-            half_noncentrality = (
-                n_units * split_factor * (lift * mean / residual_deviation) ** 2 / 2
-            )
+            factor = treatment_proportion * (1 - treatment_proportion)
+            half_noncentrality = n_units * factor * (lift * mean / residual_deviation) ** 2 / 2
         parameters = np.array(half_noncentrality), np.array(n_units - 2.0)
         return float(t_power(*parameters, alpha, alternative))
 

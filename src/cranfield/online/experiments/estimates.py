@@ -178,9 +178,8 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
             for m in metric_list
         }
     if not isinstance(metrics, Mapping) or not metrics:
-        raise PolicyError(
-            f"metrics must be columns, or a mapping to columns, got {quoted(metrics)}"
-        )
+        expected = "metrics must be columns, or a mapping to columns"
+        raise PolicyError(f"{expected}, got {quoted(metrics)}")
     items = metrics.items()
     return {str(k): item if isinstance(item, Metric) else Metric(item) for k, item in items}
 
@@ -208,7 +207,7 @@ class ArmMeans:
     evaluate: Callable[[Floats], Floats]
 
 
-def compute_arm_means(
+def estimate_arms(
     groups: Moments, metric: MetricColumns, theta: str = "pooled", all_units: Moments | None = None
 ) -> ArmMeans:
     r"""Estimate a metric of each variant from moments of shape (..., variants).
@@ -223,18 +222,14 @@ def compute_arm_means(
     variants. `all_units` has the moments of all units; by default the moments of the variants are
     merged.
     """
-    value, gradient = _compute_ratio(groups, metric.numerator, metric.denominator)
+    value, gradient = _divide(groups, metric.numerator, metric.denominator)
     factor = pivot = np.zeros(groups.count.shape[:-1])[..., None]
     if metric.covariate >= 0:
         all_units = groups.pool() if all_units is None else all_units
-        covariate_value, slope = _compute_ratio(
-            groups, metric.covariate, metric.covariate_denominator
-        )
-        centre, pooled_slope = _compute_ratio(
-            all_units, metric.covariate, metric.covariate_denominator
-        )
+        covariate_value, slope = _divide(groups, metric.covariate, metric.covariate_denominator)
+        centre, pooled_slope = _divide(all_units, metric.covariate, metric.covariate_denominator)
         if theta == "pooled":
-            _, pooled_gradient = _compute_ratio(all_units, metric.numerator, metric.denominator)
+            _, pooled_gradient = _divide(all_units, metric.numerator, metric.denominator)
             cov = _multiply(pooled_gradient, all_units.scatter, pooled_slope)
             var = _multiply(pooled_slope, all_units.scatter, pooled_slope)
         else:
@@ -254,9 +249,8 @@ def compute_arm_means(
             covariate = mean[..., metric.covariate] / mean[..., metric.covariate_denominator]
             return np.asarray(unadjusted - factor * (covariate - pivot))
 
-    return ArmMeans(
-        value, compute_squared_error(groups, gradient), groups.count, gradient, evaluate
-    )
+    squared_error = compute_squared_error(groups, gradient)
+    return ArmMeans(value, squared_error, groups.count, gradient, evaluate)
 
 
 def compute_squared_error(groups: Moments, gradient: Floats) -> Floats:
@@ -266,7 +260,7 @@ def compute_squared_error(groups: Moments, gradient: Floats) -> Floats:
     return np.maximum(variance, 0.0)
 
 
-def _compute_ratio(groups: Moments, numerator: int, denominator: int) -> tuple[Floats, Floats]:
+def _divide(groups: Moments, numerator: int, denominator: int) -> tuple[Floats, Floats]:
     """Return a ratio of means, and its gradient with respect to the means of all columns."""
     with np.errstate(divide="ignore", invalid="ignore"):
         divisor = groups.mean[..., denominator]
@@ -282,11 +276,10 @@ def _multiply(left: Floats, matrix: Floats, right: Floats) -> Floats:
     return np.asarray(np.einsum("...i,...ij,...j->...", left, matrix, right))
 
 
-INFERENCE_COLUMNS = ("low", "high", "lift low", "lift high", "p")
+INFERENCE = ("low", "high", "lift low", "lift high", "p")
 
 LIFT_METHODS = ("log", "linear", "fieller")  # Methods for the confidence interval of the lift
-# Function from degrees of freedom to the half-width of intervals in standard errors
-CriticalValue = Callable[[Floats], Floats]
+CriticalValue = Callable[[Floats], Floats]  # Critical values by degrees of freedom
 
 Bounds = tuple[Floats, Floats]  # Lower and upper bounds
 
@@ -381,9 +374,8 @@ class Effects:
     def interval(self, critical: CriticalValue) -> Bounds:
         """Compute the interval of the difference; NaN if both variants have constant values."""
         with np.errstate(invalid="ignore"):
-            half_width = np.where(
-                self.standard_error == 0, np.nan, critical(self.df) * self.standard_error
-            )
+            error = np.where(self.standard_error == 0, np.nan, self.standard_error)
+            half_width = critical(self.df) * error
         return self.difference - half_width, self.difference + half_width
 
     def lift_interval(self, critical: CriticalValue, method: str = "log") -> Bounds:
@@ -416,7 +408,7 @@ class Effects:
         return np.where(is_undefined, np.nan, low - 1), np.where(is_undefined, np.nan, high - 1)
 
     def compute_inference(self, critical: CriticalValue, lift: str) -> tuple[Floats, ...]:
-        """Return bounds of the difference and of the lift, and p-values, as INFERENCE_COLUMNS."""
+        """Return bounds of the difference and of the lift, and p-values, as INFERENCE."""
         return (*self.interval(critical), *self.lift_interval(critical, lift), self.pvalue())
 
     def shift_by_margin(self, margin: float | str, better: str) -> Effects:
@@ -599,7 +591,7 @@ def _draw_weights(
         yield rows, draws.astype(np.float64)
 
 
-def compute_percentile_interval(values: Floats, level: float) -> tuple[float, float]:
+def compute_percentiles(values: Floats, level: float) -> tuple[float, float]:
     """Return the bounds of the percentile interval of resampled values; NaN if any is NaN."""
     if np.isnan(values).any():
         return np.nan, np.nan
@@ -610,7 +602,7 @@ def compute_percentile_interval(values: Floats, level: float) -> tuple[float, fl
     return float(sorted_values[rank - 1]), float(sorted_values[-rank])
 
 
-def compute_percentile_pvalue(values: Floats) -> float:
+def compute_tail_pvalue(values: Floats) -> float:
     """Compute the two-sided p-value of no effect (0): twice the proportion of the smaller tail."""
     if np.isnan(values).any():
         return np.nan

@@ -176,11 +176,8 @@ _EFFECT_COLUMNS = {
 
 SIMULTANEOUS = ("bonferroni", "sidak")  # Corrections with simultaneous intervals
 
-_COLUMNS = {
-    "pvalues": "p",
-    "adjusted_pvalues": "adjusted p",
-    "noninferiority_pvalues": "noninferiority p",
-}
+_COLUMNS = {"pvalues": "p", "adjusted_pvalues": "adjusted p"}
+_COLUMNS |= {"noninferiority_pvalues": "noninferiority p"}
 """Columns of comparisons by the names of their attributes, if these differ."""
 
 
@@ -297,18 +294,18 @@ class ExperimentReport(Result):
         if name not in ("comparisons", "options"):
             column = _COLUMNS.get(name, name.replace("_", " "))
             if column in self.comparisons.columns:
-                return self._reshape_column(column)
+                return self._reshape(column)
             if name in vars(self.options):
                 return getattr(self.options, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def _reshape_column(self, column: str) -> NDArray[Any]:
+    def _reshape(self, column: str) -> NDArray[Any]:
         return self.comparisons[column].to_numpy().reshape(len(self.metrics), -1)
 
     @property
     def tests(self) -> tuple[tuple[str, ...], ...]:
         """The test of each metric and variant."""
-        return tuple(map(tuple, self._reshape_column("test").tolist()))
+        return tuple(map(tuple, self._reshape("test").tolist()))
 
     @property
     def control(self) -> str:
@@ -322,7 +319,7 @@ class ExperimentReport(Result):
     @property
     def verdicts(self) -> tuple[tuple[str, ...], ...]:
         """The verdict on each metric and variant; see the column `verdict`."""
-        return tuple(map(tuple, self._reshape_column("verdict").tolist()))
+        return tuple(map(tuple, self._reshape("verdict").tolist()))
 
     def frames(self) -> dict[str, pl.DataFrame]:
         columns = list(self.columns["effects"])
@@ -369,10 +366,9 @@ class ExperimentReport(Result):
         The result has the shape (metrics, variants - 1).
         """
         has_margin = np.array([[margin is not None] for margin in self.margins])
-        is_undecided = self._reshape_column("verdict") == "undecided"
-        return np.asarray(
-            has_margin & is_undecided & ~(self.noninferiority_pvalues <= self.alpha / 2)
-        )
+        is_undecided = self._reshape("verdict") == "undecided"
+        is_not_worse = self.noninferiority_pvalues <= self.alpha / 2
+        return np.asarray(has_margin & is_undecided & ~is_not_worse)
 
     def margin_lines(self) -> list[str]:
         """Return lines on each margin: its null hypothesis, and whether variants miss it."""
@@ -384,10 +380,8 @@ class ExperimentReport(Result):
                 loss = f"{margin} of the mean of the control" if "%" in str(margin) else margin
                 side = "higher" if name in self.lower_is_better else "lower"
                 hypothesis = f"{plain(name)} is worse ({side}) by at least {loss}"
-                lines.append(
-                    f"noninferiority p: one-sided p-value of the null hypothesis that {hypothesis};"
-                    f" level {self.alpha / 2:g}"
-                )
+                test = f"one-sided p-value of the null hypothesis that {hypothesis}"
+                lines.append(f"noninferiority p: {test}; level {self.alpha / 2:g}")
                 if is_missed.any():
                     variants = ", ".join(map(plain, compress(self.variants[1:], is_missed)))
                     subject = f"{plain(name)} of {variants}"

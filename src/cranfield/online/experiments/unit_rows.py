@@ -174,9 +174,8 @@ def _check_cluster_pairs(table: UnitTable) -> None:
             sizes = f"{n_rows:,} rows of {n_values:,} pairs of {names}"
             reason = "each pair is in one variant only, as in a switchback experiment"
             remedy = "set a column of pairs as the unit, or unit='row' if rows were randomised"
-            raise PolicyError(
-                f"{table.source}: expected one row per unit, got {sizes}; {reason}: {remedy}"
-            )
+            problem = f"expected one row per unit, got {sizes}"
+            raise PolicyError(f"{table.source}: {problem}; {reason}: {remedy}")
 
 
 def _make_cluster_error(table: UnitTable, k: int, n_rows: int, n_values: int) -> PolicyError:

@@ -169,9 +169,8 @@ def read_units(
     if unit:
         sorted_table = replace(table, frame=frame)
         constants = _check_sums(frame, unit, metrics, source)
-        frame, unit_notes = _sum_by_unit(
-            sorted_table, unit, variant, names, labels, mixed, constants
-        )
+        columns = unit, variant, names, labels
+        frame, unit_notes = _sum_by_unit(sorted_table, *columns, mixed, constants)
         notes += unit_notes
     if n_excluded := frame[variant].null_count():
         notes.append(f"{counted(n_excluded, unit or 'row')} excluded: no variant")
@@ -487,7 +486,7 @@ def set_directions(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
     return {name: replace(m, better=m.better or directions[name]) for name, m in metrics.items()}
 
 
-def read_units_from_log(
+def read_log_units(
     data: QueryLog | UnitSums,
     metrics: Mapping[str, Metric],
     *,

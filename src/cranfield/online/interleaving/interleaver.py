@@ -150,9 +150,8 @@ class Interleaver:
             raise PolicyError(f"keys must be strings, got {quoted(invalid[0])}")
         draws = [named_stream(seed, name, topic).random(self._lists.width) for name in names]
         rows = np.array(draws).reshape(len(names), self._lists.width)
-        return _concatenate(
-            self._lists.draw(rows[batch]) for batch in self._split_batches(len(names))
-        )
+        batches = self._split_batches(len(names))
+        return _concatenate(self._lists.draw(rows[batch]) for batch in batches)
 
     def _split_batches(self, n_impressions: int) -> list[slice]:
         """Split impressions into batches, at least one, that fit in memory."""

@@ -23,11 +23,7 @@ from cranfield.base.errors import (
 from cranfield.base.kinds import Integer, OneOf, UnitInterval
 from cranfield.base.text import counted, some_of
 from cranfield.online.interleaving.interleaver import interleave
-from cranfield.online.interleaving.preference import (
-    Preference,
-    PreferenceOptions,
-    compare_rankers,
-)
+from cranfield.online.interleaving.preference import Preference, PreferenceOptions, compare_rankers
 from cranfield.online.interleaving.side_by_side import PreferenceMatrix, compare_pairs
 from cranfield.online.log.query_log import QueryLog, check_independence, number_page_units
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
@@ -104,11 +100,9 @@ def list_teams(log: QueryLog) -> tuple[str, ...]:
     has_teams = "team" in log.results.columns
     names = log.results["team"].drop_nulls().unique() if has_teams else pl.Series(dtype=pl.String)
     if names.is_empty():
-        raise InputError(
-            "expected results with a team, got none; methods other than team draft require the"
-            " interleaved lists or runs",
-            source=log.source,
-        )
+        remedy = "methods other than team draft require the interleaved lists or runs"
+        reason = f"expected results with a team, got none; {remedy}"
+        raise InputError(reason, source=log.source)
     return tuple(sorted(names, key=str.encode))
 
 
@@ -258,10 +252,8 @@ def compute_method_credits(
     pages = pages.filter(pl.Series(mask_interleaved_pages(log)))
     used_pages = pages.filter(pl.col("query").is_in(list(lists)) & pl.col("method").is_not_null())
     if used_pages.is_empty():
-        raise InputError(
-            "no page has both an interleaving method and a query for which lists of rankers exist",
-            source=log.source,
-        )
+        reason = "no page has both an interleaving method and a query with lists of rankers"
+        raise InputError(reason, source=log.source)
     results = log.results.join(used_pages, on="page", how="inner", maintain_order="left")
     results, notes = weigh_clicks(log, clicks, results)
     rankers = sorted({name for rankings in lists.values() for name in rankings}, key=str.encode)
@@ -277,10 +269,9 @@ def compute_method_credits(
     values = np.zeros((log.pages.height, 2))
     for (query, method_name), rows in results.group_by("query", "method", maintain_order=True):
         if missing := [name for name in pair if name not in lists[query]]:
-            raise PolicyError(
-                f"expected lists of {' and '.join(map(quoted, pair))} for each query, got none of"
-                f" {quoted(missing[0])} for query {quoted(query)}"
-            )
+            expected = f"expected lists of {' and '.join(map(quoted, pair))} for each query"
+            problem = f"got none of {quoted(missing[0])} for query {quoted(query)}"
+            raise PolicyError(f"{expected}, {problem}")
         pair_lists = {name: lists[query][name] for name in pair}
         page, credits = _credit_query(rows, pair_lists, str(method_name), log.source)
         values[page] = credits
@@ -305,10 +296,9 @@ def _credit_query(
     docs = rows["doc"]
     doc_codes = docs.replace_strict(code_of_doc, default=-1, return_dtype=pl.Int64).to_numpy()
     if (doc_codes < 0).any():
+        doc = docs[int(np.argmax(doc_codes < 0))]
         raise InputError(
-            "a page shows a document that is in none of the rankings",
-            source=source,
-            doc=docs[int(np.argmax(doc_codes < 0))],
+            "is shown on a page, but is in none of the rankings", source=source, doc=doc
         )
     page, row = np.unique(rows["page"].to_numpy(), return_inverse=True)
     cells = row, rows["rank"].to_numpy() - 1

@@ -98,9 +98,8 @@ def _check_ids(row: Iterable[Id], name: str) -> list[Id]:
     docs = row.tolist() if isinstance(row, np.ndarray) else list(row)
     for doc in docs:
         if not isinstance(doc, (str, int)) or isinstance(doc, bool):
-            raise PolicyError(
-                f"document ids of {quoted(name)} must be text or integers, got {quoted(doc)}"
-            )
+            expected = f"document ids of {quoted(name)} must be text or integers"
+            raise PolicyError(f"{expected}, got {quoted(doc)}")
     if duplicates := find_duplicates(docs):
         doc = quoted(duplicates[0])
         raise PolicyError(f"{quoted(name)} must have distinct documents, got {doc} twice")
@@ -280,9 +279,7 @@ class StepwiseDistribution:
         return Distribution(self.rankings, lists[order], teams[order], probabilities[order])
 
 
-OUTCOME_DESCRIPTION = (
-    "outcome of an impression: `sign` of the difference of credits, or the `difference`"
-)
+OUTCOME_TEXT = "outcome of an impression: `sign` of the difference of credits, or the `difference`"
 """Description of the parameter `outcome`, whose default depends on the method."""
 
 
@@ -299,7 +296,7 @@ class InterleavingMethod(Spec):
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""  # Publication that defines the method
     max_rankers: ClassVar[int | None] = None  # Maximum number of rankers; None for any number
-    outcome: str = parameter("sign", choice("sign", "difference"), OUTCOME_DESCRIPTION)
+    outcome: str = parameter("sign", choice("sign", "difference"), OUTCOME_TEXT)
 
     @property
     def has_team_credit(self) -> bool:

@@ -19,7 +19,7 @@ from cranfield.base.spec import choice, flag, integer, number, optional, paramet
 from cranfield.base.streams import uniforms
 from cranfield.online.interleaving.method import (
     NOBODY,
-    OUTCOME_DESCRIPTION,
+    OUTCOME_TEXT,
     Candidates,
     Distribution,
     InterleavingMethod,
@@ -161,9 +161,8 @@ def compute_expected_clicks(
         new_sums[:, 1 + ranker] += sums[:, 0] * clicks[:, rank]
         return new_sums
 
-    return _sum_over_paths(
-        probabilities, is_filled, replace, np.zeros(probabilities.shape[2]), update
-    )
+    starts = np.zeros(probabilities.shape[2])
+    return _sum_over_paths(probabilities, is_filled, replace, starts, update)
 
 
 def compute_difference_distribution(
@@ -279,10 +278,7 @@ class Probabilistic(InterleavingMethod):
         return StepwiseDistribution(rankings, length, candidates)
 
     def probabilities(self, rankings: Rankings, lists: Indices) -> Floats:
-        """Compute the probability that each ranker draws the document at each rank of a list.
-
-        The result has the shape (lists, ranks, rankers); NaN if a ranker has no document left.
-        """
+        """Compute P(ranker draws document), shape (lists, ranks, rankers); NaN if none is left."""
         weights = np.c_[self.weights(rankings), np.zeros(len(rankings.rankers))].T
         shown_weights = weights[lists]
         is_unlisted = np.ones((len(lists), len(weights)), dtype=bool)
@@ -302,9 +298,8 @@ class Probabilistic(InterleavingMethod):
     ) -> Floats:
         if self.outcome == "difference" or self.has_team_credit:
             return super().outcomes(rankings, lists, clicks, teams, pair)
-        distribution = compute_difference_distribution(
-            self.probabilities(rankings, lists), clicks, lists >= 0, self.replace, pair
-        )
+        arguments = self.probabilities(rankings, lists), clicks, lists >= 0, self.replace
+        distribution = compute_difference_distribution(*arguments, pair)
         middle = distribution.shape[1] // 2
         losses, wins = distribution[:, :middle], distribution[:, middle + 1 :]
         return np.asarray(wins.sum(axis=1) - losses.sum(axis=1))
@@ -336,7 +331,7 @@ class PairwisePreference(InterleavingMethod):
         " and the next one; 'all', all down to the rank below the lowest click, as in the authors'"
         " code",
     )
-    outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME_DESCRIPTION)
+    outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME_TEXT)
     mean: bool = parameter(False, flag, "divide by the number of pairs, as in the authors' code")
 
     def lists(self, rankings: Rankings, length: int) -> StepwiseDistribution:
@@ -437,7 +432,7 @@ _BIAS_TOLERANCE = 1e-9  # Differences of expected credit up to this value are tr
 
 class _OptimisedMethod(InterleavingMethod):
     credit: str
-    outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME_DESCRIPTION)
+    outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME_TEXT)
     slack: float | None = parameter(
         None,
         optional(number(0)),
@@ -499,8 +494,7 @@ class _OptimisedMethod(InterleavingMethod):
         bias_cost, list_cost, tie_cost = np.zeros((3, matrix.shape[1]))
         bias_cost[n_lists : n_lists + length] = 1
         list_cost[:n_lists] = cost
-        # Square roots of 1, 2, ... make the optimum unique in almost all cases, and favour lists
-        # that come first.
+        # Square roots of 1, 2, ... make the optimum unique in general, and favour the first lists.
         tie_cost[:n_lists] = np.sqrt(1 + np.arange(n_lists))
         costs = [bias_cost, list_cost, tie_cost]
         if self.slack is not None:

@@ -24,10 +24,7 @@ from cranfield.base.errors import (
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
-from cranfield.online.experiments.estimates import (
-    compute_percentile_interval,
-    compute_percentile_pvalue,
-)
+from cranfield.online.experiments.estimates import compute_percentiles, compute_tail_pvalue
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import (
     difference_pvalues,
@@ -353,9 +350,7 @@ def check_credits(credits: Any) -> Floats:
     """Check credits, and return them as floats, shape (impressions, rankers)."""
     values = as_numbers(credits, "credits")
     if values.ndim != 2 or values.shape[1] < 2:
-        expected = (
-            "credits must have a row per impression and a column for each of 2 rankers or more"
-        )
+        expected = "credits must have a row per impression and a column for each ranker"
         raise PolicyError(f"{expected}, got shape {values.shape}")
     if np.isinf(values).any():
         raise PolicyError("credits must be finite numbers or NaN, got an infinite number")
@@ -433,16 +428,14 @@ def _test_preference(
         if expected != 0.5:
             # The probability that a unit with several impressions has more wins is unknown.
             z, pvalue = np.nan if n else 0.0, np.nan
-            notes.append(
-                f"no sign test by {unit}: the expected proportion {expected:g} is by impression;"
-                " use the bootstrap p-value of the outcome"
-            )
+            reason = f"the expected proportion {expected:g} is by impression"
+            remedy = "use the bootstrap p-value of the outcome"
+            notes.append(f"no sign test by {unit}: {reason}; {remedy}")
         samples = _resample_units(unit_outcomes, unit_counts, resamples, seed)
         outcomes = compute_win_proportion(samples)
         outcome_interval, outcome_pvalue = _bootstrap_interval(outcomes, expected, confidence)
-        delta_interval, delta_pvalue = _bootstrap_interval(
-            compute_win_margin(samples), 0.0, confidence
-        )
+        margins = compute_win_margin(samples)
+        delta_interval, delta_pvalue = _bootstrap_interval(margins, 0.0, confidence)
         n_empty = int(np.isnan(outcomes).sum())
         if n_empty and n:
             notes.append(f"{counted(n_empty, 'bootstrap sample')} excluded: no win and no loss")
@@ -521,7 +514,7 @@ def _bootstrap_interval(values: Floats, null: float, confidence: float) -> tuple
     finite = values[~np.isnan(values)]
     if not finite.size or np.ptp(finite) <= TIE:
         return (np.nan, np.nan), np.nan
-    return compute_percentile_interval(finite, confidence), compute_percentile_pvalue(finite - null)
+    return compute_percentiles(finite, confidence), compute_tail_pvalue(finite - null)
 
 
 def _test_credit(credit: Floats | None, confidence: float) -> tuple[float, Interval, float]:

@@ -19,7 +19,7 @@ from cranfield.base.errors import InputError, PolicyError, check_list, quoted
 from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
-from cranfield.online.experiments.estimates import compute_percentile_interval
+from cranfield.online.experiments.estimates import compute_percentiles
 from cranfield.online.interleaving.preference import (
     Preference,
     PreferenceOptions,
@@ -295,7 +295,7 @@ PREFERENCE_WORDS = {
 _MAX_STEPS = 200  # Maximum number of Newton steps
 _GRADIENT_TOLERANCE = 1e-12  # Maximum gradient, per comparison, at which Newton's method ends
 _MIN_RANGE = 1e-9  # Range of resampled strengths below which they differ by rounding only
-_BLOCK_VALUES = 2**22  # Number of values in memory at a time
+_MAX_VALUES = 2**22  # Number of values in memory at a time
 _MAX_DRAWS = 2**25  # Number of draws above which equal topics are drawn together
 
 
@@ -390,13 +390,11 @@ def _bootstrap_strengths(
     rng, shape = stream(seed), (-1, n_systems, n_systems)
 
     def draw_wins(n_samples: int) -> Floats:
-        sizes = (
-            rows.stop - rows.start for rows in row_slices(n_samples, len(counts), _BLOCK_VALUES)
-        )
+        sizes = (rows.stop - rows.start for rows in row_slices(n_samples, len(counts), _MAX_VALUES))
         draws = (rng.multinomial(n_topics, counts / n_topics, size=size) for size in sizes)
         return np.concatenate([block @ topic_wins for block in draws])
 
-    slices = row_slices(resamples, n_systems**2, _BLOCK_VALUES)
+    slices = row_slices(resamples, n_systems**2, _MAX_VALUES)
     blocks = (draw_wins(rows.stop - rows.start) for rows in slices)
     samples = np.concatenate([fit_bradley_terry(block.reshape(shape)) for block in blocks])
     is_finite = ~np.isnan(samples).any(axis=1)
@@ -406,9 +404,7 @@ def _bootstrap_strengths(
         cause = f"{excluded} without finite strengths" if n_topics > 1 else "only one topic"
         return *np.full((2, n_systems), np.nan), [f"no confidence intervals of strengths: {cause}"]
     notes = [f"{excluded} excluded: no finite strengths"] if n_excluded else []
-    bounds = np.array(
-        [compute_percentile_interval(column, confidence) for column in samples[is_finite].T]
-    )
+    bounds = np.array([compute_percentiles(column, confidence) for column in samples[is_finite].T])
     is_constant = np.ptp(samples[is_finite], axis=0) <= _MIN_RANGE
     if is_constant.any():
         notes.append("no confidence interval of strengths that are equal in all resamples")

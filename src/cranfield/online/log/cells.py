@@ -34,9 +34,7 @@ class Cell(Kind):
     formats: Callable[[pl.Expr], Sequence[pl.Expr]] | None = None
     is_required: bool = False  # Whether a missing value is an error
 
-    def build_expression(
-        self, name: str, dtype: pl.DataType, n_formats: int | None = None
-    ) -> pl.Expr:
+    def to_expression(self, name: str, dtype: pl.DataType, n_formats: int | None = None) -> pl.Expr:
         """Return the conversion of a column by the first `n_formats` formats; None means all."""
         column = pl.col(name)
         if isinstance(dtype, (pl.Categorical, pl.Enum)):
@@ -71,7 +69,7 @@ class Cell(Kind):
         if self.formats is None or not isinstance(sample.dtype, pl.String) or frame.is_empty():
             return None
         for n_formats in range(1, len(self.formats(pl.col("cell")))):
-            value = self.build_expression("cell", sample.dtype, n_formats)
+            value = self.to_expression("cell", sample.dtype, n_formats)
             if not frame.select(value)["cell"].null_count():
                 return n_formats
         return None
@@ -82,7 +80,7 @@ class Cell(Kind):
             series = pl.Series(self.prepare(series))
         frame, dtype = series.alias(name).to_frame(), series.dtype
         for n_formats in dict.fromkeys((self.count_formats(series.head(1000)), None)):
-            values = frame.select(self.build_expression(name, dtype, n_formats)).to_series()
+            values = frame.select(self.to_expression(name, dtype, n_formats)).to_series()
             if not values.null_count():
                 return values, None
         is_null = values.is_null()
@@ -250,11 +248,10 @@ _NUMERIC_DATE = (
     r"^(?<year>(?:19|20)\d\d)(?<month>0[1-9]|1[0-2])(?<day>0[1-9]|[12]\d|3[01])"
     r"(?:(?<hour>[01]\d|2[0-3])(?<minute>[0-5]\d)(?<second>[0-5]\d)?)?(?:\.0)?$"
 )
-# First and last day of the years 2000 to 2050 in spreadsheets, which count days since 1899-12-30
-_DAY_NUMBERS = 36_526, 55_153
+_DAY_NUMBERS = 36_526, 55_153  # Years 2000 to 2050 in spreadsheets, as days since 1899-12-30
 
 
-def _convert_numeric_dates(cells: Any) -> Any:
+def _convert_dates(cells: Any) -> Any:
     """Convert dates such as 20260301 to ISO 8601, and make day numbers of spreadsheets invalid."""
     if not (cells.dtype == pl.String or cells.dtype.is_numeric()):
         return cells
@@ -290,29 +287,27 @@ def _describe_invalid_clicks(cell: Any) -> str:
     return f"not true, false or an integer from 0 to 1,000,000{remedy}"
 
 
-def _make_kind(
+def _kind(
     convert: Conversion, dtype: Any, problem: Any, bounds: Any = None, **options: Any
 ) -> Cell:
     return Cell(convert=convert, dtype=dtype, problem=problem, bounds=bounds, **options)
 
 
-_make_integer_kind = partial(_make_kind, _convert_integer, formats=_list_integer_conversions)
-RANK = _make_integer_kind(pl.Int32, _describe_invalid_rank, (1, _INT_32[1]))
-RANK_FROM_0 = _make_integer_kind(pl.Int32, _describe_invalid_rank, (0, _INT_32[1]))
-COUNT = _make_integer_kind(pl.Int64, "not an integer >= 0", (0, 2**62))
-GRADE = _make_integer_kind(pl.Int64, "not an integer of at most 32 bits", _INT_32)
-PROPENSITY = _make_kind(
-    _convert_real, pl.Float64, "not a number above 0 and at most 1", (ulp(0.0), 1)
-)
-CLICK_COUNT = _make_kind(
+_integer_kind = partial(_kind, _convert_integer, formats=_list_integer_conversions)
+RANK = _integer_kind(pl.Int32, _describe_invalid_rank, (1, _INT_32[1]))
+RANK_FROM_0 = _integer_kind(pl.Int32, _describe_invalid_rank, (0, _INT_32[1]))
+COUNT = _integer_kind(pl.Int64, "not an integer >= 0", (0, 2**62))
+GRADE = _integer_kind(pl.Int64, "not an integer of at most 32 bits", _INT_32)
+PROPENSITY = _kind(_convert_real, pl.Float64, "not a number above 0 and at most 1", (ulp(0.0), 1))
+CLICK_COUNT = _kind(
     _convert_clicks,
     pl.Int64,
     _describe_invalid_clicks,
     (0, 1_000_000),
     formats=_list_click_conversions,
 )
-SECONDS = _make_kind(_convert_real, pl.Float64, "not a number of seconds")
-FLAG = _make_kind(_convert_flag, pl.Boolean, "neither true nor false")
+SECONDS = _kind(_convert_real, pl.Float64, "not a number of seconds")
+FLAG = _kind(_convert_flag, pl.Boolean, "neither true nor false")
 
 
 def _describe_invalid_time(cell: Any) -> str:
@@ -322,14 +317,14 @@ def _describe_invalid_time(cell: Any) -> str:
 
 
 TIME = replace(
-    _make_kind(_convert_time, UTC, "", blank=("", "na"), formats=_list_time_conversions),
+    _kind(_convert_time, UTC, "", blank=("", "na"), formats=_list_time_conversions),
     problem=_describe_invalid_time,
-    prepare=_convert_numeric_dates,
+    prepare=_convert_dates,
     has_number_texts=True,
 )
 
 
-def _make_schema(kind: str, *columns: Column, more_decisive: tuple[str, ...] = ()) -> Schema:
+def _schema(kind: str, *columns: Column, more_decisive: tuple[str, ...] = ()) -> Schema:
     decisive = ("status", "count", "weight", "visibility", "exposure", *more_decisive)
     return Schema(kind, columns, mapping=columns_of_mapping, decisive=decisive)
 
@@ -342,13 +337,9 @@ _QUERY = Column("query", ID)
 COUNT_COLUMN = optional("clicks", CLICK_COUNT)
 _DWELL_COLUMNS = (optional("dwell", SECONDS, noun="dwell"), optional("censored", FLAG))
 
-PAGES = _make_schema(
-    "table of pages", Column("id", ID, "page", noun="page"), _QUERY, *_PAGE_COLUMNS
-)
-RESULTS = _make_schema(
-    "table of results", Column("page", ID), Column("doc", ID), _RANK, *_ATTRIBUTES
-)
-CLICKS = _make_schema(
+PAGES = _schema("table of pages", Column("id", ID, "page", noun="page"), _QUERY, *_PAGE_COLUMNS)
+RESULTS = _schema("table of results", Column("page", ID), Column("doc", ID), _RANK, *_ATTRIBUTES)
+CLICKS = _schema(
     "table of clicks",
     Column("page", ID),
     optional("rank", RANK, "clicked rank"),
@@ -359,7 +350,7 @@ CLICKS = _make_schema(
     *_DWELL_COLUMNS,
     more_decisive=("event",),
 )
-FLAT = _make_schema(
+FLAT = _schema(
     "table of shown results",
     Column("page", ID),
     _QUERY,

@@ -34,7 +34,7 @@ from cranfield.sources.text import decode_text, parse_json, parse_json_lines
 from cranfield.sources.values import finite
 
 LINE = "(line)"  # Column with the line number of each row in its file
-_RESULT_ATTRIBUTES = ("team", "propensity", "grade")
+_ATTRIBUTES = ("team", "propensity", "grade")
 
 Types = Mapping[str, Any]
 _ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
@@ -225,7 +225,7 @@ def _read_columns(raw: bytes, name: str, schema: Schema) -> Columns:
     return replace(columns_of_frame(frame, name), lines=known_lines)
 
 
-_RESULT_FIELDS = ("rank", "doc", "clicks", "click_time", "dwell", "censored", *_RESULT_ATTRIBUTES)
+_RESULT_FIELDS = ("rank", "doc", "clicks", "click_time", "dwell", "censored", *_ATTRIBUTES)
 
 
 def _explode_results(frame: pl.DataFrame, dtype: pl.List, source: str) -> pl.DataFrame:
@@ -267,11 +267,8 @@ def open_table(data: Any, schema: Schema, may_be_empty: bool = False) -> Table:
     table.check(totals(schema.columns[0].name))
     if schema in (FLAT, RESULTS) and "doc" in table.names and "rank" not in table.names:
         known_positions = schema.places(columns.names, columns.source).values()
-        cells = {
-            str(name): columns.with_points(k)
-            for k, name in enumerate(columns.names)
-            if k not in known_positions
-        }
+        unused = [k for k in range(len(columns.names)) if k not in known_positions]
+        cells = {str(columns.names[k]): columns.with_points(k) for k in unused}
         page, doc = table.frame["page"], table.frame["doc"]
         _refuse_other_order(cells, page, doc.is_not_null(), columns.source)
     return table
@@ -331,21 +328,21 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
     page = number_pages(frame, pages)["page"]
     for name in page_columns:
         first_values = pages[name].gather(page)
-        differs = frame[name].ne_missing(first_values)
-        if differs.any():
-            row = frame.filter(differs).row(0, named=True)
-            values = (first_values.filter(differs)[0], row[name])
+        is_other = frame[name].ne_missing(first_values)
+        if is_other.any():
+            row = frame.filter(is_other).row(0, named=True)
+            values = (first_values.filter(is_other)[0], row[name])
             first, other = ("none" if value is None else quoted(value) for value in values)
             reason = f"page {quoted(row['page'])} has more than one {name}: {first} and {other}"
-            table.refuse(differs, lambda _, reason=reason: reason)  # type: ignore[misc]
+            table.refuse(is_other, lambda _, reason=reason: reason)  # type: ignore[misc]
     has_doc = frame["doc"].is_not_null()
     if "rank" in table.names:
         has_rank = frame["rank"].is_not_null()
         table.refuse(~has_doc & has_rank, lambda row: "has a rank, but no document")
         table.refuse(has_doc & ~has_rank, lambda row: "has no rank")
     n_clicks, click_table = _count_clicks(table, has_doc), None
-    is_single = frame["page"].filter(has_doc).is_unique().all() and has_doc.sum() > 1
-    if is_single and n_clicks is not None and (n_clicks.filter(has_doc) > 0).all():
+    has_single_results = frame["page"].filter(has_doc).is_unique().all() and has_doc.sum() > 1
+    if has_single_results and n_clicks is not None and (n_clicks.filter(has_doc) > 0).all():
         effect = "results without a click seem to be missing, so click rates are too high"
         warn(f"{table.source}: pages have at most one result, which is clicked; {effect}")
     if n_clicks is None and has_doc.any() and not has_click_table:
@@ -415,7 +412,7 @@ def read_living_labs(raw: bytes, source: str) -> Table:
     return table
 
 
-_MAX_SECONDS = 1e11  # Approximate maximum number of seconds since 1970 in a Python datetime
+_MAX_TIMESTAMP = 1e11  # Approximate maximum number of seconds since 1970 in a Python datetime
 
 
 def read_sessions_as_log(sessions: Sessions, anomalies: Anomalies) -> SourceTables:
@@ -424,9 +421,9 @@ def read_sessions_as_log(sessions: Sessions, anomalies: Anomalies) -> SourceTabl
         raise InputError("expected sessions of one system, got several", source=sessions.source)
     for frame in (sessions.queries, sessions.clicks):
         start = frame["start"].fill_nan(None)
-        invalid = start.filter(start.abs() > _MAX_SECONDS)
+        invalid = start.filter(start.abs() > _MAX_TIMESTAMP)
         if invalid.len():
-            reason = f"expected times of at most {_MAX_SECONDS:g} seconds, got {invalid[0]:g}"
+            reason = f"expected times of at most {_MAX_TIMESTAMP:g} seconds, got {invalid[0]:g}"
             raise InputError(reason, source=sessions.source)
     columns = {"session": sessions.names, "topic": sessions.topics}
     names = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
@@ -437,11 +434,10 @@ def read_sessions_as_log(sessions: Sessions, anomalies: Anomalies) -> SourceTabl
     )
     time = (pl.col("start").fill_nan(None) * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us"))
     query = pl.coalesce(pl.when(pl.col("text") != "").then("text"), "topic", "page")
-    anomalies.add(
-        "clicks without a known result", sessions.lost_clicks, sessions.source, "excluded"
-    )
+    source = sessions.source
+    anomalies.add("clicks without a known result", sessions.lost_clicks, source, "excluded")
     return _make_tables(
-        sessions.source,
+        source,
         pages.select("session", id="page", query=query, time=time),
         results.select("page", "rank", "doc"),
         clicks.select("page", "rank", time=time, dwell=pl.col("end") - pl.col("start")),
@@ -464,7 +460,7 @@ EVENT_TYPES: dict[str, Any] = {
         {
             "object": _make_text_struct("object_id", "internal_id"),
             "position": _make_text_struct("ordinal"),
-            **dict.fromkeys(("dwell", "censored", *_RESULT_ATTRIBUTES), pl.String),
+            **dict.fromkeys(("dwell", "censored", *_ATTRIBUTES), pl.String),
         }
     ),
 }
@@ -512,7 +508,7 @@ def read_ubi(
     hits = first_queries.select(page="query_id", doc="query_response_hit_ids")
     hits = hits.join(impressions, on="page", how="anti").explode("doc").drop_nulls("doc")
     hits = hits.with_columns(rank=_RANKS.cast(pl.String))
-    impressions = impressions.select("page", "rank", "doc", *_RESULT_ATTRIBUTES)
+    impressions = impressions.select("page", "rank", "doc", *_ATTRIBUTES)
     columns = ("page", "rank", "doc", "time", "dwell", "censored", LINE)
     is_click = pl.col("action_name").is_in(click_actions)
     clicks = event_rows.filter(is_click & _HAS_PAGE & _HAS_OBJECT).select(columns)
@@ -589,12 +585,8 @@ def read_yandex(raw: bytes, source: str, anomalies: Anomalies) -> SourceTables:
     frame = frame.filter(pl.col("text") != "").with_columns(cells=pl.col("text").str.split("\t"))
     cell = pl.col("cells").list
     session, time, kind = (cell.get(k, null_on_oob=True) for k in range(3))
-    frame = frame.with_columns(
-        session=session.str.strip_chars(),
-        time=time,
-        kind=kind.str.strip_chars(),
-        n_cells=cell.len(),
-    )
+    keys = {"session": session.str.strip_chars(), "kind": kind.str.strip_chars()}
+    frame = frame.with_columns(**keys, time=time, n_cells=cell.len())
     is_query, is_click = pl.col("kind") == "Q", pl.col("kind") == "C"
     is_valid = (is_query & (pl.col("n_cells") >= 5)) | (is_click & (pl.col("n_cells") == 4))
     if (frame["time"] == "M").any():

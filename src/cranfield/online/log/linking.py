@@ -204,9 +204,8 @@ def _check_results(
     if "rank" not in table.names:
         frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
     table.refuse(frame["rank"].is_null(), lambda row: "has no rank")
-    anomalies.add(
-        "results without a known page", frame["page"].null_count(), table.source, "excluded"
-    )
+    n_unknown = frame["page"].null_count()
+    anomalies.add("results without a known page", n_unknown, table.source, "excluded")
     frame = cast_columns(frame, RESULT_TYPES).drop_nulls("page")
     if not _encode_positions(frame).is_sorted():
         frame = frame.sort("page", "rank", maintain_order=True)

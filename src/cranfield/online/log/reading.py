@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Any
@@ -257,10 +257,9 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any
         source, clicks = formats.open_columns(source, PAGES), formats.open_columns(clicks, CLICKS)
         _warn_of_zones(source, clicks)
     pages = formats.open_table(source, PAGES)
-    result_table = (
-        None if results is None else formats.open_table(results, RESULTS, may_be_empty=True)
-    )
-    click_table = None if clicks is None else formats.open_table(clicks, CLICKS, may_be_empty=True)
+    open_table = partial(formats.open_table, may_be_empty=True)
+    result_table = None if results is None else open_table(results, RESULTS)
+    click_table = None if clicks is None else open_table(clicks, CLICKS)
     if result_table is not None and click_table is not None:
         has_more_rows = click_table.frame.height > result_table.frame.height
         if has_more_rows and _looks_like_results(click_table):
@@ -324,9 +323,8 @@ def _read_raw(source: Any, log_format: str, may_be_empty: bool = False) -> tuple
     if (file_format := FORMAT_OF_SUFFIX.get(file.suffix)) in table_formats:
         records = "JSON lines" if is_json else "lines of text"
         reason = f"a log of format {log_format} must be {records}, got a file of {file_format}"
-        raise InputError(
-            f"{reason}; convert it to tables of pages, results and clicks", source=file.name
-        )
+        remedy = "convert it to tables of pages, results and clicks"
+        raise InputError(f"{reason}; {remedy}", source=file.name)
     raw = file.read()
     if formats.is_blank(raw) and not may_be_empty:
         raise InputError(_EMPTY_LOG, source=file.name)

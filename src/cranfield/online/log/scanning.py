@@ -144,15 +144,14 @@ def _convert_columns(
     n_formats = {name: kind.count_formats(sample[name]) for name, kind in kinds.items()}
     # Numbers such as 20260301 are recognised as dates only if all values of a column are in memory.
     for name, kind in kinds.items():
-        if kind.prepare is not None and not sample[name].equals(
-            pl.Series(kind.prepare(sample[name]))
-        ):
-            raise InputError(kind.reason(name, sample[name].drop_nulls()[0]), source=source)
+        cells = sample[name]
+        if kind.prepare is not None and not cells.equals(pl.Series(kind.prepare(cells))):
+            raise InputError(kind.reason(name, cells.drop_nulls()[0]), source=source)
     while True:
         values, is_invalid = {}, {}
         for name, kind in kinds.items():
             is_integer_key = types[name].is_integer() and name in {"id", "page"}
-            value = kind.build_expression(name, types[name], n_formats[name])
+            value = kind.to_expression(name, types[name], n_formats[name])
             values[name] = value = pl.col(name) if is_integer_key else value
             is_missing = pl.lit(False) if name == "rank" else kind.is_missing(name, types[name])
             is_invalid[name] = value.is_null() & ~is_missing

@@ -173,11 +173,9 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     table = read_table(data, _TOTALS)
     table.check(rows_of_totals("query", "doc"))
     rank, impressions, clicks = (table.frame[name] for name in ("rank", "impressions", "clicks"))
-    remedy = "; add 1 to ranks that count from 0"
-    table.refuse(
-        rank < 1,
-        lambda row: f"rank must be at least 1, got {row['rank']}{remedy * (row['rank'] == 0)}",
-    )
+    expected, remedy = "rank must be at least 1", "; add 1 to ranks that count from 0"
+    is_low = rank < 1
+    table.refuse(is_low, lambda row: f"{expected}, got {row['rank']}{remedy * (row['rank'] == 0)}")
     table.refuse(clicks < 0, lambda row: f"clicks must be at least 0, got {row['clicks']}")
     bound = "clicks must be at most the number of impressions"
     is_excessive = clicks > impressions
@@ -235,11 +233,9 @@ def skip_above(log: Log) -> pl.DataFrame:
     """
     _, results = _join_clicks(log, "SkipAbove")
     clicked_results = results.filter(nw.col("clicked") == 1).select("page", "query", "doc", "rank")
-    skipped_results = results.filter(nw.col("clicked") == 0)
-    skipped_results = skipped_results.select(
-        "page", over=nw.col("doc"), skipped_rank=nw.col("rank")
-    )
-    pairs = clicked_results.join(skipped_results, on="page", how="inner")
+    skips = results.filter(nw.col("clicked") == 0)
+    skips = skips.select("page", over=nw.col("doc"), skipped_rank=nw.col("rank"))
+    pairs = clicked_results.join(skips, on="page", how="inner")
     pairs = pairs.filter(nw.col("skipped_rank") < nw.col("rank"), nw.col("doc") != nw.col("over"))
     # A document may occur twice on a page.
     pairs = pairs.select("page", "query", "doc", "over").unique()
@@ -251,7 +247,7 @@ def _join_clicks(log: Log, purpose: str) -> tuple[LogTables, nw.LazyFrame[Any]]:
     """Return the tables, and the results with columns `query` and `clicked` (1 or 0)."""
     tables = open_tables(log)
     needs = [("results", "doc"), ("clicks", "rank"), ("pages", "query")]
-    if missing := tables.describe_missing_column(needs):
+    if missing := tables.describe_missing(needs):
         raise InputError(f"{purpose} requires {missing}", source=tables.source)
     clicks = tables.tables["clicks"].select("page", "rank", nw.lit(1).alias("clicked")).unique()
     results = tables.tables["results"].select("page", "rank", "doc")

@@ -16,23 +16,23 @@ import polars as pl
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import any_name, choice, integer, number, optional, parameter
 from cranfield.online.measures.online_measure import (
-    FRACTION_SCALE,
     MICROSECONDS,
+    SCALE,
     OnlineMeasure,
     Sums,
     online_measure,
 )
 
-FERRO_MEASURES = "Ferro and Maistro (2024), section 6.5"
+FERRO = "Ferro and Maistro (2024), section 6.5"
 FERRO_LOGS = "Ferro and Maistro (2024), section 6.1"
 CHAPELLE = "Chapelle, Metzler, Zhang and Grinspan (2009)"
 RADLINSKI = "Radlinski, Kurup and Joachims (2008), section 3.2"
-FOX = f"{FERRO_MEASURES}; Fox et al. (2005)"
+FOX = f"{FERRO}; Fox et al. (2005)"
 KIM = "Kim, Hassan, White and Zitouni (2014)"
-LALMAS = f"{FERRO_MEASURES}; Lalmas, O'Brien and Yom-Tov (2014)"
+LALMAS = f"{FERRO}; Lalmas, O'Brien and Yom-Tov (2014)"
 
 FROM_0, FROM_1 = (0.0, float("inf")), (1.0, float("inf"))
-CENSORED_SECONDS: dict[str, Any] = {"unit": "seconds", "may_be_censored": True}
+DURATION: dict[str, Any] = {"unit": "seconds", "may_be_censored": True}
 N_QUERIES: dict[str, Any] = {"range": FROM_1, "unit": "queries"}
 
 CUTOFF = parameter(None, optional(integer(1)), "last rank to consider; by default all ranks")
@@ -52,8 +52,8 @@ UNKNOWN_DWELL = parameter(
 )
 _REPEATS = choice("once", "count"), "repeated clicks on a result: count them `once`, or `count` all"
 _ABANDONED = choice("zero", "drop"), "pages without a click: count them as `zero`, or `drop` them"
-REPEATS_ONCE, REPEATS_COUNT = parameter("once", *_REPEATS), parameter("count", *_REPEATS)
-ABANDONED_ZERO, ABANDONED_DROP = parameter("zero", *_ABANDONED), parameter("drop", *_ABANDONED)
+COUNT_ONCE, COUNT_ALL = parameter("once", *_REPEATS), parameter("count", *_REPEATS)
+COUNT_ZERO, DROP = parameter("zero", *_ABANDONED), parameter("drop", *_ABANDONED)
 
 CLICKS = pl.col("clicks")
 LOWEST_RANK = pl.col("lowest")
@@ -61,11 +61,11 @@ TIME = pl.col("time")
 IS_LAST = pl.col("last_in_session")
 
 
-def _select_down_to(column: str, cutoff: int | None) -> pl.Expr:
+def _cut_off(column: str, cutoff: int | None) -> pl.Expr:
     return pl.col(column if cutoff is None else f"{column}@{cutoff}")
 
 
-def _choose_click_column(repeats: str) -> str:
+def _name_clicks(repeats: str) -> str:
     return "clicked" if repeats == "once" else "clicks"
 
 
@@ -73,13 +73,13 @@ def _indicator(condition: pl.Expr) -> pl.Expr:
     return condition.cast(pl.Int64)
 
 
-def _compute_seconds(start: pl.Expr, end: pl.Expr) -> pl.Expr:
+def _count_seconds(start: pl.Expr, end: pl.Expr) -> pl.Expr:
     """Return the seconds between two times; null if the end is before the start."""
     duration = (end - start).dt.total_microseconds()
     return pl.when(duration >= 0).then(duration / MICROSECONDS)
 
 
-@online_measure(r"\frac{\sum_p |C_p|}{\sum_p |S_p|}", FERRO_MEASURES, "higher")
+@online_measure(r"\frac{\sum_p |C_p|}{\sum_p |S_p|}", FERRO, "higher")
 def CTR(
     ranks: str = parameter(
         "top",
@@ -87,15 +87,15 @@ def CTR(
         "results that a cutoff @k includes: all down to rank k (`top`), or only that `at` rank k",
     ),
     over: str = OVER_RESULTS,
-    repeats: str = REPEATS_ONCE,
+    repeats: str = COUNT_ONCE,
     cutoff: int | None = CUTOFF,
 ) -> Sums:
     """Proportion of the shown results that were clicked (click-through rate)."""
     if ranks == "at" and cutoff is None:
         raise MeasureError("CTR(ranks='at') requires a cutoff, such as CTR(ranks='at')@3")
     suffix = "_at" if ranks == "at" else ""
-    clicked = _select_down_to(f"{_choose_click_column(repeats)}{suffix}", cutoff)
-    results = _select_down_to(f"shown{suffix}", cutoff)
+    clicked = _cut_off(f"{_name_clicks(repeats)}{suffix}", cutoff)
+    results = _cut_off(f"shown{suffix}", cutoff)
     if over == "results":
         return Sums(clicked, results)
     return Sums(pl.when(results > 0).then(clicked / results))
@@ -104,13 +104,13 @@ def CTR(
 @online_measure(r"\frac{1}{|P|} \sum_p [C_p \ne \emptyset]", CHAPELLE, "higher")
 def UCTR(cutoff: int | None = CUTOFF) -> Sums:
     """Proportion of the pages that have a click."""
-    return Sums(_indicator(_select_down_to("clicks", cutoff) > 0))
+    return Sums(_indicator(_cut_off("clicks", cutoff) > 0))
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p |C_p|", CHAPELLE, "higher", unit="clicks")
-def QCTR(repeats: str = REPEATS_COUNT, cutoff: int | None = CUTOFF) -> Sums:
+def QCTR(repeats: str = COUNT_ALL, cutoff: int | None = CUTOFF) -> Sums:
     """Number of clicks on a page."""
-    return Sums(_select_down_to(_choose_click_column(repeats), cutoff))
+    return Sums(_cut_off(_name_clicks(repeats), cutoff))
 
 
 @online_measure(
@@ -121,7 +121,7 @@ def QCTR(repeats: str = REPEATS_COUNT, cutoff: int | None = CUTOFF) -> Sums:
 )
 def COEC() -> Sums:
     """Clicked results divided by the number expected from the click rates of their ranks."""
-    return Sums(pl.col("clicked"), pl.col("expected") / FRACTION_SCALE)
+    return Sums(pl.col("clicked"), pl.col("expected") / SCALE)
 
 
 def _select_first_rank(first: str) -> pl.Expr:
@@ -134,15 +134,15 @@ def _sum_reciprocals(inverse: pl.Expr, abandoned: str) -> Sums:
 
 
 @online_measure(
-    r"\frac{1}{|P_c|} \sum_{p \in P_c} r_{p,1}", FERRO_MEASURES, "lower", range=FROM_1, unit="ranks"
+    r"\frac{1}{|P_c|} \sum_{p \in P_c} r_{p,1}", FERRO, "lower", range=FROM_1, unit="ranks"
 )
 def ClickRank(first: str = FIRST) -> Sums:
     """Rank of the first click, over pages with a click."""
     return Sums(_select_first_rank(first))
 
 
-@online_measure(r"\frac{1}{|P|} \sum_{p \in P_c} \frac{1}{r_{p,1}}", FERRO_MEASURES, "higher")
-def ClickRR(abandoned: str = ABANDONED_ZERO, first: str = FIRST) -> Sums:
+@online_measure(r"\frac{1}{|P|} \sum_{p \in P_c} \frac{1}{r_{p,1}}", FERRO, "higher")
+def ClickRR(abandoned: str = COUNT_ZERO, first: str = FIRST) -> Sums:
     """Reciprocal rank of the first click, 0 for pages without a click."""
     return _sum_reciprocals(1 / _select_first_rank(first), abandoned)
 
@@ -150,7 +150,7 @@ def ClickRR(abandoned: str = ABANDONED_ZERO, first: str = FIRST) -> Sums:
 @online_measure(
     r"\frac{1}{|P_c|} \sum_{p \in P_c} \max_{r \in C_p} \frac{1}{r}", RADLINSKI, "higher"
 )
-def MaxRR(abandoned: str = ABANDONED_DROP) -> Sums:
+def MaxRR(abandoned: str = DROP) -> Sums:
     """Reciprocal of the highest clicked rank, over pages with a click."""
     return _sum_reciprocals(1 / pl.col("highest"), abandoned)
 
@@ -159,19 +159,17 @@ _MEAN_RR = r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{1}{|C_p|} \sum_{r \in C_p} \
 
 
 @online_measure(_MEAN_RR, RADLINSKI, "higher")
-def MeanRR(abandoned: str = ABANDONED_DROP, repeats: str = REPEATS_COUNT) -> Sums:
+def MeanRR(abandoned: str = DROP, repeats: str = COUNT_ALL) -> Sums:
     """Mean reciprocal rank of the clicks of a page, over pages with a click."""
     suffix = "_once" if repeats == "once" else ""
-    inverse = (
-        pl.col(f"inverse_ranks{suffix}") / FRACTION_SCALE / pl.col(_choose_click_column(repeats))
-    )
+    inverse = pl.col(f"inverse_ranks{suffix}") / SCALE / pl.col(_name_clicks(repeats))
     return _sum_reciprocals(inverse, abandoned)
 
 
 @online_measure(
     r"\frac{1}{|P_c|} \sum_{p \in P_c} \min_{r \in C_p} \frac{1}{r}", CHAPELLE, "higher"
 )
-def MinRR(abandoned: str = ABANDONED_DROP) -> Sums:
+def MinRR(abandoned: str = DROP) -> Sums:
     """Reciprocal of the lowest clicked rank, over pages with a click."""
     return _sum_reciprocals(1 / LOWEST_RANK, abandoned)
 
@@ -214,21 +212,17 @@ def _sum_times_to(end: pl.Expr, n_clicks: pl.Expr, n_untimed: pl.Expr) -> Sums:
     """Return sums of the seconds from a page to its click at time `end`, or censored seconds."""
     # A click of unknown time could be the first or the last one.
     end = pl.when(n_untimed == 0).then(end)
-    next_page = _compute_seconds(TIME, pl.col("next_time")).fill_null(0.0)
-    return Sums(_compute_seconds(TIME, end), censored=_indicator(n_clicks == 0), until=next_page)
+    next_page = _count_seconds(TIME, pl.col("next_time")).fill_null(0.0)
+    return Sums(_count_seconds(TIME, end), censored=_indicator(n_clicks == 0), until=next_page)
 
 
-@online_measure(
-    r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)", FERRO_MEASURES, "lower", **CENSORED_SECONDS
-)
+@online_measure(r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)", FERRO, "lower", **DURATION)
 def TimeToClick(click: str = parameter("first", choice("first", "last"), _CLICK)) -> Sums:
     """Seconds from the page to its first or last click; censored for pages without a click."""
     return _sum_times_to(pl.col(f"{click}_click"), CLICKS, pl.col("untimed"))
 
 
-@online_measure(
-    r"\frac{1}{|P_s|} \sum_{p \in P_s} (t_{p,s} - t_p)", FOX, "lower", **CENSORED_SECONDS
-)
+@online_measure(r"\frac{1}{|P_s|} \sum_{p \in P_s} (t_{p,s} - t_p)", FOX, "lower", **DURATION)
 def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Seconds from the page to its first satisfied click; censored without a satisfied click."""
     sat, unsure = pl.col(f"first_sat@{seconds}"), pl.col(f"first_unsure@{seconds}")
@@ -245,11 +239,7 @@ def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sum
 
 
 @online_measure(
-    r"\frac{1}{|C_d|} \sum_{c \in C_d} d_c",
-    FERRO_MEASURES,
-    "higher",
-    object_kind="click",
-    **CENSORED_SECONDS,
+    r"\frac{1}{|C_d|} \sum_{c \in C_d} d_c", FERRO, "higher", object_kind="click", **DURATION
 )
 def Dwell() -> Sums:
     """Seconds that a user stays on a clicked result."""
@@ -269,9 +259,8 @@ def _count_dissatisfied(seconds: float, unknown: str) -> pl.Expr:
 
 
 def _sum_per_page(n_clicks: pl.Expr, seconds: float, unknown: str) -> Sums:
-    return Sums(
-        n_clicks if unknown != "drop" else pl.when(_count_unsure(seconds) == 0).then(n_clicks)
-    )
+    known = n_clicks if unknown != "drop" else pl.when(_count_unsure(seconds) == 0).then(n_clicks)
+    return Sums(known)
 
 
 def _sum_per_click(n_clicks: pl.Expr, seconds: float, unknown: str) -> Sums:
@@ -370,17 +359,14 @@ def Reformulation(
     return Sums(_indicator(pl.when(IS_LAST).then(False).otherwise(is_reformulated)))
 
 
-@online_measure(r"\frac{1}{|S|} \sum_s |P_s|", FERRO_MEASURES, level="session", **N_QUERIES)
+@online_measure(r"\frac{1}{|S|} \sum_s |P_s|", FERRO, level="session", **N_QUERIES)
 def QueriesPerSession() -> Sums:
     """Number of queries (pages) of a session."""
     return Sums(pl.len())
 
 
 @online_measure(
-    r"\frac{1}{|S|} \sum_s (t_{s,\mathit{last}} - t_{s,1})",
-    FERRO_MEASURES,
-    unit="seconds",
-    level="session",
+    r"\frac{1}{|S|} \sum_s (t_{s,\mathit{last}} - t_{s,1})", FERRO, unit="seconds", level="session"
 )
 def SessionLength(
     until_last: str = parameter(
@@ -392,11 +378,11 @@ def SessionLength(
     """Seconds from the first page of a session to its last page or click."""
     last_page = TIME.max()
     end = pl.max_horizontal(last_page, pl.col("last_click").max())
-    return Sums(_compute_seconds(TIME.min(), end if until_last == "click" else last_page))
+    return Sums(_count_seconds(TIME.min(), end if until_last == "click" else last_page))
 
 
 @online_measure(
-    r"\frac{1}{|S|} \sum_s \sum_{p \in P_s} |C_p|", FERRO_MEASURES, unit="clicks", level="session"
+    r"\frac{1}{|S|} \sum_s \sum_{p \in P_s} |C_p|", FERRO, unit="clicks", level="session"
 )
 def SessionClicks() -> Sums:
     """Number of clicks of a session."""
@@ -495,8 +481,8 @@ class AbsenceTime(OnlineMeasure):
         )
         end_of_log = pl.lit(pages.select(end).item(), sessions["end"].dtype)
         sums = Sums(
-            _compute_seconds(pl.col("end"), pl.col("next")),
+            _count_seconds(pl.col("end"), pl.col("next")),
             censored=_indicator(pl.col("next").is_null()),
-            until=_compute_seconds(pl.col("end"), end_of_log),
+            until=_count_seconds(pl.col("end"), end_of_log),
         )
         return sessions.select("user", *other_keys, **sums.expressions())

@@ -403,7 +403,7 @@ def prepare_pages(
     tables = open_tables(log)
     for key in keys:
         check_choice("by", key, GROUP_COLUMNS)
-        if tables.describe_missing_column([("pages", key)]):
+        if tables.describe_missing([("pages", key)]):
             raise InputError(f"by={key!r} requires the column {key} of pages", source=tables.source)
         if keys.count(key) > 1:
             raise PolicyError(f"by must name distinct columns, got {quoted(key)} twice")
@@ -411,10 +411,8 @@ def prepare_pages(
     timed_measures = [m for m in selection if m.unit == "seconds" and ("pages", "time") in m.needs]
     columns = {name for measure in selection for name in measure.columns()} | {*keys} - {"page"}
     if with_bounds:  # Columns for the lower bounds of censored values, if the log has them
-        bound_columns = {name for measure in selection for name in measure.columns(until=True)}
-        for name in bound_columns:
-            if not tables.describe_missing_column(required_columns([name])):
-                columns.add(name)
+        bounds = {name for measure in selection for name in measure.columns(until=True)}
+        columns |= {n for n in bounds if not tables.describe_missing(required_columns([n]))}
     pages = compute_page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
     days = pages["time"].dt.truncate("1d") if timed_measures else pl.Series([], dtype=pl.Datetime)
     if len(days) and (pages["time"] == days).all() and (days.dt.year() > 1970).any():
@@ -423,9 +421,8 @@ def prepare_pages(
     if labels is not None:
         labelled_measures = [m for m in selection if m.name == "GoodAbandonment"]
         if not labelled_measures:
-            raise PolicyError(
-                "labels=... requires a measure that uses labels, such as GoodAbandonment"
-            )
+            expected = "a measure that uses labels, such as GoodAbandonment"
+            raise PolicyError(f"labels=... requires {expected}")
         label_names = [vars(measure)["label"] for measure in labelled_measures]
         pages = _add_labels(pages, labels, label_names, tables.source)
     if "page" in keys and "id" in pages.columns:
@@ -447,7 +444,7 @@ def _parse_measures(
     selection = []
     for measure in candidates:
         unit = next((key for key in keys if key in FINER_UNITS[measure.level]), "")
-        missing = tables.describe_missing_column(measure.needs - label_column)
+        missing = tables.describe_missing(measure.needs - label_column)
         if not (unit or missing):
             selection.append(measure)
         elif measures is not None and unit:
@@ -457,9 +454,7 @@ def _parse_measures(
             hint = "; set labels=..." if ("pages", "label") in measure.needs else ""
             raise InputError(f"{measure} requires {missing}{hint}", source=tables.source)
     if not selection:
-        reason = (
-            "expected results, clicks, sessions or times, got a log that fits no online measure"
-        )
+        reason = "expected results, clicks, sessions or times for online measures, got none"
         raise InputError(reason, source=tables.source)
     return selection
 

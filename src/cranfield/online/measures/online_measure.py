@@ -2,7 +2,7 @@
 
 A count is an expression over rows that is reduced by page, to a sum, minimum or maximum. Sums are
 taken over integers, so that they do not depend on the engine, the order or the number of threads:
-times are in microseconds, and fractions in units of 1 / :data:`FRACTION_SCALE`.
+times are in microseconds, and fractions in units of 1 / :data:`SCALE`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class LogTables:
         schemas = {name: table.collect_schema() for name, table in self.tables.items()}
         return {name: frozenset(schema.names()) for name, schema in schemas.items()}
 
-    def describe_missing_column(self, needs: Iterable[tuple[str, str]]) -> str:
+    def describe_missing(self, needs: Iterable[tuple[str, str]]) -> str:
         """Describe the first required column that is missing; return "" if there is none."""
         for table, column in sorted(needs):
             if table not in self.tables:
@@ -151,7 +151,7 @@ def _complete_clicks(tables: dict[str, nw.LazyFrame[Any]], source: str) -> LogTa
     return LogTables(tables, source)
 
 
-FRACTION_SCALE = 2.0**50  # Fractions are multiplied by this number and summed as integers
+SCALE = 2.0**50  # Fractions are multiplied by this number and summed as integers
 MICROSECONDS = 1e6  # Microseconds per second
 
 
@@ -183,7 +183,7 @@ def parse_count(column: str) -> PageCount | None:
     rank, order, time = nw.col("rank"), nw.col("order"), nw.col("time")
     dwell, censored = nw.col("dwell"), nw.col("censored")
     is_upto, is_at = _indicator(rank <= threshold), _indicator(rank == threshold)
-    inverse = _round(FRACTION_SCALE / rank)
+    inverse = _round(SCALE / rank)
     first_rank = nw.when(order == order.min().over("page")).then(rank)
     duration = nw.when(~censored).then(_round(dwell * MICROSECONDS)).otherwise(0)
     is_sat = threshold <= dwell
@@ -291,7 +291,7 @@ def _count_by_page(tables: LogTables, table: str, counts: Mapping[str, PageCount
     values = {name: count.expression for name, count in counts.items()}
     if "expected" in values:
         rates = tables.rank_rates
-        integers = [int(rate * FRACTION_SCALE + 0.5) for rate in rates.values()]
+        integers = [int(rate * SCALE + 0.5) for rate in rates.values()]
         values["expected"] = nw.col("rank").replace_strict(
             list(rates), integers, default=0, return_dtype=nw.Int64
         )

@@ -32,8 +32,7 @@ BLOCK_DRAWS = 2**21  # Number of values drawn at a time; results for a seed depe
 
 TOLERANCE = 1e-12  # Relative standard error below which values differ by rounding only
 
-# Confidence level, number of bootstrap resamples (0: Student's t), and seed
-Interval = tuple[float, int, int]
+Interval = tuple[float, int, int]  # Confidence level, resamples (0: Student's t), seed
 STUDENT: Interval = (0.95, 0, 0)  # A 95% interval by Student's t
 
 
@@ -135,10 +134,9 @@ class WeightSummary:
     def from_weights(cls, weights: Floats, clip: float | None) -> WeightSummary:
         """Clip and summarise weights."""
         clipped = weights if clip is None else np.minimum(weights, clip)
-        invalid = clipped[~np.isfinite(clipped)]
-        if invalid.size or not clipped.size:
-            example = f"{invalid[0]:g}" if invalid.size else "none"
-            raise PolicyError(f"weights must be one or more finite numbers, got {example}")
+        if not clipped.size or not np.isfinite(clipped).all():
+            problem = "a number that is not finite" if clipped.size else "none"
+            raise PolicyError(f"weights must be one or more finite numbers, got {problem}")
         with np.errstate(over="ignore"):
             total, sum_of_squares = clipped.sum(), np.square(clipped).sum()
             is_finite = np.isfinite(np.square(total) + sum_of_squares)
@@ -261,8 +259,7 @@ class PolicyValue(Result):
 
 
 _POSITION = replace(RANK, problem="not an integer", missing=absent)
-# Rewards may also be true or false.
-_REWARD = replace(NUMBER, prepare=partial(truths_as_grades, noun=""))
+_REWARD = replace(NUMBER, prepare=partial(truths_as_grades, noun=""))  # Numbers or booleans
 
 ACTIONS = Schema(
     "table of logged actions",
@@ -534,10 +531,8 @@ def compute_pseudoinverse_weights(
         anywhere = np.ones(code.size)
         # If all candidates are shown, they include the actions of the policy.
         if length < m or "anywhere" in rows.columns:
-            anywhere = logged.get_column(
-                "anywhere",
-                "the pseudoinverse estimator (PI), if lists do not show all candidates,",
-            )
+            purpose = "the pseudoinverse estimator (PI), if lists do not show all candidates,"
+            anywhere = logged.get_column("anywhere", purpose)
         mean_anywhere = np.bincount(code, weights=anywhere) / length
         list_weights = np.asarray(1 + (m - 1) * (position_sums - mean_anywhere))
         if length < m:
@@ -634,8 +629,7 @@ def policy_value(
     Raises
     ------
     InputError
-        For a propensity that is not above 0 and at most 1, an invalid probability, or a missing
-        column.
+        For a propensity of at most 0 or above 1, an invalid probability, or a missing column.
     PolicyError
         For an invalid option, or probabilities that do not sum to 1.
 

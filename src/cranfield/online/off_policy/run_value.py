@@ -132,10 +132,7 @@ def _compute_odds_and_slope(z: Floats) -> tuple[Floats, Floats]:
 
 
 def _maximise_likelihood(design: Floats, c: Floats, n: Floats, n_ranks: int) -> Floats:
-    """Maximise the sum of c z + n log(1 - e^z) over beta, where z = design @ beta is at most 0.
-
-    c and n are the sums of clicks and of non-clicks of each cell.
-    """
+    """Maximise sum(c z + n log(1 - e^z)) for clicks c, non-clicks n and z = design @ beta <= 0."""
     beta = np.zeros(design.shape[1])
     pairs = design[:, n_ranks:]
     beta[n_ranks:] = np.log(np.clip((c @ pairs) / ((c + n) @ pairs), 1e-9, 0.95))
@@ -324,12 +321,8 @@ def _estimate_from_pairs(
     if method == "swaps":
         swaps = _find_swaps(results)
         value, standard_error, n_queries = _estimate_swaps(swaps, depth)
-        return (
-            value,
-            standard_error,
-            n_queries,
-            swaps["query"].value_counts()["count"].to_numpy() / 2,
-        )
+        n_pairs = swaps["query"].value_counts()["count"].to_numpy() / 2
+        return value, standard_error, n_queries, n_pairs
     pair_sums = harvest_pairs(results)
     value, standard_error = estimate_all_pairs(pair_sums, depth)
     pairs_by_query = np.bincount(pair_sums.query, pair_sums.clicks + pair_sums.non_clicks) / 2

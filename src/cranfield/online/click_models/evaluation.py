@@ -374,10 +374,9 @@ def perplexity_gain(
         if np.ptp(samples) > 1e-12:
             tail = (1 - confidence) / 2
             low, high = np.quantile(samples, [tail, 1 - tail]).tolist()
-    options = confidence, resamples, seed, conditional
     names = label_model(model), label_model(baseline)
-    values = float(gain), low, high, by_rank, n_queries
-    return PerplexityGain(*names, *values, *options)
+    options: Any = confidence, resamples, seed, conditional
+    return PerplexityGain(*names, float(gain), low, high, by_rank, n_queries, *options)
 
 
 def compute_perplexity_gains(

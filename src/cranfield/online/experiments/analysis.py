@@ -108,8 +108,8 @@ def _estimate_segment_effects(units: Units, options: Options) -> tuple[pl.DataFr
             for k, variant in enumerate(units.variants[1:], 1):
                 effects = Effects.from_arms(means, k)
                 is_tested = ~(effects.has_few_units | effects.is_constant)
-                values = effects.compute_inference(critical, options.lift)
-                values = np.where(is_tested, values, np.nan)
+                inference = effects.compute_inference(critical, options.lift)
+                values = np.where(is_tested, inference, np.nan)
                 columns = {
                     "segment": segment,
                     "level": pl.Series(levels, dtype=pl.String),

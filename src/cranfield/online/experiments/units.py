@@ -169,8 +169,8 @@ def read_units(
     if unit:
         sorted_table = replace(table, frame=frame)
         constants = _check_sums(frame, unit, metrics, source)
-        columns = unit, variant, names, labels
-        frame, unit_notes = _sum_by_unit(sorted_table, *columns, mixed, constants)
+        column_names = unit, variant, names, labels
+        frame, unit_notes = _sum_by_unit(sorted_table, *column_names, mixed, constants)
         notes += unit_notes
     if n_excluded := frame[variant].null_count():
         notes.append(f"{counted(n_excluded, unit or 'row')} excluded: no variant")

@@ -540,7 +540,9 @@ def _predict_query(
             continue  # All pages with the item at a lower rank also have it at the first rank.
         tallies, _ = model.fit(replace(pages, pattern_weights=weights))
         item_index = np.array([item])
-        predicted = model.click_probability(model.values(tallies), 0, item_index, model.start(1))
+        predicted = model.click_probability(
+            model.values(tallies), 0, item_index, model.start_state(1)
+        )
         test_weights = pages.pattern_weights[is_first]
         rate = float(test_weights @ top_clicks[is_first] / test_weights.sum())
         yield query, items.frame["doc"][item], int(test_weights.sum()), rate, float(predicted[0])

@@ -285,20 +285,20 @@ class Model(Spec):
         """Whether a parameter depends on the rank."""
         return any(variable.startswith("rank") for variable in self.variables.values())
 
-    def counts(self, pages: Patterns) -> dict[str, tuple[Floats, Floats]]:
+    def count_trials(self, pages: Patterns) -> dict[str, tuple[Floats, Floats]]:
         """Return successes and trials of each parameter at each result."""
         raise NotImplementedError
 
     def fit(self, pages: Patterns) -> Fit:
         """Estimate the parameters; by default, by counting successes and trials."""
-        sizes = self.sizes(pages.items.size, pages.n_ranks)
+        sizes = self.count_values(pages.items.size, pages.n_ranks)
         tallies = {}
-        for name, counts in self.counts(pages).items():
+        for name, counts in self.count_trials(pages).items():
             index = pages.find_values(self.variables[name])
             tallies[name] = Tally(*(sum_by(index, count, sizes[name]) for count in counts))
         return tallies, np.empty(0)
 
-    def start(self, n_pages: int) -> Any:
+    def start_state(self, n_pages: int) -> Any:
         """Return the state of users at the first rank; shape (pages,)."""
         return np.ones(n_pages)
 
@@ -316,7 +316,7 @@ class Model(Spec):
         self, values: Values, items: Sequence[Indices], decide: Callable[[int, Floats], Bools]
     ) -> None:
         """Go down pages, the longest first; `decide` returns clicks from their probabilities."""
-        state = self.start(items[0].size if items else 0)
+        state = self.start_state(items[0].size if items else 0)
         for rank, item in enumerate(items):
             state = state[: item.size]
             probability = self.click_probability(values, rank, item, state)
@@ -341,7 +341,9 @@ class Model(Spec):
         probabilities = np.empty(pages.codes.size)
         for rank, rows in enumerate(pages.slices):
             item = pages.codes[rows]
-            probabilities[rows] = self.click_probability(values, rank, item, self.start(item.size))
+            probabilities[rows] = self.click_probability(
+                values, rank, item, self.start_state(item.size)
+            )
         return probabilities
 
     def relevance(self, values: Values) -> Floats:
@@ -373,7 +375,7 @@ class Model(Spec):
             values[name] = np.clip(value, 0.0, 1.0)
         return values
 
-    def sizes(self, n_items: int, n_ranks: int) -> dict[str, int]:
+    def count_values(self, n_items: int, n_ranks: int) -> dict[str, int]:
         """Return the number of values of each parameter."""
         sizes = {"item": n_items, "rank": n_ranks, "case": len(self.cases), "": 1}
         sizes["rank and last click"] = n_ranks * (n_ranks + 1) // 2
@@ -388,15 +390,15 @@ class EMModel(Model):
         0.0, number(0), "minimum gain of the objective per step; a smaller gain ends the iteration"
     )
 
-    def expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
+    def make_expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
         """Return the E-step: a function from values to expected tallies and the log-likelihood."""
         raise NotImplementedError
 
     def fit(self, pages: Patterns) -> Fit:
-        sizes = self.sizes(pages.items.size, pages.n_ranks)
+        sizes = self.count_values(pages.items.size, pages.n_ranks)
         fixed = self.fixed_values()
         values = {name: np.full(size + 1, fixed.get(name, 0.5)) for name, size in sizes.items()}
-        expect = self.expectation(pages)
+        expect = self.make_expectation(pages)
         tallies, objective = Tallies(), list[float]()
         for step in range(self.iterations + 1):
             expected_tallies, log_likelihood = expect(values)
@@ -500,7 +502,7 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
     for name in ("ranks", "pages"):
         check_integer(name, fields[name], 1, 2**53)
     tallies = {}
-    for name, size in model.sizes(items.size, fields["ranks"]).items():
+    for name, size in model.count_values(items.size, fields["ranks"]).items():
         counts = fields["tallies"][name]
         tally = Tally(*(as_numbers(counts[field], field) for field in ("hits", "trials")))
         if not tally.hits.shape == tally.trials.shape == (size,):

@@ -30,7 +30,7 @@ Counts = dict[str, tuple[Floats, Floats]]
 class RateModel(Model):
     """Base class of models whose only parameter is the click probability (click-through rate)."""
 
-    def counts(self, pages: Patterns) -> Counts:
+    def count_trials(self, pages: Patterns) -> Counts:
         return {"rate": (pages.clicks * pages.result_weights, pages.result_weights)}
 
     def click_probability(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
@@ -77,9 +77,9 @@ class DCTR(RateModel):
 class ExaminationModel(EMModel):
     """Base class of models in which a click requires examination and attraction, both hidden."""
 
-    def expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
+    def make_expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
         n_items = pages.items.size
-        n_cells = self.sizes(n_items, pages.n_ranks)["examination"]
+        n_cells = self.count_values(n_items, pages.n_ranks)["examination"]
         # Results with the same item and cell have the same expectation.
         keys = pages.codes * n_cells + pages.find_values(self.variables["examination"])
         distinct_keys, groups = np.unique(keys, return_inverse=True)
@@ -135,7 +135,7 @@ class UBM(ExaminationModel):
     source = "Dupret and Piwowarski (2008)"
     variables: ClassVar = {"attractiveness": "item", "examination": "rank and last click"}
 
-    def start(self, n_pages: int) -> Indices:
+    def start_state(self, n_pages: int) -> Indices:
         return np.full(n_pages, -1)
 
     def click_probability(self, values: Values, rank: int, item: Indices, state: Indices) -> Floats:
@@ -300,7 +300,7 @@ class CM(CascadeModel):
     def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         return 1.0, 0.0
 
-    def counts(self, pages: Patterns) -> Counts:
+    def count_trials(self, pages: Patterns) -> Counts:
         first_clicks = pages.lengths.copy()
         is_first = pages.clicks & (pages.last_clicks < 0)
         first_clicks[pages.pattern[is_first]] = pages.rank[is_first]
@@ -329,7 +329,7 @@ class DCM(CascadeModel):
     def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         return 1.0, select_values(values["continuation"], rank)
 
-    def counts(self, pages: Patterns) -> Counts:
+    def count_trials(self, pages: Patterns) -> Counts:
         clicks = pages.result_weights * pages.clicks
         continued = clicks * (pages.rank < pages.lowest_clicks[pages.pattern])
         return {"attractiveness": count_to_last_click(pages), "continuation": (continued, clicks)}
@@ -350,7 +350,7 @@ class SDBN(CascadeModel):
     def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         return 1.0, 1 - values["satisfaction"][item]
 
-    def counts(self, pages: Patterns) -> Counts:
+    def count_trials(self, pages: Patterns) -> Counts:
         clicks = pages.result_weights * pages.clicks
         satisfied = clicks * (pages.rank == pages.lowest_clicks[pages.pattern])
         return {"attractiveness": count_to_last_click(pages), "satisfaction": (satisfied, clicks)}
@@ -381,7 +381,7 @@ class DynamicModel(EMModel, CascadeModel):
         a, s = values["attractiveness"][pages.codes], self.satisfaction(values)[pages.codes]
         return infer_posterior(pages, a, s, self.continuation_parameters(values))
 
-    def expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
+    def make_expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
         n_items, weight = pages.items.size, pages.result_weights
         impressions = sum_by(pages.codes, weight, n_items)
         clicks = sum_by(pages.codes, weight * pages.clicks, n_items)

@@ -180,7 +180,9 @@ class ClickModel(Result):
             parameter of the result was not seen in training, so that it has the prior mean.
         """
         pages = self.patterns(log)
-        return self._result_table(log, pages, self.model.click_probabilities(self.values, pages))
+        return self._make_result_table(
+            log, pages, self.model.click_probabilities(self.values, pages)
+        )
 
     def conditional_probabilities(self, log: QueryLog) -> pl.DataFrame:
         """Compute the probability of the observation of each result, given the clicks above it.
@@ -193,9 +195,11 @@ class ClickModel(Result):
         """
         pages = self.patterns(log)
         probability = self.model.conditional_probabilities(self.values, pages)
-        return self._result_table(log, pages, probability)
+        return self._make_result_table(log, pages, probability)
 
-    def _result_table(self, log: QueryLog, pages: Patterns, probability: Floats) -> pl.DataFrame:
+    def _make_result_table(
+        self, log: QueryLog, pages: Patterns, probability: Floats
+    ) -> pl.DataFrame:
         rows = log.results.select("page", "rank", "doc")
         index = pages.find_results(rows["page"].to_numpy(), rows["rank"].to_numpy().astype(np.intp))
         columns = {"probability": probability[index], "unseen": self.unseen(pages)[index]}

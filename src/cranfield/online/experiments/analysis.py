@@ -444,18 +444,18 @@ def _tabulate_comparisons(
 def _note_intervals(table: pl.DataFrame, options: Options) -> Iterator[str]:
     """Return notes on comparisons whose test and confidence interval disagree."""
     low, high, lift_low, lift_high = (pl.col(name) for name in INFERENCE[:4])
-    excludes_zero = (low > 0) | (high < 0) | (lift_low > 0) | (lift_high < 0)
-    contains_zero = ((low <= 0) & (high >= 0)) | ((lift_low <= 0) & (lift_high >= 0))
+    is_zero_excluded = (low > 0) | (high < 0) | (lift_low > 0) | (lift_high < 0)
+    is_zero_contained = ((low <= 0) & (high >= 0)) | ((lift_low <= 0) & (lift_high >= 0))
     is_significant = pl.col("adjusted p") <= options.alpha
     is_corrected = ~is_significant & (pl.col("p") <= options.alpha)
     cases = {
         f"not significant after the correction {options.correction}, though the unadjusted"
-        " confidence interval excludes 0": excludes_zero & is_corrected,
-        "not significant, though a confidence interval excludes 0; the verdict is by p-value": (
-            excludes_zero & ~is_significant & ~is_corrected
+        " confidence interval excludes 0": is_zero_excluded & is_corrected,
+        "not significant, though a confidence interval excludes 0; see the p-value": (
+            is_zero_excluded & ~is_significant & ~is_corrected
         ),
-        "significant, though a confidence interval contains 0; the verdict is by p-value": (
-            contains_zero & is_significant & ~pl.col("reversed")
+        "significant, though a confidence interval contains 0; see the p-value": (
+            is_zero_contained & is_significant & ~pl.col("reversed")
         ),
         "undecided, because the difference was significant at an earlier look in the opposite"
         " direction": is_significant & pl.col("reversed"),

@@ -96,7 +96,7 @@ class PermutationTest:
     limit of many units (Janssen, 1997; Chung and Romano, 2013).
     """
 
-    observed: float  # Statistic of the variants as assigned
+    observed_statistic: float  # Statistic of the variants as assigned
     statistics: Floats  # Statistics of the permutations, in ascending order
     is_exact: bool = False  # Whether all other assignments are enumerated
 
@@ -108,7 +108,9 @@ class PermutationTest:
 
     def pvalue(self) -> float:
         """Compute the two-sided p-value: twice the smaller one-sided p-value."""
-        pvalues = [self.one_sided_pvalue(self.observed, side) for side in ("greater", "less")]
+        pvalues = [
+            self.one_sided_pvalue(self.observed_statistic, side) for side in ("greater", "less")
+        ]
         return min(1.0, 2 * min(pvalues))
 
     def compute_inference(self, effects: Effects, level: float) -> tuple[float, ...]:
@@ -116,7 +118,9 @@ class PermutationTest:
         # The intervals exclude the differences and ratios that the test rejects.
         low, high = compute_percentiles(self.statistics, level)
         standard_error = float(effects.standard_error)
-        bounds = tuple((self.observed - quantile) * standard_error for quantile in (high, low))
+        bounds = tuple(
+            (self.observed_statistic - quantile) * standard_error for quantile in (high, low)
+        )
         lifts = np.nan, np.nan
         if effects.control != 0 and not effects.has_zeros_only:
             # The lower bound is the lower root for the upper critical value, but the other root if

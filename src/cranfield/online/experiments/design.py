@@ -74,8 +74,9 @@ def hash_fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
     starts, negated_lengths = starts[order], -lengths[order]
     hashes = np.full(lengths.size, FNV_OFFSET_BASIS)
     for position in range(int(lengths.max(initial=0))):
-        n = int(np.searchsorted(negated_lengths, -position))
-        hashes[:n] = (hashes[:n] ^ characters[starts[:n] + position]) * FNV_PRIME
+        n_longer = int(np.searchsorted(negated_lengths, -position))
+        characters_at = characters[starts[:n_longer] + position]
+        hashes[:n_longer] = (hashes[:n_longer] ^ characters_at) * FNV_PRIME
     return hashes[np.argsort(order)]
 
 
@@ -137,7 +138,7 @@ class Experiment:
 
     def __post_init__(self) -> None:
         if not self.name:
-            raise PolicyError("name must not be empty")
+            raise PolicyError("name must not be empty, got ''")
         if self.layer == self.name:
             reason = "layer must differ from the name of the experiment"
             raise PolicyError(f"{reason}, got {quoted(self.name)}")
@@ -145,7 +146,7 @@ class Experiment:
         object.__setattr__(self, "weights", check_weights(self.weights))
         start, stop = self.part
         if self.layer is not None and (start, stop) == (0.0, 1.0):
-            raise PolicyError("layer requires traffic=(start, end), such as (0, 0.5)")
+            raise PolicyError("layer requires traffic=(start, end), such as (0, 0.5), got (0, 1)")
         if not 0 <= start < stop <= 1:
             reason = "traffic must start below its end, both from 0 to 1"
             raise PolicyError(f"{reason}, got {start:g} to {stop:g}")
@@ -188,17 +189,17 @@ class Experiment:
             For a unit without an id.
         """
         ids = read_unit_ids(units)
-        u = HASHES[self.hash](self.name, ids)
+        hashes = HASHES[self.hash](self.name, ids)
         proportions = _get_proportions(self)
         ends = np.cumsum(proportions)
         # The proportions may add up to slightly less than 1; the last variant has the remainder.
-        variant_index = np.searchsorted(ends[:-1], u, side="right")
+        variant_index = np.searchsorted(ends[:-1], hashes, side="right")
         start, stop = self.part
         if (start, stop) == (0.0, 1.0):
             is_inside = np.ones(len(variant_index), dtype=bool)
         elif self.hash != "md5" and self.layer is None:
             covered_ends = ends - proportions + stop * proportions
-            is_inside = (start == 0) & (u < covered_ends[variant_index])
+            is_inside = (start == 0) & (hashes < covered_ends[variant_index])
         else:
             salt = f"{self.name}/traffic" if self.layer is None else self.layer
             is_md5 = self.hash == "md5"
@@ -227,7 +228,7 @@ def check_weights(weights: Any) -> dict[str, float]:
     for variant, weight in weights_by_name:
         if isinstance(variant, (list, dict, set)):
             raise PolicyError(f"a variant must be a name, got {quoted(variant)}")
-        # A variant may be a number, as in tables.
+        # As in tables, the name of a variant may be a number.
         name = str(variant) if isinstance(variant, (int, np.integer)) else variant
         if name in proportions:
             raise PolicyError(f"weights must name distinct variants, got {quoted(name)} twice")

@@ -58,9 +58,9 @@ class Moments:
         n_units = np.maximum(self.count.sum(axis=axis, keepdims=True), 1)[..., None]
         centre = sums.sum(axis=axis, keepdims=True) / n_units
         deviations = np.where(is_nonempty, self.mean - centre, 0.0)
-        weighted = self.count[..., None] * deviations
-        count, first_moment = add(self.count), add(weighted)
-        second_moment = add(self.scatter + weighted[..., :, None] * deviations[..., None, :])
+        totals = self.count[..., None] * deviations
+        count, first_moment = add(self.count), add(totals)
+        second_moment = add(self.scatter + totals[..., :, None] * deviations[..., None, :])
         with np.errstate(divide="ignore", invalid="ignore"):
             shift = first_moment / count[..., None]
         correction = first_moment[..., :, None] * shift[..., None, :]
@@ -102,7 +102,7 @@ def compute_skewness(values: Floats) -> float:
     return float((centred**3).mean() / variance**1.5) if variance > 0 else 0.0
 
 
-THETAS = ("pooled", "within")  # Covariances for the coefficient of a covariate: over all, or within
+THETAS = ("pooled", "within")  # Covariances of a covariate: over all units, or within variants
 ONES_COLUMN = 0  # Index of the column of ones, the denominator of a mean
 
 
@@ -235,7 +235,7 @@ def estimate_arms(
         else:
             cov = _multiply(gradient, groups.scatter, slope).sum(axis=-1)
             var = _multiply(slope, groups.scatter, slope).sum(axis=-1)
-        # A covariate without variance carries no information.
+        # A covariate without variance has no effect.
         factor = np.divide(cov, var, out=np.zeros_like(cov), where=var > 0)[..., None]
         pivot = centre[..., None]
         value = value - factor * (covariate_value - pivot)
@@ -261,7 +261,7 @@ def compute_squared_error(groups: Moments, gradient: Floats) -> Floats:
 
 
 def _divide(groups: Moments, numerator: int, denominator: int) -> tuple[Floats, Floats]:
-    """Return a ratio of means, and its gradient with respect to the means of all columns."""
+    """Divide two means; also return the gradient with respect to the means of all columns."""
     with np.errstate(divide="ignore", invalid="ignore"):
         divisor = groups.mean[..., denominator]
         value = groups.mean[..., numerator] / divisor
@@ -276,7 +276,7 @@ def _multiply(left: Floats, matrix: Floats, right: Floats) -> Floats:
     return np.asarray(np.einsum("...i,...ij,...j->...", left, matrix, right))
 
 
-INFERENCE = ("low", "high", "lift low", "lift high", "p")
+INFERENCE = ("low", "high", "lift low", "lift high", "p")  # Columns of the report
 
 LIFT_METHODS = ("log", "linear", "fieller")  # Methods for the confidence interval of the lift
 CriticalValue = Callable[[Floats], Floats]  # Critical values by degrees of freedom
@@ -365,8 +365,8 @@ class Effects:
         """
         pvalue = difference_pvalues(self.statistic, self.standard_error, self.df, alternative)
         n, m = self.control_count, self.treatment_count
-        assignments = gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1)
-        tail = np.where(orient(self.difference, alternative) > 0, np.exp(-assignments), 1.0)
+        log_assignments = gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1)
+        tail = np.where(orient(self.difference, alternative) > 0, np.exp(-log_assignments), 1.0)
         is_separated = (self.standard_error == 0) & (self.difference != 0)
         pvalue = np.where(is_separated, tail_pvalues(tail, alternative), pvalue)
         return np.where(np.isnan(self.standard_error + self.difference), np.nan, pvalue)
@@ -374,8 +374,8 @@ class Effects:
     def interval(self, critical: CriticalValue) -> Bounds:
         """Compute the interval of the difference; NaN if both variants have constant values."""
         with np.errstate(invalid="ignore"):
-            error = np.where(self.standard_error == 0, np.nan, self.standard_error)
-            half_width = critical(self.df) * error
+            standard_error = np.where(self.standard_error == 0, np.nan, self.standard_error)
+            half_width = critical(self.df) * standard_error
         return self.difference - half_width, self.difference + half_width
 
     def lift_interval(self, critical: CriticalValue, method: str = "log") -> Bounds:
@@ -408,7 +408,7 @@ class Effects:
         return np.where(is_undefined, np.nan, low - 1), np.where(is_undefined, np.nan, high - 1)
 
     def compute_inference(self, critical: CriticalValue, lift: str) -> tuple[Floats, ...]:
-        """Return bounds of the difference and of the lift, and p-values, as INFERENCE."""
+        """Compute the values of the columns INFERENCE."""
         return (*self.interval(critical), *self.lift_interval(critical, lift), self.pvalue())
 
     def shift_by_margin(self, margin: float | str, better: str) -> Effects:

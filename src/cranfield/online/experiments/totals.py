@@ -49,7 +49,7 @@ class _Totals(Units):
         return dict(zip(self.variants, map(int, self.by_variant.count), strict=True))
 
     def compute_moments(self) -> Moments:
-        """Return the moments of the columns by variant."""
+        """Return the moments of the columns by variant, which are known."""
         return self.by_variant
 
     def compute_skewness(self, gradient: Floats, treatment: int) -> float:

@@ -57,8 +57,8 @@ class UnitTable:
         values = self.count_arms(*keys)
         n_repeats = values["rows"].sum() - values.height
         n_arms = self.texts(self.variant).drop_nulls().n_unique()
-        is_cluster = n_repeats >= MIN_REPEATS * len(keys) and values["arms"].max() == 1
-        return values.height if is_cluster and values.height > 2 * n_arms else 0
+        has_clusters = n_repeats >= MIN_REPEATS * len(keys) and values["arms"].max() == 1
+        return values.height if has_clusters and values.height > 2 * n_arms else 0
 
     def count_arms(self, *keys: int, step: int = 1) -> pl.DataFrame:
         """Count the variants and rows of each value of `keys`, over every `step`-th row."""
@@ -79,7 +79,7 @@ class UnitTable:
         return error_at_row(last_row, reason, self.source, self.columns.lines)
 
     @staticmethod
-    def has_values_once(ids: pl.Series, labels: pl.Series, min_repeats: int) -> bool:
+    def has_distinct_labels(ids: pl.Series, labels: pl.Series, min_repeats: int) -> bool:
         """Return True if no id has a label twice, which has probability <= 2^-min_repeats."""
         sizes = ids.value_counts()["count"]
         n_pairs = (sizes * (sizes - 1)).sum() / 2
@@ -88,7 +88,7 @@ class UnitTable:
 
 
 def _convert_to_text(cells: Cells) -> pl.Series:
-    """Return cells as text without the blanks around it, which are not part of an id."""
+    """Convert cells to text without the blanks around it, which are not part of an id."""
     if isinstance(cells, pl.Series) and not cells.dtype.is_nested():
         texts = cells.cast(pl.String, strict=False)
     else:
@@ -168,8 +168,8 @@ def _check_cluster_pairs(table: UnitTable) -> None:
     step = n_rows // 5000 + 1
     for pair in combinations(labels[:_MAX_LABELS], 2):
         # Pairs in several variants are usually found in a few rows.
-        has_arms = (table.count_arms(*pair, step=step)["arms"] > 1).any()
-        if n_values := 0 if has_arms else table.count_clusters(*pair):
+        has_several_arms = (table.count_arms(*pair, step=step)["arms"] > 1).any()
+        if n_values := 0 if has_several_arms else table.count_clusters(*pair):
             names = " and ".join(quoted(table.names[k]) for k in pair)
             sizes = f"{n_rows:,} rows of {n_values:,} pairs of {names}"
             reason = "each pair is in one variant only, as in a switchback experiment"
@@ -257,7 +257,9 @@ def warn_of_long_table(table: UnitTable, unit: str) -> None:
             continue
         # Numbers, and texts with digits such as dates, may be times of rows, which may be summed.
         is_time = n_levels > 2 and (table.is_number(k) or labels.str.contains("[0-9]").all())
-        if not is_time and table.has_values_once(ids, labels, 0 if is_complete else MIN_REPEATS):
+        if not is_time and table.has_distinct_labels(
+            ids, labels, 0 if is_complete else MIN_REPEATS
+        ):
             values = some_of(map(quoted, labels.unique(maintain_order=True)), 3)
             size = "one row" if is_complete else "at most one row"
             rows = f"each {unit} has {size} for each value of {quoted(table.names[k])} ({values})"
@@ -291,7 +293,7 @@ def note_unused_labels(table: UnitTable, unit: str | None) -> list[str]:
         n_values = texts.n_unique()
         is_label = not table.is_number(k)
         if not is_label and ids is not None:
-            is_label = table.has_values_once(ids, texts, MIN_REPEATS)
+            is_label = table.has_distinct_labels(ids, texts, MIN_REPEATS)
         if n_values == 2 or (2 < n_values < len(texts) and is_label):
             labels.append(quoted(table.names[k]))
     return [f"columns not used: {some_of(labels, 12)}"] if labels else []

@@ -58,24 +58,24 @@ from cranfield.sources.values import (
     finite,
 )
 
-MIXED_POLICIES = ("drop", "error")  # How to treat units in two variants
+MIXED_POLICIES = ("drop", "error")  # How to treat units in several variants
 MISSING = ("error", "drop", "zero")  # How to treat units without a value
 TIME = "(time)"  # Copy of the time column, which may also be a metric
 ROW = "row"  # Name of the unit if rows were randomised and no column has this name
 
 Names = Sequence[str]
-_TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "t": 1.0, "f": 0.0}
+_TRUTH_VALUES = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "t": 1.0, "f": 0.0}
 
 
 def _read_number(cell: Any) -> float | None:
     if isinstance(cell, str):
-        return _TRUTH.get(cell.strip().lower(), finite(cell))
+        return _TRUTH_VALUES.get(cell.strip().lower(), finite(cell))
     return finite(int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
 
 
-_UNIT = replace(ID, missing=absent)
-_METRIC = replace(NUMBER, read=_read_number, missing=lambda cell: absent(cell, NO_SCORE))
-_LABEL = replace(
+_UNIT_KIND = replace(ID, missing=absent)
+_METRIC_KIND = replace(NUMBER, read=_read_number, missing=lambda cell: absent(cell, NO_SCORE))
+_LABEL_KIND = replace(
     TAG,
     read=lambda cell: str(cell) if isinstance(cell, (bool, np.bool_)) else TAG.read(cell),
     problem="not text, an integer or a boolean",
@@ -92,7 +92,7 @@ _TIME_KIND = Kind(
 class Units:
     """Units of an experiment, one per row."""
 
-    source: str  # Source of the data, for all_notes
+    source: str  # Source of the data, for messages
     kind: str  # Kind of unit, such as `user`
     ids: pl.Series | None  # Ids of the units, or None if a row is a unit
     variants: tuple[str, ...]  # The variants, the control first
@@ -110,7 +110,7 @@ class Units:
         return dict(zip(self.variants, map(int, sizes), strict=True))
 
     def compute_moments(self) -> Moments:
-        """Return the moments of the columns by variant."""
+        """Compute the moments of the columns by variant."""
         return compute_moments(self.columns, self.arm, (len(self.variants),))
 
     def compute_skewness(self, gradient: Floats, treatment: int) -> float:
@@ -143,10 +143,10 @@ def read_units(
     names = list(dict.fromkeys(filter(None, metric_parts)))
     _check_uses([unit, variant, *names], [*segments, time], variant)
     labels = [name for name in dict.fromkeys([*segments, time]) if name and name not in names]
-    kinds = {name: _TIME_KIND if name == time else _LABEL for name in labels}
-    kinds |= dict.fromkeys(names, _METRIC)
+    kinds = {name: _TIME_KIND if name == time else _LABEL_KIND for name in labels}
+    kinds |= dict.fromkeys(names, _METRIC_KIND)
     if variant:
-        kinds[variant] = _LABEL
+        kinds[variant] = _LABEL_KIND
     denominators = [name for metric in metrics.values() if (name := metric.parts()[1])]
     table, unit, notes = _read_table(data, kinds, unit, variant, denominators, missing)
     frame, source = table.frame, table.source
@@ -194,7 +194,7 @@ def read_units(
 def _note_values(
     frame: pl.DataFrame, names: Names, metrics: Mapping[str, Metric], noun: str
 ) -> Iterator[str]:
-    """Report missing values, and values of a ratio whose denominator is 0."""
+    """Return notes on missing values, and on values of a ratio whose denominator is 0."""
     if n_missing := sum(frame[name].null_count() for name in names):
         missing_values = counted(n_missing, "missing value")
         yield f"{missing_values} excluded from the means of their metrics"
@@ -228,7 +228,7 @@ def _read_table(
     missing: str,
 ) -> tuple[Table, str | None, list[str]]:
     """Read a table; return it with its column of units (None if rows are units) and notes."""
-    name, ids = "table of units", [] if unit is None else [Column(unit, _UNIT, None)]
+    name, ids = "table of units", [] if unit is None else [Column(unit, _UNIT_KIND, None)]
     decisive: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
     decisive += () if unit == ROW else ("weight", "assignment weight")
     schema_columns = (*(Column(name, kinds[name], None) for name in kinds if name != unit), *ids)
@@ -238,14 +238,14 @@ def _read_table(
     spellings = [*map(spelt, columns.names)]
     if missing_names := [name for name in kinds if spelt(name) not in spellings]:
         hint = hint_at_names(missing_names, [*map(str, columns.names)], variant)
-        # Braces in a hint are replaced.
+        # A hint is a format string, so its braces are doubled.
         schema = replace(schema, hint=hint.replace("{", "{{").replace("}", "}}"))
     is_by_row = unit == ROW and ROW not in spellings
     if is_by_row:
         schema, unit = replace(schema, columns=schema.columns[:-1]), None
     unit_table = UnitTable(columns, schema, variant)
     check_second_variants(unit_table)
-    metrics = [name for name, kind in kinds.items() if kind is _METRIC]
+    metrics = [name for name, kind in kinds.items() if kind is _METRIC_KIND]
     if unit is None and not is_by_row:
         check_rows(unit_table, metrics, denominators)
     table, notes = columns.table(schema), note_unused_labels(unit_table, unit)
@@ -275,16 +275,16 @@ def _check_uses(columns: list[str | None], labels: list[str | None], variant: st
         raise PolicyError(f"{expected}, got {problem}")
 
 
-_FIRST_YEAR = 1990  # Numbers that would be earlier times since 1970 are not such times
+_FIRST_YEAR = 1990  # Numbers are times since 1970 if all are in this year or later
 
 
 def _convert_times(times: pl.Series, source: str) -> pl.Series:
     """Return sortable times: text that starts with a date, or numbers if there are no dates."""
     numeric_times = times.cast(pl.Float64, strict=False)
     if numeric_times.null_count() == times.null_count():
-        dates, bad = LOG_TIME.convert_column("time", times)
-        if bad is not None:
-            raise InputError(LOG_TIME.reason("time", times[bad]), source=source)
+        dates, bad_row = LOG_TIME.convert_column("time", times)
+        if bad_row is not None:
+            raise InputError(LOG_TIME.reason("time", times[bad_row]), source=source)
         has_dates = (dates.dt.year() >= _FIRST_YEAR).all()
         return dates.dt.strftime("%Y-%m-%dT%H:%M:%S%.6f") if has_dates else numeric_times
     if not (is_dated := times.str.contains(DATE_PATTERN)).all():
@@ -333,8 +333,8 @@ def _check_sums(
     repeated_rows = frame.filter(pl.col(unit).is_duplicated())
     for name in sorted(summed_columns - constants - {""}):
         units = repeated_rows.group_by(unit).agg(pl.first(name), pl.n_unique(name).alias("(n)"))
-        is_same = len(units) >= MIN_REPEATS and (units["(n)"] == 1).all()
-        if is_same and units[name].n_unique() > 1:
+        has_equal_rows = len(units) >= MIN_REPEATS and (units["(n)"] == 1).all()
+        if has_equal_rows and units[name].n_unique() > 1:
             note = f"{quoted(name)} is equal in all rows of each {unit}, and these rows are summed"
             warn(f"{source}: {note}; if it is a value per {unit}, keep one row of each {unit}")
     return constants

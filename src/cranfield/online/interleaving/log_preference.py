@@ -297,9 +297,7 @@ def _credit_query(
     doc_codes = docs.replace_strict(code_of_doc, default=-1, return_dtype=pl.Int64).to_numpy()
     if (doc_codes < 0).any():
         doc = docs[int(np.argmax(doc_codes < 0))]
-        raise InputError(
-            "is shown on a page, but is in none of the rankings", source=source, doc=doc
-        )
+        raise InputError("is on a page, but in none of the rankings", source=source, doc=doc)
     page, row = np.unique(rows["page"].to_numpy(), return_inverse=True)
     cells = row, rows["rank"].to_numpy() - 1
     teams = {name: k for k, name in enumerate(interleaver.rankers)}

@@ -295,7 +295,7 @@ PREFERENCE_WORDS = {
 _MAX_STEPS = 200  # Maximum number of Newton steps
 _GRADIENT_TOLERANCE = 1e-12  # Maximum gradient, per comparison, at which Newton's method ends
 _MIN_RANGE = 1e-9  # Range of resampled strengths below which they differ by rounding only
-_MAX_VALUES = 2**22  # Number of values in memory at a time
+_MAX_VALUES = 2**22  # Maximum number of values in memory at a time
 _MAX_DRAWS = 2**25  # Number of draws above which equal topics are drawn together
 
 
@@ -314,7 +314,7 @@ def read_votes(data: Any, schema: Schema) -> Table:
 
 def parse_signs(table: Table, column: str) -> list[int | None]:
     """Parse a column of preferences: 1 for the first system, -1 for the second, 0 for a tie."""
-    is_order = column == "order"  # The system that the judge saw first, or null; not a tie
+    is_order = column == "order"  # The system shown first, or null; ties are impossible
     words: dict[str, int | None] = {"": None} if is_order else {}
     words |= {word: sign for word, sign in PREFERENCE_WORDS.items() if sign or not is_order}
     signs = []
@@ -329,8 +329,8 @@ def parse_signs(table: Table, column: str) -> list[int | None]:
     for row, (first, second, label) in enumerate(rows):
         if first == second:
             raise table.error_at_row(row, f"system {quoted(first)} is compared with itself")
-        # If a system has one of the words as its name, the word means this system in all rows. If
-        # all labels may be words, too, it is refused where the word has another meaning.
+        # A label that is the name of a system means this system in all rows. If all labels may also
+        # be words, a label that would have another meaning as a word is refused.
         systems = {second: -1, first: 1}
         if label not in systems and (label in names or label.lower() not in words):
             choices = "first or second" if is_order else "first, second or tie"

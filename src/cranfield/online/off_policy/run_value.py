@@ -51,8 +51,8 @@ FLOORS = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)  # Decreasing lower bounds of non-clicks 
 class RankPairs(NamedTuple):
     """Click rates of documents that were shown at two ranks, summed by query and pair of ranks."""
 
-    query: Indices
-    rank: Indices
+    query: Indices  # Index of the query, from 0
+    rank: Indices  # From 1
     other_rank: Indices
     clicks: Floats  # Sum of the click rates at `rank` of the documents shown at both ranks
     non_clicks: Floats  # Sum of 1 minus these rates
@@ -84,19 +84,19 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
     estimates over queries. An estimate is 0 for a rank without a click in any pair. It is NaN for
     other ranks that no pairs link with rank 1, and for all lower ranks if rank 1 has no click.
     """
-    value, standard_error = np.full(depth, np.nan), np.full(depth, np.nan)
+    values, standard_errors = np.full(depth, np.nan), np.full(depth, np.nan)
     clicks = np.bincount(pair_sums.rank, weights=pair_sums.clicks, minlength=depth + 1)
     has_pairs = np.bincount(pair_sums.rank, minlength=depth + 1) > 0
-    value[has_pairs[1:] & (clicks[1:] == 0) & (clicks[1] > 0)] = 0.0
+    values[has_pairs[1:] & (clicks[1:] == 0) & (clicks[1] > 0)] = 0.0
     # Ranks with clicks that pairs link with rank 1, directly or indirectly.
     is_linked = (clicks > 0) & (np.arange(depth + 1) == 1)
     for _ in range(depth):
         is_linked[pair_sums.other_rank[is_linked[pair_sums.rank]]] = True
         is_linked &= clicks > 0
-    value[0], standard_error[0] = 1.0, 0.0
+    values[0], standard_errors[0] = 1.0, 0.0
     is_used = is_linked[pair_sums.rank] & is_linked[pair_sums.other_rank]
     if not is_used.any():
-        return value, standard_error
+        return values, standard_errors
     ranks = np.flatnonzero(is_linked[2:]) + 2
     lower, upper = np.sort([pair_sums.rank, pair_sums.other_rank], axis=0)
     pair = lower * (depth + 1) + upper
@@ -119,11 +119,11 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
     np.add.at(score, (pair_sums.query[is_used], row), excess)
     inverse = np.linalg.pinv(design.T @ (design * (n * slope)[:, None]))
     influence = score @ design @ inverse
-    value[ranks - 1] = np.exp(beta[: ranks.size])
+    values[ranks - 1] = np.exp(beta[: ranks.size])
     if n_queries > 1:
         variance = n_queries / (n_queries - 1) * np.square(influence).sum(axis=0)
-        standard_error[ranks - 1] = np.sqrt(variance[: ranks.size])
-    return value, standard_error
+        standard_errors[ranks - 1] = np.sqrt(variance[: ranks.size])
+    return values, standard_errors
 
 
 def _compute_odds_and_slope(z: Floats) -> tuple[Floats, Floats]:
@@ -265,42 +265,42 @@ def rank_propensities(
     pairs_by_query: Floats = np.zeros(n_queries)
     if method == "EM":
         frame = train(log, "PBM").parameters["examination"].filter(pl.col("rank") <= depth)
-        value, standard_error = np.full(depth, np.nan), np.full(depth, np.nan)
-        value[frame["rank"].to_numpy() - 1] = frame["value"].to_numpy() / frame["value"][0]
+        values, standard_errors = np.full(depth, np.nan), np.full(depth, np.nan)
+        values[frame["rank"].to_numpy() - 1] = frame["value"].to_numpy() / frame["value"][0]
         notes.append("EM has no confidence intervals")
     else:
         results = log.results_with_clicks.filter(pl.col("rank") <= depth)
         query, is_clicked = log.pages["query"].gather(results["page"]), pl.col("clicks") > 0
         results = results.with_columns(query, clicked=is_clicked.cast(pl.Float64))
         estimates = _estimate_from_pairs(results, method, depth)
-        value, standard_error, n_queries_by_rank, pairs_by_query = estimates
+        values, standard_errors, n_queries_by_rank, pairs_by_query = estimates
         if not pairs_by_query.any():
             swaps = "pairs of documents that are swapped between rank 1 and another rank"
             required = swaps if method == "swaps" else "documents shown at several ranks"
             reason = f"{method} requires {required}, got none"
             raise InputError(reason, source=log.source)
-    is_constant = (standard_error <= TOLERANCE) & (np.arange(depth) > 0)
+    is_constant = (standard_errors <= TOLERANCE) & (np.arange(depth) > 0)
     if is_constant.any():
         ranks = ", ".join(map(str, np.flatnonzero(is_constant) + 1))
         notes.append(f"no confidence interval of rank {ranks}: propensity equal in all queries")
-        standard_error = np.where(is_constant, np.nan, standard_error)
+        standard_errors = np.where(is_constant, np.nan, standard_errors)
     low = high = np.full(depth, np.nan)
     if n_queries > 1:
-        logarithm = np.log(np.where(value > 0, value, np.nan))
+        logarithm = np.log(np.where(values > 0, values, np.nan))
         df = np.maximum(n_queries_by_rank - 1, 1)
-        low, high = np.exp(t_interval(logarithm, standard_error, df, confidence))
+        low, high = np.exp(t_interval(logarithm, standard_errors, df, confidence))
         notes += _note_concentration(pairs_by_query)
     else:
         notes.append("no confidence intervals: only one query")
-    if np.isnan(value).any():
-        missing = ", ".join(map(str, np.flatnonzero(np.isnan(value)) + 1))
+    if np.isnan(values).any():
+        missing = ", ".join(map(str, np.flatnonzero(np.isnan(values)) + 1))
         cause = {
             "swaps": "no documents were swapped with rank 1",
             "AllPairs": "no document shown at several ranks links this rank with rank 1",
             "EM": "no page has a result at this rank",
         }[method]
         notes.append(f"rank {missing}: propensity unknown, because {cause}")
-    columns = [np.arange(1, depth + 1), value, low, high]
+    columns = [np.arange(1, depth + 1), values, low, high]
     rows = pl.DataFrame(dict(zip(RankPropensities.columns, columns, strict=True)))
     rows = rows.with_columns(pl.selectors.float().fill_nan(None))
     n_pairs = round(pairs_by_query.sum())
@@ -317,16 +317,16 @@ def _note_concentration(pairs_by_query: Floats) -> Iterator[str]:
 def _estimate_from_pairs(
     results: pl.DataFrame, method: str, depth: int
 ) -> tuple[Floats, Floats, Indices, Floats]:
-    """Return estimates, standard errors of logarithms and query counts by rank, pairs by query."""
+    """Return estimates and standard errors by rank, queries by rank, and pairs by query."""
     if method == "swaps":
         swaps = _find_swaps(results)
-        value, standard_error, n_queries = _estimate_swaps(swaps, depth)
+        values, standard_errors, n_queries = _estimate_swaps(swaps, depth)
         n_pairs = swaps["query"].value_counts()["count"].to_numpy() / 2
-        return value, standard_error, n_queries, n_pairs
+        return values, standard_errors, n_queries, n_pairs
     pair_sums = harvest_pairs(results)
-    value, standard_error = estimate_all_pairs(pair_sums, depth)
+    values, standard_errors = estimate_all_pairs(pair_sums, depth)
     pairs_by_query = np.bincount(pair_sums.query, pair_sums.clicks + pair_sums.non_clicks) / 2
-    return value, standard_error, np.full(depth, pairs_by_query.size), pairs_by_query
+    return values, standard_errors, np.full(depth, pairs_by_query.size), pairs_by_query
 
 
 def _find_swaps(results: pl.DataFrame) -> pl.DataFrame:
@@ -339,15 +339,15 @@ def _find_swaps(results: pl.DataFrame) -> pl.DataFrame:
     rows = rows.with_columns(first=pl.min_horizontal(docs), second=pl.max_horizontal(docs))
     pair = ["query", "rank", "first", "second"]
     groups = rows.group_by(*pair, "doc", maintain_order=True)
-    orders = groups.agg(pl.col("clicked", "below").mean(), times=pl.len())
-    orders = orders.with_columns(pl.col("times").min().over(pair), orders=pl.len().over(pair))
-    return orders.filter(pl.col("orders") == 2)
+    swaps = groups.agg(pl.col("clicked", "below").mean(), times=pl.len())
+    swaps = swaps.with_columns(pl.col("times").min().over(pair), n_orders=pl.len().over(pair))
+    return swaps.filter(pl.col("n_orders") == 2)
 
 
 def _estimate_swaps(swaps: pl.DataFrame, depth: int) -> tuple[Floats, Floats, Indices]:
     """Return click ratios to rank 1, standard errors of logarithms, and query counts, by rank."""
-    value, standard_error = np.full(depth, np.nan), np.full(depth, np.nan)
-    value[0], standard_error[0] = 1.0, 0.0
+    values, standard_errors = np.full(depth, np.nan), np.full(depth, np.nan)
+    values[0], standard_errors[0] = 1.0, 0.0
     n_queries = np.ones(depth, dtype=np.intp)
     sums = swaps.group_by("query", "rank").agg((pl.col("clicked", "below") * pl.col("times")).sum())
     for (rank,), rank_sums in sums.sort("rank", "query").group_by("rank", maintain_order=True):
@@ -355,10 +355,10 @@ def _estimate_swaps(swaps: pl.DataFrame, depth: int) -> tuple[Floats, Floats, In
         if clicks[:, 1].any():
             totals = np.tile(clicks[:, :1], 2), np.tile(clicks[:, 1:], 2)
             means, k = compare_ratios(*totals, np.arange(len(clicks)), len(clicks)), int(rank) - 1
-            value[k], n_queries[k] = means.estimate[0], len(clicks)
+            values[k], n_queries[k] = means.estimate[0], len(clicks)
             with np.errstate(divide="ignore", invalid="ignore"):
-                standard_error[k] = means.standard_error[0] / means.estimate[0]
-    return value, standard_error, n_queries
+                standard_errors[k] = means.standard_error[0] / means.estimate[0]
+    return values, standard_errors, n_queries
 
 
 def run_value(
@@ -450,10 +450,10 @@ def run_value(
     weight = 1 / results["probability"].fill_null(1.0).to_numpy()
     ips = (weight if clip is None else np.minimum(weight, clip)) * (is_clicked & is_known)
     page, n_pages = results["page"].to_numpy(), log.pages.height
-    values = [np.bincount(page, ips * gains, n_pages) for gains in (new_gain, gain)]
-    totals = np.stack(values, axis=1)
-    unit, code, n_units = encode_units(log.pages, unit, log.source)
-    means = compare_ratios(totals, np.ones((n_pages, 2)), code, n_units, interval)
+    sums = [np.bincount(page, ips * gains, n_pages) for gains in (new_gain, gain)]
+    totals = np.stack(sums, axis=1)
+    unit, unit_index, n_units = encode_units(log.pages, unit, log.source)
+    means = compare_ratios(totals, np.ones((n_pages, 2)), unit_index, n_units, interval)
     run_gains = ranks.with_columns(gain=rank_weights[ranks["new_rank"].to_numpy()])
     query_gains = run_gains.group_by("query").agg(pl.col("gain").sum())
     queries = log.pages.select("query")

@@ -164,11 +164,8 @@ def _try_parse(measure: Any) -> Measure | None:
 
 
 def _compute_metrics(measures: Iterable[Any], qrels: Any, run: Any) -> Iterator[ir_measures.Metric]:
-    definitions = {
-        measure: definition
-        for measure in measures
-        if (definition := _find_definition(measure)) is not None
-    }
+    candidates = {measure: _find_definition(measure) for measure in measures}
+    definitions = {m: definition for m, definition in candidates.items() if definition is not None}
     if not len(run):
         # ir_measures gives all topics the score of a missing ranking.
         return

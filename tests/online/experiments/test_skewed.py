@@ -61,7 +61,7 @@ def test_tails_are_those_of_all_assignments(monkeypatch: pytest.MonkeyPatch) -> 
         every.append(ttest_ind(values[inside], values[~inside], equal_var=False).statistic)
     known = np.array(every)
     observed = ttest_ind(values[:3], values[3:], equal_var=False).statistic
-    assert found.observed == pytest.approx(observed, rel=1e-9)
+    assert found.observed_statistic == pytest.approx(observed, rel=1e-9)
     assert not found.is_exact
     unique, count = np.unique(found.statistics.round(9), return_counts=True)
     assert unique == pytest.approx(np.unique(known.round(9)), abs=1e-8)
@@ -69,7 +69,7 @@ def test_tails_are_those_of_all_assignments(monkeypatch: pytest.MonkeyPatch) -> 
     assert count.min() > 22
     some = 0.022
     for side, reached in (("greater", known >= observed), ("less", known <= observed)):
-        assert found.one_sided_pvalue(found.observed, side) == pytest.approx(
+        assert found.one_sided_pvalue(found.observed_statistic, side) == pytest.approx(
             reached.mean(), abs=some
         )
     two = 2 * min((known >= observed).mean(), (known <= observed).mean())
@@ -92,7 +92,7 @@ def test_ratios_with_covariates_are_recomputed_for_each_permutation(
         both = compute_moments(columns, treatment.astype(np.intp), (2,))
         return float(Effects.from_arms(estimate_arms(both, metric, theta), 1).statistic)
 
-    assert found.observed == pytest.approx(statistic(inside), rel=1e-9)
+    assert found.observed_statistic == pytest.approx(statistic(inside), rel=1e-9)
     draw, expected = stream(5, 2), []
     for _ in range(20):
         few = np.isin(np.arange(42), draw.choice(42, 12, replace=False, shuffle=False))

@@ -107,10 +107,8 @@ class ModelEvaluation(Result):
         best_model = self.names[self.models["log-likelihood"].to_numpy().argmax()]
         pages = self.ranks["pages"].head(self.ranks.height // len(self.names)).to_numpy()
         sizes = {"page": pages[0], "result": pages.sum(), "click": self.clicks}
-        return [
-            f"{counted(len(self.names), 'model')}, highest log-likelihood: {best_model}",
-            ", ".join(counted(int(size), noun) for noun, size in sizes.items()),
-        ]
+        models = f"{counted(len(self.names), 'model')}, highest log-likelihood: {best_model}"
+        return [models, ", ".join(counted(int(size), noun) for noun, size in sizes.items())]
 
 
 def evaluate_models(
@@ -353,7 +351,7 @@ def perplexity_gain(
         else:
             click = trained.model.click_probabilities(trained.values, pages)
             probability = np.where(pages.clicks, click, 1 - click)
-        sums[k] = sum_by_query(_take_log(probability)[pages.find_results(page, rank)])
+        sums[k] = sum_by_query(_take_log(probability)[pages.index_results(page, rank)])
 
     def compute_gains(log_sums: Floats, n_pages: Floats) -> tuple[Floats, Floats]:
         """Compute the gain of the mean, and by rank; ranks without pages are ignored."""

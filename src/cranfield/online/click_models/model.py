@@ -163,10 +163,10 @@ class Patterns:
         """Rank of the last click above each result, from 0; -1 without a click."""
         last = np.full(len(self), -1)
         last_ranks = np.empty(self.codes.size, dtype=np.intp)
-        for r, rows in enumerate(self.slices):
+        for rank, rows in enumerate(self.slices):
             current = last[: rows.stop - rows.start]
             last_ranks[rows] = current
-            current[self.clicks[rows]] = r
+            current[self.clicks[rows]] = rank
         return last_ranks
 
     @cached_property
@@ -177,14 +177,14 @@ class Patterns:
         lowest[self.pattern[self.clicks]] = self.rank[self.clicks]
         return lowest
 
-    def find_values(self, variable: str) -> Indices:
+    def index_values(self, variable: str) -> Indices:
         """Return the index of each result's value of a parameter with this variable."""
         if variable == "rank and last click":
             return compute_cell_index(self.rank, self.last_clicks)
         indices = {"item": self.codes, "rank": self.rank}
         return indices.get(variable, np.zeros_like(self.codes))
 
-    def find_results(self, page: Indices, rank: Indices) -> Indices:
+    def index_results(self, page: Indices, rank: Indices) -> Indices:
         """Return the indices of results of the log, given their pages and ranks from 1."""
         return self.starts[rank - 1] + self.page_patterns[page]
 
@@ -251,7 +251,7 @@ class Tally:
 Tallies = dict[str, Tally]
 Fit = tuple[Tallies, Floats]
 """Tallies (expected counts in EM), and the objective of EM, which is log-likelihood plus log-prior,
-before each step and after the last one; without steps for other models."""
+before each step and after the last one; empty for other models."""
 
 
 def select_values(values: Floats, rank: int | Indices) -> Floats:
@@ -273,7 +273,7 @@ class Model(Spec):
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""  # Publication that defines the model
-    # Variable that each parameter depends on: `item`, `rank`, `rank and last click`, `case`, or ``
+    # Variable of each parameter: `item`, `rank`, `rank and last click`, `case`, or empty for none
     variables: ClassVar[dict[str, str]] = {}
     cases: ClassVar[tuple[str, ...]] = ()  # The cases of a parameter that depends on `case`
 
@@ -294,7 +294,7 @@ class Model(Spec):
         sizes = self.count_values(pages.items.size, pages.n_ranks)
         tallies = {}
         for name, counts in self.count_trials(pages).items():
-            index = pages.find_values(self.variables[name])
+            index = pages.index_values(self.variables[name])
             tallies[name] = Tally(*(sum_by(index, count, sizes[name]) for count in counts))
         return tallies, np.empty(0)
 

@@ -81,7 +81,7 @@ class ExaminationModel(EMModel):
         n_items = pages.items.size
         n_cells = self.count_values(n_items, pages.n_ranks)["examination"]
         # Results with the same item and cell have the same expectation.
-        keys = pages.codes * n_cells + pages.find_values(self.variables["examination"])
+        keys = pages.codes * n_cells + pages.index_values(self.variables["examination"])
         distinct_keys, groups = np.unique(keys, return_inverse=True)
         item, cell = distinct_keys // n_cells, distinct_keys % n_cells
         clicks = sum_by(groups, pages.result_weights * pages.clicks, distinct_keys.size)
@@ -159,9 +159,8 @@ class UBM(ExaminationModel):
         for rank, rows in enumerate(pages.slices):
             size = rows.stop - rows.start
             last_above = last_click[: rank + 1, :size]
-            click = last_above * self.click_probability(
-                values, rank, pages.codes[rows], np.arange(-1, rank)[:, np.newaxis]
-            )
+            last_ranks = np.arange(-1, rank)[:, np.newaxis]
+            click = self.click_probability(values, rank, pages.codes[rows], last_ranks) * last_above
             last_above -= click
             probabilities[rows] = last_click[rank + 1, :size] = click.sum(axis=0)
         return probabilities

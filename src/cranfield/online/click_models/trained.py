@@ -201,7 +201,9 @@ class ClickModel(Result):
         self, log: QueryLog, pages: Patterns, probability: Floats
     ) -> pl.DataFrame:
         rows = log.results.select("page", "rank", "doc")
-        index = pages.find_results(rows["page"].to_numpy(), rows["rank"].to_numpy().astype(np.intp))
+        index = pages.index_results(
+            rows["page"].to_numpy(), rows["rank"].to_numpy().astype(np.intp)
+        )
         columns = {"probability": probability[index], "unseen": self.unseen(pages)[index]}
         return rows.hstack(pl.DataFrame(columns))
 

@@ -311,12 +311,8 @@ def analyse_experiment(
     variants = None if proportions is None else tuple(proportions)
     read_options: dict[str, Any] = {"control": control, "variants": variants, "mixed": mixed}
     if isinstance(data, (QueryLog, UnitSums)):
-        table_options = {
-            "segments": bool(segments),
-            "time": time is not None,
-            "variant": variant != "variant",
-            "missing": missing != "error",
-        }
+        table_options = {"segments": bool(segments), "time": time is not None}
+        table_options |= {"variant": variant != "variant", "missing": missing != "error"}
         for name, is_set in table_options.items():
             if is_set:
                 raise PolicyError(f"{name} requires a table of units, got a log")

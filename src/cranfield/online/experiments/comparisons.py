@@ -305,9 +305,8 @@ def compare_variants(
             # A standardised sum has no lift.
             row |= dict.fromkeys(("lift", "lift low", "lift high"), np.nan)
         elif metrics[name].margin is not None:
-            row["noninferiority p"] = _test_noninferiority(
-                effect, metrics[name], permutations, options
-            )
+            pvalue = _test_noninferiority(effect, metrics[name], permutations, options)
+            row["noninferiority p"] = pvalue
         rows.append(row)
     return rows, looks
 

@@ -90,9 +90,8 @@ def compute_moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> 
     for i, j in combinations_with_replacement(range(width), 2):
         sums = np.bincount(group, residuals[:, i] * residuals[:, j], n_groups)
         scatter[:, i, j] = scatter[:, j, i] = sums
-    return Moments(
-        count.reshape(shape), mean.reshape(*shape, width), scatter.reshape(*shape, width, width)
-    )
+    scatter = scatter.reshape(*shape, width, width)
+    return Moments(count.reshape(shape), mean.reshape(*shape, width), scatter)
 
 
 def compute_skewness(values: Floats) -> float:

@@ -373,9 +373,8 @@ class ExperimentReport(Result):
     def margin_lines(self) -> list[str]:
         """Return lines on each margin: its null hypothesis, and whether variants miss it."""
         lines = []
-        for name, margin, is_missed in zip(
-            self.metrics, self.margins, self.misses_margin(), strict=True
-        ):
+        metrics = zip(self.metrics, self.margins, self.misses_margin(), strict=True)
+        for name, margin, is_missed in metrics:
             if margin is not None:
                 loss = f"{margin} of the mean of the control" if "%" in str(margin) else margin
                 side = "higher" if name in self.lower_is_better else "lower"

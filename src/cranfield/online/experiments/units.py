@@ -350,10 +350,8 @@ def _sum_by_unit(
     constants: set[str],
 ) -> tuple[pl.DataFrame, list[str]]:
     """Sum the rows of each unit, but not its `constants`; exclude or refuse mixed units."""
-    notes = [
-        f"{name} is equal in all rows of each {unit}, so its value is taken once, not summed"
-        for name in sorted(constants)
-    ]
+    effect = f"is equal in all rows of each {unit}, so its value is taken once, not summed"
+    notes = [f"{name} {effect}" for name in sorted(constants)]
     labels = [name for name in labels if name not in {unit, variant}]
     # A value that is missing in one row is missing in the sum.
     values = [pl.col(name).first() if name in constants else pl.col(name).sum() for name in names]

@@ -143,10 +143,9 @@ def compute_team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
         methods = log.pages["method"].drop_nulls()
         other_methods = methods.filter(~methods.str.starts_with("TeamDraft")).unique().sort()
         if len(other_methods):
-            notes.append(
-                "clicks are credited by team, but some pages were interleaved by"
-                f" {', '.join(other_methods)}, whose credits require the interleaved lists or runs"
-            )
+            problem = f"some pages were interleaved by {', '.join(other_methods)}"
+            effect = "whose credits require the interleaved lists or runs"
+            notes.append(f"clicks are credited by team, but {problem}, {effect}")
     return LogCredits(rankers, values, pages, tuple(notes))
 
 

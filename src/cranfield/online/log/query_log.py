@@ -88,9 +88,8 @@ def cast_columns(frame: pl.DataFrame | None, types: Mapping[str, Any]) -> pl.Dat
     """Select and cast the columns of a table; without a table, return one without rows."""
     if frame is None:
         return pl.DataFrame(schema=_KEY_TYPES)
-    return frame.select(
-        pl.col(name).cast(dtype) for name, dtype in types.items() if name in frame.columns
-    )
+    names = [name for name in types if name in frame.columns]
+    return frame.select(pl.col(name).cast(types[name]) for name in names)
 
 
 def format_count(count: int, phrase: str) -> str:
@@ -290,10 +289,7 @@ def join_by_document(
     [column] = [name for name in table.columns if name not in keys]
     if results.height and not joined[column].count():
         pairs = {"results": results.select(keys).row(0), noun: table.select(keys).row(0)}
-        examples = [
-            f"{rows} for {quoted(query)} contain {quoted(doc)}"
-            for rows, (query, doc) in pairs.items()
-        ]
+        examples = [f"{k} for {quoted(q)} contain {quoted(doc)}" for k, (q, doc) in pairs.items()]
         raise InputError(f"{problem} ({', '.join(examples)})", source=log.source)
     return joined
 

@@ -234,10 +234,8 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any
         if all(column.named_in(source.names) for column in fields):
             # Shown results with the columns of their pages, such as interleaved lists.
             table = formats.open_table(source, FLAT)
-            table.refuse(
-                table.frame["rank"] == 0,
-                lambda row: "rank must be at least 1, got 0; add 1 to the ranks of both tables",
-            )
+            reason = "rank must be at least 1, got 0; add 1 to the ranks of both tables"
+            table.refuse(table.frame["rank"] == 0, lambda row: reason)
             tables = formats.split_flat_table(table, clicks is not None)
             if clicks is None:
                 return tables

@@ -191,9 +191,8 @@ def check_values(lazy: nw.LazyFrame[Any], columns: Collection[str], source: str)
             tests["rank is below 1"] = column < 1
         if name == "propensity":
             tests["propensity is 0 or less, or above 1"] = ~((column > 0) & (column <= 1))
-    counts = lazy.select(
-        nw.when(test).then(1).otherwise(0).sum().alias(problem) for problem, test in tests.items()
-    )
+    flags = {problem: nw.when(test).then(1).otherwise(0) for problem, test in tests.items()}
+    counts = lazy.select(flag.sum().alias(problem) for problem, flag in flags.items())
     for problem, n_rows in counts.collect(backend="polars").to_native().row(0, named=True).items():
         if n_rows:
             raise InputError(f"{problem} in {counted(int(n_rows), 'row')}", source=source)

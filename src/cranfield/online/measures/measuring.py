@@ -338,9 +338,8 @@ def _measure_units(
         "kind": pl.Series([measure.value_kind for measure in measures] * n_units, dtype=pl.String),
         **sum_columns,
     }
-    return OnlineMeasurements(
-        pl.DataFrame(table), tuple(keys), tuple(measures), n_without_unit, tables.source
-    )
+    options = tuple(keys), tuple(measures), n_without_unit, tables.source
+    return OnlineMeasurements(pl.DataFrame(table), *options)
 
 
 def _sum_by_index(index: NDArray[Any], values: Floats, size: int) -> Floats:

@@ -689,9 +689,8 @@ def policy_value(
         draw_units = unit_code[code] if has_row_weights else unit_code
         warnings += _check_mean_weight(weights.ratios, draw_units, n_units)
     name = estimator if estimator == "PI" else f"{estimator} by {depends}"
-    return PolicyValue(
-        name, means, n_lists, n_units, unit, summary, actions.unseen, interval, tuple(warnings)
-    )
+    sizes = n_lists, n_units, unit
+    return PolicyValue(name, means, *sizes, summary, actions.unseen, interval, tuple(warnings))
 
 
 def _compute_contributions(

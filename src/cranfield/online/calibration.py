@@ -167,14 +167,14 @@ def click_moves(log: QueryLog, *, ranks: Annotated[int, Integer(2, 100)] = 10) -
 def _average_dwell_times(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Compute mean dwell times by rank and grade; also count clicks without a dwell time."""
     timed_clicks = _add_dwell_times_and_grades(log, clicks).filter(pl.col("dwell") >= 0)
-    censored = pl.col("censored").fill_null(False)
+    is_censored = pl.col("censored").fill_null(False)
     tables = [
         timed_clicks.drop_nulls(key)
         .group_by(by=pl.lit(key), value=pl.col(key).cast(pl.Int64))
         .agg(
-            mean=pl.col("dwell").sum() / (~censored).sum(),
+            mean=pl.col("dwell").sum() / (~is_censored).sum(),
             clicks=pl.len().cast(pl.Int64),
-            censored=censored.sum().cast(pl.Int64),
+            censored=is_censored.sum().cast(pl.Int64),
         )
         .filter(pl.col("clicks") > pl.col("censored"))
         .sort("value")

@@ -11,7 +11,7 @@ from scipy.stats import CensoredData, ecdf, logrank
 
 import cranfield as cf
 from cranfield.online.log.query_log import log_from_tables
-from cranfield.online.measures.survival import kaplan_meier
+from cranfield.online.measures.survival import fit_kaplan_meier
 from tests.online.measures.logs import pages_of, random_log
 
 MAINTAINED = "9 13 13+ 18 23 28+ 31 34 45+ 48 161+"
@@ -31,18 +31,18 @@ def test_curves_are_those_of_r() -> None:
         NOT_MAINTAINED: (23, 22.70833333, 4.180941981),
     }
     for text, (median, mean, error) in want.items():
-        found = kaplan_meier(*read(text))
+        found = fit_kaplan_meier(*read(text))
         assert found.median == median
         assert_allclose(found.restricted_mean(45.0), (mean, error), rtol=1e-9)
     # Nothing ends before the horizon: the mean is the horizon, and its error is not known.
-    late = kaplan_meier(np.full(5, 60.0), np.ones(5, dtype=bool))
+    late = fit_kaplan_meier(np.full(5, 60.0), np.ones(5, dtype=bool))
     assert_allclose(late.restricted_mean(45.0), (45, np.nan))
 
 
 def test_the_median_of_a_flat_half_is_its_middle() -> None:
     """R: survfit(Surv(c(1, 2, 3, 4), c(1, 1, 1, 1)) ~ 1) has the median 2.5."""
-    assert kaplan_meier(np.array([1.0, 2, 3, 4]), np.ones(4, bool)).median == 2.5
-    assert np.isnan(kaplan_meier(np.array([1.0, 2, 3]), np.array([True, False, False])).median)
+    assert fit_kaplan_meier(np.array([1.0, 2, 3, 4]), np.ones(4, bool)).median == 2.5
+    assert np.isnan(fit_kaplan_meier(np.array([1.0, 2, 3]), np.array([True, False, False])).median)
 
 
 @settings(max_examples=25, deadline=None)
@@ -50,7 +50,7 @@ def test_the_median_of_a_flat_half_is_its_middle() -> None:
 def test_curves_are_those_of_scipy(rows: list[tuple[int, bool]]) -> None:
     times = np.array([float(time) for time, _ in rows])
     seen = np.array([one for _, one in rows])
-    found = kaplan_meier(times, seen)
+    found = fit_kaplan_meier(times, seen)
     sf = ecdf(CensoredData(uncensored=times[seen], right=times[~seen])).sf
     places = np.searchsorted(sf.quantiles, found.times)
     assert_allclose(found.survivors, sf.probabilities[places], atol=1e-12)

@@ -139,8 +139,8 @@ def read_units(
     missing: str = "error",
 ) -> Units:
     """Read a table with the variant of each unit and the columns of metrics."""
-    metric_parts = [part for metric in metrics.values() for part in metric.parts()]
-    names = list(dict.fromkeys(filter(None, metric_parts)))
+    metric_names = [name for metric in metrics.values() for name in metric.parts()]
+    names = list(dict.fromkeys(filter(None, metric_names)))
     _check_uses([unit, variant, *names], [*segments, time], variant)
     labels = [name for name in dict.fromkeys([*segments, time]) if name and name not in names]
     kinds = {name: _TIME_KIND if name == time else _LABEL_KIND for name in labels}
@@ -311,14 +311,14 @@ def _check_sums(
     """Refuse to sum rates over the rows of a unit; return covariates that are constant in units."""
     if frame[unit].n_unique() == frame.height:
         return set()
-    parts = [metric.parts() for metric in metrics.values()]
-    summed_columns = {name for part in parts for name in part[:2]}
+    ratios = [metric.parts() for metric in metrics.values()]
+    summed_columns = {name for ratio in ratios for name in ratio[:2]}
     constants = set()
-    for covariate in ({*part[2:]} - {""} for part in parts):
+    for covariate in ({*ratio[2:]} - {""} for ratio in ratios):
         is_constant = frame.group_by(unit).agg(pl.col(sorted(covariate)).n_unique() == 1)
         if not covariate & summed_columns and all(is_constant[name].all() for name in covariate):
             constants |= covariate
-    sums = {part[k] for part in parts for k in (0, 2) if not part[k + 1]} - constants - {""}
+    sums = {ratio[k] for ratio in ratios for k in (0, 2) if not ratio[k + 1]} - constants - {""}
     remedy_for_rate = "for a rate, divide two sums, such as clicks/impressions"
     for name in sorted(sums):
         values = frame[name].drop_nulls()
@@ -466,9 +466,9 @@ def _collect_columns(
 
     metric_columns = {}
     for name, metric in metrics.items():
-        parts = metric.parts()
-        covariate = add_columns(*parts[2:]) if parts[2] else (-1, ONES_COLUMN)
-        metric_columns[name] = MetricColumns(*add_columns(*parts[:2]), *covariate)
+        names = metric.parts()
+        covariate = add_columns(*names[2:]) if names[2] else (-1, ONES_COLUMN)
+        metric_columns[name] = MetricColumns(*add_columns(*names[:2]), *covariate)
     return np.column_stack(list(columns.values())), metric_columns
 
 
@@ -614,8 +614,9 @@ def convert_sums_to_units(
         covariate = (-1, ONES_COLUMN)
         if before is not None and before_codes is not None:
             j = before.names.index(measure)
-            parts = (before.totals[before_codes, j], before.counts[before_codes, j])
-            covariate = add_columns(*(np.where(before_codes >= 0, part, 0.0) for part in parts))
+            sums_before = before.totals[before_codes, j], before.counts[before_codes, j]
+            known_sums = (np.where(before_codes >= 0, values, 0.0) for values in sums_before)
+            covariate = add_columns(*known_sums)
         metric_columns[name] = MetricColumns(*indices, *covariate)
     values = np.column_stack(columns)
     identity = source, sums.kind, ids, arms, _encode_labels(labels, arms)

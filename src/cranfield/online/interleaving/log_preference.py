@@ -191,8 +191,8 @@ def impressions_needed(
 
     Notes
     -----
-    n is the smallest number of untied impressions from which on the exact test has the power,
-    computed from the binomial distribution. If n is above 2,000, the normal approximation is used:
+    n is the smallest number such that the exact test has the power with n or more untied
+    impressions. It is computed from the binomial distribution or, above 2,000, approximated by
 
     .. math:: n = \left( \frac{z_{1-\alpha/2} / 2 + z_{power} \sqrt{p (1 - p)}}{p - 1/2} \right)^2
 

@@ -37,9 +37,9 @@ def find_best_available_docs(rankings: Rankings, prefixes: Prefixes) -> Indices:
     tops = rankings.orders[:, : prefixes.rank + 1]
     best_docs = np.empty((len(prefixes.lists), len(tops)), dtype=np.intp)
     for ranker, top in enumerate(tops):
-        available = prefixes.is_available[:, top]
-        position = available.argmax(axis=1)
-        best_docs[:, ranker] = np.where(available.any(axis=1), top[position], NOBODY)
+        is_available = prefixes.is_available[:, top]
+        position = is_available.argmax(axis=1)
+        best_docs[:, ranker] = np.where(is_available.any(axis=1), top[position], NOBODY)
     return best_docs
 
 
@@ -58,8 +58,8 @@ class Balanced(InterleavingMethod):
 
     The list ends with the shorter ranking. A pointer also moves if its document is already in the
     list (algorithm 1 as printed in Ferro and Maistro, 2024, leaves it there and never ends).
-    The credit of a ranking is the number of clicks on its top k, where k is the better rank of the
-    lowest clicked document. This method is biased.
+    The credit of a ranking is the number of clicks on its top k, where k is the better of the two
+    ranks of the lowest clicked document. This method is biased.
     """
 
     name = "Balanced"
@@ -263,16 +263,16 @@ class Probabilistic(InterleavingMethod):
         teams = np.repeat(np.arange(n_rankers), n_docs)[None]
 
         def candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
-            available = prefixes.is_available[:, :-1]
-            # Summed over available documents rather than by difference, to be exactly 0 for none.
-            sums = _sum_weights(available, weights)
+            is_available = prefixes.is_available[:, :-1]
+            # Available weights are summed, not obtained by difference, to be exactly 0 for none.
+            sums = _sum_weights(is_available, weights)
             has_docs = sums > 0
             has_turn = has_docs.astype(np.float64)
             if not self.replace:
                 has_turn = weigh_turns(prefixes, has_docs)
             factors = divide(has_turn, sums, 0.0)
-            shape = (len(available), n_rankers * n_docs)
-            doc_weights = (factors[:, :, None] * weights * available[:, None]).reshape(shape)
+            shape = (len(is_available), n_rankers * n_docs)
+            doc_weights = (factors[:, :, None] * weights * is_available[:, None]).reshape(shape)
             return np.broadcast_to(docs, shape), np.broadcast_to(teams, shape), doc_weights
 
         return StepwiseDistribution(rankings, length, candidates)
@@ -284,8 +284,8 @@ class Probabilistic(InterleavingMethod):
         is_unlisted = np.ones((len(lists), len(weights)), dtype=bool)
         is_unlisted[np.arange(len(lists))[:, None], lists] = False
         remaining_weights = shown_weights[:, ::-1].cumsum(axis=1)[:, ::-1]
-        available = _sum_weights(is_unlisted, weights.T)[:, None] + remaining_weights
-        return divide(shown_weights, available, np.nan)
+        total_weights = _sum_weights(is_unlisted, weights.T)[:, None] + remaining_weights
+        return divide(shown_weights, total_weights, np.nan)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         if self.has_team_credit:

@@ -112,17 +112,17 @@ def read_log(
 
 def read_files(files: Sequence[str], **options: Any) -> QueryLog:
     """Read a log from files of the command line; a second table may be named, `results=FILE`."""
-    parts = [(file, *file.partition("=")) for file in files]
+    split_files = [(file, *file.partition("=")) for file in files]
     names = {"results", "clicks"}
-    named_paths = {name: path for _, name, sign, path in parts if sign and name in names}
-    paths = [file for file, name, *_ in parts if name not in named_paths]
+    named_paths = {name: path for _, name, sign, path in split_files if sign and name in names}
+    paths = [file for file, name, *_ in split_files if name not in named_paths]
     expected_counts = {1} if named_paths else {1, 2, 3}
     if len(paths) not in expected_counts or len(paths) + len(named_paths) < len(files):
         choices = "PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
-        raise PolicyError(f"expected a log in one file, or files {choices}")
+        raise PolicyError(f"expected a log in one file, or files {choices}, got {' '.join(files)}")
     all_paths = [*paths, *named_paths.values()]
     if all_paths.count("-") > 1:
-        raise PolicyError("standard input (-) can be only one of the files")
+        raise PolicyError("standard input (-) must be at most one of the files, got - twice")
     if repeated := next((path for path in all_paths if all_paths.count(path) > 1), None):
         raise PolicyError(f"pages, results and clicks must be distinct files, got {repeated} twice")
     second_file = paths.pop() if len(paths) == 2 else None
@@ -304,9 +304,9 @@ def _looks_like_results(clicks: Table) -> bool:
     return bool(pages["has_all_ranks"].all() and (pages["max_rank"] > 1).any())
 
 
-def _warn_of_no_results(results: Table, always: bool = False) -> None:
+def _warn_of_no_results(results: Table, is_file: bool = False) -> None:
     # A table of pages in memory is read without a warning, if it has no column of documents.
-    if always or "doc" in results.names:
+    if is_file or "doc" in results.names:
         warn(f"{results.source}: no page has results; expected a column doc with documents")
 
 

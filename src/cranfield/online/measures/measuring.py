@@ -21,9 +21,9 @@ from cranfield.online.measures.online_measure import (
     LogTables,
     OnlineMeasure,
     compute_page_table,
+    find_required_columns,
     open_tables,
     parse_online_measure,
-    required_columns,
 )
 from cranfield.result import Column, Columns, TableResult, readable_table
 from cranfield.scores import Scores
@@ -411,7 +411,7 @@ def prepare_pages(
     columns = {name for measure in selection for name in measure.columns()} | {*keys} - {"page"}
     if with_bounds:  # Columns for the lower bounds of censored values, if the log has them
         bounds = {name for measure in selection for name in measure.columns(until=True)}
-        columns |= {n for n in bounds if not tables.describe_missing(required_columns([n]))}
+        columns |= {n for n in bounds if not tables.describe_missing(find_required_columns([n]))}
     pages = compute_page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
     days = pages["time"].dt.truncate("1d") if timed_measures else pl.Series([], dtype=pl.Datetime)
     if len(days) and (pages["time"] == days).all() and (days.dt.year() > 1970).any():

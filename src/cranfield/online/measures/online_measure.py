@@ -229,7 +229,7 @@ _SESSION_COLUMNS = {
 """Columns computed from pages that are sorted by session and time."""
 
 
-def required_columns(columns: Iterable[str]) -> set[tuple[str, str]]:
+def find_required_columns(columns: Iterable[str]) -> set[tuple[str, str]]:
     """Return the columns of the log that columns of pages require, as pairs (table, column)."""
     needs: set[tuple[str, str]] = set()
     for column in columns:
@@ -256,7 +256,7 @@ def compute_page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFram
             counts.setdefault(count.table, {})[column] = count
     log_columns = tables.columns["pages"]
     order = ["time", "page"] if "time" in log_columns else ["page"]
-    required = {name for table, name in required_columns(column_names) if table == "pages"}
+    required = {name for table, name in find_required_columns(column_names) if table == "pages"}
     names = dict.fromkeys((*order, *sorted(required & log_columns)))
     pages = collect_table(tables.tables["pages"].select(*names))
     if (is_invalid := pages["page"].is_duplicated() | pages["page"].is_null()).any():
@@ -407,7 +407,7 @@ class OnlineMeasure(Spec):
     @property
     def needs(self) -> set[tuple[str, str]]:
         """The required columns of the log, as pairs (table, column)."""
-        return required_columns(self.columns())
+        return find_required_columns(self.columns())
 
     def __matmul__(self, cutoff: Any) -> OnlineMeasure:
         if "cutoff" not in self.parameters:

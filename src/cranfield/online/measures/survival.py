@@ -65,7 +65,7 @@ class SurvivalCurve:
         return float(areas.sum()), standard_error
 
 
-def kaplan_meier(times: Floats, is_observed: Bools) -> SurvivalCurve:
+def fit_kaplan_meier(times: Floats, is_observed: Bools) -> SurvivalCurve:
     """Estimate the survival curve from times and a mask of the times whose event was observed."""
     event_times, events = np.unique(times[is_observed], return_counts=True)
     at_risk = times.size - np.searchsorted(np.sort(times), event_times)
@@ -226,7 +226,7 @@ def survival(
         samples[name] = timed_rows["time"].to_numpy(), timed_rows["is_observed"].to_numpy()
     if not any(times.size for times, _ in samples.values()):
         raise InputError(f"{measure} has no value", source=tables.source)
-    curves = {name: kaplan_meier(*sample) for name, sample in samples.items()}
+    curves = {name: fit_kaplan_meier(*sample) for name, sample in samples.items()}
     horizon = _check_horizon(horizon, curves)
     table = []
     for name, (times, is_observed) in samples.items():

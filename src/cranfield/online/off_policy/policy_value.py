@@ -135,7 +135,7 @@ class WeightSummary:
         """Clip and summarise weights."""
         clipped = weights if clip is None else np.minimum(weights, clip)
         if not clipped.size or not np.isfinite(clipped).all():
-            problem = "a number that is not finite" if clipped.size else "none"
+            problem = "an infinite number or NaN" if clipped.size else "none"
             raise PolicyError(f"weights must be one or more finite numbers, got {problem}")
         with np.errstate(over="ignore"):
             total, sum_of_squares = clipped.sum(), np.square(clipped).sum()
@@ -461,8 +461,8 @@ def _estimate_unseen(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list
     for name, frame in (("logged", logged), ("policy", probabilities)):
         sums = frame.group_by(group_keys).agg(total.alias(name))
         groups = groups.join(sums, on=group_keys, how="left", maintain_order="left")
-    total, logged_total, n_rows = pl.col("policy"), pl.col("logged"), pl.col("n_rows")
-    fraction = ((total - logged_total) * n_rows).sum() / (total * n_rows).sum()
+    policy_total, logged_total, n_rows = map(pl.col, ("policy", "logged", "n_rows"))
+    fraction = ((policy_total - logged_total) * n_rows).sum() / (policy_total * n_rows).sum()
     return max(0.0, float(groups.fill_null(0.0).select(fraction).item() or 0.0))
 
 
